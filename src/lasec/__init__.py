@@ -1,0 +1,51 @@
+"""Classify a stream whose concept drifts, when labels cost money."""
+
+from lasec import queries, rules, streams
+from lasec.algorithms import (
+    BBQ,
+    BBQ_I,
+    LASEC,
+    LASEC_SS,
+    RBP,
+    SOP,
+    SOP_SS,
+    Modified,
+    Perceptron,
+    Perceptron_SS,
+    Shifting,
+    cite,
+)
+from lasec.errors import StateError, TicketError
+from lasec.kernel.philox import uniforms
+from lasec.learner import Learner
+from lasec.records import Records
+from lasec.types import Decision, Margin, Outcome, Update
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BBQ",
+    "BBQ_I",
+    "LASEC",
+    "LASEC_SS",
+    "RBP",
+    "SOP",
+    "SOP_SS",
+    "Decision",
+    "Learner",
+    "Margin",
+    "Modified",
+    "Outcome",
+    "Perceptron",
+    "Perceptron_SS",
+    "Records",
+    "Shifting",
+    "StateError",
+    "TicketError",
+    "Update",
+    "cite",
+    "queries",
+    "rules",
+    "streams",
+    "uniforms",
+]

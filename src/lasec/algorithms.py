@@ -1,0 +1,186 @@
+"""The paper's eleven algorithms, ready to run: each is a rule, a query and an update policy.
+
+Every function takes the dimension, the algorithm's own parameters, and the options of the learner:
+``seed`` and ``max_pending``. What is not here is composed by hand in the same way, with
+:class:`~lasec.Learner`.
+"""
+
+from __future__ import annotations
+
+from typing import TypedDict, Unpack
+
+from lasec.learner import Learner
+from lasec.queries import MarginCoin, VarianceThreshold
+from lasec.rules import (
+    BudgetPerceptron,
+    ModifiedPerceptron,
+    Ridge,
+    SecondOrder,
+    ShiftingPerceptron,
+)
+from lasec.rules import Perceptron as PerceptronRule
+from lasec.rules.second_order import LASEC_REFERENCE
+
+# Algorithms that were proposed elsewhere than their parts.
+_PROPOSED = {"LASEC-SS": LASEC_REFERENCE, "BBQ-I": LASEC_REFERENCE}
+
+
+class Options(TypedDict, total=False):
+    """What every learner can be given."""
+
+    seed: int
+    max_pending: int
+
+
+def LASEC(
+    dimension: int, *, drift: float = 0.01, ridge: float = 1.0, **options: Unpack[Options]
+) -> Learner:
+    """Last-step adaptive classifier: second order, made for drift, every label asked.
+
+    >>> import lasec
+    >>> X, y = lasec.streams.switching(seed=1)
+    >>> lasec.LASEC(dimension=50, drift=0.01, ridge=0.5).run(X, y)
+    Records(rounds=10000, accuracy=0.808, labels=10000, rate=1.000)
+    """
+    return Learner(SecondOrder(drift, ridge), dimension=dimension, name="LASEC", **options)
+
+
+def LASEC_SS(
+    dimension: int,
+    *,
+    drift: float = 0.01,
+    ridge: float = 1.0,
+    caution: float = 0.1,
+    **options: Unpack[Options],
+) -> Learner:
+    """LASEC with selective sampling: asks with probability ``caution / (caution + |margin|)``.
+
+    >>> import lasec
+    >>> X, y = lasec.streams.switching(seed=1)
+    >>> lasec.LASEC_SS(dimension=50, drift=0.01, ridge=0.5, caution=0.02).run(X, y)
+    Records(rounds=10000, accuracy=0.700, labels=3496, rate=0.350)
+    """
+    rule, coin = SecondOrder(drift, ridge), MarginCoin(caution)
+    return Learner(rule, coin, dimension=dimension, name="LASEC-SS", **options)
+
+
+def SOP(dimension: int, *, ridge: float = 1.0, **options: Unpack[Options]) -> Learner:
+    """The second-order perceptron: LASEC without drift.
+
+    >>> import lasec
+    >>> X, y = lasec.streams.switching(seed=1)
+    >>> lasec.SOP(dimension=50, ridge=16.0).run(X, y)
+    Records(rounds=10000, accuracy=0.788, labels=10000, rate=1.000)
+    """
+    return Learner(SecondOrder(0.0, ridge), dimension=dimension, name="SOP", **options)
+
+
+def SOP_SS(
+    dimension: int, *, ridge: float = 1.0, caution: float = 0.1, **options: Unpack[Options]
+) -> Learner:
+    """The second-order perceptron with selective sampling.
+
+    >>> import lasec
+    >>> X, y = lasec.streams.switching(seed=1)
+    >>> lasec.SOP_SS(dimension=50, ridge=16.0, caution=0.02).run(X, y)
+    Records(rounds=10000, accuracy=0.596, labels=1940, rate=0.194)
+    """
+    rule, coin = SecondOrder(0.0, ridge), MarginCoin(caution)
+    return Learner(rule, coin, dimension=dimension, name="SOP-SS", **options)
+
+
+def Perceptron(dimension: int, **options: Unpack[Options]) -> Learner:
+    """The perceptron: first order, every label asked.
+
+    >>> import lasec
+    >>> X, y = lasec.streams.switching(seed=1)
+    >>> lasec.Perceptron(dimension=50).run(X, y)
+    Records(rounds=10000, accuracy=0.780, labels=10000, rate=1.000)
+    """
+    return Learner(PerceptronRule(), dimension=dimension, name="Perceptron", **options)
+
+
+def Perceptron_SS(dimension: int, *, caution: float = 1.0, **options: Unpack[Options]) -> Learner:
+    """The perceptron with selective sampling; its margin is unnormalised, and so is ``caution``.
+
+    >>> import lasec
+    >>> X, y = lasec.streams.switching(seed=1)
+    >>> lasec.Perceptron_SS(dimension=50, caution=5.0).run(X, y)
+    Records(rounds=10000, accuracy=0.594, labels=1747, rate=0.175)
+    """
+    rule, coin = PerceptronRule(), MarginCoin(caution)
+    return Learner(rule, coin, dimension=dimension, name="Perceptron-SS", **options)
+
+
+def Shifting(dimension: int, *, decay: float = 0.01, **options: Unpack[Options]) -> Learner:
+    """The shifting perceptron: a perceptron that lets its past fade.
+
+    >>> import lasec
+    >>> X, y = lasec.streams.switching(seed=1)
+    >>> lasec.Shifting(dimension=50, decay=0.01).run(X, y)
+    Records(rounds=10000, accuracy=0.792, labels=10000, rate=1.000)
+    """
+    return Learner(ShiftingPerceptron(decay), dimension=dimension, name="Shifting", **options)
+
+
+def Modified(dimension: int, *, reflect: bool = True, **options: Unpack[Options]) -> Learner:
+    """The modified perceptron: the weights are reflected (or projected) at a missed row.
+
+    >>> import lasec
+    >>> X, y = lasec.streams.switching(seed=1)
+    >>> lasec.Modified(dimension=50).run(X, y)
+    Records(rounds=10000, accuracy=0.794, labels=10000, rate=1.000)
+    """
+    return Learner(ModifiedPerceptron(reflect), dimension=dimension, name="Modified", **options)
+
+
+def RBP(dimension: int, *, budget: int = 500, **options: Unpack[Options]) -> Learner:
+    """The randomized budget perceptron: it remembers at most ``budget`` examples.
+
+    >>> import lasec
+    >>> X, y = lasec.streams.switching(seed=1)
+    >>> lasec.RBP(dimension=50, budget=500).run(X, y)
+    Records(rounds=10000, accuracy=0.739, labels=10000, rate=1.000)
+    """
+    return Learner(BudgetPerceptron(budget), dimension=dimension, name="RBP", **options)
+
+
+def BBQ(
+    dimension: int, *, ridge: float = 1.0, exponent: float = 0.5, **options: Unpack[Options]
+) -> Learner:
+    """BBQ: ask where the variance is above t^-exponent, and use every label asked.
+
+    >>> import lasec
+    >>> X, y = lasec.streams.switching(seed=1)
+    >>> lasec.BBQ(dimension=50, exponent=0.4).run(X, y)
+    Records(rounds=10000, accuracy=0.528, labels=2104, rate=0.210)
+    """
+    rule, query = Ridge(ridge), VarianceThreshold(exponent)
+    return Learner(rule, query, dimension=dimension, update="labels", name="BBQ", **options)
+
+
+def BBQ_I(
+    dimension: int, *, ridge: float = 1.0, exponent: float = 0.5, **options: Unpack[Options]
+) -> Learner:
+    """BBQ-I: BBQ that uses only the asked labels which it would have missed.
+
+    >>> import lasec
+    >>> X, y = lasec.streams.switching(seed=1)
+    >>> lasec.BBQ_I(dimension=50, exponent=0.25).run(X, y)
+    Records(rounds=10000, accuracy=0.592, labels=1915, rate=0.192)
+    """
+    rule, query = Ridge(ridge), VarianceThreshold(exponent)
+    return Learner(rule, query, dimension=dimension, name="BBQ-I", **options)
+
+
+def cite(learner: Learner) -> str:
+    """The papers to cite for a learner: its algorithm's, its rule's and its query's, one a line.
+
+    >>> import lasec
+    >>> print(lasec.cite(lasec.LASEC_SS(dimension=2)))
+    E. Moroshko and K. Crammer. Selective Sampling with Drift. ...
+    N. Cesa-Bianchi, C. Gentile and L. Zaniboni. Worst-Case Analysis of Selective Sampling ...
+    """
+    proposed = _PROPOSED.get(learner.name, "")
+    references = (proposed, learner.rule.reference, learner.query.reference)
+    return "\n".join(dict.fromkeys(filter(None, references)))

@@ -1,0 +1,105 @@
+"""What comes in at the door: each function gives clean arrays, or an error that names the argument.
+
+Nothing here touches a model, so a refused call leaves it exactly as it was.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+# No product that a rule forms from rows up to this size can overflow.
+LARGEST_ENTRY = 1e60
+
+
+def real(name: str, values: ArrayLike, ndim: int) -> NDArray[np.float64]:
+    """``values`` as a contiguous float64 array of ``ndim`` axes with finite entries."""
+    try:
+        array: NDArray[Any] = np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"{name}: not a rectangular array of numbers") from error
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"{name}: expected real numbers, got dtype {array.dtype}")
+    if array.ndim != ndim:
+        raise ValueError(f"{name}: expected {ndim} axis/axes, got shape {array.shape}")
+    with np.errstate(over="ignore"):
+        clean = np.ascontiguousarray(array, dtype=np.float64)
+    if clean.size and not np.abs(clean).max() <= LARGEST_ENTRY:
+        if not np.isfinite(clean).all():
+            raise ValueError(f"{name}: contains NaN or infinity")
+        raise ValueError(f"{name}: contains a value beyond {LARGEST_ENTRY:g} in size")
+    return clean
+
+
+def row(x: ArrayLike, dimension: int) -> NDArray[np.float64]:
+    """One instance.
+
+    >>> row([1, 2, 3], dimension=2)
+    Traceback (most recent call last):
+    ValueError: x: expected 2 features, got 3
+    """
+    clean = real("x", x, 1)
+    if clean.size != dimension:
+        raise ValueError(f"x: expected {dimension} features, got {clean.size}")
+    return clean
+
+
+def rows(X: ArrayLike, dimension: int) -> NDArray[np.float64]:
+    """A chunk of instances, one a row; it may have no rows.
+
+    >>> rows(np.zeros((0, 3)), dimension=3).shape
+    (0, 3)
+    """
+    clean = real("X", X, 2)
+    if clean.shape[1] != dimension:
+        raise ValueError(f"X: expected {dimension} features, got {clean.shape[1]}")
+    return clean
+
+
+def labels(y: ArrayLike, count: int) -> NDArray[np.float64]:
+    """The labels of a chunk: -1 and +1, one for each row.
+
+    >>> labels([0, 1], count=2)
+    Traceback (most recent call last):
+    ValueError: y: labels must be -1 or +1, got 0
+    """
+    if np.asarray(y).dtype.kind == "b":
+        raise TypeError("y: labels must be -1 or +1, got booleans")
+    clean = real("y", y, 1)
+    if clean.size != count:
+        raise ValueError(f"y: expected {count} labels, one for each row of X, got {clean.size}")
+    wrong = clean[np.abs(clean) != 1.0]
+    if wrong.size:
+        raise ValueError(f"y: labels must be -1 or +1, got {wrong[0]:g}")
+    return clean
+
+
+def label(y: object) -> float:
+    """One label.
+
+    >>> label(-1)
+    -1.0
+    """
+    if isinstance(y, (bool, np.bool_)) or not isinstance(y, (int, float, np.integer, np.floating)):
+        raise TypeError(f"y: a label must be -1 or +1, got {y!r}")
+    if y not in (-1, 1):
+        raise ValueError(f"y: a label must be -1 or +1, got {y!r}")
+    return float(y)
+
+
+def coins(draws: ArrayLike, count: int) -> NDArray[np.float64]:
+    """Uniform draws in [0, 1), one for each row.
+
+    >>> coins([0.5, 1.0], count=2)
+    Traceback (most recent call last):
+    ValueError: draws: must lie in [0, 1), got 1
+    """
+    clean = real("draws", draws, 1)
+    if clean.size != count:
+        raise ValueError(f"draws: expected {count} draws, one for each row of X, got {clean.size}")
+    wrong = clean[(clean < 0.0) | (clean >= 1.0)]
+    if wrong.size:
+        raise ValueError(f"draws: must lie in [0, 1), got {wrong[0]:g}")
+    return clean

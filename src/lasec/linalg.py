@@ -1,0 +1,65 @@
+"""The few matrix identities of second-order rules: the only place where they are written.
+
+Plain NumPy that numba compiles as it stands. ``C`` is symmetric; each step keeps it so to the last
+bit: ``g[i] * g[j]`` and ``g[j] * g[i]`` are the same number, and only that product is scaled.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lasec.types import Matrix, Vector
+
+__all__ = ["downdate", "inflate", "quadratic", "regress"]
+
+
+def quadratic(C: Matrix, x: Vector) -> float:
+    """x'Cx.
+
+    >>> quadratic(np.array([[2.0, 1.0], [1.0, 3.0]]), np.array([1.0, -1.0]))
+    3.0
+    """
+    return float(np.dot(np.dot(C, x), x))
+
+
+def downdate(C: Matrix, g: Vector, factor: float) -> None:
+    """C <- C - factor g g', in place.
+
+    With g = Cx and factor = 1/(1 + x'Cx) this is the Sherman-Morrison form of (C^-1 + xx')^-1.
+
+    >>> C = np.eye(2)
+    >>> downdate(C, np.array([1.0, 0.0]), 0.5)
+    >>> C.tolist()
+    [[0.5, 0.0], [0.0, 1.0]]
+    """
+    for i in range(g.size):
+        for j in range(g.size):
+            C[i, j] -= factor * (g[i] * g[j])
+
+
+def inflate(C: Matrix, amount: float) -> None:
+    """C <- C + amount I, in place: what a random walk of the target does to a covariance.
+
+    >>> C = np.zeros((2, 2))
+    >>> inflate(C, 0.25)
+    >>> C.tolist()
+    [[0.25, 0.0], [0.0, 0.25]]
+    """
+    for i in range(C.shape[0]):
+        C[i, i] += amount
+
+
+def regress(w: Vector, C: Matrix, x: Vector, y: float) -> None:
+    """w, C <- mean and covariance of the target once y is seen at x, in place.
+
+    g = Cx, s = 1 + x'Cx, w <- w + g (y - x'w)/s, C <- C - g g'/s: recursive least squares.
+
+    >>> w, C = np.zeros(1), np.eye(1)
+    >>> regress(w, C, np.array([1.0]), 1.0)
+    >>> w.tolist(), C.tolist()
+    ([0.5], [[0.5]])
+    """
+    g = np.dot(C, x)
+    s = 1.0 + np.dot(g, x)
+    w += g * ((y - np.dot(w, x)) / s)
+    downdate(C, g, 1.0 / s)

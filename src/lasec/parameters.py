@@ -1,0 +1,113 @@
+"""Parameters with declared ranges: what a rule or query accepts is written beside its name.
+
+A parameter is annotated with its range, and :func:`checked` turns the NamedTuple's constructor
+into one that refuses what lies outside of it:
+
+>>> from typing import NamedTuple
+>>> @checked
+... class Ridge(NamedTuple):
+...     ridge: Positive = 1.0
+>>> Ridge(2)
+Ridge(ridge=2.0)
+>>> Ridge(ridge=-1)
+Traceback (most recent call last):
+ValueError: ridge must be a number in [1e-30, 1e+30], got -1
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+T = TypeVar("T", bound=type)
+
+WHOLE = (int, np.integer)
+REAL = (*WHOLE, float, np.floating)
+
+# Between these, no product that a rule forms from parameters and rows can overflow.
+SMALLEST, LARGEST = 1e-30, 1e30
+
+
+class Range(NamedTuple):
+    """A closed interval of numbers; ``also`` are further single values that are allowed."""
+
+    low: float
+    high: float
+    also: tuple[float, ...] = ()
+
+    def __contains__(self, value: object) -> bool:
+        return isinstance(value, REAL) and bool(
+            self.low <= value <= self.high or value in self.also
+        )
+
+    def __str__(self) -> str:
+        low, high = (
+            f"{end:.0f}" if float(end).is_integer() and abs(end) < 1e16 else f"{end:g}"
+            for end in (self.low, self.high)
+        )
+        return f"[{low}, {high}]" + "".join(f" or {value:g}" for value in self.also)
+
+
+Positive = Annotated[float, Range(SMALLEST, LARGEST)]
+PositiveOrInfinite = Annotated[float, Range(SMALLEST, LARGEST, also=(math.inf,))]
+NonNegative = Annotated[float, Range(SMALLEST, LARGEST, also=(0.0,))]
+Share = Annotated[float, Range(SMALLEST, 1.0)]
+Count = Annotated[int, Range(1, 1_000_000)]
+
+
+def number(name: str, value: object, kind: type, allowed: Range | None) -> Any:
+    """``value`` as a ``kind`` (bool, int or float), or an error that names the parameter."""
+    if kind is bool:
+        if not isinstance(value, (bool, np.bool_)):
+            raise TypeError(f"{name} must be True or False, got {value!r}")
+        return bool(value)
+    wanted, word = (WHOLE, "a whole number") if kind is int else (REAL, "a number")
+    within = f" in {allowed}" if allowed is not None else ""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, wanted):
+        raise TypeError(f"{name} must be {word}{within}, got {value!r}")
+    if allowed is not None and value not in allowed:
+        raise ValueError(f"{name} must be {word}{within}, got {value}")
+    return kind(value)
+
+
+def _declared(cls: type) -> dict[str, tuple[type, Range | None]]:
+    """Each field's kind and range, as its annotation says."""
+    declared: dict[str, tuple[type, Range | None]] = {}
+    for name, hint in get_type_hints(cls, include_extras=True).items():
+        if get_origin(hint) is Annotated:
+            kind, allowed = get_args(hint)
+            declared[name] = (kind, allowed)
+        else:
+            declared[name] = (hint, None)
+    return declared
+
+
+def checked(cls: T) -> T:
+    """Class decorator: a NamedTuple of parameters whose constructor checks and converts them.
+
+    A class that defines ``conflict(self) -> str`` is also asked whether its parameters go together.
+    """
+    plain: Any = cls
+    construct = plain.__new__
+    signature = inspect.signature(construct)
+    declared: dict[str, tuple[type, Range | None]] = {}
+
+    def new(owner: type, *args: object, **kwargs: object) -> object:
+        if not declared:
+            declared.update(_declared(cls))
+        bound = signature.bind(owner, *args, **kwargs)
+        bound.apply_defaults()
+        values = (number(f, bound.arguments[f], *declared[f]) for f in plain._fields)
+        made = construct(owner, *values)
+        conflict: str = made.conflict() if hasattr(made, "conflict") else ""
+        if conflict:
+            raise ValueError(conflict)
+        return made
+
+    new.__signature__ = signature  # type: ignore[attr-defined]
+    plain.__new__ = new
+    plain._make = classmethod(lambda owner, values: owner(*values))
+    return cls

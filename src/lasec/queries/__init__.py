@@ -1,0 +1,8 @@
+"""When to ask for a label: each query rule turns a margin into a probability."""
+
+from lasec.queries.always import Always
+from lasec.queries.margin_coin import MarginCoin
+from lasec.queries.uniform import Uniform
+from lasec.queries.variance_threshold import VarianceThreshold
+
+__all__ = ["Always", "MarginCoin", "Uniform", "VarianceThreshold"]

@@ -1,0 +1,50 @@
+"""Ask with a probability that falls as the margin grows.
+
+Cesa-Bianchi, Gentile and Zaniboni, *Worst-Case Analysis of Selective Sampling for Linear
+Classification*, JMLR 7, 2006; taken up for drift by Moroshko and Crammer (AISTATS 2014)::
+
+    P(ask) = a / (a + |p|)
+
+``caution`` is a: infinite asks always, near zero hardly ever. It is computed as
+``1 / (1 + |p|/a)``, which is the same number and right at infinity too.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from lasec.parameters import PositiveOrInfinite, checked
+from lasec.types import Margin
+
+COIN_REFERENCE = (
+    "N. Cesa-Bianchi, C. Gentile and L. Zaniboni. Worst-Case Analysis of Selective Sampling for "
+    "Linear Classification. Journal of Machine Learning Research 7, 2006."
+)
+
+
+@checked
+class MarginCoin(NamedTuple):
+    """A coin that falls on "ask" the more often, the nearer the margin is to zero.
+
+    >>> coin = MarginCoin(caution=0.5)
+    >>> coin.probability(Margin(raw=0.5, variance=0.0, margin=0.5), t=1)
+    0.5
+    >>> coin.probability(Margin(raw=0.0, variance=0.0, margin=0.0), t=1)
+    1.0
+    """
+
+    caution: PositiveOrInfinite = 1.0
+
+    def probability(self, margin: Margin, t: int) -> float:
+        """``a / (a + |p|)``."""
+        return 1.0 / (1.0 + abs(margin.margin) / self.caution)
+
+    @property
+    def has_propensity(self) -> Literal[True]:
+        """No finite margin has probability zero."""
+        return True
+
+    @property
+    def reference(self) -> str:
+        """The coin's paper."""
+        return COIN_REFERENCE

@@ -1,0 +1,77 @@
+"""What happened in a chunk of rounds, as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Records:
+    """One entry per round: what was predicted, with which propensity it was asked, what came of it.
+
+    ``mistake`` needs the label of every row, asked or not: it is there because ``run`` is a
+    simulation in which all labels are known. The model saw nothing of those that were not asked.
+
+    >>> import lasec
+    >>> X, y = lasec.streams.switching(1_000, dimension=5, every=500, seed=1)
+    >>> lasec.Perceptron(dimension=5).run(X, y)
+    Records(rounds=1000, accuracy=0.899, labels=1000, rate=1.000)
+    """
+
+    first: int
+    label: NDArray[np.int8]
+    margin: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    propensity: NDArray[np.float64]
+    asked: NDArray[np.bool_]
+    mistake: NDArray[np.bool_]
+    updated: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return int(self.label.size)
+
+    @property
+    def ticket(self) -> NDArray[np.int64]:
+        """The ticket of each round."""
+        return self.first + np.arange(len(self))
+
+    @property
+    def accuracy(self) -> float:
+        """The share of right predictions over all rounds, asked or not (NaN without rounds)."""
+        return 1.0 - float(self.mistake.mean()) if len(self) else float("nan")
+
+    @property
+    def labels(self) -> int:
+        """How many labels were asked for: what the chunk has cost."""
+        return int(self.asked.sum())
+
+    @property
+    def rate(self) -> float:
+        """The share of rounds that were asked (NaN without rounds)."""
+        return self.labels / len(self) if len(self) else float("nan")
+
+    @classmethod
+    def join(cls, parts: Sequence[Records]) -> Records:
+        """The records of consecutive chunks as one.
+
+        >>> import lasec
+        >>> X, y = lasec.streams.switching(1_000, dimension=5, every=500, seed=1)
+        >>> learner = lasec.Perceptron(dimension=5)
+        >>> Records.join([learner.run(X[:300], y[:300]), learner.run(X[300:], y[300:])])
+        Records(rounds=1000, accuracy=0.899, labels=1000, rate=1.000)
+        """
+        if not parts:
+            raise ValueError("parts: there is nothing to join")
+        names = [field.name for field in fields(cls) if field.name != "first"]
+        columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+        return cls(first=parts[0].first, **columns)
+
+    def __repr__(self) -> str:
+        return (
+            f"Records(rounds={len(self)}, accuracy={self.accuracy:.3f}, "
+            f"labels={self.labels}, rate={self.rate:.3f})"
+        )

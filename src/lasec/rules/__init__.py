@@ -1,0 +1,19 @@
+"""How a model predicts and learns: one paper per file."""
+
+from lasec.rules.arow import AROW
+from lasec.rules.budget import BudgetPerceptron
+from lasec.rules.modified import ModifiedPerceptron
+from lasec.rules.perceptron import Perceptron
+from lasec.rules.ridge import Ridge
+from lasec.rules.second_order import SecondOrder
+from lasec.rules.shifting import ShiftingPerceptron
+
+__all__ = [
+    "AROW",
+    "BudgetPerceptron",
+    "ModifiedPerceptron",
+    "Perceptron",
+    "Ridge",
+    "SecondOrder",
+    "ShiftingPerceptron",
+]

@@ -1,0 +1,87 @@
+"""LASEC, and with no drift the second-order perceptron.
+
+Moroshko and Crammer, *Selective Sampling with Drift*, AISTATS 2014. The paper keeps D and e and
+inverts matrices in every round (its Figure 1)::
+
+    S_t = (D_{k-1}^-1 + I/c)^-1 + x_t x_t'                       (2)
+    p_t = x_t' S_t^-1 (I + D_{k-1}/c)^-1 e_{k-1}                 (5)
+    on a queried mistake:
+        e_k = (I + D_{k-1}/c)^-1 e_{k-1} + y_t x_t               (3)
+        D_k = S_t
+
+with D_0 = bc/(c - b) I and e_0 = 0. With w = D^-1 e and C = D^-1 + I/c, Sherman-Morrison gives the
+same numbers without any inverse::
+
+    start      w = 0,  C = I/b
+    margin     m = x'w,  q = x'Cx,  p = m / (1 + q)
+    update     g = Cx,  s = 1 + q
+               w <- w + g (y - m)/s
+               C <- C - g g'/s + I/c
+
+In words: ``ridge`` is b and ``drift`` is 1/c, the variance by which the target moves between two
+updates. ``drift=0`` (c = inf) is the second-order perceptron of Cesa-Bianchi, Conconi and Gentile
+(SIAM J. Comput. 34, 2005). The paper asks for 0 < b < c, that is ``ridge * drift < 1``.
+
+Cost: O(d) for the prediction, O(d^2) for variance and update, d^2 + d numbers of state.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from lasec.linalg import inflate, regress
+from lasec.parameters import NonNegative, Positive, checked
+from lasec.rules.gaussian import Gaussian, shrunk
+from lasec.types import Margin, Vector
+
+LASEC_REFERENCE = (
+    "E. Moroshko and K. Crammer. Selective Sampling with Drift. "
+    "Proceedings of AISTATS, JMLR W&CP 33, 2014."
+)
+SOP_REFERENCE = (
+    "N. Cesa-Bianchi, A. Conconi and C. Gentile. A Second-Order Perceptron Algorithm. "
+    "SIAM Journal on Computing 34(3), 2005."
+)
+
+
+@checked
+class SecondOrder(NamedTuple):
+    """The rule of LASEC (``drift > 0``) and of the second-order perceptron (``drift = 0``).
+
+    >>> import numpy as np
+    >>> rule = SecondOrder(drift=0.1, ridge=1.0)
+    >>> state = rule.init(dimension=2)
+    >>> x = np.array([1.0, 0.0])
+    >>> rule.update(state, x, y=-1.0, draw=0.0)
+    >>> rule.margin(state, x).label
+    -1
+    >>> state.cov.tolist()
+    [[0.6, 0.0], [0.0, 1.1]]
+    """
+
+    drift: NonNegative = 0.0
+    ridge: Positive = 1.0
+
+    def conflict(self) -> str:
+        """The paper's condition b < c."""
+        if self.ridge * self.drift < 1.0:
+            return ""
+        return f"ridge * drift must be below 1 (the paper's b < c), got {self.ridge * self.drift:g}"
+
+    def init(self, dimension: int) -> Gaussian:
+        """w = 0, C = I/b."""
+        return Gaussian.prior(dimension, 1.0 / self.ridge)
+
+    def margin(self, state: Gaussian, x: Vector) -> Margin:
+        """p = m / (1 + q)."""
+        return shrunk(state.weights, state.cov, x)
+
+    def update(self, state: Gaussian, x: Vector, y: float, draw: float) -> None:
+        """One step of equations (2) and (3) in closed form."""
+        regress(state.weights, state.cov, x, y)
+        inflate(state.cov, self.drift)
+
+    @property
+    def reference(self) -> str:
+        """LASEC's paper, or the second-order perceptron's where there is no drift."""
+        return LASEC_REFERENCE if self.drift > 0.0 else SOP_REFERENCE

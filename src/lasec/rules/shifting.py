@@ -1,0 +1,80 @@
+"""The shifting perceptron: a perceptron that lets its past fade.
+
+Cavallanti, Cesa-Bianchi and Gentile, *Tracking the Best Hyperplane with a Simple Budget
+Perceptron*, Machine Learning 69, 2007. On the mistake after k earlier ones::
+
+    lambda_k = lambda / (lambda + k)
+    w <- (1 - lambda_k) w + y x
+
+``decay`` is lambda. Two forms of the last line are met: the new example added whole, as here, or
+scaled by lambda_k. Moroshko and Crammer say that a small lambda is the perceptron; only the first
+form does that (scaled, lambda = 0.01 stays with its first example for ever), and it is also that
+of the other public implementation we know, in the Cognitive Foundry. Cost: O(d) time and state.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from lasec.parameters import NonNegative, checked
+from lasec.rules.perceptron import first_order
+from lasec.types import Counter, Margin, Vector
+
+SHIFTING_REFERENCE = (
+    "G. Cavallanti, N. Cesa-Bianchi and C. Gentile. Tracking the Best Hyperplane with a Simple "
+    "Budget Perceptron. Machine Learning 69(2-3), 2007."
+)
+
+
+class Fading(NamedTuple):
+    """Weights, and how many updates they have seen."""
+
+    weights: Vector
+    steps: Counter
+
+    def defect(self) -> str:
+        """A number of steps cannot be negative.
+
+        >>> Fading(np.zeros(1), np.array([-1])).defect()
+        'steps are negative'
+        """
+        return "steps are negative" if self.steps[0] < 0 else ""
+
+
+@checked
+class ShiftingPerceptron(NamedTuple):
+    """The shifting perceptron; ``decay=0`` is the perceptron.
+
+    >>> rule = ShiftingPerceptron(decay=1.0)
+    >>> state = rule.init(dimension=1)
+    >>> for _ in range(3):
+    ...     rule.update(state, np.array([1.0]), y=1.0, draw=0.0)
+    >>> state.weights.tolist()
+    [2.0]
+    """
+
+    decay: NonNegative = 0.01
+
+    def init(self, dimension: int) -> Fading:
+        """w = 0, k = 0."""
+        return Fading(np.zeros(dimension), np.zeros(1, dtype=np.int64))
+
+    def margin(self, state: Fading, x: Vector) -> Margin:
+        """w'x."""
+        return first_order(state.weights, x)
+
+    def update(self, state: Fading, x: Vector, y: float, draw: float) -> None:
+        """w <- (1 - lambda_k) w + y x, with 1 - lambda_k = k / (lambda + k)."""
+        w, steps = state
+        k = steps[0]
+        if k > 0:
+            w *= k / (self.decay + k)
+        w += y * x
+        steps[0] = k + 1
+
+    @property
+    def reference(self) -> str:
+        """The shifting perceptron's paper."""
+        return SHIFTING_REFERENCE

@@ -1,0 +1,78 @@
+"""What a saved model's header means: rules, queries and states as plain JSON and arrays, and back.
+
+A file only ever *names* a rule and a query; both are looked up in the fixed tables below, and every
+number goes through the same checks as if a user had typed it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from lasec import queries, rules
+from lasec.errors import StateError
+from lasec.guards import LARGEST_ENTRY
+from lasec.state import Arrays
+from lasec.types import Query, Rule, State
+
+RULES: dict[str, Any] = {name: getattr(rules, name) for name in rules.__all__}
+QUERIES: dict[str, Any] = {name: getattr(queries, name) for name in queries.__all__}
+
+_LARGEST_WEIGHT = LARGEST_ENTRY**4
+
+
+def describe(part: Rule[Any] | Query) -> dict[str, Any]:
+    """A rule or query as JSON.
+
+    >>> describe(queries.MarginCoin(caution=math.inf))
+    {'kind': 'MarginCoin', 'parameters': {'caution': 'inf'}}
+    """
+    given: dict[str, Any] = part._asdict()  # type: ignore[union-attr]
+    values = {name: "inf" if value == math.inf else value for name, value in given.items()}
+    return {"kind": type(part).__name__, "parameters": values}
+
+
+def rebuild(description: Mapping[str, Any], known: Mapping[str, Any]) -> Any:
+    """The rule or query that was described.
+
+    >>> rebuild({"kind": "Uniform", "parameters": {"rate": 0.25}}, QUERIES)
+    Uniform(rate=0.25)
+    """
+    kind, values = description["kind"], description["parameters"]
+    if kind not in known:
+        raise StateError(f"foreign: this lasec knows no {kind!r}")
+    return known[kind](**{n: math.inf if v == "inf" else v for n, v in values.items()})
+
+
+def shapes(rule: Rule[Any], dimension: int) -> dict[str, tuple[int, ...]]:
+    """The shapes of a rule's state, found without allocating it: each axis is linear in dimension.
+
+    >>> shapes(rules.SecondOrder(), 1_000_000)
+    {'weights': (1000000,), 'cov': (1000000, 1000000)}
+    """
+    one, two = rule.init(1), rule.init(2)
+    return {
+        name: tuple(a + (b - a) * (dimension - 1) for a, b in zip(p.shape, q.shape, strict=True))
+        for name, p, q in zip(one._fields, one, two, strict=True)
+    }
+
+
+def restore(rule: Rule[Any], dimension: int, arrays: Arrays) -> State:
+    """The state of ``rule`` that these arrays hold, or a :class:`StateError`."""
+    expected, template = shapes(rule, dimension), rule.init(1)
+    if set(arrays) != set(expected):
+        raise StateError(f"invalid: expected the arrays {sorted(expected)}, got {sorted(arrays)}")
+    for name, blank in zip(template._fields, template, strict=True):
+        array = arrays[name]
+        if array.shape != expected[name] or array.dtype != blank.dtype:
+            raise StateError(f"invalid: {name} has not the shape and type of this rule")
+        if not np.abs(array.astype(float)).max(initial=0.0) <= _LARGEST_WEIGHT:
+            raise StateError(f"invalid: {name} contains NaN, infinity or a value beyond all use")
+    state: State = type(template)(**{name: arrays[name] for name in template._fields})
+    defect = state.defect()
+    if defect:
+        raise StateError(f"invalid: {defect}")
+    return state

@@ -1,0 +1,150 @@
+"""The words every other room speaks: arrays, decisions, and what a rule and a query rule are.
+
+This module imports nothing of lasec; everything else may import it.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+Counter = NDArray[np.int64]
+
+
+class Margin(NamedTuple):
+    """What a rule says about one instance, before any label is known.
+
+    ``raw`` is x'w, whose sign is the prediction; ``variance`` is x'Cx (0 for first-order rules);
+    ``margin`` is the paper's p_t, on which a query decides (``raw / (1 + variance)`` for LASEC).
+
+    >>> Margin(raw=0.6, variance=2.0, margin=0.2).label
+    1
+    """
+
+    raw: float
+    variance: float
+    margin: float
+
+    @property
+    def label(self) -> int:
+        """The prediction: the sign of ``raw``, where zero counts as +1."""
+        return 1 if self.raw >= 0.0 else -1
+
+
+class Decision(NamedTuple):
+    """What ``ask`` answers: a prediction, and whether its label is wanted.
+
+    ``propensity`` is the probability with which the label was going to be asked; ``asked`` is how
+    the coin fell. ``ticket`` numbers the rounds from 0 and is what ``tell`` wants back.
+
+    >>> decision = Decision(label=1, margin=0.2, variance=2.0, propensity=0.5, asked=True, ticket=7)
+    >>> decision.ticket if decision.asked else None
+    7
+    """
+
+    label: int
+    margin: float
+    variance: float
+    propensity: float
+    asked: bool
+    ticket: int
+
+
+class Outcome(NamedTuple):
+    """What ``tell`` answers: the decision that the label belongs to, and what the label did.
+
+    ``mistake`` is judged under the model of the moment in which the label arrives, as the analysis
+    demands; ``correct`` is judged under the prediction that was given out when the label was asked.
+
+    >>> asked = Decision(label=1, margin=0.2, variance=2.0, propensity=0.5, asked=True, ticket=7)
+    >>> Outcome(decision=asked, y=-1, mistake=True, updated=True).correct
+    False
+    """
+
+    decision: Decision
+    y: int
+    mistake: bool
+    updated: bool
+
+    @property
+    def correct(self) -> bool:
+        """Whether the prediction that was given out agrees with the label."""
+        return self.decision.label == self.y
+
+
+class Update(StrEnum):
+    """On which labels a learner updates: those it would have missed, or all that it is told.
+
+    >>> Update("mistakes") is Update.MISTAKES
+    True
+    """
+
+    MISTAKES = "mistakes"
+    LABELS = "labels"
+
+
+class State(Protocol):
+    """A NamedTuple of plain arrays: all that the next round needs, and nothing else."""
+
+    def defect(self) -> str:
+        """What makes these arrays no valid state, as a phrase; empty if nothing does."""
+
+    def __iter__(self) -> Any: ...
+
+    @property
+    def _fields(self) -> tuple[str, ...]: ...
+
+
+S = TypeVar("S", bound=State)
+
+
+class Rule(Protocol[S]):
+    """How a model predicts and learns: one paper, as a NamedTuple of parameters.
+
+    ``margin`` reads the state, ``update`` writes it in place. Both are plain Python over NumPy that
+    numba compiles as it stands; ``draw`` is a uniform number for rules that are themselves random.
+    """
+
+    def init(self, dimension: int) -> S:
+        """The state before the first round."""
+
+    def margin(self, state: S, x: Vector) -> Margin:
+        """What the model says about ``x``."""
+
+    def update(self, state: S, x: Vector, y: float, draw: float) -> None:
+        """Learn the label ``y`` (+1 or -1) of ``x``."""
+
+    @property
+    def reference(self) -> str:
+        """The paper that the rule comes from."""
+
+
+class Query(Protocol):
+    """When to ask: a margin turned into a probability, as a NamedTuple of parameters."""
+
+    def probability(self, margin: Margin, t: int) -> float:
+        """The probability of asking in round ``t`` (the first round is 1)."""
+
+    @property
+    def has_propensity(self) -> bool:
+        """Whether every probability is positive, so that unbiased estimates are possible."""
+
+    @property
+    def reference(self) -> str:
+        """The paper that the query rule comes from."""
+
+
+class RandomQuery(Query, Protocol):
+    """A query rule whose probabilities are positive everywhere: what unbiased estimates require.
+
+    A type checker refuses a deterministic query where a ``RandomQuery`` is wanted.
+    """
+
+    @property
+    def has_propensity(self) -> Literal[True]:
+        """Always true."""

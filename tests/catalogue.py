@@ -1,0 +1,30 @@
+"""Every rule and every query, in settings that differ from the defaults."""
+
+import math
+
+import lasec
+from lasec.queries import Always, MarginCoin, Uniform, VarianceThreshold
+from lasec.rules import (
+    AROW,
+    BudgetPerceptron,
+    ModifiedPerceptron,
+    Perceptron,
+    Ridge,
+    SecondOrder,
+    ShiftingPerceptron,
+)
+
+GAUSSIAN = (SecondOrder(0.0, 2.0), SecondOrder(0.1, 0.5), Ridge(3.0), AROW(0.7))
+RULES = (
+    *GAUSSIAN,
+    Perceptron(),
+    ShiftingPerceptron(0.3),
+    ModifiedPerceptron(True),
+    ModifiedPerceptron(False),
+    BudgetPerceptron(5),
+)
+QUERIES = (Always(), MarginCoin(0.2), MarginCoin(math.inf), Uniform(0.4), VarianceThreshold(0.3))
+
+
+def build(rule, dimension, query=QUERIES[0], **options):
+    return lasec.Learner(rule, query, dimension=dimension, **options)

@@ -1,0 +1,165 @@
+"""Every rule with every query: the promises that hold for all of them."""
+
+import copy
+import math
+import typing
+
+import numpy as np
+import pytest
+
+import lasec
+from catalogue import QUERIES, RULES, build
+from lasec import queries, rules
+
+PAIRS = pytest.mark.parametrize(
+    ("rule", "query"),
+    [pytest.param(r, q, id=f"{r!r}-{q!r}") for r in RULES for q in QUERIES],
+)
+DIMENSION = 6
+
+
+@pytest.fixture(scope="module")
+def stream():
+    return lasec.streams.switching(600, dimension=DIMENSION, every=200, seed=2)
+
+
+def test_the_catalogue_is_complete():
+    assert {type(rule).__name__ for rule in RULES} == set(rules.__all__)
+    assert {type(query).__name__ for query in QUERIES} == set(queries.__all__)
+
+
+@PAIRS
+def test_asking_never_writes_the_model(rule, query, stream):
+    learner = build(rule, DIMENSION, query)
+    learner.run(*stream)
+    before = copy.deepcopy(learner.state)
+    for x in stream[0][:50]:
+        learner.ask(x)
+    for old, new in zip(before, learner.state, strict=True):
+        np.testing.assert_array_equal(old, new)
+
+
+@PAIRS
+def test_records_agree_with_themselves(rule, query, stream):
+    X, y = stream
+    learner = build(rule, DIMENSION, query)
+    records = learner.run(X, y)
+    np.testing.assert_array_equal(records.mistake, records.label != y)
+    np.testing.assert_array_equal(
+        records.asked, lasec.uniforms(0, 0, 600)[:, 0] < records.propensity
+    )
+    np.testing.assert_array_equal(records.updated, records.asked & records.mistake)
+    np.testing.assert_array_equal(records.ticket, np.arange(600))
+    assert records.accuracy == pytest.approx((records.label == y).mean())
+    assert learner.asked == learner.told == records.labels
+    assert learner.updates == records.updated.sum()
+    assert learner.pending == ()
+
+
+@PAIRS
+def test_a_copy_and_a_saved_learner_live_their_own_lives(rule, query, stream):
+    X, y = stream
+    learner = build(rule, DIMENSION, query, update="labels")
+    learner.run(X[:300], y[:300])
+    frozen = learner.to_bytes()
+    copied, loaded = copy.deepcopy(learner), lasec.Learner.from_bytes(frozen)
+    learner.run(X[300:], y[300:])
+    assert copied.to_bytes() == loaded.to_bytes() == frozen
+    copied.run(X[300:], y[300:])
+    loaded.run(X[300:], y[300:])
+    assert copied.to_bytes() == loaded.to_bytes() == learner.to_bytes()
+
+
+@PAIRS
+def test_an_empty_chunk_is_no_round(rule, query, stream):
+    learner = build(rule, DIMENSION, query)
+    before = learner.to_bytes()
+    records = learner.run(np.empty((0, DIMENSION)), np.empty(0))
+    assert (len(records), records.labels) == (0, 0)
+    assert math.isnan(records.accuracy)
+    assert math.isnan(records.rate)
+    assert learner.to_bytes() == before
+
+
+@PAIRS
+def test_references_can_be_cited(rule, query, stream):
+    cited = lasec.cite(build(rule, DIMENSION, query))
+    assert rule.reference in cited
+    assert query.reference in cited
+    assert all(line.strip() for line in cited.splitlines())
+
+
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+def test_states_are_plain_arrays(rule):
+    state = rule.init(DIMENSION)
+    assert all(type(array) is np.ndarray and array.flags.c_contiguous for array in state)
+    assert all(array.dtype in (np.float64, np.int64) for array in state)
+    assert state.defect() == ""
+
+
+@pytest.mark.parametrize("part", [*RULES, *QUERIES], ids=repr)
+def test_parameters_are_frozen_and_survive_copying(part):
+    assert copy.copy(part) == part
+    assert part._replace() == part
+    for field in part._fields:
+        with pytest.raises(AttributeError):
+            setattr(part, field, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "words"),
+    [
+        (lambda: rules.SecondOrder(drift=-0.1), ValueError, "drift must be a number in"),
+        (lambda: rules.SecondOrder(ridge=0), ValueError, "ridge must be a number in"),
+        (lambda: rules.SecondOrder(ridge=math.nan), ValueError, "ridge must be"),
+        (lambda: rules.SecondOrder(ridge="1"), TypeError, "ridge must be a number"),
+        (lambda: rules.SecondOrder(ridge=True), TypeError, "ridge must be a number"),
+        (
+            lambda: rules.SecondOrder(drift=2.0, ridge=0.5),
+            ValueError,
+            "ridge \\* drift must be below",
+        ),
+        (lambda: rules.SecondOrder()._replace(ridge=-1), ValueError, "ridge must be"),
+        (lambda: rules.BudgetPerceptron(budget=0), ValueError, "budget must be a whole number in"),
+        (lambda: rules.BudgetPerceptron(budget=2.5), TypeError, "budget must be a whole number"),
+        (lambda: rules.ModifiedPerceptron(reflect=1), TypeError, "reflect must be True or False"),
+        (lambda: queries.Uniform(rate=0), ValueError, "rate must be a number in"),
+        (lambda: queries.Uniform(rate=1.5), ValueError, "rate must be a number in"),
+        (lambda: queries.MarginCoin(caution=0), ValueError, "caution must be"),
+        (lambda: lasec.LASEC(dimension=0), ValueError, "dimension must be"),
+        (lambda: lasec.LASEC(dimension=2.0), TypeError, "dimension must be a whole number"),
+        (lambda: lasec.LASEC(dimension=2, seed=-1), ValueError, "seed must be"),
+        (lambda: lasec.LASEC(dimension=2, seed=2**64), ValueError, "seed must be"),
+        (lambda: lasec.LASEC(dimension=2, max_pending=0), ValueError, "max_pending must be"),
+        (lambda: lasec.Learner(RULES[0], dimension=2, update="never"), ValueError, "never"),
+        (lambda: lasec.uniforms(2**64, 0, 1), ValueError, "seed must be"),
+    ],
+)
+def test_parameters_out_of_range_are_refused(make, error, words):
+    with pytest.raises(error, match=words):
+        make()
+
+
+def test_whole_numbers_are_taken_for_reals():
+    assert rules.SecondOrder(drift=0, ridge=1) == rules.SecondOrder(0.0, 1.0)
+    assert type(rules.SecondOrder(drift=0, ridge=1).ridge) is float
+    assert type(rules.BudgetPerceptron(np.int32(7)).budget) is int
+
+
+def public_names():
+    for module in (lasec, rules, queries, lasec.streams):
+        for name in module.__all__:
+            thing = getattr(module, name)
+            if isinstance(thing, type(lasec)):
+                continue
+            yield f"{module.__name__}.{name}", thing
+    for name, member in vars(lasec.Learner).items():
+        if not name.startswith("_") and name not in ("from_bytes", "load", "max_pending"):
+            yield f"lasec.Learner.{name}", member
+
+
+@pytest.mark.parametrize("thing", [pytest.param(t, id=n) for n, t in public_names()])
+def test_every_public_name_has_an_example(thing):
+    doc = typing.cast(str, getattr(thing, "__doc__", ""))
+    assert doc
+    assert ">>>" in doc

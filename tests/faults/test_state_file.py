@@ -1,0 +1,235 @@
+"""Saved models: what is broken is refused with a sentence that says how; nothing is ever run."""
+
+import json
+import os
+import pickle
+import struct
+from hashlib import blake2b
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lasec
+from catalogue import RULES, build
+from lasec import state
+
+MUTATIONS = 10_000
+
+
+@pytest.fixture(scope="module")
+def learner():
+    made = lasec.LASEC_SS(3, drift=0.05, caution=0.5, seed=1)
+    made.run(*lasec.streams.switching(50, dimension=3, every=25, seed=1))
+    for t in range(4):
+        made.ask([1.0, t, 0.5], coin=0.0)
+    return made
+
+
+@pytest.fixture(scope="module")
+def data(learner):
+    return learner.to_bytes()
+
+
+def reseal(body):
+    """A frame with the right length and digest: what an attacker, not an accident, would write."""
+    prologue = bytearray(body[:24])
+    prologue[16:24] = struct.pack("<Q", len(body) + 32)
+    whole = bytes(prologue) + body[24:]
+    return whole + blake2b(whole, digest_size=32).digest()
+
+
+def rewritten(data, change):
+    """The file with its header changed by ``change``, and sealed again."""
+    length = struct.unpack("<I", data[12:16])[0]
+    header = json.loads(data[24 : 24 + length])
+    change(header)
+    return with_header(data, json.dumps(header).encode(), data[24 + length : -32])
+
+
+def with_header(data, text, arrays=b""):
+    return reseal(data[:12] + struct.pack("<I", len(text)) + data[16:24] + text + arrays)
+
+
+def refused(data, words):
+    with pytest.raises(lasec.StateError, match=words):
+        lasec.Learner.from_bytes(data)
+
+
+def valid(learner):
+    """A loaded model is whole: it can predict, ask, learn and be saved again."""
+    assert learner.state.defect() == ""
+    assert all(np.isfinite(array).all() for array in learner.state)
+    again = lasec.Learner.from_bytes(learner.to_bytes())
+    try:
+        decision = again.ask(np.ones(again.dimension))
+        again.tell_row(np.ones(again.dimension), 1)
+    except ValueError as error:
+        assert "too large for this model" in str(error)
+        return True
+    assert 0.0 <= decision.propensity <= 1.0
+    return True
+
+
+def test_a_foreign_file_is_called_foreign(data):
+    for foreign in (b"", b"PK\x03\x04", b"\x93NUMPY", pickle.dumps({"a": 1}), b"\x00" * 500):
+        refused(foreign, "^not a lasec model")
+
+
+def test_a_truncated_file_is_called_truncated(data):
+    for length in [*range(1, 60), len(data) // 2, len(data) - 1]:
+        refused(data[:length], "^truncated|^not a lasec model" if length < 8 else "^truncated")
+
+
+def test_a_corrupted_file_is_called_corrupted(data):
+    for position in range(24, len(data), 7):
+        refused(data[:position] + bytes([data[position] ^ 1]) + data[position + 1 :], "^corrupted")
+    refused(data + b"x", "^corrupted")
+
+
+def test_a_newer_file_is_called_newer(data):
+    refused(data[:8] + struct.pack("<I", 2) + data[12:], "^newer: written in format 2")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda h: h["rule"].update(kind="os.system"), "^foreign: this lasec knows no 'os.system'"),
+        (
+            lambda h: h["query"].update(kind="Sometimes"),
+            "^foreign: this lasec knows no 'Sometimes'",
+        ),
+        (lambda h: h["rule"]["parameters"].update(ridge=-1), "^invalid: ridge must be"),
+        (lambda h: h["rule"]["parameters"].update(more=1), "^invalid: .*more"),
+        (lambda h: h.update(dimension=10**9), "^invalid: weights has not the shape"),
+        (lambda h: h.update(dimension=4), "^invalid: weights has not the shape"),
+        (lambda h: h.update(dimension="3"), "^invalid: dimension must be"),
+        (lambda h: h.update(update="sometimes"), "^invalid: "),
+        (lambda h: h.pop("seed"), "^invalid: 'seed'"),
+        (lambda h: h.update(rule=None), "^invalid: "),
+        (lambda h: h.update(max_pending=2), "^invalid: the open tickets do not fit"),
+        (lambda h: h["counters"].update(rounds=51), "^invalid: the open tickets hold impossible"),
+        (lambda h: h["counters"].update(asked=2), "^invalid: the counters contradict"),
+        (lambda h: h["counters"].update(told=0), "^invalid: the counters contradict"),
+        (lambda h: h["counters"].update(dropped=-1), "^invalid: dropped must be"),
+        (lambda h: h.update(arrays=7), "^invalid: an array is not described"),
+        (lambda h: h["arrays"].pop(), "^invalid: the header lists other arrays"),
+        (lambda h: h["arrays"][0].update(dtype="|O"), "^invalid: an array is not described"),
+        (lambda h: h["arrays"][0].update(dtype="<i8"), "^invalid: weights has not the shape"),
+        (lambda h: h["arrays"][0].update(shape=[2**47]), "^invalid: the header lists other"),
+        (lambda h: h["arrays"][0].update(shape=[-3]), "^invalid: an array is not described"),
+        (lambda h: h["arrays"][0].update(name="state.other"), "^invalid: expected the arrays"),
+        (lambda h: h["arrays"][1].update(name="state.weights"), "^invalid: the header lists other"),
+        (lambda h: h["arrays"][2].update(name="elsewhere"), "^invalid: 'pending.ticket'"),
+    ],
+)
+def test_a_header_that_lies_is_refused(data, change, words):
+    """Sealed again, so that only the checks of the contents stand between it and a model."""
+    refused(rewritten(data, change), words)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("state.weights", np.nan, "weights contains NaN"),
+        ("state.weights", 1e300, "weights contains NaN, infinity or a value beyond"),
+        ("state.cov", 1e9, "cov is not symmetric"),
+        ("pending.x", np.inf, "open tickets hold bad numbers"),
+        ("pending.decision", 0.5, "open tickets hold bad numbers"),
+        ("pending.ticket", 2**62, "open tickets hold impossible numbers"),
+        ("pending.ticket", -1, "open tickets hold impossible numbers"),
+    ],
+)
+def test_arrays_that_lie_are_refused(data, name, value, words):
+    header, arrays = state.unpack(data)
+    arrays[name].flat[-1 if name == "pending.ticket" else 0] = value
+    if name == "state.cov":
+        arrays[name][0, 1] = value
+    refused(state.pack(header, arrays), words)
+
+
+def test_a_covariance_that_is_not_positive_is_refused(data):
+    header, arrays = state.unpack(data)
+    arrays["state.cov"][...] = 1.0
+    refused(state.pack(header, arrays), "cov is not positive definite")
+
+
+def test_headers_that_are_not_json_are_refused(data):
+    for text in (b"", b"{", b"[" * 100_000, b'{"a": NaN}', b"\xff\xfe", b"9" * 5_000):
+        refused(with_header(data, text), "^corrupted: the header is not valid JSON")
+    refused(with_header(data, b"[]"), "^invalid: the header is not a JSON object")
+    refused(reseal(data[:12] + struct.pack("<I", 2**31) + data[16:-32]), "longer than the file")
+
+
+@pytest.mark.parametrize("sealed", [False, True], ids=["accident", "attack"])
+def test_ten_thousand_mutations(data, sealed):
+    """Random damage, with and without a repaired digest: refused, or loaded whole."""
+    rng = np.random.default_rng(0)
+    loaded = 0
+    for _ in range(MUTATIONS):
+        mutant = mutate(data, rng)
+        try:
+            learner = lasec.Learner.from_bytes(reseal(mutant[:-32]) if sealed else mutant)
+        except lasec.StateError as error:
+            assert str(error)
+        else:
+            loaded += valid(learner)
+    # An unrepaired digest lets nothing through; a repaired one must let harmless changes through.
+    assert loaded == 0 if not sealed else loaded > MUTATIONS // 100
+
+
+def mutate(data, rng):
+    """One to four random edits: flip bits, overwrite, delete, insert, repeat, or swap digits."""
+    mutant = bytearray(data)
+    for _ in range(rng.integers(1, 5)):
+        at = int(rng.integers(8, max(9, len(mutant))))
+        span = int(rng.integers(1, 9))
+        match rng.integers(6):
+            case 0:
+                mutant[at % len(mutant)] ^= 1 << int(rng.integers(8))
+            case 1:
+                mutant[at : at + span] = rng.bytes(min(span, len(mutant) - at))
+            case 2:
+                del mutant[at : at + span]
+            case 3:
+                mutant[at:at] = rng.bytes(span)
+            case 4:
+                mutant[at:at] = mutant[at : at + span]
+            case 5:
+                digits = [i for i, byte in enumerate(mutant) if 48 <= byte <= 57]
+                if digits:
+                    mutant[digits[int(rng.integers(len(digits)))]] = int(rng.integers(48, 58))
+    return bytes(mutant) if bytes(mutant) != data else data[:-1]
+
+
+def test_no_pickle_anywhere():
+    for path in Path(lasec.__file__).parent.rglob("*.py"):
+        text = path.read_text()
+        assert "import pickle" not in text
+        assert "allow_pickle" not in text
+
+
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+def test_what_is_loaded_is_what_was_saved(rule, tmp_path):
+    X, y = lasec.streams.switching(80, dimension=4, every=20, seed=1)
+    learner = build(rule, 4, update="labels", seed=2**64 - 1)
+    learner.run(X, y)
+    learner.ask(X[0])
+    learner.save(tmp_path / "model.lasec")
+    loaded = lasec.Learner.load(tmp_path / "model.lasec")
+    assert loaded.to_bytes() == learner.to_bytes()
+    assert (loaded.rule, loaded.query, loaded.pending) == (rule, learner.query, learner.pending)
+    for ours, theirs in zip(loaded.state, learner.state, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+        assert ours.flags.writeable
+
+
+def test_a_failed_save_leaves_the_old_file(learner, tmp_path, monkeypatch):
+    path = tmp_path / "model.lasec"
+    learner.save(path)
+    before = path.read_bytes()
+    monkeypatch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        learner.save(path)
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["model.lasec"]

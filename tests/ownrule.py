@@ -1,0 +1,35 @@
+"""A rule as a user of the library would write it."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from lasec.types import Margin
+
+
+class Weights(NamedTuple):
+    weights: np.ndarray
+
+    def defect(self):
+        return ""
+
+
+class Averaging(NamedTuple):
+    """w <- (1 - rate) w + rate y x."""
+
+    rate: float = 0.1
+
+    def init(self, dimension):
+        return Weights(np.zeros(dimension))
+
+    def margin(self, state, x):
+        m = np.dot(state.weights, x)
+        return Margin(m, 0.0, m)
+
+    def update(self, state, x, y, draw):
+        w = state.weights
+        w += self.rate * (y * x - w)
+
+    @property
+    def reference(self):
+        return "Nobody. An Average. 2026."

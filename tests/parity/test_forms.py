@@ -1,0 +1,154 @@
+"""One seed, one run: every way of driving a learner makes the same decisions."""
+
+import numpy as np
+import pytest
+from numpy.random import Philox
+
+import lasec
+from lasec.kernel import dispatch
+from lasec.kernel.rows import run_rows
+
+ROUNDS, DIMENSION = 3_000, 12
+
+ALGORITHMS = {
+    "LASEC": lambda: lasec.LASEC(DIMENSION, drift=0.02, seed=5),
+    "LASEC-SS": lambda: lasec.LASEC_SS(DIMENSION, drift=0.02, caution=0.1, seed=5),
+    "SOP": lambda: lasec.SOP(DIMENSION, seed=5),
+    "SOP-SS": lambda: lasec.SOP_SS(DIMENSION, caution=0.1, seed=5),
+    "Perceptron": lambda: lasec.Perceptron(DIMENSION, seed=5),
+    "Perceptron-SS": lambda: lasec.Perceptron_SS(DIMENSION, caution=2.0, seed=5),
+    "Shifting": lambda: lasec.Shifting(DIMENSION, decay=0.5, seed=5),
+    "Modified": lambda: lasec.Modified(DIMENSION, seed=5),
+    "RBP": lambda: lasec.RBP(DIMENSION, budget=40, seed=5),
+    "BBQ": lambda: lasec.BBQ(DIMENSION, exponent=0.3, seed=5),
+    "BBQ-I": lambda: lasec.BBQ_I(DIMENSION, exponent=0.2, seed=5),
+}
+EVERY = pytest.mark.parametrize("build", ALGORITHMS.values(), ids=ALGORITHMS.keys())
+
+
+@pytest.fixture(scope="module")
+def stream():
+    return lasec.streams.switching(ROUNDS, dimension=DIMENSION, every=300, seed=8)
+
+
+def cut(rng):
+    """Random cut points, some of them twice, so that empty chunks are among the pieces."""
+    return np.sort(rng.integers(0, ROUNDS, size=40))
+
+
+def same_run(one, other, records, expected):
+    for column in ("label", "asked", "mistake", "updated"):
+        np.testing.assert_array_equal(getattr(records, column), getattr(expected, column))
+    np.testing.assert_allclose(records.margin, expected.margin, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(records.propensity, expected.propensity, rtol=1e-12)
+    np.testing.assert_allclose(records.variance, expected.variance, rtol=1e-12, atol=1e-12)
+    for ours, theirs in zip(one.state, other.state, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
+    for counter in ("rounds", "asked", "told", "updates", "dropped", "pending"):
+        assert getattr(one, counter) == getattr(other, counter)
+
+
+def by_ask_and_tell(learner, X, y):
+    rows = []
+    for x, label in zip(X, y, strict=True):
+        decision = learner.ask(x)
+        updated = learner.tell(decision.ticket, label).updated if decision.asked else False
+        rows.append((decision, decision.label != label, updated))
+    decisions, mistake, updated = zip(*rows, strict=True)
+    label, margin, variance, propensity, asked, ticket = map(np.array, zip(*decisions, strict=True))
+    np.testing.assert_array_equal(ticket, np.arange(len(X)))
+    return lasec.Records(
+        0, label, margin, variance, propensity, asked, np.array(mistake), np.array(updated)
+    )
+
+
+@EVERY
+def test_ask_and_tell_equal_run(build, stream):
+    whole, loop = build(), build()
+    same_run(loop, whole, by_ask_and_tell(loop, *stream), whole.run(*stream))
+
+
+@EVERY
+def test_chunks_equal_one_run(build, stream):
+    whole, pieces = build(), build()
+    cuts = cut(np.random.default_rng(1))
+    chunks = zip(np.split(stream[0], cuts), np.split(stream[1], cuts), strict=True)
+    records = lasec.Records.join([pieces.run(X, y) for X, y in chunks])
+    same_run(pieces, whole, records, whole.run(*stream))
+
+
+@EVERY
+def test_save_and_load_in_the_middle_are_invisible(build, stream, tmp_path):
+    whole, moved = build(), build()
+    parts = []
+    cuts = cut(np.random.default_rng(2))[::8]
+    for X, y in zip(np.split(stream[0], cuts), np.split(stream[1], cuts), strict=True):
+        parts.append(moved.run(X, y))
+        moved.save(tmp_path / "model")
+        moved = lasec.Learner.load(tmp_path / "model")
+    same_run(moved, whole, lasec.Records.join(parts), whole.run(*stream))
+
+
+@EVERY
+def test_passed_coins_replace_the_learners_own(build, stream):
+    seeded, fed = build(), build()
+    coins = lasec.uniforms(5, 0, ROUNDS)[:, 0]
+    fed_records = fed.run(*stream, coins=coins)
+    same_run(fed, seeded, fed_records, seeded.run(*stream))
+    assert build().ask(stream[0][0], coin=coins[0]) == build().ask(stream[0][0])
+
+
+@EVERY
+def test_the_interpreted_source_does_what_the_compiled_code_does(build, stream):
+    """A rule's methods are plain Python; numba compiles that very source."""
+    X, y = stream[0][:400], stream[1][:400]
+    compiled, plain = build(), build()
+    expected = compiled.run(X, y)
+    draws, flags, numbers = lasec.uniforms(5, 0, 400), np.empty((400, 3), bool), np.empty((400, 4))
+    interpreted = getattr(run_rows, "py_func", run_rows)
+    bad = interpreted(
+        plain.rule, plain.query, plain.state, X, y.astype(float), draws,
+        0, plain.update == "mistakes", numbers, flags,
+    )  # fmt: skip
+    assert bad == -1
+    np.testing.assert_array_equal(flags[:, 0], expected.asked)
+    np.testing.assert_array_equal(flags[:, 2], expected.updated)
+    np.testing.assert_allclose(numbers[:, 2], expected.margin, rtol=1e-12, atol=1e-12)
+    for ours, theirs in zip(plain.state, compiled.state, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
+
+
+def test_different_seeds_ask_for_different_labels(stream):
+    one = lasec.LASEC_SS(DIMENSION, caution=0.1, seed=1).run(*stream)
+    two = lasec.LASEC_SS(DIMENSION, caution=0.1, seed=2).run(*stream)
+    assert not np.array_equal(one.asked, two.asked)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 12345, 2**63, 2**64 - 1])
+@pytest.mark.parametrize("ticket", [0, 1, 999, 2**32, 2**40 + 7])
+def test_draws_are_philox_bit_for_bit(seed, ticket):
+    """NumPy's Philox steps its counter before it generates, hence the counter one below."""
+    before = [(ticket - 1) % 2**64] + ([0] * 3 if ticket else [2**64 - 1] * 3)
+    key, counter = (np.array(words, dtype=np.uint64) for words in ([seed, 0], before))
+    words = Philox(key=key, counter=counter).random_raw(2)
+    expected = (words >> np.uint64(11)) * 2.0**-53
+    np.testing.assert_array_equal(lasec.uniforms(seed, ticket, 1)[0], expected)
+
+
+def test_coins_are_uniform_and_independent_of_the_rules_draw():
+    coins, spares = lasec.uniforms(3, 0, 200_000).T
+    for draws in (coins, spares):
+        counts = np.histogram(draws, bins=50, range=(0, 1))[0]
+        assert ((counts - 4000) ** 2 / 4000).sum() < 100  # chi-squared, 49 degrees of freedom
+    assert abs(np.corrcoef(coins, spares)[0, 1]) < 0.01
+    assert abs(np.corrcoef(coins[1:], coins[:-1])[0, 1]) < 0.01
+
+
+def test_a_rule_of_ones_own_needs_no_decorator():
+    """Any NamedTuple with the three methods runs compiled."""
+    from ownrule import Averaging
+
+    X, y = lasec.streams.switching(1_000, dimension=3, every=1_000, seed=1)
+    learner = lasec.Learner(Averaging(rate=0.1), dimension=3, update="labels")
+    assert learner.run(X, y).accuracy > 0.8
+    assert dispatch.margin(learner.rule, learner.state, X[0]).variance == 0.0
