@@ -1,0 +1,159 @@
+"""A learner at rest: what it is made of, what it has counted, and how it is saved and loaded."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from lasec import snapshot
+from lasec.errors import StateError
+from lasec.kernel.philox import SEEDS
+from lasec.parameters import Range, number
+from lasec.pending import Pending
+from lasec.queries import Always
+from lasec.state import pack, unpack
+from lasec.types import Query, Rule, Update
+
+ALWAYS = Always()
+_COUNTERS = ("rounds", "asked", "told", "updates", "dropped")
+_COUNTS = Range(0, 2**62)
+
+
+class Model:
+    """Rule, query, state, counters and open questions; a learner sets them in motion."""
+
+    def __init__(
+        self,
+        rule: Rule[Any],
+        query: Query = ALWAYS,
+        *,
+        dimension: int,
+        update: Update | str = Update.MISTAKES,
+        seed: int = 0,
+        max_pending: int = 10_000,
+        name: str = "",
+    ) -> None:
+        self.rule = rule
+        self.query = query
+        self.dimension: int = number("dimension", dimension, int, Range(1, 2**31))
+        self.update = Update(update)
+        self.seed: int = number("seed", seed, int, SEEDS)
+        self.name = name or f"{type(rule).__name__} + {type(query).__name__}"
+        self.state: Any = rule.init(self.dimension)
+        self.rounds = self.asked = self.told = self.updates = self.dropped = 0
+        self._pending = Pending(number("max_pending", max_pending, int, Range(1, 2**31)))
+        self._key = np.uint64(self.seed)
+        self._mistakes_only = self.update is Update.MISTAKES
+
+    @property
+    def max_pending(self) -> int:
+        """How many questions may be open at a time."""
+        return self._pending.limit
+
+    @property
+    def pending(self) -> tuple[int, ...]:
+        """The open tickets, oldest first.
+
+        >>> import lasec
+        >>> learner = lasec.Perceptron(dimension=2, max_pending=2)
+        >>> [learner.ask([1.0, t]).ticket for t in range(3)]
+        [0, 1, 2]
+        >>> learner.pending, learner.dropped
+        ((1, 2), 1)
+        """
+        return tuple(self._pending)
+
+    def to_bytes(self) -> bytes:
+        """The whole learner, open questions included, as bytes that :meth:`from_bytes` reads.
+
+        >>> import lasec
+        >>> learner = lasec.LASEC(dimension=3)
+        >>> lasec.Learner.from_bytes(learner.to_bytes())
+        Learner('LASEC', dimension=3, rounds=0, asked=0, updates=0)
+        """
+        header = {
+            "name": self.name,
+            "rule": snapshot.describe(self.rule),
+            "query": snapshot.describe(self.query),
+            "dimension": self.dimension,
+            "update": self.update.value,
+            "seed": self.seed,
+            "max_pending": self.max_pending,
+            "counters": {name: getattr(self, name) for name in _COUNTERS},
+        }
+        state = {f"state.{n}": a for n, a in zip(self.state._fields, self.state, strict=True)}
+        pending = {f"pending.{n}": a for n, a in self._pending.arrays(self.dimension).items()}
+        return pack(header, state | pending)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """The learner that :meth:`to_bytes` wrote, or a :class:`~lasec.errors.StateError`."""
+        header, arrays = unpack(bytes(data))
+        try:
+            return cls._restore(header, arrays)
+        except StateError:
+            raise
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise StateError(f"invalid: {error}") from error
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the learner to a file, all of it or nothing.
+
+        >>> import lasec, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     lasec.LASEC(dimension=3).save(f"{folder}/model.lasec")
+        ...     lasec.Learner.load(f"{folder}/model.lasec")
+        Learner('LASEC', dimension=3, rounds=0, asked=0, updates=0)
+        """
+        target = Path(path)
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(self.to_bytes())
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(name, target)
+        except BaseException:
+            os.unlink(name)
+            raise
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """The learner of a file, or a :class:`~lasec.errors.StateError` that says what is wrong."""
+        return cls.from_bytes(Path(path).read_bytes())
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({self.name!r}, dimension={self.dimension}, "
+            f"rounds={self.rounds}, asked={self.asked}, updates={self.updates})"
+        )
+
+    @classmethod
+    def _restore(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Self:
+        """A learner from what :meth:`to_bytes` put into the file."""
+        rule = snapshot.rebuild(header["rule"], snapshot.RULES)
+        dimension = number("dimension", header["dimension"], int, Range(1, 2**31))
+        tickets = {name: arrays.pop(f"pending.{name}") for name in ("ticket", "x", "decision")}
+        state = {name.removeprefix("state."): array for name, array in arrays.items()}
+        checked = snapshot.restore(rule, dimension, state)
+        learner = cls(
+            rule,
+            snapshot.rebuild(header["query"], snapshot.QUERIES),
+            dimension=dimension,
+            update=header["update"],
+            seed=header["seed"],
+            max_pending=header["max_pending"],
+            name=str(header["name"]),
+        )
+        learner.state = checked
+        for name in _COUNTERS:
+            setattr(learner, name, number(name, header["counters"][name], int, _COUNTS))
+        learner._pending.restore(tickets, dimension, learner.rounds)
+        lost = learner.dropped + len(learner._pending)
+        if learner.rounds < learner.asked or learner.asked < lost or learner.told < learner.updates:
+            raise StateError("invalid: the counters contradict each other")
+        return learner
