@@ -1,6 +1,6 @@
 """Classify a stream whose concept drifts, when labels cost money."""
 
-from lasec import queries, rules, streams
+from lasec import bounds, queries, rules, streams
 from lasec.algorithms import (
     BBQ,
     BBQ_I,
@@ -43,6 +43,7 @@ __all__ = [
     "StateError",
     "TicketError",
     "Update",
+    "bounds",
     "cite",
     "queries",
     "rules",

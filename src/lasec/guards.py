@@ -14,13 +14,15 @@ from numpy.typing import ArrayLike, NDArray
 LARGEST_ENTRY = 1e60
 
 
-def real(name: str, values: ArrayLike, ndim: int) -> NDArray[np.float64]:
+def real(name: str, values: ArrayLike, ndim: int, kinds: str = "fiub") -> NDArray[np.float64]:
     """``values`` as a contiguous float64 array of ``ndim`` axes with finite entries."""
     try:
         array: NDArray[Any] = np.asarray(values)
     except ValueError as error:
         raise ValueError(f"{name}: not a rectangular array of numbers") from error
-    if array.dtype.kind not in "fiub":
+    if isinstance(values, np.ma.MaskedArray):
+        raise TypeError(f"{name}: masked arrays are not supported, fill in or drop what is masked")
+    if array.dtype.kind not in kinds:
         raise TypeError(f"{name}: expected real numbers, got dtype {array.dtype}")
     if array.ndim != ndim:
         raise ValueError(f"{name}: expected {ndim} axis/axes, got shape {array.shape}")
@@ -65,9 +67,7 @@ def labels(y: ArrayLike, count: int) -> NDArray[np.float64]:
     Traceback (most recent call last):
     ValueError: y: labels must be -1 or +1, got 0
     """
-    if np.asarray(y).dtype.kind == "b":
-        raise TypeError("y: labels must be -1 or +1, got booleans")
-    clean = real("y", y, 1)
+    clean = real("y", y, 1, kinds="fiu")
     if clean.size != count:
         raise ValueError(f"y: expected {count} labels, one for each row of X, got {clean.size}")
     wrong = clean[np.abs(clean) != 1.0]
@@ -89,17 +89,17 @@ def label(y: object) -> float:
     return float(y)
 
 
-def coins(draws: ArrayLike, count: int) -> NDArray[np.float64]:
+def coins(name: str, draws: ArrayLike, count: int) -> NDArray[np.float64]:
     """Uniform draws in [0, 1), one for each row.
 
-    >>> coins([0.5, 1.0], count=2)
+    >>> coins("coins", [0.5, 1.0], count=2)
     Traceback (most recent call last):
-    ValueError: draws: must lie in [0, 1), got 1
+    ValueError: coins: must lie in [0, 1), got 1
     """
-    clean = real("draws", draws, 1)
+    clean = real(name, draws, 1)
     if clean.size != count:
-        raise ValueError(f"draws: expected {count} draws, one for each row of X, got {clean.size}")
+        raise ValueError(f"{name}: expected {count} draws, one for each row of X, got {clean.size}")
     wrong = clean[(clean < 0.0) | (clean >= 1.0)]
     if wrong.size:
-        raise ValueError(f"draws: must lie in [0, 1), got {wrong[0]:g}")
+        raise ValueError(f"{name}: must lie in [0, 1), got {wrong[0]:g}")
     return clean

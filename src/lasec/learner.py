@@ -7,10 +7,10 @@ from numpy.typing import ArrayLike
 
 from lasec import guards
 from lasec.kernel.philox import draw, uniforms
-from lasec.kernel.rows import LARGEST_VARIANCE, ask_row, run_rows, sane, tell_row
+from lasec.kernel.rows import LARGEST_STRAIN, ask_row, run_rows, tell_row
 from lasec.model import Model
 from lasec.records import Records
-from lasec.types import Decision, Outcome, Vector
+from lasec.types import Decision, Outcome, Update, Vector
 
 
 class Learner(Model):
@@ -18,7 +18,8 @@ class Learner(Model):
 
     ``ask`` predicts and decides; it never changes the model. ``tell`` is the only writer. Labels
     may come late, out of order, or never: up to ``max_pending`` asked rows are remembered, and past
-    that the oldest question is dropped. A round's coin depends only on ``seed`` and its ticket.
+    that the oldest question is dropped. A round's coin depends only on ``seed`` and its ticket. A
+    learner belongs to one thread at a time.
 
     ``rounds``, ``asked``, ``told``, ``updates`` and ``dropped`` count what has happened so far;
     ``state`` holds the model's arrays.
@@ -46,11 +47,11 @@ class Learner(Model):
         Decision(label=1, margin=0.0, variance=1.25, propensity=1.0, asked=True, ticket=0)
         """
         row = guards.row(x, self.dimension)
-        tossed = None if coin is None else float(guards.coins([coin], 1)[0])
+        tossed = None if coin is None else float(guards.coins("coin", [coin], 1)[0])
         ticket = self.rounds
         label, margin, variance, propensity = self._look(row, ticket)
         if tossed is None:
-            tossed = draw(self._key, np.uint64(ticket))[0]
+            tossed = draw(np.uint64(self.seed), np.uint64(ticket))[0]
         decision = Decision(label, margin, variance, propensity, tossed < propensity, ticket)
         self.rounds += 1
         if decision.asked:
@@ -109,23 +110,24 @@ class Learner(Model):
         signs = guards.labels(y, n)
         draws = uniforms(self.seed, self.rounds, n)
         if coins is not None:
-            draws[:, 0] = guards.coins(coins, n)
-        numbers, flags = np.empty((n, 4)), np.empty((n, 3), dtype=np.bool_)
+            draws[:, 0] = guards.coins("coins", coins, n)
+        numbers, flags = np.empty((n, 3)), np.empty((n, 4), dtype=np.bool_)
         before = [array.copy() for array in self.state]
-        bad = run_rows(
-            self.rule, self.query, self.state, rows, signs, draws,
-            self.rounds, self._mistakes_only, numbers, flags,
-        )  # fmt: skip
-        if bad >= 0:
+        try:
+            bad = run_rows(
+                self.rule, self.query, self.state, rows, signs, draws,
+                self.rounds, self.update == Update.MISTAKES, numbers, flags,
+            )  # fmt: skip
+            if bad >= 0:
+                raise _too_large(f"X: row {bad}")
+        except BaseException:
             for array, old in zip(self.state, before, strict=True):
                 array[...] = old
-            raise _too_large(f"X: row {bad}")
-        records = Records(
-            self.rounds,
-            np.where(numbers[:, 0] >= 0.0, 1, -1).astype(np.int8),
-            *numbers[:, 1:].T[[1, 0, 2]],
-            *flags.T.copy(),
-        )
+            raise
+        positive, asked, mistake, updated = flags.T.copy()
+        margin, variance, propensity = numbers.T.copy()
+        label = np.where(positive, 1, -1).astype(np.int8)
+        records = Records(self.rounds, label, margin, variance, propensity, asked, mistake, updated)
         self.rounds += n
         self.asked += records.labels
         self.told += records.labels
@@ -134,28 +136,27 @@ class Learner(Model):
 
     def _look(self, x: Vector, ticket: int) -> tuple[int, float, float, float]:
         """Predicted label, margin, variance and probability of asking, or an error about ``x``."""
-        raw, variance, margin, propensity = ask_row(
+        raw, variance, margin, propensity, bearable = ask_row(
             self.rule, self.query, self.state, x, ticket + 1
         )
-        if not sane(raw, variance):
+        if not bearable:
             raise _too_large("x")
         return 1 if raw >= 0.0 else -1, margin, variance, propensity
 
     def _learn(self, decision: Decision, x: Vector, y: float) -> Outcome:
         """Let the label in, under the model of this moment."""
-        spare = draw(self._key, np.uint64(decision.ticket))[1]
-        raw, variance, mistake, updated = tell_row(
-            self.rule, self.state, x, y, spare, self._mistakes_only
-        )
-        if not sane(raw, variance):
-            raise _too_large("x")
+        spare = draw(np.uint64(self.seed), np.uint64(decision.ticket))[1]
+        mistakes_only = self.update == Update.MISTAKES
+        mistake, wanted, usable = tell_row(self.rule, self.state, x, y, spare, mistakes_only)
+        if wanted and not usable:
+            raise _too_large(f"the row of ticket {decision.ticket}")
         self.told += 1
-        self.updates += updated
-        return Outcome(decision, int(y), mistake, updated)
+        self.updates += wanted
+        return Outcome(decision, int(y), mistake, wanted)
 
 
 def _too_large(where: str) -> ValueError:
     return ValueError(
-        f"{where}: too large for this model, its variance is beyond {LARGEST_VARIANCE:g}: "
-        "scale the input, or raise ridge"
+        f"{where}: too large for this model, a label there could shrink its covariance more than "
+        f"{LARGEST_STRAIN:g} times: scale the input"
     )

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import os
-import tempfile
+import secrets
 from pathlib import Path
 from typing import Any, Self
-
-import numpy as np
 
 from lasec import snapshot
 from lasec.errors import StateError
@@ -46,12 +45,15 @@ class Model:
         self.state: Any = rule.init(self.dimension)
         self.rounds = self.asked = self.told = self.updates = self.dropped = 0
         self._pending = Pending(number("max_pending", max_pending, int, Range(1, 2**31)))
-        self._key = np.uint64(self.seed)
-        self._mistakes_only = self.update is Update.MISTAKES
 
     @property
     def max_pending(self) -> int:
-        """How many questions may be open at a time."""
+        """How many questions may be open at a time.
+
+        >>> import lasec
+        >>> lasec.LASEC(dimension=3, max_pending=100).max_pending
+        100
+        """
         return self._pending.limit
 
     @property
@@ -80,7 +82,7 @@ class Model:
             "rule": snapshot.describe(self.rule),
             "query": snapshot.describe(self.query),
             "dimension": self.dimension,
-            "update": self.update.value,
+            "update": Update(self.update).value,
             "seed": self.seed,
             "max_pending": self.max_pending,
             "counters": {name: getattr(self, name) for name in _COUNTERS},
@@ -91,7 +93,12 @@ class Model:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
-        """The learner that :meth:`to_bytes` wrote, or a :class:`~lasec.errors.StateError`."""
+        """The learner that :meth:`to_bytes` wrote, or a :class:`~lasec.errors.StateError`.
+
+        >>> import lasec
+        >>> lasec.Learner.from_bytes(lasec.SOP(dimension=3).to_bytes()).rule
+        SecondOrder(drift=0.0, ridge=1.0)
+        """
         header, arrays = unpack(bytes(data))
         try:
             return cls._restore(header, arrays)
@@ -109,22 +116,33 @@ class Model:
         ...     lasec.Learner.load(f"{folder}/model.lasec")
         Learner('LASEC', dimension=3, rounds=0, asked=0, updates=0)
         """
-        target = Path(path)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        target = Path(path).resolve()
+        draft = target.with_name(f".{secrets.token_hex(8)}.tmp")
         try:
-            with os.fdopen(handle, "wb") as file:
+            with open(draft, "xb") as file:
                 file.write(self.to_bytes())
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(name, target)
-        except BaseException:
-            os.unlink(name)
-            raise
+            if target.exists():
+                draft.chmod(target.stat().st_mode)
+            draft.replace(target)
+        finally:
+            draft.unlink(missing_ok=True)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """The learner of a file, or a :class:`~lasec.errors.StateError` that says what is wrong."""
+        """The learner of a file, or a :class:`~lasec.errors.StateError` that says what is wrong.
+
+        >>> import lasec, tempfile
+        >>> with tempfile.NamedTemporaryFile() as file:
+        ...     lasec.Learner.load(file.name)
+        Traceback (most recent call last):
+        lasec.errors.StateError: not a lasec model: the file does not begin with lasec's signature
+        """
         return cls.from_bytes(Path(path).read_bytes())
+
+    def __copy__(self) -> Self:
+        return copy.deepcopy(self)
 
     def __repr__(self) -> str:
         return (
@@ -138,6 +156,8 @@ class Model:
         rule = snapshot.rebuild(header["rule"], snapshot.RULES)
         dimension = number("dimension", header["dimension"], int, Range(1, 2**31))
         tickets = {name: arrays.pop(f"pending.{name}") for name in ("ticket", "x", "decision")}
+        if not all(name.startswith("state.") for name in arrays):
+            raise StateError("invalid: there are arrays of no known use")
         state = {name.removeprefix("state."): array for name, array in arrays.items()}
         checked = snapshot.restore(rule, dimension, state)
         learner = cls(
@@ -147,13 +167,22 @@ class Model:
             update=header["update"],
             seed=header["seed"],
             max_pending=header["max_pending"],
-            name=str(header["name"]),
+            name=_text(header["name"]),
         )
         learner.state = checked
         for name in _COUNTERS:
             setattr(learner, name, number(name, header["counters"][name], int, _COUNTS))
         learner._pending.restore(tickets, dimension, learner.rounds)
-        lost = learner.dropped + len(learner._pending)
-        if learner.rounds < learner.asked or learner.asked < lost or learner.told < learner.updates:
+        unanswered = learner.dropped + len(learner._pending)
+        if not (
+            unanswered <= learner.asked <= learner.rounds
+            and learner.updates <= learner.told <= learner.rounds - unanswered
+        ):
             raise StateError("invalid: the counters contradict each other")
         return learner
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"name must be text, got {value!r}")
+    return value

@@ -66,6 +66,13 @@ class Records:
         """
         if not parts:
             raise ValueError("parts: there is nothing to join")
+        expected = parts[0].first
+        for part in parts:
+            if part.first != expected:
+                raise ValueError(
+                    f"parts: expected one that begins at ticket {expected}, got {part.first}"
+                )
+            expected += len(part)
         names = [field.name for field in fields(cls) if field.name != "first"]
         columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
         return cls(first=parts[0].first, **columns)

@@ -30,9 +30,12 @@ def describe(part: Rule[Any] | Query) -> dict[str, Any]:
     >>> describe(queries.MarginCoin(caution=math.inf))
     {'kind': 'MarginCoin', 'parameters': {'caution': 'inf'}}
     """
+    kind = type(part)
+    if (RULES | QUERIES).get(kind.__name__) is not kind:
+        raise TypeError(f"only lasec's own rules and queries can be saved, not {kind.__name__}")
     given: dict[str, Any] = part._asdict()  # type: ignore[union-attr]
     values = {name: "inf" if value == math.inf else value for name, value in given.items()}
-    return {"kind": type(part).__name__, "parameters": values}
+    return {"kind": kind.__name__, "parameters": values}
 
 
 def rebuild(description: Mapping[str, Any], known: Mapping[str, Any]) -> Any:

@@ -128,7 +128,8 @@ def _described(entry: Any) -> tuple[str, str, tuple[int, ...]]:
         case {"name": str(name), "dtype": str(dtype), "shape": [*shape]} if (
             dtype in _DTYPES
             and len(shape) <= 8
-            and all(type(n) is int and 0 <= n < 2**48 for n in shape)
+            and all(type(n) is int and n >= 0 for n in shape)
+            and math.prod(max(n, 1) for n in shape) < 2**48
         ):
             return name, dtype, tuple(shape)
     raise StateError("invalid: an array is not described by name, dtype and shape")

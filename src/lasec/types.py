@@ -60,6 +60,7 @@ class Outcome(NamedTuple):
 
     ``mistake`` is judged under the model of the moment in which the label arrives, as the analysis
     demands; ``correct`` is judged under the prediction that was given out when the label was asked.
+    ``updated`` says that the label was handed to the rule (which may find nothing to change).
 
     >>> asked = Decision(label=1, margin=0.2, variance=2.0, propensity=0.5, asked=True, ticket=7)
     >>> Outcome(decision=asked, y=-1, mistake=True, updated=True).correct
@@ -118,6 +119,9 @@ class Rule(Protocol[S]):
 
     def update(self, state: S, x: Vector, y: float, draw: float) -> None:
         """Learn the label ``y`` (+1 or -1) of ``x``."""
+
+    # A rule may also have ``strain(state, x) -> float``: by what factor a label at ``x`` could
+    # shrink its covariance. Rows with a strain beyond 1e12 are refused.
 
     @property
     def reference(self) -> str:

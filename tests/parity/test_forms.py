@@ -72,7 +72,7 @@ def test_ask_and_tell_equal_run(build, stream):
 def test_chunks_equal_one_run(build, stream):
     whole, pieces = build(), build()
     cuts = cut(np.random.default_rng(1))
-    chunks = zip(np.split(stream[0], cuts), np.split(stream[1], cuts), strict=True)
+    chunks = zip(np.split(stream.X, cuts), np.split(stream.y, cuts), strict=True)
     records = lasec.Records.join([pieces.run(X, y) for X, y in chunks])
     same_run(pieces, whole, records, whole.run(*stream))
 
@@ -82,7 +82,7 @@ def test_save_and_load_in_the_middle_are_invisible(build, stream, tmp_path):
     whole, moved = build(), build()
     parts = []
     cuts = cut(np.random.default_rng(2))[::8]
-    for X, y in zip(np.split(stream[0], cuts), np.split(stream[1], cuts), strict=True):
+    for X, y in zip(np.split(stream.X, cuts), np.split(stream.y, cuts), strict=True):
         parts.append(moved.run(X, y))
         moved.save(tmp_path / "model")
         moved = lasec.Learner.load(tmp_path / "model")
@@ -95,25 +95,25 @@ def test_passed_coins_replace_the_learners_own(build, stream):
     coins = lasec.uniforms(5, 0, ROUNDS)[:, 0]
     fed_records = fed.run(*stream, coins=coins)
     same_run(fed, seeded, fed_records, seeded.run(*stream))
-    assert build().ask(stream[0][0], coin=coins[0]) == build().ask(stream[0][0])
+    assert build().ask(stream.X[0], coin=coins[0]) == build().ask(stream.X[0])
 
 
 @EVERY
 def test_the_interpreted_source_does_what_the_compiled_code_does(build, stream):
     """A rule's methods are plain Python; numba compiles that very source."""
-    X, y = stream[0][:400], stream[1][:400]
+    X, y = stream.X[:400], stream.y[:400]
     compiled, plain = build(), build()
     expected = compiled.run(X, y)
-    draws, flags, numbers = lasec.uniforms(5, 0, 400), np.empty((400, 3), bool), np.empty((400, 4))
+    draws, flags, numbers = lasec.uniforms(5, 0, 400), np.empty((400, 4), bool), np.empty((400, 3))
     interpreted = getattr(run_rows, "py_func", run_rows)
     bad = interpreted(
         plain.rule, plain.query, plain.state, X, y.astype(float), draws,
         0, plain.update == "mistakes", numbers, flags,
     )  # fmt: skip
     assert bad == -1
-    np.testing.assert_array_equal(flags[:, 0], expected.asked)
-    np.testing.assert_array_equal(flags[:, 2], expected.updated)
-    np.testing.assert_allclose(numbers[:, 2], expected.margin, rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(flags[:, 1], expected.asked)
+    np.testing.assert_array_equal(flags[:, 3], expected.updated)
+    np.testing.assert_allclose(numbers[:, 0], expected.margin, rtol=1e-12, atol=1e-12)
     for ours, theirs in zip(plain.state, compiled.state, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
 

@@ -106,7 +106,7 @@ def test_uniform_at_one_asks_always(stream):
 @pytest.mark.parametrize(("b", "c"), [(0.5, 108.0), (5.0, 20.0)])
 def test_the_dual_form_equals_the_primal(stream, query, b, c):
     """The paper's remark on kernels, with a linear one: inner products of rows are enough."""
-    X, y = stream[0][:300], stream[1][:300]
+    X, y = stream.X[:300], stream.y[:300]
     caution = math.inf if query is always else 0.1
     learner = lasec.LASEC_SS(DIMENSION, drift=1 / c, ridge=b, caution=caution)
     coins = lasec.uniforms(learner.seed, 0, 300)[:, 0]

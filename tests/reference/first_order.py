@@ -68,10 +68,20 @@ class Budget(Perceptron):
 
     def __init__(self, d, B):
         super().__init__(d)
-        self.B = B
+        self.B, self.order, self.updates = B, [], 0
 
     def update(self, x, y, draw):
         if len(self.missed) < self.B:
             self.missed.append(y * x)
+            self.order.append((x, y))
         else:
-            self.missed[int(np.floor(draw * self.B))] = y * x
+            place = int(np.floor(draw * self.B))
+            self.missed[place], self.order[place] = y * x, (x, y)
+        self.updates += 1
+
+    def state(self):
+        rows, labels = np.zeros((self.B, self.d)), np.zeros(self.B)
+        for place, (x, y) in enumerate(self.order):
+            rows[place], labels[place] = x, y
+        steps = np.array([self.updates])
+        return {"weights": self.weights(), "rows": rows, "labels": labels, "steps": steps}

@@ -63,6 +63,7 @@ def uniforms(seed: int, first: int, count: int) -> NDArray[np.float64]:
     True
     """
     key = U(number("seed", seed, int, SEEDS))
-    out = np.empty((count, 2))
-    _fill(key, first, out)
+    start = number("first", first, int, Range(0, 2**62))
+    out = np.empty((number("count", count, int, Range(0, 2**62)), 2))
+    _fill(key, start, out)
     return out

@@ -20,7 +20,7 @@ import numpy as np
 
 from lasec.linalg import downdate, quadratic
 from lasec.parameters import Positive, checked
-from lasec.rules.gaussian import Gaussian
+from lasec.rules.gaussian import Gaussian, stretch
 from lasec.types import Margin, Vector
 
 AROW_REFERENCE = (
@@ -62,6 +62,10 @@ class AROW(NamedTuple):
         beta = 1.0 / (np.dot(g, x) + self.noise)
         mu += g * (loss * beta * y)
         downdate(Sigma, g, beta)
+
+    def strain(self, state: Gaussian, x: Vector) -> float:
+        """How much one label at x can shrink Sigma."""
+        return stretch(state.cov, x) / self.noise
 
     @property
     def reference(self) -> str:

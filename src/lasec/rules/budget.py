@@ -19,7 +19,7 @@ import numpy as np
 
 from lasec.parameters import Count, checked
 from lasec.rules.perceptron import first_order
-from lasec.rules.shifting import SHIFTING_REFERENCE
+from lasec.rules.shifting import MOST_STEPS, SHIFTING_REFERENCE
 from lasec.types import Counter, Margin, Matrix, Vector
 
 
@@ -32,16 +32,19 @@ class Support(NamedTuple):
     steps: Counter
 
     def defect(self) -> str:
-        """Every place that has been filled holds a label, and the others hold none.
+        """Every place that was filled holds a label, the others none; the weights are their sum.
 
         >>> Support(np.zeros(1), np.zeros((2, 1)), np.array([1.0, 0.5]), np.array([2])).defect()
         'labels are not -1 or +1 exactly where the support is filled'
         """
+        if not 0 <= self.steps[0] <= MOST_STEPS:
+            return "steps are negative or too many"
         filled = np.arange(self.labels.size) < self.steps[0]
-        if self.steps[0] < 0:
-            return "steps are negative"
         if not np.array_equal(np.abs(self.labels), filled.astype(float)):
             return "labels are not -1 or +1 exactly where the support is filled"
+        slack = 1e-6 * np.dot(np.abs(self.labels), np.abs(self.rows))
+        if (np.abs(self.weights - np.dot(self.labels, self.rows)) > slack).any():
+            return "weights are not the sum of the support"
         return ""
 
 

@@ -40,6 +40,27 @@ class Gaussian(NamedTuple):
         return ""
 
 
+def stretch(C: Matrix, x: Vector) -> float:
+    """By what factor, at most, a label at x shrinks C: ``|x|^2`` times its largest variance.
+
+    >>> stretch(np.diag([1.0, 3.0]), np.array([2.0, 0.0]))
+    12.0
+    """
+    return float(np.dot(x, x) * largest_variance(C))
+
+
+def largest_variance(C: Matrix) -> float:
+    """The largest entry on the diagonal of C.
+
+    >>> largest_variance(np.diag([1.0, 3.0]))
+    3.0
+    """
+    largest = 0.0
+    for i in range(C.shape[0]):
+        largest = max(largest, C[i, i])
+    return float(largest)
+
+
 def shrunk(w: Vector, C: Matrix, x: Vector) -> Margin:
     """The last-step min-max margin p = m / (1 + q), with m = x'w and q = x'Cx.
 

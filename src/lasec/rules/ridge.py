@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from lasec.linalg import regress
 from lasec.parameters import Positive, checked
-from lasec.rules.gaussian import Gaussian, shrunk
+from lasec.rules.gaussian import Gaussian, shrunk, stretch
 from lasec.types import Margin, Vector
 
 BBQ_REFERENCE = (
@@ -54,6 +54,10 @@ class Ridge(NamedTuple):
     def update(self, state: Gaussian, x: Vector, y: float, draw: float) -> None:
         """Append the row to S and the label to Y."""
         regress(state.weights, state.cov, x, y)
+
+    def strain(self, state: Gaussian, x: Vector) -> float:
+        """How much one label at x can shrink C."""
+        return stretch(state.cov, x)
 
     @property
     def reference(self) -> str:

@@ -31,7 +31,7 @@ from typing import NamedTuple
 
 from lasec.linalg import inflate, regress
 from lasec.parameters import NonNegative, Positive, checked
-from lasec.rules.gaussian import Gaussian, shrunk
+from lasec.rules.gaussian import Gaussian, largest_variance, shrunk, stretch
 from lasec.types import Margin, Vector
 
 LASEC_REFERENCE = (
@@ -80,6 +80,11 @@ class SecondOrder(NamedTuple):
         """One step of equations (2) and (3) in closed form."""
         regress(state.weights, state.cov, x, y)
         inflate(state.cov, self.drift)
+
+    def strain(self, state: Gaussian, x: Vector) -> float:
+        """How much one label at x can shrink C, which never falls below I/c."""
+        free = stretch(state.cov, x)
+        return min(free, largest_variance(state.cov) / self.drift) if self.drift > 0.0 else free
 
     @property
     def reference(self) -> str:

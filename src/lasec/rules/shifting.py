@@ -28,6 +28,9 @@ SHIFTING_REFERENCE = (
 )
 
 
+MOST_STEPS = 2**62
+
+
 class Fading(NamedTuple):
     """Weights, and how many updates they have seen."""
 
@@ -35,12 +38,12 @@ class Fading(NamedTuple):
     steps: Counter
 
     def defect(self) -> str:
-        """A number of steps cannot be negative.
+        """A number of steps is one that can have been counted.
 
         >>> Fading(np.zeros(1), np.array([-1])).defect()
-        'steps are negative'
+        'steps are negative or too many'
         """
-        return "steps are negative" if self.steps[0] < 0 else ""
+        return "" if 0 <= self.steps[0] <= MOST_STEPS else "steps are negative or too many"
 
 
 @checked

@@ -1,0 +1,42 @@
+"""A binary stream with shifts from rows in several classes, as the paper makes from USPS."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lasec.parameters import Range, number
+from lasec.streams.stream import Stream
+
+
+def shifting_classes(
+    X: ArrayLike, classes: ArrayLike, *, every: int = 500, shuffle: bool = True, seed: int = 0
+) -> Stream:
+    """Some classes are positive, the others negative: drawn anew every ``every`` rounds.
+
+    Each draw gives every class a fair coin, and is repeated while the positive classes are none or
+    all; draws are independent of each other. With ``shuffle`` the rows first get a random order.
+
+    >>> X, digits = np.arange(12.0).reshape(6, 2), [0, 1, 2, 0, 1, 2]
+    >>> stream = shifting_classes(X, digits, every=3, seed=1)
+    >>> stream, sorted(set(stream.y.tolist()))
+    (Stream(rounds=6, dimension=2, concepts=2), [-1, 1])
+    """
+    rng = np.random.default_rng(seed)
+    rows = np.asarray(X, dtype=np.float64)
+    names, codes = np.unique(np.asarray(classes), return_inverse=True)
+    if len(names) < 2:
+        raise ValueError(f"classes: expected at least two classes, got {len(names)}")
+    order = rng.permutation(len(rows)) if shuffle else np.arange(len(rows))
+    concept = np.arange(len(rows)) // int(number("every", every, int, Range(1, 2**62)))
+    positive = np.array([_subset(rng, len(names)) for _ in range(-(-len(rows) // every))])
+    chosen = positive.reshape(-1, len(names))[concept, codes[order]]
+    return Stream(rows[order], np.where(chosen, 1, -1).astype(np.int8), concept)
+
+
+def _subset(rng: np.random.Generator, size: int) -> list[bool]:
+    """A fair coin for each of ``size`` classes, thrown again while all of them agree."""
+    while True:
+        coins = rng.random(size) < 0.5
+        if coins.any() and not coins.all():
+            return [bool(coin) for coin in coins]

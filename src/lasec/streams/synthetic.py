@@ -1,0 +1,142 @@
+"""Synthetic streams with linear concepts: the paper's, and other ways in which a concept can move.
+
+In all of them the label is ``sign(x_t'u_t)``, with sign(0) = +1, and is flipped with probability
+``noise``. The same seed gives the same stream.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lasec.parameters import Range, number
+from lasec.streams.stream import Stream
+
+Array = NDArray[np.float64]
+
+
+def switching(
+    rounds: int = 10_000,
+    *,
+    dimension: int = 50,
+    every: int = 500,
+    noise: float = 0.0,
+    seed: int = 0,
+) -> Stream:
+    """The paper's stream: a Gaussian target that is drawn anew every ``every`` rounds.
+
+    x_t and u_t are standard normal. The defaults are those of Moroshko and Crammer (AISTATS 2014,
+    section 5).
+
+    >>> X, y = switching(1_000, dimension=3, every=100, seed=7)
+    >>> X.shape, y.shape, sorted(set(y.tolist()))
+    ((1000, 3), (1000,), [-1, 1])
+    """
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((rounds, dimension))
+    period = _period(rounds, every)
+    targets = rng.standard_normal((period[-1] + 1 if rounds else 0, dimension))
+    return _labelled(rng, X, period, targets, noise)
+
+
+def stationary(
+    rounds: int = 10_000, *, dimension: int = 50, noise: float = 0.0, seed: int = 0
+) -> Stream:
+    """One concept that never changes: what drift-aware algorithms pay for their caution.
+
+    >>> stationary(100, dimension=3)
+    Stream(rounds=100, dimension=3, concepts=1)
+    """
+    return switching(rounds, dimension=dimension, every=max(rounds, 1), noise=noise, seed=seed)
+
+
+def recurring(
+    rounds: int = 10_000,
+    *,
+    dimension: int = 50,
+    every: int = 500,
+    concepts: int = 4,
+    noise: float = 0.0,
+    seed: int = 0,
+) -> Stream:
+    """A few concepts that come back: each period has one of them, never the one before it.
+
+    >>> recurring(1_000, dimension=3, every=100, concepts=2).concept[::100].tolist()
+    [0, 1, 0, 1, 0, 1, 0, 1, 0, 1]
+    """
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((rounds, dimension))
+    targets = rng.standard_normal((concepts, dimension))
+    period = _period(rounds, every)
+    steps = rng.integers(1, max(concepts, 2), size=period[-1] + 1 if rounds else 0)
+    steps[:1] = 0
+    order = np.cumsum(steps) % concepts
+    return _labelled(rng, X, order[period], targets, noise)
+
+
+def walking(
+    rounds: int = 10_000,
+    *,
+    dimension: int = 50,
+    speed: float = 0.01,
+    noise: float = 0.0,
+    seed: int = 0,
+) -> Stream:
+    """Slow drift: the target walks at random on the unit sphere, by about ``speed`` a round.
+
+    >>> stream = walking(1_000, dimension=3, speed=0.01)
+    >>> steps = np.linalg.norm(np.diff(stream.target, axis=0), axis=1)
+    >>> bool(0.005 < steps.mean() < 0.02)
+    True
+    """
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((rounds, dimension))
+    targets = rng.standard_normal((rounds, dimension))
+    targets[:1] /= np.linalg.norm(targets[:1])
+    for t in range(1, rounds):
+        moved = targets[t - 1] + speed / np.sqrt(dimension) * targets[t]
+        targets[t] = moved / np.linalg.norm(moved)
+    return _labelled(rng, X, np.arange(rounds), targets, noise)
+
+
+def moving_inputs(
+    rounds: int = 10_000,
+    *,
+    dimension: int = 50,
+    period: int = 2_000,
+    shift: float = 5.0,
+    noise: float = 0.0,
+    seed: int = 0,
+) -> Stream:
+    """Drift in the inputs alone: their mean circles once in ``period`` rounds, the concept stays.
+
+    The mean lies ``shift`` away from the origin and turns in a random plane.
+
+    >>> stream = moving_inputs(1_000, dimension=3, period=1_000, shift=5.0)
+    >>> early, late = stream.X[:50].mean(axis=0), stream.X[475:525].mean(axis=0)
+    >>> bool(np.linalg.norm(early - late) > 8)
+    True
+    """
+    rng = np.random.default_rng(seed)
+    plane = np.linalg.qr(rng.standard_normal((dimension, 2)))[0]
+    angle = 2.0 * np.pi * np.arange(rounds) / period
+    mean = shift * np.column_stack([np.cos(angle), np.sin(angle)]) @ plane.T
+    X = rng.standard_normal((rounds, dimension)) + mean
+    targets = rng.standard_normal((1, dimension))
+    return _labelled(rng, X, np.zeros(rounds, dtype=np.int64), targets, noise)
+
+
+def _period(rounds: int, every: int) -> NDArray[np.int64]:
+    """The number of the period of each round."""
+    return np.arange(rounds) // int(number("every", every, int, Range(1, 2**62)))
+
+
+def _labelled(
+    rng: np.random.Generator, X: Array, concept: NDArray[np.int64], targets: Array, noise: float
+) -> Stream:
+    """The stream of these rows under these concepts."""
+    score = np.einsum("td,td->t", X, targets[concept])
+    y = np.where(score >= 0.0, 1, -1).astype(np.int8)
+    if noise > 0.0:
+        y[rng.random(len(X)) < noise] *= -1
+    return Stream(X, y, concept, targets)
