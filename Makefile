@@ -15,7 +15,7 @@ check:  ## formatting, lints, types, direction of imports
 	$(dir $(shell which $(PYTHON)))lint-imports
 
 test:  ## doctests and tests
-	$(PYTHON) -m pytest -n $(JOBS)
+	$(PYTHON) -m pytest -n $(JOBS) --dist loadgroup
 
 docs:  ## the site, every warning an error
 	$(PYTHON) -m sphinx -W --keep-going -q -b html docs docs/_build/html

@@ -1,0 +1,103 @@
+"""The command line: ``python -m experiments panel all --jobs 2 --out DIR``."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from experiments import claims, figures, theorems
+from experiments.datasets import TUNING, set_data
+from experiments.journal import Journal
+from experiments.output import read_csv, write_csv, write_json
+from experiments.panels import PANELS, rows, tuned
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
+
+Runs = Annotated[int, typer.Option(min=1, help="How many runs; the paper has 50.")]
+Jobs = Annotated[int, typer.Option(min=1, help="How many processes.")]
+Data = Annotated[
+    str | None, typer.Option(help="File or folder of the USPS digits; without it, OpenML's.")
+]
+Out = Annotated[Path, typer.Option(help="Folder for CSV, JSON and figures.")]
+Size = Annotated[float, typer.Option(min=0.002, max=1.0, help="Shorten each stream to this share.")]
+
+
+@app.callback()
+def main() -> None:
+    """The paper's experiments."""
+
+
+@app.command()
+def panel(
+    which: Annotated[str, typer.Argument(help="a to f, stationary, or all")],
+    out: Out,
+    runs: Runs = 50,
+    jobs: Jobs = 1,
+    data: Data = None,
+    size: Size = 1.0,
+) -> None:
+    """Run a panel of the paper's figure, or all. Started again, it goes on where it was."""
+    if which != "all" and which not in PANELS:
+        raise typer.BadParameter(f"no panel {which!r}: choose from {', '.join(PANELS)}, all")
+    set_data(data)
+    with Journal(out / "journal.jsonl", jobs) as journal:
+        for name in PANELS if which == "all" else [which]:
+            _panel(journal, name, out, runs, size)
+    _summarise(out)
+
+
+def _panel(journal: Journal, name: str, out: Path, runs: int, size: float) -> None:
+    """One panel: its rows, how they came about, and its picture."""
+    started = time.perf_counter()
+    tuning = tuned(journal, PANELS[name], size)
+    made = rows(journal, PANELS[name], tuning, runs, size)
+    seconds = round(time.perf_counter() - started, 1)
+    write_csv(out / f"panel_{name}.csv", made)
+    write_json(
+        out / f"panel_{name}.json",
+        panel=PANELS[name]._asdict(),
+        runs=runs,
+        size=size,
+        seconds=seconds,
+        seeds={"tuning": TUNING, "runs": list(range(1, runs + 1))},
+        tuning=tuning,
+    )
+    figures.one_panel(out, name, made)
+    typer.echo(f"panel {name}: {len(made)} rows in {seconds} s")
+
+
+@app.command(name="bounds")
+def bounds_(out: Out, runs: Runs = 50, jobs: Jobs = 1, size: Size = 1.0) -> None:
+    """Hold the paper's bounds against the runs, and let the drift grow."""
+    with Journal(out / "journal.jsonl", jobs) as journal:
+        made = theorems.everything(journal, runs, size)
+    for name in ("theorem_1", "theorem_2", "drift"):
+        write_csv(out / f"bounds_{name}.csv", made[name])
+    slopes = figures.drift_figure(out, made["drift"])
+    write_json(
+        out / "bounds.json", runs=runs, size=size, slopes=slopes, parameters=made["parameters"]
+    )
+    summary = theorems.summary(made, slopes)
+    (out / "bounds.md").write_text(summary + "\n")
+    typer.echo(summary)
+
+
+def _summarise(out: Path) -> None:
+    """The figure of all panels and the table of claims, once every panel is there."""
+    files = {name: out / f"panel_{name}.csv" for name in PANELS}
+    if not all(path.exists() for path in files.values()):
+        return
+    results = {name: read_csv(path) for name, path in files.items()}
+    about = {name: json.loads((out / f"panel_{name}.json").read_text()) for name in PANELS}
+    figures.all_panels(out, results)
+    if all(panel["size"] == 1.0 for panel in about.values()):  # the claims speak of full streams
+        tuning = {name: panel["tuning"] for name, panel in about.items()}
+        (out / "claims.md").write_text(claims.table(results, tuning))
+
+
+if __name__ == "__main__":
+    app()

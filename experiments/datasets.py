@@ -1,0 +1,59 @@
+"""The paper's two datasets, one stream a run: run 0 is for tuning, runs 1, 2, ... for measuring."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+from lasec.streams import Stream, shifting_classes, stationary, switching, usps
+
+EVERY = 500
+TUNING = 0
+
+
+class Dataset(NamedTuple):
+    """How many rows and columns, and the stream of a run (``size`` < 1 shortens it)."""
+
+    rounds: int
+    dimension: int
+    draw: Callable[[int, int], Stream]
+
+
+def draw(name: str, run: int, size: float = 1.0) -> Stream:
+    """The stream of run ``run``: the same for every algorithm."""
+    dataset = DATASETS[name]
+    return dataset.draw(max(20, round(dataset.rounds * size)), run)
+
+
+def set_data(path: str | None) -> None:
+    """Where the real data lie, for this process and those it starts; None fetches them."""
+    if path is not None:
+        os.environ["LASEC_DATA"] = path
+
+
+def _synthetic(rounds: int, run: int) -> Stream:
+    return switching(rounds, dimension=50, every=EVERY, seed=run)
+
+
+def _stationary(rounds: int, run: int) -> Stream:
+    return stationary(rounds, dimension=50, seed=run)
+
+
+def _usps(rounds: int, run: int) -> Stream:
+    X, digits = _digits()
+    whole = shifting_classes(X, digits, every=EVERY, seed=run)
+    return Stream(whole.X[:rounds], whole.y[:rounds], whole.concept[:rounds])
+
+
+@lru_cache(maxsize=1)
+def _digits():  # type: ignore[no-untyped-def]
+    return usps(os.environ.get("LASEC_DATA"))
+
+
+DATASETS = {
+    "synthetic": Dataset(10_000, 50, _synthetic),
+    "stationary": Dataset(10_000, 50, _stationary),
+    "usps": Dataset(9_298, 256, _usps),
+}
