@@ -11,6 +11,7 @@ exclude_patterns = ["_build"]
 html_theme = "furo"
 html_title = "lasec"
 autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
 autodoc_typehints = "none"
 myst_heading_anchors = 3
 

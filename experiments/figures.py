@@ -97,11 +97,11 @@ def one_panel(out: Path, name: str, rows: Sequence[Row]) -> None:
 def all_panels(out: Path, results: dict[str, list[Row]]) -> None:
     """The six panels of the paper in one picture."""
     with mpl.rc_context(SETTINGS):
-        figure = Figure(figsize=(12, 7.2), layout="constrained")
-        for axes, name in zip(figure.subplots(2, 3).flat, "abcdef", strict=True):
+        figure = Figure(figsize=(8.4, 10.4), layout="constrained")
+        for axes, name in zip(figure.subplots(3, 2).flat, "adbecf", strict=True):
             draw_panel(axes, PANELS[name], results[name], f"({name})")
             if PANELS[name].over_time:  # the others have the same algorithms and colours
-                axes.legend(fontsize=8, ncols=2)
+                axes.legend(fontsize=7.5, ncols=2, columnspacing=1.0)
         _save(figure, out / "panels")
 
 

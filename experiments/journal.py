@@ -34,6 +34,7 @@ class Journal:
 
     def __init__(self, path: Path, jobs: int) -> None:
         self.path = path
+        self.ran = 0
         self._results: dict[str, Any] = {}
         self._pool = ProcessPoolExecutor(jobs) if jobs > 1 else None
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -66,6 +67,7 @@ class Journal:
                 item = bar.add_task(title, total=len(missing))
                 for key, result in self._finished(missing):
                     self._results[key] = result
+                    self.ran += 1
                     file.write(json.dumps({"task": key, "result": result}) + "\n")
                     file.flush()
                     bar.advance(item)

@@ -85,6 +85,16 @@ def test_positive_classes_are_fair_and_never_none_or_all():
     assert np.abs(counts - periods / 6).max() < 5 * np.sqrt(periods / 6)
 
 
+def test_noise_flips_the_labels_of_shifting_classes():
+    X, codes = np.zeros((5_000, 1)), np.arange(5_000) % 10
+    clean, noisy = (
+        streams.shifting_classes(X, codes, noise=noise, seed=1).y for noise in (0.0, 0.2)
+    )
+    assert 0.17 < (clean != noisy).mean() < 0.23
+    with pytest.raises(ValueError, match="noise must be"):
+        streams.shifting_classes(X, codes, noise=1.5)
+
+
 def test_bad_classes_and_missing_targets_are_refused():
     with pytest.raises(ValueError, match="at least two classes"):
         streams.shifting_classes(np.zeros((3, 1)), [1, 1, 1])

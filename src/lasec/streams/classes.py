@@ -6,16 +6,23 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lasec.parameters import Range, number
-from lasec.streams.stream import Stream
+from lasec.streams.stream import Stream, flipped
 
 
 def shifting_classes(
-    X: ArrayLike, classes: ArrayLike, *, every: int = 500, shuffle: bool = True, seed: int = 0
+    X: ArrayLike,
+    classes: ArrayLike,
+    *,
+    every: int = 500,
+    shuffle: bool = True,
+    noise: float = 0.0,
+    seed: int = 0,
 ) -> Stream:
     """Some classes are positive, the others negative: drawn anew every ``every`` rounds.
 
     Each draw gives every class a fair coin, and is repeated while the positive classes are none or
-    all; draws are independent of each other. With ``shuffle`` the rows first get a random order.
+    all; draws are independent of each other. With ``shuffle`` the rows first get a random order. A
+    label is flipped with probability ``noise``.
 
     >>> X, digits = np.arange(12.0).reshape(6, 2), [0, 1, 2, 0, 1, 2]
     >>> stream = shifting_classes(X, digits, every=3, seed=1)
@@ -31,7 +38,8 @@ def shifting_classes(
     concept = np.arange(len(rows)) // int(number("every", every, int, Range(1, 2**62)))
     positive = np.array([_subset(rng, len(names)) for _ in range(-(-len(rows) // every))])
     chosen = positive.reshape(-1, len(names))[concept, codes[order]]
-    return Stream(rows[order], np.where(chosen, 1, -1).astype(np.int8), concept)
+    y = flipped(rng, np.where(chosen, 1, -1).astype(np.int8), noise)
+    return Stream(rows[order], y, concept)
 
 
 def _subset(rng: np.random.Generator, size: int) -> list[bool]:

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lasec.parameters import Range, number
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Stream:
@@ -51,3 +53,13 @@ class Stream:
         rounds, dimension = self.X.shape
         concepts = np.unique(self.concept).size
         return f"Stream(rounds={rounds}, dimension={dimension}, concepts={concepts})"
+
+
+def flipped(rng: np.random.Generator, y: NDArray[np.int8], noise: float) -> NDArray[np.int8]:
+    """The labels, each flipped with probability ``noise``.
+
+    >>> flipped(np.random.default_rng(0), np.array([1, -1], dtype=np.int8), noise=1.0).tolist()
+    [-1, 1]
+    """
+    share = number("noise", noise, float, Range(0.0, 1.0))
+    return np.where(rng.random(y.size) < share, -y, y) if share > 0.0 else y

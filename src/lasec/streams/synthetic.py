@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lasec.parameters import Range, number
-from lasec.streams.stream import Stream
+from lasec.streams.stream import Stream, flipped
 
 Array = NDArray[np.float64]
 
@@ -137,6 +137,4 @@ def _labelled(
     """The stream of these rows under these concepts."""
     score = np.einsum("td,td->t", X, targets[concept])
     y = np.where(score >= 0.0, 1, -1).astype(np.int8)
-    if noise > 0.0:
-        y[rng.random(len(X)) < noise] *= -1
-    return Stream(X, y, concept, targets)
+    return Stream(X, flipped(rng, y, noise), concept, targets)
