@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from lasec import guards
 from lasec.kernel.philox import draw, uniforms
@@ -120,14 +120,11 @@ class Learner(Model):
             )  # fmt: skip
             if bad >= 0:
                 raise _too_large(f"X: row {bad}")
+            records = _records(self.rounds, numbers, flags)
         except BaseException:
             for array, old in zip(self.state, before, strict=True):
                 array[...] = old
             raise
-        positive, asked, mistake, updated = flags.T.copy()
-        margin, variance, propensity = numbers.T.copy()
-        label = np.where(positive, 1, -1).astype(np.int8)
-        records = Records(self.rounds, label, margin, variance, propensity, asked, mistake, updated)
         self.rounds += n
         self.asked += records.labels
         self.told += records.labels
@@ -153,6 +150,14 @@ class Learner(Model):
         self.told += 1
         self.updates += wanted
         return Outcome(decision, int(y), mistake, wanted)
+
+
+def _records(first: int, numbers: NDArray[np.float64], flags: NDArray[np.bool_]) -> Records:
+    """The columns that the compiled loop has filled, by name."""
+    margin, variance, propensity = numbers.T.copy()
+    positive, asked, mistake, updated = flags.T.copy()
+    label = np.where(positive, 1, -1).astype(np.int8)
+    return Records(first, label, margin, variance, propensity, asked, mistake, updated)
 
 
 def _too_large(where: str) -> ValueError:

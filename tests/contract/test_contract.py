@@ -89,12 +89,47 @@ def test_references_can_be_cited(rule, query, stream):
     assert all(line.strip() for line in cited.splitlines())
 
 
+@pytest.mark.parametrize(
+    ("build_named", "titles"),
+    [
+        (lasec.LASEC, ["Selective Sampling with Drift"]),
+        (lasec.LASEC_SS, ["Selective Sampling with Drift", "Worst-Case Analysis"]),
+        (lasec.SOP, ["A Second-Order Perceptron Algorithm"]),
+        (lasec.SOP_SS, ["A Second-Order Perceptron Algorithm", "Worst-Case Analysis"]),
+        (lasec.Perceptron, ["The Perceptron: A Probabilistic Model"]),
+        (lasec.Perceptron_SS, ["The Perceptron: A Probabilistic Model", "Worst-Case Analysis"]),
+        (lasec.Shifting, ["Tracking the Best Hyperplane"]),
+        (lasec.Modified, ["Noisy Linear Threshold Functions"]),
+        (lasec.RBP, ["Tracking the Best Hyperplane"]),
+        (lasec.BBQ, ["Robust Bounds for Classification"]),
+        (lasec.BBQ_I, ["Selective Sampling with Drift", "Robust Bounds for Classification"]),
+    ],
+)
+def test_each_algorithm_cites_its_papers(build_named, titles):
+    lines = lasec.cite(build_named(DIMENSION)).splitlines()
+    assert len(lines) == len(titles)
+    assert all(title in line for title, line in zip(titles, lines, strict=True))
+
+
 @pytest.mark.parametrize("rule", RULES, ids=repr)
 def test_states_are_plain_arrays(rule):
     state = rule.init(DIMENSION)
     assert all(type(array) is np.ndarray and array.flags.c_contiguous for array in state)
     assert all(array.dtype in (np.float64, np.int64) for array in state)
     assert state.defect() == ""
+
+
+def test_strain_is_what_one_label_can_do_to_the_covariance():
+    """|x|^2 max C_ii over the noise, and no more than drift lets happen."""
+    x = np.array([3.0, 4.0])
+    wide = rules.gaussian.Gaussian(np.zeros(2), np.diag([2.0, 0.5]))
+    assert rules.SecondOrder(0.0, 1.0).strain(wide, x) == 50.0
+    assert rules.SecondOrder(0.1, 1.0).strain(wide, x) == 20.0
+    assert rules.SecondOrder(0.01, 1.0).strain(wide, x) == 50.0
+    assert rules.Ridge(1.0).strain(wide, x) == 50.0
+    assert rules.AROW(0.25).strain(wide, x) == 200.0
+    narrow = rules.gaussian.Gaussian(np.zeros(2), np.diag([0.25, 0.5]))
+    assert rules.Ridge(1.0).strain(narrow, x) == 12.5
 
 
 @pytest.mark.parametrize("part", [*RULES, *QUERIES], ids=repr)

@@ -98,6 +98,15 @@ def test_a_budget_never_reached_is_the_perceptron(stream):
     same(run(stream, BudgetPerceptron(budget=ROUNDS)), run(stream, Perceptron()), tolerance=1e-12)
 
 
+@pytest.mark.parametrize("reflect", [True, False])
+@pytest.mark.parametrize("scale", [1e-100, 1e-3, 1e50])
+def test_the_modified_perceptron_does_not_see_the_length_of_a_row(stream, reflect, scale):
+    X, y = stream
+    expected = lasec.Modified(DIMENSION, reflect=reflect).run(X, y)
+    scaled = lasec.Modified(DIMENSION, reflect=reflect).run(X * scale, y)
+    np.testing.assert_array_equal(scaled.label, expected.label)
+
+
 def test_uniform_at_one_asks_always(stream):
     same(run(stream, Perceptron(), Uniform(rate=1.0)), run(stream, Perceptron()))
 
