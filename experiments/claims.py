@@ -30,9 +30,8 @@ class Evidence:
         self.tuning = tuning
         self._by: dict[tuple[str, str, float], list[float]] = {}
         for panel, rows in results.items():
-            key = "t" if PANELS[panel].over_time else "rate"
             for row in sorted(rows, key=lambda row: row["run"]):
-                cell = (panel, row["algorithm"], row[key])
+                cell = (panel, row["algorithm"], row[PANELS[panel].axis])
                 self._by.setdefault(cell, []).append(row["accuracy"])
         self.end = {p: max(k[2] for k in self._by if k[0] == p) for p in results}
 

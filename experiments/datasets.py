@@ -14,10 +14,9 @@ TUNING = 0
 
 
 class Dataset(NamedTuple):
-    """How many rows and columns, and the stream of a run (``size`` < 1 shortens it)."""
+    """How many rows it has, and its stream of so many rows in a run."""
 
     rounds: int
-    dimension: int
     draw: Callable[[int, int], Stream]
 
 
@@ -53,7 +52,7 @@ def _digits():  # type: ignore[no-untyped-def]
 
 
 DATASETS = {
-    "synthetic": Dataset(10_000, 50, _synthetic),
-    "stationary": Dataset(10_000, 50, _stationary),
-    "usps": Dataset(9_298, 256, _usps),
+    "synthetic": Dataset(10_000, _synthetic),
+    "stationary": Dataset(10_000, _stationary),
+    "usps": Dataset(9_298, _usps),
 }

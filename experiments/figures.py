@@ -62,12 +62,11 @@ def interval(values: ArrayLike) -> tuple[float, float]:
 
 def draw_panel(axes: Axes, panel: Panel, rows: Sequence[Row], letter: str = "") -> None:
     """One panel: a line an algorithm, with 95 % intervals."""
-    key = "t" if panel.over_time else "rate"
     for algorithm in panel.algorithms:
         groups: dict[float, list[Row]] = {}
         for row in rows:
             if row["algorithm"] == algorithm:
-                groups.setdefault(row[key], []).append(row)
+                groups.setdefault(row[panel.axis], []).append(row)
         points = sorted(groups)
         at = [groups[point] for point in points]
         mean, half = np.array([interval([r["accuracy"] for r in group]) for group in at]).T

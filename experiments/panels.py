@@ -28,6 +28,11 @@ class Panel(NamedTuple):
         """Whether there is one rate, and so a curve over the examples."""
         return len(self.rates) == 1
 
+    @property
+    def axis(self) -> str:
+        """The column that its points are placed by."""
+        return "t" if self.over_time else "rate"
+
 
 PANELS = {
     "a": Panel("synthetic", tuple(SUPERVISED), (1.0,), "Synthetic, every label"),

@@ -29,9 +29,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from lasec.linalg import inflate, regress
 from lasec.parameters import NonNegative, Positive, checked
-from lasec.rules.gaussian import Gaussian, largest_variance, shrunk, stretch
+from lasec.rules.gaussian import Gaussian, largest_variance, shrunk
 from lasec.types import Margin, Vector
 
 LASEC_REFERENCE = (
@@ -83,8 +85,9 @@ class SecondOrder(NamedTuple):
 
     def strain(self, state: Gaussian, x: Vector) -> float:
         """How much one label at x can shrink C, which never falls below I/c."""
-        free = stretch(state.cov, x)
-        return min(free, largest_variance(state.cov) / self.drift) if self.drift > 0.0 else free
+        largest = largest_variance(state.cov)
+        free = float(np.dot(x, x) * largest)
+        return min(free, largest / self.drift) if self.drift > 0.0 else free
 
     @property
     def reference(self) -> str:
