@@ -33,3 +33,18 @@ class Averaging(NamedTuple):
     @property
     def reference(self):
         return "Nobody. An Average. 2026."
+
+
+class Contrary(NamedTuple):
+    """Asks the less, the larger the variance; it does not promise to be run lazily."""
+
+    def probability(self, margin, t):
+        return 1.0 / (1.0 + margin.variance)
+
+    @property
+    def has_propensity(self):
+        return True
+
+    @property
+    def reference(self):
+        return ""

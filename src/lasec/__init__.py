@@ -15,11 +15,12 @@ from lasec.algorithms import (
     Shifting,
     cite,
 )
+from lasec.draws import uniforms
 from lasec.errors import StateError, TicketError
-from lasec.kernel.philox import uniforms
+from lasec.fleet import Fleet
 from lasec.learner import Learner
-from lasec.records import Records
-from lasec.types import Decision, Margin, Outcome, Update
+from lasec.records import FleetRecords, Records
+from lasec.types import Decision, Margin, Outcome, Precision, Update
 
 __version__ = "0.1.0"
 
@@ -32,12 +33,15 @@ __all__ = [
     "SOP",
     "SOP_SS",
     "Decision",
+    "Fleet",
+    "FleetRecords",
     "Learner",
     "Margin",
     "Modified",
     "Outcome",
     "Perceptron",
     "Perceptron_SS",
+    "Precision",
     "Records",
     "Shifting",
     "StateError",

@@ -10,12 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-# No product that a rule forms from rows up to this size can overflow.
+# No product that a rule forms from rows up to this size can overflow; in single precision below.
 LARGEST_ENTRY = 1e60
+LARGEST_SINGLE = 1e15
 
 
-def real(name: str, values: ArrayLike, ndim: int, kinds: str = "fiub") -> NDArray[np.float64]:
-    """``values`` as a contiguous float64 array of ``ndim`` axes with finite entries."""
+def real(
+    name: str, values: ArrayLike, ndim: int, kinds: str = "fiub", kind: Any = np.float64
+) -> NDArray[Any]:
+    """``values`` as a contiguous array of ``ndim`` axes of real numbers, of any size."""
     try:
         array: NDArray[Any] = np.asarray(values)
     except ValueError as error:
@@ -27,34 +30,39 @@ def real(name: str, values: ArrayLike, ndim: int, kinds: str = "fiub") -> NDArra
     if array.ndim != ndim:
         raise ValueError(f"{name}: expected {ndim} axis/axes, got shape {array.shape}")
     with np.errstate(over="ignore"):
-        clean = np.ascontiguousarray(array, dtype=np.float64)
-    if clean.size and not np.abs(clean).max() <= LARGEST_ENTRY:
-        if not np.isfinite(clean).all():
+        return np.require(array, dtype=kind, requirements=["C", "A"])
+
+
+def finite(name: str, array: NDArray[Any]) -> NDArray[Any]:
+    """``array`` itself, if all its entries are of a usable size."""
+    most = LARGEST_ENTRY if array.itemsize == 8 else LARGEST_SINGLE
+    if array.size and not np.abs(array).max() <= most:
+        if not np.isfinite(array).all():
             raise ValueError(f"{name}: contains NaN or infinity")
-        raise ValueError(f"{name}: contains a value beyond {LARGEST_ENTRY:g} in size")
-    return clean
+        raise ValueError(f"{name}: contains a value beyond {most:g} in size")
+    return array
 
 
-def row(x: ArrayLike, dimension: int) -> NDArray[np.float64]:
+def row(x: ArrayLike, dimension: int, kind: Any = np.float64) -> NDArray[Any]:
     """One instance.
 
     >>> row([1, 2, 3], dimension=2)
     Traceback (most recent call last):
     ValueError: x: expected 2 features, got 3
     """
-    clean = real("x", x, 1)
+    clean = finite("x", real("x", x, 1, kind=kind))
     if clean.size != dimension:
         raise ValueError(f"x: expected {dimension} features, got {clean.size}")
     return clean
 
 
-def rows(X: ArrayLike, dimension: int) -> NDArray[np.float64]:
-    """A chunk of instances, one a row; it may have no rows.
+def rows(X: ArrayLike, dimension: int, kind: Any = np.float64) -> NDArray[Any]:
+    """A chunk of instances, one a row; it may have no rows. Its entries may still be of any size.
 
     >>> rows(np.zeros((0, 3)), dimension=3).shape
     (0, 3)
     """
-    clean = real("X", X, 2)
+    clean = real("X", X, 2, kind=kind)
     if clean.shape[1] != dimension:
         raise ValueError(f"X: expected {dimension} features, got {clean.shape[1]}")
     return clean
@@ -67,7 +75,7 @@ def labels(y: ArrayLike, count: int) -> NDArray[np.float64]:
     Traceback (most recent call last):
     ValueError: y: labels must be -1 or +1, got 0
     """
-    clean = real("y", y, 1, kinds="fiu")
+    clean = finite("y", real("y", y, 1, kinds="fiu"))
     if clean.size != count:
         raise ValueError(f"y: expected {count} labels, one for each row of X, got {clean.size}")
     wrong = clean[np.abs(clean) != 1.0]
@@ -96,7 +104,7 @@ def coins(name: str, draws: ArrayLike, count: int) -> NDArray[np.float64]:
     Traceback (most recent call last):
     ValueError: coins: must lie in [0, 1), got 1
     """
-    clean = real(name, draws, 1)
+    clean = finite(name, real(name, draws, 1))
     if clean.size != count:
         raise ValueError(f"{name}: expected {count} draws, one for each row of X, got {clean.size}")
     wrong = clean[(clean < 0.0) | (clean >= 1.0)]

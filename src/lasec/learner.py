@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from lasec import guards
-from lasec.kernel.philox import draw, uniforms
-from lasec.kernel.rows import LARGEST_STRAIN, ask_row, run_rows, tell_row
+from lasec import guards, kernel
 from lasec.model import Model
 from lasec.records import Records
 from lasec.types import Decision, Outcome, Update, Vector
+
+_NO_COINS = np.empty(0)
 
 
 class Learner(Model):
@@ -46,13 +46,9 @@ class Learner(Model):
         >>> learner.ask([0.5, -1.0])
         Decision(label=1, margin=0.0, variance=1.25, propensity=1.0, asked=True, ticket=0)
         """
-        row = guards.row(x, self.dimension)
-        tossed = None if coin is None else float(guards.coins("coin", [coin], 1)[0])
-        ticket = self.rounds
-        label, margin, variance, propensity = self._look(row, ticket)
-        if tossed is None:
-            tossed = draw(np.uint64(self.seed), np.uint64(ticket))[0]
-        decision = Decision(label, margin, variance, propensity, tossed < propensity, ticket)
+        row = self._row(x)
+        tossed = -1.0 if coin is None else float(guards.coins("coin", [coin], 1)[0])
+        decision = self._look(row, tossed)
         self.rounds += 1
         if decision.asked:
             self.asked += 1
@@ -87,81 +83,97 @@ class Learner(Model):
         >>> learner.tell_row([0.5, -1.0], -1).updated
         True
         """
-        row, label = guards.row(x, self.dimension), guards.label(y)
-        predicted, margin, variance, _ = self._look(row, self.rounds)
-        decision = Decision(predicted, margin, variance, 0.0, asked=False, ticket=self.rounds)
+        row, label = self._row(x), guards.label(y)
+        decision = self._look(row, 0.0)._replace(propensity=0.0, asked=False)
         outcome = self._learn(decision, row, label)
         self.rounds += 1
         return outcome
 
-    def run(self, X: ArrayLike, y: ArrayLike, *, coins: ArrayLike | None = None) -> Records:
+    def run(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        coins: ArrayLike | None = None,
+        lazy: bool = False,
+    ) -> Records:
         """Ask and, where asked, tell at once, for each row: a whole chunk in compiled code.
 
         The decisions are those of the loop over :meth:`ask` and :meth:`tell`, however the stream is
-        cut into chunks. ``coins`` are uniform numbers to use instead of the learner's own.
+        cut into chunks. ``coins`` are uniform numbers to use instead of the learner's own. With
+        ``lazy`` the decisions are the same, but margin, variance and propensity of a row that was
+        not asked are only computed where the decision needs them, and are NaN elsewhere; that saves
+        most of the time where few rows are asked.
 
         >>> import lasec
         >>> X, y = lasec.streams.switching(seed=1)
         >>> lasec.LASEC_SS(dimension=50, drift=0.01, ridge=0.5, caution=0.02).run(X, y)
         Records(rounds=10000, accuracy=0.700, labels=3496, rate=0.350)
         """
-        rows = guards.rows(X, self.dimension)
+        rows = guards.rows(X, self.dimension, self.kind)
         n = len(rows)
         signs = guards.labels(y, n)
-        draws = uniforms(self.seed, self.rounds, n)
-        if coins is not None:
-            draws[:, 0] = guards.coins("coins", coins, n)
-        numbers, flags = np.empty((n, 3)), np.empty((n, 4), dtype=np.bool_)
-        before = [array.copy() for array in self.state]
-        try:
-            bad = run_rows(
-                self.rule, self.query, self.state, rows, signs, draws,
-                self.rounds, self.update == Update.MISTAKES, numbers, flags,
-            )  # fmt: skip
-            if bad >= 0:
-                raise _too_large(f"X: row {bad}")
-            records = _records(self.rounds, numbers, flags)
-        except BaseException:
-            for array, old in zip(self.state, before, strict=True):
-                array[...] = old
-            raise
+        given = _NO_COINS if coins is None else guards.coins("coins", coins, n)
+        engine = kernel.engine
+        if lazy and self._ceiling is None:
+            self._ceiling = engine.Ceiling.unknown(self.dimension, self.kind)
+        bad, columns = engine.run(
+            self.rule, self.query, self.state, rows, signs, given, np.uint64(self.seed),
+            self.rounds, mistakes_only=self.update == Update.MISTAKES, ceiling=self._ceiling,
+            lazy=lazy and getattr(self.query, "rises_with_variance", False),
+        )  # fmt: skip
+        if bad >= 0:
+            self._ceiling = None
+            guards.finite("X", rows[bad])
+            raise self._too_large(f"X: row {bad}")
+        records = Records(*columns, first=self.rounds)
         self.rounds += n
         self.asked += records.labels
         self.told += records.labels
         self.updates += int(records.updated.sum())
         return records
 
-    def _look(self, x: Vector, ticket: int) -> tuple[int, float, float, float]:
-        """Predicted label, margin, variance and probability of asking, or an error about ``x``."""
-        raw, variance, margin, propensity, bearable = ask_row(
-            self.rule, self.query, self.state, x, ticket + 1
+    def _row(self, x: ArrayLike) -> Vector:
+        """One instance as the compiled code wants it; as it stands where it is that already."""
+        if (
+            type(x) is np.ndarray
+            and x.dtype == self.kind
+            and x.shape == (self.dimension,)
+            and x.flags.carray
+        ):
+            return x
+        return guards.row(x, self.dimension, self.kind)
+
+    def _look(self, x: Vector, coin: float) -> Decision:
+        """What the model says about ``x``, and whether to ask, or an error about ``x``."""
+        if self._asker is None:
+            self._asker = kernel.engine.asker(self.rule, self.query, self.state, x)
+        status, raw, margin, variance, propensity, asked = self._asker(
+            self.rule, self.query, self.state, x, self.seed, self.rounds, coin
         )
-        if not bearable:
-            raise _too_large("x")
-        return 1 if raw >= 0.0 else -1, margin, variance, propensity
+        if status:
+            guards.finite("x", x)
+            raise self._too_large("x")
+        label = 1 if raw >= 0.0 else -1
+        return Decision(label, margin, variance, propensity, asked, self.rounds)
 
     def _learn(self, decision: Decision, x: Vector, y: float) -> Outcome:
         """Let the label in, under the model of this moment."""
-        spare = draw(np.uint64(self.seed), np.uint64(decision.ticket))[1]
-        mistakes_only = self.update == Update.MISTAKES
-        mistake, wanted, usable = tell_row(self.rule, self.state, x, y, spare, mistakes_only)
+        if self._teller is None:
+            self._teller = kernel.engine.teller(self.rule, self.state, x)
+        mistake, wanted, usable = self._teller(
+            self.rule, self.state, x, y, self.seed, decision.ticket, self.update == Update.MISTAKES
+        )
         if wanted and not usable:
-            raise _too_large(f"the row of ticket {decision.ticket}")
+            raise self._too_large(f"the row of ticket {decision.ticket}")
+        self._ceiling = None
         self.told += 1
         self.updates += wanted
         return Outcome(decision, int(y), mistake, wanted)
 
-
-def _records(first: int, numbers: NDArray[np.float64], flags: NDArray[np.bool_]) -> Records:
-    """The columns that the compiled loop has filled, by name."""
-    margin, variance, propensity = numbers.T.copy()
-    positive, asked, mistake, updated = flags.T.copy()
-    label = np.where(positive, 1, -1).astype(np.int8)
-    return Records(first, label, margin, variance, propensity, asked, mistake, updated)
-
-
-def _too_large(where: str) -> ValueError:
-    return ValueError(
-        f"{where}: too large for this model, a label there could shrink its covariance more than "
-        f"{LARGEST_STRAIN:g} times: scale the input"
-    )
+    def _too_large(self, where: str) -> ValueError:
+        limit = kernel.engine.largest_strain(self.state)
+        return ValueError(
+            f"{where}: too large for this model, a label there could shrink its covariance more "
+            f"than {limit:g} times: scale the input"
+        )

@@ -10,7 +10,7 @@ import numpy as np
 
 from lasec.types import Matrix, Vector
 
-__all__ = ["downdate", "inflate", "quadratic", "regress"]
+__all__ = ["downdate", "inflate", "quadratic"]
 
 
 def quadratic(C: Matrix, x: Vector) -> float:
@@ -47,19 +47,3 @@ def inflate(C: Matrix, amount: float) -> None:
     """
     for i in range(C.shape[0]):
         C[i, i] += amount
-
-
-def regress(w: Vector, C: Matrix, x: Vector, y: float) -> None:
-    """w, C <- mean and covariance of the target once y is seen at x, in place.
-
-    g = Cx, s = 1 + x'Cx, w <- w + g (y - x'w)/s, C <- C - g g'/s: recursive least squares.
-
-    >>> w, C = np.zeros(1), np.eye(1)
-    >>> regress(w, C, np.array([1.0]), 1.0)
-    >>> w.tolist(), C.tolist()
-    ([0.5], [[0.5]])
-    """
-    g = np.dot(C, x)
-    s = 1.0 + np.dot(g, x)
-    w += g * ((y - np.dot(w, x)) / s)
-    downdate(C, g, 1.0 / s)

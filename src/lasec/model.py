@@ -5,17 +5,20 @@ from __future__ import annotations
 import copy
 import os
 import secrets
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
+
 from lasec import snapshot
+from lasec.draws import SEEDS
 from lasec.errors import StateError
-from lasec.kernel.philox import SEEDS
 from lasec.parameters import Range, number
 from lasec.pending import Pending
 from lasec.queries import Always
 from lasec.state import pack, unpack
-from lasec.types import Query, Rule, Update
+from lasec.types import Precision, Query, Rule, Update
 
 ALWAYS = Always()
 _COUNTERS = ("rounds", "asked", "told", "updates", "dropped")
@@ -34,6 +37,7 @@ class Model:
         update: Update | str = Update.MISTAKES,
         seed: int = 0,
         max_pending: int = 10_000,
+        precision: Precision | str = Precision.DOUBLE,
         name: str = "",
     ) -> None:
         self.rule = rule
@@ -42,9 +46,23 @@ class Model:
         self.update = Update(update)
         self.seed: int = number("seed", seed, int, SEEDS)
         self.name = name or f"{type(rule).__name__} + {type(query).__name__}"
-        self.state: Any = rule.init(self.dimension)
+        self.precision = Precision(precision)
+        self.state: Any = snapshot.begin(rule, self.dimension, self.precision)
         self.rounds = self.asked = self.told = self.updates = self.dropped = 0
+        self._asker: Callable[..., Any] | None = None
+        self._teller: Callable[..., Any] | None = None
+        self._ceiling: Any = None
         self._pending = Pending(number("max_pending", max_pending, int, Range(1, 2**31)))
+
+    @property
+    def kind(self) -> np.dtype[Any]:
+        """The type of the numbers in rows and state.
+
+        >>> import lasec
+        >>> lasec.LASEC(dimension=3, precision="single").kind
+        dtype('float32')
+        """
+        return self.precision.kind
 
     @property
     def max_pending(self) -> int:
@@ -85,6 +103,7 @@ class Model:
             "update": Update(self.update).value,
             "seed": self.seed,
             "max_pending": self.max_pending,
+            "precision": self.precision.value,
             "counters": {name: getattr(self, name) for name in _COUNTERS},
         }
         state = {f"state.{n}": a for n, a in zip(self.state._fields, self.state, strict=True)}
@@ -159,7 +178,8 @@ class Model:
         if not all(name.startswith("state.") for name in arrays):
             raise StateError("invalid: there are arrays of no known use")
         state = {name.removeprefix("state."): array for name, array in arrays.items()}
-        checked = snapshot.restore(rule, dimension, state)
+        precision = Precision(header.get("precision", Precision.DOUBLE))
+        checked = snapshot.restore(rule, dimension, state, precision)
         learner = cls(
             rule,
             snapshot.rebuild(header["query"], snapshot.QUERIES),
@@ -167,12 +187,13 @@ class Model:
             update=header["update"],
             seed=header["seed"],
             max_pending=header["max_pending"],
+            precision=precision,
             name=_text(header["name"]),
         )
         learner.state = checked
         for name in _COUNTERS:
             setattr(learner, name, number(name, header["counters"][name], int, _COUNTS))
-        learner._pending.restore(tickets, dimension, learner.rounds)
+        learner._pending.restore(tickets, dimension, learner.rounds, precision.kind)
         unanswered = learner.dropped + len(learner._pending)
         if not (
             unanswered <= learner.asked <= learner.rounds

@@ -74,7 +74,9 @@ class Pending:
             "decision": np.array(columns, dtype=np.float64).reshape(len(rows), len(_COLUMNS)),
         }
 
-    def restore(self, arrays: dict[str, NDArray[Any]], dimension: int, issued: int) -> None:
+    def restore(
+        self, arrays: dict[str, NDArray[Any]], dimension: int, issued: int, kind: Any
+    ) -> None:
         """Take back what :meth:`arrays` gave, or refuse it."""
         ticket, x, decision = arrays["ticket"], arrays["x"], arrays["decision"]
         n = ticket.size
@@ -82,7 +84,7 @@ class Pending:
         if not shapes or n > self.limit or ticket.dtype != np.int64:
             raise StateError("invalid: the open tickets do not fit the model")
         try:
-            guards.rows(x, dimension)
+            x = guards.finite("x", guards.rows(x, dimension, kind))
             guards.labels(decision[:, 0], n)
         except (TypeError, ValueError) as error:
             raise StateError(f"invalid: the open tickets hold bad numbers ({error})") from error

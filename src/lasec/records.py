@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Records:
+class Rounds:
     """One entry per round: what was predicted, with which propensity it was asked, what came of it.
 
     ``mistake`` needs the label of every row, asked or not: it is there because ``run`` is a
     simulation in which all labels are known. The model saw nothing of those that were not asked.
-
-    >>> import lasec
-    >>> X, y = lasec.streams.switching(1_000, dimension=5, every=500, seed=1)
-    >>> lasec.Perceptron(dimension=5).run(X, y)
-    Records(rounds=1000, accuracy=0.899, labels=1000, rate=1.000)
     """
 
-    first: int
     label: NDArray[np.int8]
     margin: NDArray[np.float64]
     variance: NDArray[np.float64]
@@ -33,11 +27,6 @@ class Records:
 
     def __len__(self) -> int:
         return int(self.label.size)
-
-    @property
-    def ticket(self) -> NDArray[np.int64]:
-        """The ticket of each round."""
-        return self.first + np.arange(len(self))
 
     @property
     def accuracy(self) -> float:
@@ -53,6 +42,30 @@ class Records:
     def rate(self) -> float:
         """The share of rounds that were asked (NaN without rounds)."""
         return self.labels / len(self) if len(self) else float("nan")
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}(rounds={len(self)}, accuracy={self.accuracy:.3f}, "
+            f"labels={self.labels}, rate={self.rate:.3f})"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Records(Rounds):
+    """The consecutive rounds of one learner, the first of which has the ticket ``first``.
+
+    >>> import lasec
+    >>> X, y = lasec.streams.switching(1_000, dimension=5, every=500, seed=1)
+    >>> lasec.Perceptron(dimension=5).run(X, y)
+    Records(rounds=1000, accuracy=0.899, labels=1000, rate=1.000)
+    """
+
+    first: int = field(kw_only=True)
+
+    @property
+    def ticket(self) -> NDArray[np.int64]:
+        """The ticket of each round."""
+        return self.first + np.arange(len(self))
 
     @classmethod
     def join(cls, parts: Sequence[Records]) -> Records:
@@ -73,12 +86,24 @@ class Records:
                     f"parts: expected one that begins at ticket {expected}, got {part.first}"
                 )
             expected += len(part)
-        names = [field.name for field in fields(cls) if field.name != "first"]
+        names = [column.name for column in fields(Rounds)]
         columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
         return cls(first=parts[0].first, **columns)
 
-    def __repr__(self) -> str:
-        return (
-            f"Records(rounds={len(self)}, accuracy={self.accuracy:.3f}, "
-            f"labels={self.labels}, rate={self.rate:.3f})"
-        )
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FleetRecords(Rounds):
+    """The rounds of a fleet, in the order of its batch: each has the key and ticket of its model.
+
+    ``refused`` counts the rows that were too large for their model.
+
+    >>> import lasec
+    >>> fleet = lasec.Fleet(lasec.rules.SecondOrder(), models=2, dimension=1)
+    >>> records = fleet.run(keys=[1, 0, 1], X=[[1.0], [2.0], [-3.0]], y=[-1, 1, -1])
+    >>> records.key.tolist(), records.ticket.tolist(), records.mistake.tolist()
+    ([1, 0, 1], [0, 0, 1], [True, False, True])
+    """
+
+    key: NDArray[np.int64] = field(kw_only=True)
+    ticket: NDArray[np.int64] = field(kw_only=True)
+    refused: int = field(kw_only=True)

@@ -16,7 +16,7 @@ from lasec import queries, rules
 from lasec.errors import StateError
 from lasec.guards import LARGEST_ENTRY
 from lasec.state import Arrays
-from lasec.types import Query, Rule, State
+from lasec.types import Precision, Query, Rule, State
 
 RULES: dict[str, Any] = {name: getattr(rules, name) for name in rules.__all__}
 QUERIES: dict[str, Any] = {name: getattr(queries, name) for name in queries.__all__}
@@ -63,9 +63,21 @@ def shapes(rule: Rule[Any], dimension: int) -> dict[str, tuple[int, ...]]:
     }
 
 
-def restore(rule: Rule[Any], dimension: int, arrays: Arrays) -> State:
+def begin(rule: Rule[Any], dimension: int, precision: Precision) -> Any:
+    """A rule's first state, in the precision wanted.
+
+    >>> begin(rules.Perceptron(), 2, Precision.SINGLE).weights.dtype
+    dtype('float32')
+    """
+    state = rule.init(dimension)
+    if precision is Precision.DOUBLE:
+        return state
+    return type(state)(*(a.astype(precision.kind) if a.dtype.kind == "f" else a for a in state))
+
+
+def restore(rule: Rule[Any], dimension: int, arrays: Arrays, precision: Precision) -> State:
     """The state of ``rule`` that these arrays hold, or a :class:`StateError`."""
-    expected, template = shapes(rule, dimension), rule.init(1)
+    expected, template = shapes(rule, dimension), begin(rule, 1, precision)
     if set(arrays) != set(expected):
         raise StateError(f"invalid: expected the arrays {sorted(expected)}, got {sorted(arrays)}")
     for name, blank in zip(template._fields, template, strict=True):

@@ -34,11 +34,11 @@ SIGNATURE = b"\x89LASEC\r\n"
 FORMAT = 1
 _PROLOGUE = struct.Struct("<8sIIQ")
 _DIGEST = 32
-_DTYPES = ("<f8", "<i8")
+_DTYPES = ("<f8", "<f4", "<i8")
 
 
 def pack(header: Mapping[str, Any], arrays: Arrays) -> bytes:
-    """The bytes of a file that holds ``header`` and ``arrays`` (float64 and int64 only).
+    """The bytes of a file that holds ``header`` and ``arrays`` (float64, float32 and int64 only).
 
     >>> header, arrays = unpack(pack({"dimension": 2}, {"weights": np.zeros(2)}))
     >>> header["dimension"], arrays["weights"].tolist()
@@ -112,11 +112,12 @@ def _cut(listing: Any, blob: bytes) -> Arrays:
     for entry in listing if isinstance(listing, list) else [None]:
         name, dtype, shape = _described(entry)
         size = math.prod(shape)
-        if name in arrays or start + 8 * size > len(blob):
+        stop = start + size * np.dtype(dtype).itemsize
+        if name in arrays or stop > len(blob):
             raise StateError("invalid: the header lists other arrays than the file contains")
         values = np.frombuffer(blob, dtype, size, start).reshape(shape)
         arrays[name] = values.astype(values.dtype.newbyteorder("="))
-        start += 8 * size
+        start = stop
     if start != len(blob):
         raise StateError("invalid: the header lists other arrays than the file contains")
     return arrays

@@ -89,6 +89,22 @@ class Update(StrEnum):
     LABELS = "labels"
 
 
+class Precision(StrEnum):
+    """How many digits a model keeps: double (the default), or single in half the memory.
+
+    >>> Precision("single").kind
+    dtype('float32')
+    """
+
+    DOUBLE = "double"
+    SINGLE = "single"
+
+    @property
+    def kind(self) -> np.dtype[Any]:
+        """The type of the numbers."""
+        return np.dtype(np.float64 if self is Precision.DOUBLE else np.float32)
+
+
 class State(Protocol):
     """A NamedTuple of plain arrays: all that the next round needs, and nothing else."""
 
@@ -120,8 +136,10 @@ class Rule(Protocol[S]):
     def update(self, state: S, x: Vector, y: float, draw: float) -> None:
         """Learn the label ``y`` (+1 or -1) of ``x``."""
 
-    # A rule may also have ``strain(state, x) -> float``: by what factor a label at ``x`` could
-    # shrink its covariance. Rows with a strain beyond 1e12 are refused.
+    # A second-order rule, whose state is a ``Gaussian``, may also have ``judge`` and ``step``
+    # (see lasec.rules.gaussian) and is then run in blocks; and ``strain(size, largest)``: by what
+    # factor a label at an x with ``|x|^2 = size`` could shrink a covariance whose largest variance
+    # is ``largest``. Rows with a strain beyond 1e12 are refused.
 
     @property
     def reference(self) -> str:
@@ -141,6 +159,9 @@ class Query(Protocol):
     @property
     def reference(self) -> str:
         """The paper that the query rule comes from."""
+
+    # A query may also have ``rises_with_variance``: True promises that its probability never falls
+    # where the variance grows and the size of the margin does not. Then ``run`` can be lazy.
 
 
 class RandomQuery(Query, Protocol):

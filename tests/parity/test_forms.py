@@ -1,12 +1,17 @@
 """One seed, one run: every way of driving a learner makes the same decisions."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numba
 import numpy as np
 import pytest
 from numpy.random import Philox
 
 import lasec
 from lasec.kernel import dispatch
-from lasec.kernel.rows import run_rows
 
 ROUNDS, DIMENSION = 3_000, 12
 
@@ -58,7 +63,7 @@ def by_ask_and_tell(learner, X, y):
     label, margin, variance, propensity, asked, ticket = map(np.array, zip(*decisions, strict=True))
     np.testing.assert_array_equal(ticket, np.arange(len(X)))
     return lasec.Records(
-        0, label, margin, variance, propensity, asked, np.array(mistake), np.array(updated)
+        label, margin, variance, propensity, asked, np.array(mistake), np.array(updated), first=0
     )
 
 
@@ -98,24 +103,42 @@ def test_passed_coins_replace_the_learners_own(build, stream):
     assert build().ask(stream.X[0], coin=coins[0]) == build().ask(stream.X[0])
 
 
-@EVERY
-def test_the_interpreted_source_does_what_the_compiled_code_does(build, stream):
-    """A rule's methods are plain Python; numba compiles that very source."""
-    X, y = stream.X[:400], stream.y[:400]
-    compiled, plain = build(), build()
-    expected = compiled.run(X, y)
-    draws, flags, numbers = lasec.uniforms(5, 0, 400), np.empty((400, 4), bool), np.empty((400, 3))
-    interpreted = getattr(run_rows, "py_func", run_rows)
-    bad = interpreted(
-        plain.rule, plain.query, plain.state, X, y.astype(float), draws,
-        0, plain.update == "mistakes", numbers, flags,
+def interpreted_runs(folder):
+    """Every algorithm's run on 400 rows, without numba: to be called where it is switched off."""
+    assert numba.config.DISABLE_JIT
+    X, y = lasec.streams.switching(400, dimension=DIMENSION, every=300, seed=8)
+    for name, build in ALGORITHMS.items():
+        learner = build()
+        records = learner.run(X, y)
+        np.savez(
+            f"{folder}/{name}.npz", asked=records.asked, updated=records.updated,
+            margin=records.margin, **learner.state._asdict(),
+        )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def interpreted(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("interpreted")
+    code = f"import test_forms; test_forms.interpreted_runs({str(folder)!r})"
+    subprocess.run(
+        [sys.executable, "-c", code], check=True, cwd=Path(__file__).parent,
+        env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
     )  # fmt: skip
-    assert bad == -1
-    np.testing.assert_array_equal(flags[:, 1], expected.asked)
-    np.testing.assert_array_equal(flags[:, 3], expected.updated)
-    np.testing.assert_allclose(numbers[:, 0], expected.margin, rtol=1e-12, atol=1e-12)
-    for ours, theirs in zip(plain.state, compiled.state, strict=True):
-        np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
+    return folder
+
+
+@pytest.mark.xdist_group("interpreted")
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_the_interpreted_source_does_what_the_compiled_code_does(name, interpreted):
+    """A rule's methods are plain Python; numba compiles that very source."""
+    plain = np.load(interpreted / f"{name}.npz")
+    compiled = ALGORITHMS[name]()
+    expected = compiled.run(*lasec.streams.switching(400, dimension=DIMENSION, every=300, seed=8))
+    np.testing.assert_array_equal(plain["asked"], expected.asked)
+    np.testing.assert_array_equal(plain["updated"], expected.updated)
+    np.testing.assert_allclose(plain["margin"], expected.margin, rtol=1e-12, atol=1e-12)
+    for field, array in compiled.state._asdict().items():
+        np.testing.assert_allclose(plain[field], array, rtol=1e-12, atol=1e-12)
 
 
 def test_different_seeds_ask_for_different_labels(stream):

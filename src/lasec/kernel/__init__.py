@@ -1,1 +1,17 @@
-"""Compiled code: the bridge to numba, the draws, and the loops over rows."""
+"""Compiled code. Nothing of it is imported before it is needed: numba alone takes half a second."""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lasec.kernel import engine as engine
+
+
+def __getattr__(name: str) -> ModuleType:
+    """The room of this name, imported when somebody first asks for it."""
+    if name != "engine":
+        raise AttributeError(f"module 'lasec.kernel' has no attribute {name!r}")
+    return importlib.import_module("lasec.kernel.engine")

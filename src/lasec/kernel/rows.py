@@ -1,9 +1,9 @@
 """One round, and a chunk of rounds, row by row, in compiled code.
 
 One label shrinks the variance along x by up to the factor 1/(1 + strain), where the strain is
-``|x|^2`` times the largest variance of any weight (less where drift keeps the variance up). Above
-``LARGEST_STRAIN`` that is more than double precision can carry beside the other directions, and the
-covariance could lose its positive definiteness: such a row is refused.
+``|x|^2`` times the largest variance of any weight (less where drift keeps the variance up). Above a
+limit that is more than the precision can carry beside the other directions, and the covariance
+could lose its positive definiteness: such a row is refused.
 """
 
 from __future__ import annotations
@@ -11,72 +11,92 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numba.extending import overload
 from numpy.typing import NDArray
 
 from lasec.kernel.dispatch import compiled, margin, probability, strain, update
+from lasec.kernel.philox import draw
+from lasec.kernel.rounds import Coins, Columns, falls, largest_entry, limit
+from lasec.rules.gaussian import largest_variance
 from lasec.types import Query, Rule, Vector
 
-LARGEST_STRAIN = 1e12
+FINE, UNSOUND, STRAINED = 0, 1, 2
+
+
+def largest(state: Any) -> float:
+    """The largest variance of any weight; zero where a state has no covariance."""
+    return largest_variance(state.cov) if hasattr(state, "cov") else 0.0
+
+
+@overload(largest, strict=False)
+def _largest(state: Any) -> Any:
+    if "cov" in state.fields:
+        return lambda state: largest_variance(state.cov)
+    return lambda state: 0.0
 
 
 @compiled
 def bearable(rule: Rule[Any], state: Any, x: Vector) -> bool:
-    """Whether a label at ``x`` is one that double precision can carry."""
-    return strain(rule, state, x) <= LARGEST_STRAIN
+    """Whether a label at ``x`` is one that the precision can carry."""
+    return strain(rule, np.dot(x, x), largest(state)) <= limit(x)
 
 
 @compiled
+def sound(x: Vector) -> bool:
+    """Whether every entry of ``x`` is finite and of a usable size."""
+    most, fine = largest_entry(x), True
+    for value in x:
+        fine = fine and abs(value) <= most
+    return fine
+
+
 def ask_row(
-    rule: Rule[Any], query: Query, state: Any, x: Vector, t: int
-) -> tuple[float, float, float, float, bool]:
-    """Raw margin, variance, margin, probability of asking in round ``t``, whether bearable."""
+    rule: Rule[Any], query: Query, state: Any, x: Vector, seed: np.uint64, ticket: int, coin: float
+) -> tuple[int, float, float, float, float, bool]:
+    """Whether the row is fine, raw margin, margin, variance, probability of asking, whether to ask.
+
+    ``coin`` is used if it is not negative; else the one of the seed and the ticket.
+    """
+    if not sound(x):
+        return UNSOUND, 0.0, 0.0, 0.0, 0.0, False
     seen = margin(rule, state, x)
-    chance = probability(query, seen, t)
-    return seen.raw, seen.variance, seen.margin, chance, bearable(rule, state, x)
+    p = probability(query, seen, ticket + 1)
+    if not bearable(rule, state, x):
+        return STRAINED, 0.0, 0.0, 0.0, 0.0, False
+    tossed = coin if coin >= 0.0 else draw(seed, np.uint64(ticket))[0]
+    return FINE, seen.raw, seen.margin, seen.variance, p, tossed < p
 
 
-@compiled
 def tell_row(
-    rule: Rule[Any], state: Any, x: Vector, y: float, draw: float, mistakes_only: bool
-) -> tuple[bool, bool, bool]:
+    rule: Rule[Any], state: Any, x: Vector, y: float, seed: np.uint64, ticket: int,
+    mistakes_only: bool,
+) -> tuple[bool, bool, bool]:  # fmt: skip
     """Learn one label; gives whether it was a mistake, was to be used, and could be used."""
-    mistake = (1.0 if margin(rule, state, x).raw >= 0.0 else -1.0) != y
+    mistake = (margin(rule, state, x).raw >= 0.0) != (y > 0.0)
     wanted = mistake or not mistakes_only
     usable = bearable(rule, state, x)
     if wanted and usable:
-        update(rule, state, x, y, draw)
+        update(rule, state, x, y, draw(seed, np.uint64(ticket))[1])
     return mistake, wanted, usable
 
 
-@compiled
 def run_rows(
-    rule: Rule[Any],
-    query: Query,
-    state: Any,
-    X: NDArray[np.float64],
-    y: NDArray[np.float64],
-    draws: NDArray[np.float64],
-    first: int,
-    mistakes_only: bool,
-    numbers: NDArray[np.float64],
-    flags: NDArray[np.bool_],
-) -> int:
-    """Ask and, where asked, tell at once, for each row of ``X``.
-
-    Fills ``numbers`` (margin, variance, propensity) and ``flags`` (predicted +1, asked, mistake,
-    updated), a row a round. Gives the index of a row that must be refused, or -1.
-    """
+    rule: Rule[Any], query: Query, state: Any, X: NDArray[Any], y: NDArray[Any], coins: Coins,
+    mistakes_only: bool, out: Columns,
+) -> int:  # fmt: skip
+    """Ask and, where asked, tell at once, for each row of ``X``; a row to refuse, or -1."""
+    given, seed, first = coins
     for i in range(X.shape[0]):
-        if not bearable(rule, state, X[i]):
+        if not sound(X[i]) or not bearable(rule, state, X[i]):
             return i
         seen = margin(rule, state, X[i])
         p = probability(query, seen, first + i + 1)
-        positive = seen.raw >= 0.0
-        asked = draws[i, 0] < p
+        positive, asked = seen.raw >= 0.0, falls(p, given, seed, first, i)
         mistake = positive != (y[i] > 0.0)
         updated = asked and (mistake or not mistakes_only)
         if updated:
-            update(rule, state, X[i], y[i], draws[i, 1])
-        numbers[i, 0], numbers[i, 1], numbers[i, 2] = seen.margin, seen.variance, p
-        flags[i, 0], flags[i, 1], flags[i, 2], flags[i, 3] = positive, asked, mistake, updated
+            update(rule, state, X[i], y[i], draw(seed, np.uint64(first + i))[1])
+        out.label[i] = 1 if positive else -1
+        out.margin[i], out.variance[i], out.propensity[i] = seen.margin, seen.variance, p
+        out.asked[i], out.mistake[i], out.updated[i] = asked, mistake, updated
     return -1

@@ -26,6 +26,11 @@ class Always(NamedTuple):
         return True
 
     @property
+    def rises_with_variance(self) -> bool:
+        """More variance never makes asking less likely."""
+        return True
+
+    @property
     def reference(self) -> str:
         """There is nothing to cite."""
         return ""

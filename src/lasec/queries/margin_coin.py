@@ -45,6 +45,11 @@ class MarginCoin(NamedTuple):
         return True
 
     @property
+    def rises_with_variance(self) -> bool:
+        """More variance never makes asking less likely."""
+        return True
+
+    @property
     def reference(self) -> str:
         """The coin's paper."""
         return COIN_REFERENCE

@@ -28,6 +28,11 @@ class Uniform(NamedTuple):
         return True
 
     @property
+    def rises_with_variance(self) -> bool:
+        """More variance never makes asking less likely."""
+        return True
+
+    @property
     def reference(self) -> str:
         """There is nothing to cite."""
         return ""

@@ -45,6 +45,11 @@ class VarianceThreshold(NamedTuple):
         return False
 
     @property
+    def rises_with_variance(self) -> bool:
+        """More variance never makes asking less likely."""
+        return True
+
+    @property
     def reference(self) -> str:
         """BBQ's paper."""
         return THRESHOLD_REFERENCE

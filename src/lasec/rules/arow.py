@@ -16,11 +16,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
-from lasec.linalg import downdate, quadratic
 from lasec.parameters import Positive, checked
-from lasec.rules.gaussian import Gaussian, stretch
+from lasec.rules.gaussian import Gaussian, Step, learn, look
 from lasec.types import Margin, Vector
 
 AROW_REFERENCE = (
@@ -48,24 +45,27 @@ class AROW(NamedTuple):
 
     def margin(self, state: Gaussian, x: Vector) -> Margin:
         """x'mu and x' Sigma x."""
-        mu, Sigma = state
-        m = np.dot(mu, x)
-        return Margin(m, quadratic(Sigma, x), m)
+        return look(self, state, x)
 
     def update(self, state: Gaussian, x: Vector, y: float, draw: float) -> None:
-        """One step of their Figure 1; nothing where the margin is 1 or more."""
-        mu, Sigma = state
-        loss = 1.0 - y * np.dot(mu, x)
-        if loss <= 0.0:
-            return
-        g = np.dot(Sigma, x)
-        beta = 1.0 / (np.dot(g, x) + self.noise)
-        mu += g * (loss * beta * y)
-        downdate(Sigma, g, beta)
+        """One step of their Figure 1."""
+        learn(self, state, x, y)
 
-    def strain(self, state: Gaussian, x: Vector) -> float:
-        """How much one label at x can shrink Sigma."""
-        return stretch(state.cov, x) / self.noise
+    def judge(self, m: float, q: float) -> Margin:
+        """The margin is x'mu as it stands."""
+        return Margin(m, q, m)
+
+    def step(self, m: float, q: float, y: float) -> Step:
+        """alpha y for mu, beta for Sigma; nothing where the margin is 1 or more."""
+        loss = 1.0 - y * m
+        if loss <= 0.0:
+            return Step(0.0, 0.0, 0.0)
+        beta = 1.0 / (q + self.noise)
+        return Step(loss * beta * y, beta, 0.0)
+
+    def strain(self, size: float, largest: float) -> float:
+        """How much one label at an x with ``|x|^2 = size`` can shrink Sigma."""
+        return size * largest / self.noise
 
     @property
     def reference(self) -> str:

@@ -1,13 +1,26 @@
-"""The state of every second-order rule: weights and the covariance of what they might have been."""
+"""What every second-order rule shares: a Gaussian belief, read and moved through two numbers.
+
+All of these rules look at a row x through m = x'w and q = x'Cx, and learn its label by one step
+along g = Cx::
+
+    w <- w + gain g
+    C <- C - shrink g g' + inflate I
+
+What makes a rule is how it judges (m, q) and how it chooses (gain, shrink, inflate): its methods
+``judge`` and ``step``. Because these are numbers and not arrays, a whole block of rows can be
+learned with a few matrix products (:mod:`lasec.kernel.blocks`).
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from lasec.linalg import quadratic
+from lasec.linalg import downdate, inflate, quadratic
 from lasec.types import Margin, Matrix, Vector
+
+__all__ = ["Gaussian", "Step", "judge", "largest_variance", "learn", "look", "shrunk", "step"]
 
 
 class Gaussian(NamedTuple):
@@ -40,13 +53,43 @@ class Gaussian(NamedTuple):
         return ""
 
 
-def stretch(C: Matrix, x: Vector) -> float:
-    """By what factor, at most, a label at x shrinks C: ``|x|^2`` times its largest variance.
+class Step(NamedTuple):
+    """How one label moves the belief: w += gain g, C -= shrink g g', C += inflate I.
 
-    >>> stretch(np.diag([1.0, 3.0]), np.array([2.0, 0.0]))
-    12.0
+    >>> Step(gain=0.5, shrink=0.25, inflate=0.0)
+    Step(gain=0.5, shrink=0.25, inflate=0.0)
     """
-    return float(np.dot(x, x) * largest_variance(C))
+
+    gain: float
+    shrink: float
+    inflate: float
+
+
+def judge(rule: Any, m: float, q: float) -> Margin:
+    """``rule.judge(m, q)``, as a function that compiled code can call."""
+    seen: Margin = rule.judge(m, q)
+    return seen
+
+
+def step(rule: Any, m: float, q: float, y: float) -> Step:
+    """``rule.step(m, q, y)``, as a function that compiled code can call."""
+    taken: Step = rule.step(m, q, y)
+    return taken
+
+
+def look(rule: Any, state: Gaussian, x: Vector) -> Margin:
+    """What a second-order rule says about x."""
+    return judge(rule, float(np.dot(state.weights, x)), quadratic(state.cov, x))
+
+
+def learn(rule: Any, state: Gaussian, x: Vector, y: float) -> None:
+    """Let a second-order rule take its step for the label y of x, in place."""
+    g = np.dot(state.cov, x)
+    gain, shrink, drift = step(rule, np.dot(state.weights, x), np.dot(g, x), y)
+    for i in range(g.size):
+        state.weights[i] += gain * g[i]
+    downdate(state.cov, g, shrink)
+    inflate(state.cov, drift)
 
 
 def largest_variance(C: Matrix) -> float:
@@ -61,12 +104,10 @@ def largest_variance(C: Matrix) -> float:
     return float(largest)
 
 
-def shrunk(w: Vector, C: Matrix, x: Vector) -> Margin:
-    """The last-step min-max margin p = m / (1 + q), with m = x'w and q = x'Cx.
+def shrunk(m: float, q: float) -> Margin:
+    """The last-step min-max margin p = m / (1 + q).
 
-    >>> shrunk(np.array([1.0]), np.eye(1), np.array([2.0]))
+    >>> shrunk(2.0, 4.0)
     Margin(raw=2.0, variance=4.0, margin=0.4)
     """
-    m = float(np.dot(w, x))
-    q = quadratic(C, x)
     return Margin(m, q, m / (1.0 + q))

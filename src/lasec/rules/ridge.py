@@ -18,9 +18,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from lasec.linalg import regress
 from lasec.parameters import Positive, checked
-from lasec.rules.gaussian import Gaussian, shrunk, stretch
+from lasec.rules.gaussian import Gaussian, Step, learn, look, shrunk
 from lasec.types import Margin, Vector
 
 BBQ_REFERENCE = (
@@ -49,15 +48,24 @@ class Ridge(NamedTuple):
 
     def margin(self, state: Gaussian, x: Vector) -> Margin:
         """p = m / (1 + q)."""
-        return shrunk(state.weights, state.cov, x)
+        return look(self, state, x)
 
     def update(self, state: Gaussian, x: Vector, y: float, draw: float) -> None:
         """Append the row to S and the label to Y."""
-        regress(state.weights, state.cov, x, y)
+        learn(self, state, x, y)
 
-    def strain(self, state: Gaussian, x: Vector) -> float:
-        """How much one label at x can shrink C."""
-        return stretch(state.cov, x)
+    def judge(self, m: float, q: float) -> Margin:
+        """p = m / (1 + q)."""
+        return shrunk(m, q)
+
+    def step(self, m: float, q: float, y: float) -> Step:
+        """Recursive least squares: (y - m)/s for w, 1/s for C."""
+        s = 1.0 + q
+        return Step((y - m) / s, 1.0 / s, 0.0)
+
+    def strain(self, size: float, largest: float) -> float:
+        """How much one label at an x with ``|x|^2 = size`` can shrink C."""
+        return size * largest
 
     @property
     def reference(self) -> str:

@@ -29,11 +29,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
-from lasec.linalg import inflate, regress
 from lasec.parameters import NonNegative, Positive, checked
-from lasec.rules.gaussian import Gaussian, largest_variance, shrunk
+from lasec.rules.gaussian import Gaussian, Step, learn, look, shrunk
 from lasec.types import Margin, Vector
 
 LASEC_REFERENCE = (
@@ -76,17 +73,24 @@ class SecondOrder(NamedTuple):
 
     def margin(self, state: Gaussian, x: Vector) -> Margin:
         """p = m / (1 + q)."""
-        return shrunk(state.weights, state.cov, x)
+        return look(self, state, x)
 
     def update(self, state: Gaussian, x: Vector, y: float, draw: float) -> None:
         """One step of equations (2) and (3) in closed form."""
-        regress(state.weights, state.cov, x, y)
-        inflate(state.cov, self.drift)
+        learn(self, state, x, y)
 
-    def strain(self, state: Gaussian, x: Vector) -> float:
-        """How much one label at x can shrink C, which never falls below I/c."""
-        largest = largest_variance(state.cov)
-        free = float(np.dot(x, x) * largest)
+    def judge(self, m: float, q: float) -> Margin:
+        """p = m / (1 + q)."""
+        return shrunk(m, q)
+
+    def step(self, m: float, q: float, y: float) -> Step:
+        """Along g: (y - m)/s for w, 1/s for C, and I/c on top."""
+        s = 1.0 + q
+        return Step((y - m) / s, 1.0 / s, self.drift)
+
+    def strain(self, size: float, largest: float) -> float:
+        """How much one label at an x with ``|x|^2 = size`` can shrink C, never below I/c."""
+        free = size * largest
         return min(free, largest / self.drift) if self.drift > 0.0 else free
 
     @property

@@ -1,0 +1,41 @@
+"""Uniform draws that depend on nothing but the seed and the round.
+
+Philox-4x64 with ten rounds (Salmon, Moraes, Dror and Shaw, *Parallel Random Numbers: As Easy as
+1, 2, 3*, SC 2011): a bijection of a counter under a key. The key is (seed, 0), the counter is
+(ticket, 0, 0, 0); of the four words that come out, the first is the coin of the query and the
+second is the draw of a rule that is itself random. Here they are NumPy's; compiled loops have their
+own (:mod:`lasec.kernel.philox`), and a test holds the two together bit for bit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lasec.parameters import Range, number
+
+SEEDS = Range(0, 2**64 - 1)
+_COUNTS = Range(0, 2**62)
+
+
+def words(seed: int, counter: int, count: int) -> NDArray[np.uint64]:
+    """The four words of ``count`` counters from ``counter`` on, one row each."""
+    # NumPy's generator steps its counter before it draws.
+    philox = np.random.Philox(key=seed, counter=(counter - 1) % 2**256)
+    return philox.random_raw(4 * count).reshape(count, 4)
+
+
+def uniforms(seed: int, first: int, count: int) -> NDArray[np.float64]:
+    """The draws of rounds ``first`` to ``first + count - 1``, one row a round: coin, rule's draw.
+
+    These are the numbers that a learner with this seed uses for the tickets of these numbers.
+
+    >>> uniforms(seed=1, first=0, count=3).shape
+    (3, 2)
+    >>> bool((uniforms(1, 0, 3)[2] == uniforms(1, 2, 1)[0]).all())
+    True
+    """
+    key: int = number("seed", seed, int, SEEDS)
+    start: int = number("first", first, int, _COUNTS)
+    raw = words(key, start, number("count", count, int, _COUNTS))
+    return (raw[:, :2] >> np.uint64(11)).astype(np.float64) * 2.0**-53

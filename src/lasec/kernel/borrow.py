@@ -1,0 +1,71 @@
+"""Three small things that compiled loops need and numba has no word for.
+
+numba counts references to an array with an atomic instruction each time that one is handed to a
+function or cut into a view, and cannot leave out most of these counts in a loop with calls. On
+short rows that is a fifth of all time, and several threads that share an array would wait for each
+other. A *borrowed* array has no count. Whoever lends it must keep it: only arguments of a function
+that Python has called are lent here, and only for as long as that call lasts.
+
+BLAS takes all of its arguments as addresses: *address* puts a number onto the stack, and *data* is
+where an array begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from numba import types
+from numba.core import cgutils as _cgutils
+from numba.extending import intrinsic
+from numba.np import arrayobj as _arrayobj
+
+A = TypeVar("A")
+
+cgutils: Any = _cgutils
+arrayobj: Any = _arrayobj
+
+
+def _borrow(typing_context: Any, array: Any) -> Any:
+    """The same array, uncounted."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        given = arrayobj.make_array(array)(context, builder, arguments[0])
+        bare = arrayobj.make_array(array)(context, builder)
+        arrayobj.populate_array(
+            bare,
+            data=given.data,
+            shape=cgutils.unpack_tuple(builder, given.shape),
+            strides=cgutils.unpack_tuple(builder, given.strides),
+            itemsize=given.itemsize,
+            meminfo=None,
+        )
+        return bare._getvalue()
+
+    return array(array), generate
+
+
+def _data(typing_context: Any, array: Any) -> Any:
+    """Where the numbers of an array begin."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        given = arrayobj.make_array(array)(context, builder, arguments[0])
+        return builder.bitcast(given.data, cgutils.voidptr_t)
+
+    return types.voidptr(array), generate
+
+
+def _address(typing_context: Any, value: Any) -> Any:
+    """Where a copy of a number lies, for as long as the calling function runs."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        slot = cgutils.alloca_once_value(builder, arguments[0])
+        return builder.bitcast(slot, cgutils.voidptr_t)
+
+    return types.voidptr(value), generate
+
+
+_intrinsic: Any = intrinsic
+borrowed: Callable[[A], A] = _intrinsic(_borrow)
+data: Callable[[Any], Any] = _intrinsic(_data)
+address: Callable[[Any], Any] = _intrinsic(_address)

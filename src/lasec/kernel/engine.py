@@ -1,0 +1,123 @@
+"""The door to compiled code: which loop runs a chunk, and with what scratch space."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from lasec.kernel import fleet
+from lasec.kernel.block import Desk
+from lasec.kernel.blocks import LONG, parts, run_blocks
+from lasec.kernel.cache import Entry
+from lasec.kernel.ceiling import Ceiling
+from lasec.kernel.fleet import Stack
+from lasec.kernel.rounds import LARGEST_STRAIN, LARGEST_STRAIN_SINGLE, Coins, Columns
+from lasec.kernel.rows import ask_row, run_rows, tell_row
+from lasec.rules.gaussian import Gaussian
+from lasec.types import Query, Rule
+
+__all__ = [
+    "Ceiling", "Columns", "Stack", "asker", "blocked", "first_unsound", "group", "largest_strain",
+    "run", "run_share", "teller", "unpack",
+]  # fmt: skip
+
+config: Any = numba.config
+_ASK, _TELL = Entry(ask_row), Entry(tell_row)
+_ROWS, _BLOCKS = Entry(run_rows), Entry(run_blocks)
+_SORT, _SHARE = Entry(fleet.sort_rows), Entry(fleet.run_share)
+_CHECK, _UNPACK = Entry(fleet.first_unsound), Entry(fleet.unpack)
+# Chunks with fewer rows are not worth a copy of the covariance.
+_FEW = 8
+
+
+def asker(rule: Rule[Any], query: Query, state: Any, x: NDArray[Any]) -> Callable[..., Any]:
+    """``ask_row`` for these types, to be called with the arguments of that function."""
+    return _ASK.code((rule, query), (rule, query, state, x, np.uint64(0), 0, 0.0))
+
+
+def teller(rule: Rule[Any], state: Any, x: NDArray[Any]) -> Callable[..., Any]:
+    """``tell_row`` for these types, to be called with the arguments of that function."""
+    return _TELL.code((rule,), (rule, state, x, 0.0, np.uint64(0), 0, True))
+
+
+def blocked(rule: Rule[Any], state: Any) -> bool:
+    """Whether a rule can be run in blocks: it moves a Gaussian by steps along Cx."""
+    stepping = hasattr(rule, "step") and hasattr(rule, "judge")
+    return isinstance(state, Gaussian) and stepping and not config.DISABLE_JIT
+
+
+def largest_strain(state: Any) -> float:
+    """The largest strain that a state of this precision can carry."""
+    return LARGEST_STRAIN if state[0].itemsize == 8 else LARGEST_STRAIN_SINGLE
+
+
+def run(
+    rule: Rule[Any], query: Query, state: Any, X: NDArray[Any], y: NDArray[np.float64],
+    given: NDArray[np.float64], seed: np.uint64, first: int, *,
+    mistakes_only: bool, lazy: bool = False, ceiling: Ceiling | None = None, block: int = 0,
+) -> tuple[int, Columns]:  # fmt: skip
+    """A chunk of rounds; gives a row to refuse or -1, and the columns. A refusal leaves no trace.
+
+    ``given`` are the coins to use; where it is empty they come from the seed and the tickets, of
+    which ``first`` is the first. ``block`` is the number of rows in a block, 0 to choose it.
+    """
+    out, coins = Columns.empty(len(X)), Coins(given, seed, first)
+    if len(X) < _FEW or not blocked(rule, state):
+        before = [array.copy() for array in state] if len(X) > 1 else []
+        bad: int = _ROWS((rule, query), rule, query, state, X, y, coins, mistakes_only, out)
+        if bad >= 0:
+            for array, old in zip(state, before, strict=False):
+                array[...] = old
+        return bad, out
+    w, C = state.weights.copy(), state.cov.copy()
+    part = parts(w.size)
+    desk = Desk.empty(min(block or LONG, len(X)), part, w.size, w.dtype)
+    known = ceiling or Ceiling.unknown(w.size, w.dtype)
+    bad = _BLOCKS(
+        (rule, query),
+        rule, query, w, C, X, y, coins, mistakes_only, lazy, known, block, part, desk, out,
+    )  # fmt: skip
+    if bad < 0:
+        state.weights[...], state.cov[...] = w, C
+    return bad, out
+
+
+def group(
+    keys: NDArray[np.int64], rounds: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Rows sorted by key, where the rows of each key begin among them, and the rows' tickets."""
+    order, tickets = np.empty_like(keys), np.empty_like(keys)
+    begins = np.empty(rounds.size + 1, dtype=np.int64)
+    _SORT((), keys, rounds, order, begins, tickets)
+    return order, begins, tickets
+
+
+def first_unsound(X: NDArray[Any]) -> int:
+    """The first row with an entry that cannot be used, or -1."""
+    row: int = _CHECK((), X)
+    return row
+
+
+def run_share(
+    rule: Rule[Any], query: Query, stack: Stack, models: NDArray[np.int64], X: NDArray[Any],
+    y: NDArray[np.float64], given: NDArray[np.float64], order: NDArray[np.int64],
+    begins: NDArray[np.int64], mistakes_only: bool, packed: NDArray[np.float64],
+) -> int:  # fmt: skip
+    """Run the rows of some models of a fleet; how many rows were refused."""
+    d, kind, block = X.shape[1], X.dtype, fleet.BLOCK
+    bench, desk = fleet.Bench.empty(d, kind), Desk.empty(block, block, d, kind)
+    refused: int = _SHARE(
+        (rule, query),
+        rule, query, stack, models, X, y, given, order, begins, mistakes_only, bench, desk,
+        Columns.empty(block), packed,
+    )  # fmt: skip
+    return refused
+
+
+def unpack(packed: NDArray[np.float64], begin: int, end: int, out: Columns) -> None:
+    """The columns of some rows of what :func:`run_share` has written."""
+    _UNPACK((), packed, begin, end, out)

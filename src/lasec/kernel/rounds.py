@@ -1,0 +1,87 @@
+"""What a chunk of rounds is made of, beside its rows: coins, columns, and which rows are sound."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lasec.guards import LARGEST_ENTRY, LARGEST_SINGLE
+from lasec.kernel.dispatch import compiled, reordering
+from lasec.kernel.philox import draw
+from lasec.types import Vector
+
+LARGEST_STRAIN = 1e12
+LARGEST_STRAIN_SINGLE = 1e3
+
+
+class Columns(NamedTuple):
+    """What a chunk of rounds leaves behind, an entry a round: the columns of ``Records``."""
+
+    label: NDArray[np.int8]
+    margin: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    propensity: NDArray[np.float64]
+    asked: NDArray[np.bool_]
+    mistake: NDArray[np.bool_]
+    updated: NDArray[np.bool_]
+
+    @classmethod
+    def empty(cls, count: int) -> Columns:
+        """Columns for ``count`` rounds, not yet written."""
+        margin, variance, propensity = np.empty((3, count))
+        asked, mistake, updated = np.empty((3, count), dtype=np.bool_)
+        label = np.empty(count, dtype=np.int8)
+        return cls(label, margin, variance, propensity, asked, mistake, updated)
+
+
+class Coins(NamedTuple):
+    """Where a chunk's coins come from: ``given`` if there are any, else the seed and the ticket."""
+
+    given: NDArray[np.float64]
+    seed: np.uint64
+    first: int
+
+
+@compiled
+def falls(p: float, given: NDArray[np.float64], seed: np.uint64, first: int, at: int) -> bool:
+    """Whether the coin of the chunk's row ``at`` says to ask, the probability being ``p``."""
+    if p >= 1.0:
+        return True
+    return (given[at] if given.size else draw(seed, np.uint64(first + at))[0]) < p
+
+
+@compiled
+def limit(array: Any) -> float:
+    """The largest strain that the precision of ``array`` can carry."""
+    return LARGEST_STRAIN if array.itemsize == 8 else LARGEST_STRAIN_SINGLE
+
+
+@compiled
+def largest_entry(array: Any) -> float:
+    """The largest entry of a row that can be used in the precision of ``array``."""
+    return LARGEST_ENTRY if array.itemsize == 8 else LARGEST_SINGLE
+
+
+@reordering
+def inner(X: Any, Y: Any, out: Vector) -> None:
+    """out[i] <- the inner product of the i-th rows; in any order of summation, as BLAS has it."""
+    for i in range(X.shape[0]):
+        total = X.dtype.type(0.0)
+        for j in range(X.shape[1]):
+            total += X[i, j] * Y[i, j]
+        out[i] = total
+
+
+@compiled
+def unsound(X: Any, size: Vector) -> int:
+    """Puts ``|x|^2`` of each row into ``size``; the first row with an unusable entry, or -1."""
+    most = largest_entry(X)
+    inner(X, X, size)
+    for i in range(X.shape[0]):
+        if not size[i] <= most * most:
+            for j in range(X.shape[1]):
+                if not abs(X[i, j]) <= most:
+                    return i
+    return -1

@@ -1,0 +1,156 @@
+"""Blocks, lazy or not, of any size, make the decisions of the row-by-row form.
+
+``LASEC_ROUNDS=1000000 pytest tests/parity/test_blocks.py`` compares a million rounds each.
+"""
+
+import os
+
+import numba
+import numpy as np
+import pytest
+
+import lasec
+from lasec.kernel import engine
+from lasec.kernel.ceiling import Ceiling, from_traces, holds, tighten
+from lasec.kernel.rounds import Coins, Columns
+
+ROUNDS = int(os.environ.get("LASEC_ROUNDS", "4000"))
+NARROW, WIDE = 12, 140  # on both sides of the dimension from which on only a triangle is kept
+
+ALGORITHMS = {
+    "LASEC": lambda d: lasec.LASEC(d, drift=0.02, ridge=0.5, seed=5),
+    "LASEC-SS": lambda d: lasec.LASEC_SS(d, drift=0.02, ridge=0.5, caution=0.05, seed=5),
+    "LASEC-SS, hardly asking": lambda d: lasec.LASEC_SS(d, drift=1e-3, caution=3e-4, seed=5),
+    "SOP-SS": lambda d: lasec.SOP_SS(d, ridge=2.0, caution=0.02, seed=5),
+    "BBQ": lambda d: lasec.BBQ(d, exponent=0.3, seed=5),
+    "BBQ-I": lambda d: lasec.BBQ_I(d, exponent=0.2, seed=5),
+    "AROW": lambda d: lasec.Learner(
+        lasec.rules.AROW(2.0), lasec.queries.Uniform(0.3), dimension=d, update="labels", seed=5
+    ),
+    "AROW-SS": lambda d: lasec.Learner(
+        lasec.rules.AROW(2.0), lasec.queries.MarginCoin(0.5), dimension=d, update="labels", seed=5
+    ),
+}
+# Of block sizes, 0 is the one that run chooses.
+FORMS = [(block, lazy) for block in (0, 1, 2, 7, 31, 64, 256) for lazy in (False, True)]
+
+
+def row_by_row(learner, X, y):
+    columns, coins = Columns.empty(len(X)), Coins(np.empty(0), np.uint64(learner.seed), 0)
+    parts = (learner.rule, learner.query)
+    bad = engine._ROWS(
+        parts, *parts, learner.state, X, y, coins, learner.update == "mistakes", columns
+    )
+    assert bad == -1
+    return columns
+
+
+def in_blocks(learner, X, y, block, lazy):
+    bad, columns = engine.run(
+        learner.rule, learner.query, learner.state, X, y, np.empty(0), np.uint64(learner.seed), 0,
+        mistakes_only=learner.update == "mistakes", lazy=lazy, block=block,
+    )  # fmt: skip
+    assert bad == -1
+    return columns
+
+
+@pytest.mark.parametrize("dimension", [NARROW, WIDE])
+@pytest.mark.parametrize("build", ALGORITHMS.values(), ids=ALGORITHMS.keys())
+def test_the_decisions_are_those_of_the_rows(build, dimension):
+    X, y = lasec.streams.switching(ROUNDS, dimension=dimension, every=500, seed=8)
+    y = y.astype(float)
+    rows = build(dimension)
+    expected = row_by_row(rows, X, y)
+    for block, lazy in FORMS:
+        learner = build(dimension)
+        columns = in_blocks(learner, X, y, block, lazy)
+        for name in ("label", "asked", "mistake", "updated"):
+            np.testing.assert_array_equal(getattr(columns, name), getattr(expected, name))
+        known = ~np.isnan(columns.propensity)
+        assert (known | ~columns.asked).all()
+        assert lazy or known.all()
+        for name in ("margin", "variance", "propensity"):
+            np.testing.assert_allclose(
+                getattr(columns, name)[known], getattr(expected, name)[known], rtol=1e-9, atol=1e-11
+            )
+        for ours, theirs in zip(learner.state, rows.state, strict=True):
+            scale = np.abs(theirs).max()
+            np.testing.assert_allclose(ours, theirs, rtol=0.0, atol=1e-11 * scale)
+        np.testing.assert_array_equal(learner.state.cov, learner.state.cov.T)
+
+
+def test_lazy_runs_skip_most_rows_where_few_are_asked():
+    X, y = lasec.streams.switching(4_000, dimension=50, every=500, seed=8)
+    learner = lasec.LASEC_SS(50, drift=0.01, ridge=0.5, caution=0.002)
+    records = learner.run(X, y, lazy=True)
+    known = ~np.isnan(records.variance)
+    assert records.rate < 0.12
+    assert known.mean() < 0.3
+    assert known[records.asked].all()
+
+
+def test_a_query_that_promises_nothing_is_never_run_lazily():
+    from ownrule import Contrary
+
+    X, y = lasec.streams.switching(2_000, dimension=5, every=500, seed=8)
+    rule = lasec.rules.SecondOrder(0.01)
+    eager, lazy = (lasec.Learner(rule, Contrary(), dimension=5) for _ in range(2))
+    expected, records = eager.run(X, y), lazy.run(X, y, lazy=True)
+    np.testing.assert_array_equal(records.asked, expected.asked)
+    assert not np.isnan(records.variance).any()
+    assert 0.1 < records.rate < 0.9
+
+
+def test_a_row_that_only_an_earlier_row_of_its_block_makes_bearable():
+    """A long row is refused as a first one; after a short one in its direction it is not."""
+    short, long = np.full((8, 1), 1.0), np.full((8, 1), 1e3)
+    with pytest.raises(ValueError, match="row 0: too large"):
+        lasec.SOP(1, ridge=1e-10).run(long, np.ones(8))
+    learner = lasec.Learner(lasec.rules.SecondOrder(0.0, 1e-10), dimension=1, update="labels")
+    learner.run(np.vstack([short, long]), np.ones(16))
+    assert learner.updates == 16
+
+
+def test_a_refused_row_in_a_late_block_leaves_no_trace():
+    X, y = lasec.streams.switching(1_000, dimension=3, every=500, seed=8)
+    X[900] = [1e12, 0.0, 0.0]
+    for bad, words in ((1e12, "row 900: too large"), (np.nan, "NaN"), (1e61, "beyond 1e")):
+        X[900, 0] = bad
+        learner = lasec.SOP(3)
+        before = learner.to_bytes()
+        with pytest.raises(ValueError, match=words):
+            learner.run(X, y)
+        assert learner.to_bytes() == before
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("drift", [0.0, 0.01])
+def test_the_ceiling_is_above_the_largest_eigenvalue(drift, kind):
+    tightened = numba.njit(tighten.py_func)
+    rng, d = np.random.default_rng(1), 20
+    C, ceiling = np.eye(d) * 2.0, Ceiling.unknown(d, np.dtype(kind))
+    looks = []
+    for _ in range(300):
+        bound = tightened(ceiling, C.astype(kind), 40)
+        largest = np.linalg.eigvalsh(C)[-1]
+        looks.append(bound / largest)
+        assert bound >= largest * (1.0 - 1e-6)
+        x = rng.standard_normal(d) * rng.exponential(1.0)
+        g = C @ x
+        C += drift * np.eye(d) - np.outer(g, g) / (1.0 + x @ g)
+        ceiling.numbers[0] += drift
+    assert np.median(looks[50:]) < 1.35
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_bounds_are_certified_only_if_they_hold(kind):
+    certified = numba.njit(holds.py_func)
+    traced = numba.njit(from_traces.py_func)
+    rng = np.random.default_rng(2)
+    for d in (1, 2, 5, 30):
+        Q = np.linalg.qr(rng.standard_normal((d, d)))[0]
+        C = ((Q * rng.uniform(0.1, 3.0, d)) @ Q.T).astype(kind)
+        largest = np.linalg.eigvalsh(C.astype(float))[-1]
+        assert certified(1.01 * largest, C)
+        assert not certified(0.999 * largest, C)
+        assert largest <= traced(C) <= np.sqrt(d) * 3.1
