@@ -90,6 +90,8 @@ def label(y: object) -> float:
     >>> label(-1)
     -1.0
     """
+    if type(y) is int and y in (1, -1):
+        return float(y)
     if isinstance(y, (bool, np.bool_)) or not isinstance(y, (int, float, np.integer, np.floating)):
         raise TypeError(f"y: a label must be -1 or +1, got {y!r}")
     if y not in (-1, 1):

@@ -110,13 +110,13 @@ class Learner(Model):
         >>> lasec.LASEC_SS(dimension=50, drift=0.01, ridge=0.5, caution=0.02).run(X, y)
         Records(rounds=10000, accuracy=0.700, labels=3496, rate=0.350)
         """
-        rows = guards.rows(X, self.dimension, self.kind)
+        rows = guards.rows(X, self.dimension, self._kind)
         n = len(rows)
         signs = guards.labels(y, n)
         given = _NO_COINS if coins is None else guards.coins("coins", coins, n)
         engine = kernel.engine
         if lazy and self._ceiling is None:
-            self._ceiling = engine.Ceiling.unknown(self.dimension, self.kind)
+            self._ceiling = engine.Ceiling.unknown(self.dimension, self._kind)
         bad, columns = engine.run(
             self.rule, self.query, self.state, rows, signs, given, np.uint64(self.seed),
             self.rounds, mistakes_only=self.update == Update.MISTAKES, ceiling=self._ceiling,
@@ -137,12 +137,12 @@ class Learner(Model):
         """One instance as the compiled code wants it; as it stands where it is that already."""
         if (
             type(x) is np.ndarray
-            and x.dtype == self.kind
+            and x.dtype == self._kind
             and x.shape == (self.dimension,)
             and x.flags.carray
         ):
             return x
-        return guards.row(x, self.dimension, self.kind)
+        return guards.row(x, self.dimension, self._kind)
 
     def _look(self, x: Vector, coin: float) -> Decision:
         """What the model says about ``x``, and whether to ask, or an error about ``x``."""

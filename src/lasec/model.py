@@ -9,8 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
-
 from lasec import snapshot
 from lasec.draws import SEEDS
 from lasec.errors import StateError
@@ -47,22 +45,13 @@ class Model:
         self.seed: int = number("seed", seed, int, SEEDS)
         self.name = name or f"{type(rule).__name__} + {type(query).__name__}"
         self.precision = Precision(precision)
+        self._kind = self.precision.kind
         self.state: Any = snapshot.begin(rule, self.dimension, self.precision)
         self.rounds = self.asked = self.told = self.updates = self.dropped = 0
         self._asker: Callable[..., Any] | None = None
         self._teller: Callable[..., Any] | None = None
         self._ceiling: Any = None
         self._pending = Pending(number("max_pending", max_pending, int, Range(1, 2**31)))
-
-    @property
-    def kind(self) -> np.dtype[Any]:
-        """The type of the numbers in rows and state.
-
-        >>> import lasec
-        >>> lasec.LASEC(dimension=3, precision="single").kind
-        dtype('float32')
-        """
-        return self.precision.kind
 
     @property
     def max_pending(self) -> int:

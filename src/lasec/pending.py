@@ -48,6 +48,8 @@ class Pending:
 
     def find(self, ticket: int, issued: int) -> tuple[Decision, Vector]:
         """What is remembered of an open ticket; ``issued`` is how many have been given out."""
+        if type(ticket) is int and ticket in self._open:
+            return self._open[ticket]
         if isinstance(ticket, (bool, np.bool_)) or not isinstance(ticket, (int, np.integer)):
             raise TypeError(f"ticket: expected a whole number, got {ticket!r}")
         if not 0 <= ticket < issued:

@@ -175,12 +175,23 @@ def mend(g: Vector, G: Matrix, F: Matrix, i: int, J: int) -> None:
 
 @reordering
 def project(X: Matrix, s: int, e: int, g: Vector, v: Vector) -> None:
-    """v[r] <- x_r'g for the rows ``s`` to ``e - 1``."""
-    for r in range(s, e):
-        total = X.dtype.type(0.0)
+    """v[r] <- x_r'g for the rows ``s`` to ``e - 1``, four at a time."""
+    r, zero = s, X.dtype.type(0.0)
+    while r + 4 <= e:
+        a, b, c, d = zero, zero, zero, zero
         for j in range(X.shape[1]):
-            total += X[r, j] * g[j]
-        v[r] = total
+            a += X[r, j] * g[j]
+            b += X[r + 1, j] * g[j]
+            c += X[r + 2, j] * g[j]
+            d += X[r + 3, j] * g[j]
+        v[r], v[r + 1], v[r + 2], v[r + 3] = a, b, c, d
+        r += 4
+    while r < e:
+        a = zero
+        for j in range(X.shape[1]):
+            a += X[r, j] * g[j]
+        v[r] = a
+        r += 1
 
 
 @compiled

@@ -14,9 +14,9 @@ from lasec.kernel.rounds import Coins, Columns, unsound
 from lasec.types import Matrix, Query, Rule, Vector
 
 # Blocks of this many rows: wide rows gain from long blocks until updates become many.
-SHORT, MIDDLE, LONG = 64, 128, 256
+SHORT, MIDDLE, LONG = 32, 128, 256
 # The share of rows that are updates from which on blocks of wide rows are kept shorter.
-OFTEN = 0.25
+OFTEN = 0.1
 
 
 def parts(dimension: int) -> int:

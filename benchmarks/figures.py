@@ -1,0 +1,114 @@
+"""The pictures and tables of the docs' page on speed, from what was measured."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+TARGETS = {("all labels", 50): 1.5, ("all labels", 256): 1.3, ("all labels", 1_000): 1.3,
+           ("40 % asked", 256): 1.0, ("40 % asked", 1_000): 1.0,
+           ("10 % asked", 256): 0.6, ("10 % asked", 1_000): 0.6}  # fmt: skip
+COLOURS = {"all labels": "#4269d0", "40 % asked": "#efb118", "10 % asked": "#3ca951"}
+
+
+def draw(folder: Path) -> None:
+    """Everything for which there is a JSON file in ``folder``."""
+    for path in sorted(folder.glob("*.json")):
+        name, rows = path.stem, json.loads(path.read_text(encoding="utf-8"))["rows"]
+        (folder / f"{name}.md").write_text(_markdown(rows), encoding="utf-8")
+        if name in PICTURES:
+            figure = Figure(figsize=PICTURES[name][1], layout="constrained")
+            PICTURES[name][0](figure, rows)
+            figure.savefig(folder / f"{name}.png", dpi=110)
+
+
+def _kernel(figure: Figure, rows: list[dict[str, Any]]) -> None:
+    """Bars of the ratio to the bare product, with quartiles, and the aim of each."""
+    axes = figure.add_subplot()
+    shown = [row for row in rows if row["mode"] in COLOURS]
+    dimensions = sorted({row["d"] for row in shown})
+    for k, mode in enumerate(COLOURS):
+        for j, d in enumerate(dimensions):
+            row = next(row for row in shown if row["mode"] == mode and row["d"] == d)
+            at = j + (k - 1) * 0.27
+            axes.bar(at, row["ratio"], 0.25, color=COLOURS[mode], label=mode if j == 0 else None)
+            axes.vlines(at, row["quarter"], row["three_quarters"], color="black", lw=1)
+            axes.text(at, 0.03, f"{row['ratio']:.2f}", ha="center", color="white", fontsize=9)
+            aim = TARGETS.get((mode, d))
+            if aim is not None:
+                axes.hlines(aim, at - 0.13, at + 0.13, color="black", ls=":", lw=1.4)
+    axes.axhline(1.0, color="grey", lw=0.8)
+    axes.set_xticks(range(len(dimensions)), [f"d = {d}" for d in dimensions])
+    axes.set_ylabel("time of run / time of X @ C")
+    axes.legend(frameon=False)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _growth(figure: Figure, rows: list[dict[str, Any]]) -> None:
+    """Three curves: against d, against T, against the number of models."""
+    titles = {"d": "dimension", "T": "rounds so far, d = 50", "models": "models, d = 16"}
+    for k, (against, title) in enumerate(titles.items(), start=1):
+        axes = figure.add_subplot(1, 3, k)
+        modes = dict.fromkeys(row["mode"] for row in rows if row["against"] == against)
+        for mode, colour in zip(modes, ("#4269d0", "#3ca951"), strict=False):
+            points = [
+                (row["size"], row["us_per_round"])
+                for row in rows
+                if row["against"] == against
+                and row["mode"] == mode
+                and isinstance(row["size"], int)
+            ]
+            axes.plot(*zip(*points, strict=True), "o-", ms=4, color=colour, label=mode)
+        axes.set_xscale("log")
+        axes.set_yscale("log" if against == "d" else "linear")
+        if against != "d":
+            axes.set_ylim(0, None)
+        axes.set_xlabel(title)
+        axes.legend(frameon=False, fontsize=8)
+        axes.spines[["top", "right"]].set_visible(False)
+        if k == 1:
+            axes.set_ylabel("microseconds per round")
+
+
+def _peers(figure: Figure, rows: list[dict[str, Any]]) -> None:
+    """Bars of rows per second, on a logarithmic axis."""
+    axes = figure.add_subplot()
+    shown = sorted(
+        (row for row in rows if row["rows_per_second"]), key=lambda row: row["rows_per_second"]
+    )
+    colours = ["#4269d0" if row["learner"].startswith("lasec") else "#9498a0" for row in shown]
+    rates = [row["rows_per_second"] for row in shown]
+    axes.barh([row["learner"] for row in shown], rates, color=colours)
+    for k, rate in enumerate(rates):
+        axes.text(rate * 1.1, k, f"{rate:,}", va="center", fontsize=8)
+    axes.set_xscale("log")
+    axes.set_xlim(None, max(rates) * 8)
+    axes.set_xlabel("rounds per second, d = 50, one thread")
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+PICTURES: dict[str, tuple[Any, tuple[float, float]]] = {
+    "kernel": (_kernel, (6.4, 3.8)),
+    "growth": (_growth, (10.5, 3.4)),
+    "peers": (_peers, (7.6, 4.0)),
+}
+
+
+def _markdown(rows: list[dict[str, Any]]) -> str:
+    """Rows as a table in Markdown."""
+    names = list(dict.fromkeys(key for row in rows for key in row))
+    lines = ["| " + " | ".join(name.replace("_", " ") for name in names) + " |"]
+    lines.append("|" + "---|" * len(names))
+    lines += ["| " + " | ".join(_text(row.get(name)) for name in names) + " |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:,.0f}" if value >= 1_000 else f"{value:.3g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
