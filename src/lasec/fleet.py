@@ -85,10 +85,7 @@ class Fleet:
         signs, numbers = guards.labels(y, n), self._keys(keys, n)
         given = _NO_COINS if coins is None else guards.coins("coins", coins, n)
         with ThreadPoolExecutor(self.threads) as pool:
-            records = self._run(pool, numbers, rows, signs, given)
-        self.asked += np.bincount(numbers[records.asked], minlength=self.models)
-        self.updates += np.bincount(numbers[records.updated], minlength=self.models)
-        return records
+            return self._run(pool, numbers, rows, signs, given)
 
     def _run(
         self, pool: ThreadPoolExecutor, keys: NDArray[np.int64], X: NDArray[Any],
@@ -104,7 +101,9 @@ class Fleet:
             if bad >= 0:
                 guards.finite("X", X[begin + bad])
         order, begins, tickets = engine.group(keys, self.rounds)
-        stack = engine.Stack(self.weights, self.cov, self.seeds, self.rounds)
+        stack = engine.Stack(
+            self.weights, self.cov, self.seeds, self.rounds, self.asked, self.updates
+        )
         packed, columns = np.empty((n, 4)), engine.Columns.empty(n)
 
         def run(share: NDArray[np.int64]) -> int:

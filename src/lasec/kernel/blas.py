@@ -60,7 +60,7 @@ def product(A: Matrix, B: Matrix, out: Matrix) -> None:
 
 
 def product_transposed(A: Matrix, B: Matrix, out: Matrix) -> None:
-    """out <- A B'."""
+    """out <- A B', in the first rows and columns of ``out``."""
     raise NotImplementedError("for compiled code only")
 
 
@@ -123,8 +123,9 @@ def _product_transposed(A: Any, B: Any, out: Any) -> Any:
         n, k = address(np.int32(A.shape[0])), address(np.int32(A.shape[1]))
         m = address(np.int32(B.shape[0]))
         one, zero = address(A.dtype.type(1.0)), address(A.dtype.type(0.0))
+        wide = address(np.int32(out.shape[1]))
         gemm(
-            address(_T), address(_N), m, n, k, one, data(B), k, data(A), k, zero, data(out), m
+            address(_T), address(_N), m, n, k, one, data(B), k, data(A), k, zero, data(out), wide
         )  # fmt: skip
 
     return compute

@@ -12,7 +12,7 @@ and for each later row, with v = x'g::
 At the block's end C <- C + swell I - sum_l shrink_l g_l g_l' is one product again. G keeps the rows
 sqrt(shrink_l) g_l', and F the products of a row with them. All of this is exact: the numbers are
 those of the row-by-row form, up to rounding. A block is walked in parts. At a part's start, m and q
-of its rows are brought up to date by two small products; an update then only has to look at the
+of its rows are brought up to date by one small product; an update then only has to look at the
 rows that are left of its part.
 
 *Lazily*, H and q are formed only for rows that might be asked. The probability of asking must not
@@ -46,6 +46,8 @@ from lasec.types import Matrix, Query, Rule, Vector
 
 # Below this dimension one general product is faster than any that spares a triangle.
 NARROW = 128
+# What a rule that does not shrink C at all is taken to shrink it by: nothing that can be seen.
+LEAST = 1e-30
 
 
 class Desk(NamedTuple):
@@ -55,7 +57,7 @@ class Desk(NamedTuple):
     H: Matrix
     G: Matrix
     F: Matrix
-    products: Vector
+    along: Vector
     g: Vector
     v: Vector
     m: Vector
@@ -68,9 +70,8 @@ class Desk(NamedTuple):
         """Room for blocks of up to ``rows`` rows in parts of up to ``part``."""
         a, b, c = np.empty((3, rows, dimension), kind)
         v, m, q, size = np.empty((4, rows), kind)
-        F, products = np.empty((part, rows), kind), np.empty(rows * part, kind)
-        g, slot = np.empty(dimension, kind), np.empty(rows, np.int64)
-        return cls(a, b, c, F, products, g, v, m, q, size, slot)
+        F, g = np.empty((part, rows), kind), np.empty(dimension, kind)
+        return cls(a, b, c, F, v.copy(), g, v, m, q, size, np.empty(rows, np.int64))
 
 
 @compiled
@@ -78,7 +79,7 @@ def lend(desk: Desk) -> Desk:
     """The desk, uncounted."""
     return Desk(
         borrowed(desk.rows), borrowed(desk.H), borrowed(desk.G), borrowed(desk.F),
-        borrowed(desk.products), borrowed(desk.g), borrowed(desk.v), borrowed(desk.m),
+        borrowed(desk.along), borrowed(desk.g), borrowed(desk.v), borrowed(desk.m),
         borrowed(desk.q), borrowed(desk.size), borrowed(desk.slot),
     )  # fmt: skip
 
@@ -95,12 +96,11 @@ def foresee(
     rule: Rule[Any], query: Query, X: Matrix, w: Vector, top: float, coins: Coins, start: int,
     lazy: bool, desk: Desk,
 ) -> int:  # fmt: skip
-    """Give each row that might be asked a slot in H, and the others -1; how many got one."""
+    """m <- Xw; each row that might be asked gets a slot in H, the others -1; how many got one."""
     given, seed, first = coins
     m, size, slot = desk.m, desk.size, desk.slot
     count = 0
-    if lazy:
-        times(X, w, m)
+    times(X, w, m)
     for i in range(X.shape[0]):
         slot[i] = -1
         if lazy:
@@ -141,23 +141,22 @@ def prepare(X: Matrix, C: Matrix, count: int, desk: Desk) -> None:
         q[i] = v[slot[i]] if slot[i] >= 0 else 0.0
 
 
-@compiled
-def catch_up(X: Matrix, w: Vector, s: int, e: int, J: int, swell: float, desk: Desk) -> None:
-    """Bring m, q and F of the rows ``s`` to ``e - 1`` up to the J updates so far."""
-    n = e - s
-    times(X[s:e], w, desk.m[s:e])
-    if J == 0:
-        return
-    V = desk.products[: n * J].reshape(n, J)
-    product_transposed(X[s:e], desk.G[:J], V)
-    inner(V, V, desk.v)
-    for i in range(n):
-        desk.q[s + i] += swell * desk.size[s + i] - desk.v[i]
+@reordering
+def catch_up(
+    X: Matrix, s: int, e: int, J: int, swell: float, F: Matrix, along: Vector, m: Vector,
+    q: Vector, size: Vector,
+) -> None:  # fmt: skip
+    """Bring m and q of the rows ``s`` to ``e - 1`` up to the J updates so far, whose F is there."""
+    for i in range(s, e):
+        moved, shrunk = X.dtype.type(0.0), X.dtype.type(0.0)
         for k in range(J):
-            desk.F[i, k] = V[i, k]
+            moved += F[i - s, k] * along[k]
+            shrunk += F[i - s, k] * F[i - s, k]
+        m[i] += moved
+        q[i] += X.dtype.type(swell) * size[i] - shrunk
 
 
-@compiled
+@reordering
 def mend(g: Vector, G: Matrix, F: Matrix, i: int, J: int) -> None:
     """g <- g - sum_{k < J} F[i, k] G[k], four at a time."""
     k = 0
@@ -197,13 +196,15 @@ def project(X: Matrix, s: int, e: int, g: Vector, v: Vector) -> None:
 @compiled
 def learn(
     X: Matrix, w: Vector, i: int, s: int, e: int, J: int, swell: float, gain: Any, shrink: Any,
-    inflate: Any, g: Vector, G: Matrix, F: Matrix, v: Vector, m: Vector, q: Vector, size: Vector,
+    inflate: Any, g: Vector, G: Matrix, F: Matrix, along: Vector, v: Vector, m: Vector, q: Vector,
+    size: Vector,
 ) -> None:  # fmt: skip
     """Learn row ``i`` of the part ``s`` to ``e - 1`` as update J; g holds its row of H."""
     root, grown = np.sqrt(shrink), X.dtype.type(swell)
     for j in range(g.size):
         g[j] += grown * X[i, j]
     mend(g, G, F, i - s, J)
+    along[J] = gain / root
     for j in range(g.size):
         w[j] += gain * g[j]
         G[J, j] = root * g[j]
@@ -213,6 +214,12 @@ def learn(
         F[r - s, J] = f
         m[r] += gain * v[r]
         q[r] += inflate * size[r] - f * f
+
+
+@compiled
+def idle(gain: float, shrink: float, inflate: float) -> bool:
+    """Whether a step leads nowhere."""
+    return gain == 0.0 and shrink == 0.0 and inflate == 0.0
 
 
 @compiled
@@ -240,6 +247,20 @@ def largest_now(C: Matrix, G: Matrix, J: int, swell: float) -> float:
 
 
 @compiled
+def bearable(
+    rule: Rule[Any], size: float, largest: float, C: Matrix, G: Matrix, J: int, swell: float
+) -> bool:
+    """Whether a label at an x of this size is one that the precision can carry.
+
+    ``largest`` was the largest variance at the block's start, and can have grown by ``swell`` only;
+    where that does not settle it, the variances of this moment do.
+    """
+    if strain(rule, size, largest + swell) <= limit(C):
+        return True
+    return strain(rule, size, largest_now(C, G, J, swell)) <= limit(C)
+
+
+@compiled
 def fetch(X: Matrix, C: Matrix, i: int, desk: Desk) -> None:
     """The product of a row that was not foreseen, into g, and its variance."""
     symmetric_times(C, X[i], desk.g)
@@ -258,20 +279,19 @@ def run_block(
     """
     label, margin, variance, propensity, asked, mistake, updated = out
     given, seed, first = coins
-    H, G, F, g, v = desk.H, desk.G, desk.F, desk.g, desk.v
+    H, G, F, along, g, v = desk.H, desk.G, desk.F, desk.along, desk.g, desk.v
     m, q, size, slot = desk.m, desk.q, desk.size, desk.slot
-    kind, most, largest = C.dtype.type, limit(C), largest_variance(C)
+    kind, largest = C.dtype.type, largest_variance(C)
     prepare(X, C, foresee(rule, query, X, w, top, coins, start, lazy, desk), desk)
     J, swell, s, e = 0, 0.0, 0, 0
     for i in range(X.shape[0]):
         if i == e:
             s, e = i, min(i + part, X.shape[0])
-            catch_up(X, w, s, e, J, swell, desk)
+            if J:
+                product_transposed(X[s:e], G[:J], F)
+                catch_up(X, s, e, J, swell, F, along, m, q, size)
         at, t = start + i, first + start + i + 1
-        if (
-            not strain(rule, size[i], largest + swell) <= most
-            and not strain(rule, size[i], largest_now(C, G, J, swell)) <= most
-        ):
+        if not bearable(rule, size[i], largest, C, G, J, swell):
             return at, J, swell
         known = slot[i] >= 0
         q[i] = max(q[i], kind(0.0)) if known else q[i]
@@ -291,14 +311,15 @@ def run_block(
         if not used:
             continue
         gain, shrink, inflate = step(rule, m[i], q[i], y[i])
-        if gain == 0.0 and shrink == 0.0 and inflate == 0.0:
+        if idle(gain, shrink, inflate):
             continue
+        shrink = max(shrink, LEAST)
         if slot[i] >= 0:
             for j in range(g.size):
                 g[j] = H[slot[i], j]
         learn(
             X, w, i, s, e, J, swell, kind(gain), kind(shrink), kind(inflate),
-            g, G, F, v, m, q, size,
+            g, G, F, along, v, m, q, size,
         )  # fmt: skip
         swell += inflate
         J += 1

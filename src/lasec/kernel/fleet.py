@@ -30,6 +30,8 @@ class Stack(NamedTuple):
     cov: NDArray[Any]
     seeds: NDArray[np.uint64]
     rounds: NDArray[np.int64]
+    asked: NDArray[np.int64]
+    updates: NDArray[np.int64]
 
 
 class Bench(NamedTuple):
@@ -141,6 +143,7 @@ def run_share(
     """Run the rows of some models; how many rows were refused because of their strain."""
     W, S = borrowed(stack.weights), borrowed(stack.cov)
     seeds, rounds = borrowed(stack.seeds), borrowed(stack.rounds)
+    asked, updates = borrowed(stack.asked), borrowed(stack.updates)
     X, y, given = borrowed(X), borrowed(y), borrowed(given)
     order, begins, packed = borrowed(order), borrowed(begins), borrowed(packed)
     desk, local, models = lend(desk), lent(local), borrowed(models)
@@ -172,6 +175,9 @@ def run_share(
                 refused += 1
                 n += 1
             scatter(local, order, begin, n, packed)
+            for i in range(n):
+                asked[k] += local.asked[i]
+                updates[k] += local.updated[i]
             rounds[k] += n
             begin += n
         mirror(C)

@@ -1,0 +1,71 @@
+"""The commands that measure speed: they run, and write what they promise."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.skipif(
+    not (ROOT / "benchmarks").is_dir(), reason="benchmarks are not part of the wheel"
+)
+
+
+@pytest.mark.xdist_group("benchmarks")
+def test_kernel_writes_rows_of_ratios(tmp_path, monkeypatch):
+    from benchmarks import kernel, measure
+
+    monkeypatch.setattr(measure, "ROWS", {50: 600, 256: 300, 1_000: 100})
+    rows = list(kernel.run_against_product(50, 600, runs=1))
+    rows.append(kernel.rounds_against_product(50, 100, runs=1))
+    for row in rows:
+        assert {"d", "mode", "ours_us", "bare_us", "ratio"} <= row.keys()
+        assert row["ratio"] == pytest.approx(row["ours_us"] / row["bare_us"], abs=2e-3, rel=2e-3)
+    assert [row["mode"] for row in rows[:3]] == ["all labels", "40 % asked", "10 % asked"]
+    assert rows[1]["asked"] == pytest.approx(0.4, abs=0.05)
+
+
+def test_the_pseudocode_is_the_algorithm():
+    from benchmarks.measure import stream, supervised
+    from benchmarks.pseudocode import rounds
+
+    X, y = stream(5, 400)
+    assert rounds(X, y) == supervised(5).run(X, y).mistake.sum()
+
+
+@pytest.mark.xdist_group("benchmarks")
+def test_a_command_prints_a_table_and_writes_json(tmp_path):
+    path = tmp_path / "startup.json"
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks", "startup", "--quick", "--json", path],
+        check=True, capture_output=True, text=True, cwd=ROOT,
+    )  # fmt: skip
+    written = json.loads(path.read_text())
+    assert written["benchmark"] == "startup"
+    assert [row["mode"] for row in written["rows"]] == [
+        "first process", "later processes", "nowhere to write",
+    ]  # fmt: skip
+    assert "first_ask_s" in done.stdout
+    later = written["rows"][1]
+    assert later["first_run_s"] < written["rows"][0]["first_run_s"]
+
+
+def test_growth_fits_the_exponent():
+    from benchmarks.measure import exponent
+
+    assert exponent([10.0, 100.0, 1_000.0], [2.0, 20.0, 200.0]) == 1.0
+
+
+def test_pictures_and_tables_come_from_the_files(tmp_path):
+    from benchmarks.figures import draw
+
+    source = ROOT / "docs" / "results" / "speed"
+    for path in source.glob("*.json"):
+        (tmp_path / path.name).write_text(path.read_text())
+    draw(tmp_path)
+    for path in source.glob("*.json"):
+        assert (tmp_path / f"{path.stem}.md").read_text() == path.with_suffix(".md").read_text()
+    for name in ("kernel", "growth", "peers"):
+        assert (tmp_path / f"{name}.png").stat().st_size > 10_000
