@@ -115,22 +115,24 @@ class Learner(Model):
         signs = guards.labels(y, n)
         given = _NO_COINS if coins is None else guards.coins("coins", coins, n)
         engine = kernel.engine
-        if lazy and self._ceiling is None:
-            self._ceiling = engine.Ceiling.unknown(self.dimension, self._kind)
-        bad, columns = engine.run(
+        bad, columns, state, ceiling = engine.run(
             self.rule, self.query, self.state, rows, signs, given, np.uint64(self.seed),
             self.rounds, mistakes_only=self.update == Update.MISTAKES, ceiling=self._ceiling,
             lazy=lazy and getattr(self.query, "rises_with_variance", False),
         )  # fmt: skip
         if bad >= 0:
-            self._ceiling = None
             guards.finite("X", rows[bad])
             raise self._too_large(f"X: row {bad}")
         records = Records(*columns, first=self.rounds)
-        self.rounds += n
-        self.asked += records.labels
-        self.told += records.labels
-        self.updates += int(records.updated.sum())
+        labels, updates = records.labels, int(records.updated.sum())
+        vars(self).update(  # one step, so that no signal can come in between
+            state=state,
+            _ceiling=ceiling,
+            rounds=self.rounds + n,
+            asked=self.asked + labels,
+            told=self.told + labels,
+            updates=self.updates + updates,
+        )
         return records
 
     def _row(self, x: ArrayLike) -> Vector:

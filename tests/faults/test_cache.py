@@ -45,7 +45,7 @@ def test_a_second_process_finds_what_the_first_has_compiled(tmp_path):
 
 
 def test_where_nothing_can_be_written_it_works_all_the_same():
-    assert answer(OWN, os.devnull) == [["0", "0"], ["0", "0"]]
+    assert [hits for hits, _ in answer(OWN, os.devnull)] == ["0", "0"]
 
 
 def test_a_rule_of_ones_own_is_compiled_in_each_process(tmp_path):

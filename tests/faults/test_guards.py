@@ -246,7 +246,7 @@ def test_an_interrupted_run_is_undone():
     learner.run(X[:10], y[:10])
     before = learner.to_bytes()
     previous = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    signal.setitimer(signal.ITIMER_REAL, 0.005)
     try:
         with pytest.raises(Stop):
             learner.run(X, y)

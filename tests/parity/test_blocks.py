@@ -46,7 +46,7 @@ def row_by_row(learner, X, y):
 
 
 def in_blocks(learner, X, y, block, lazy):
-    bad, columns = engine.run(
+    bad, columns, learner.state, _ = engine.run(
         learner.rule, learner.query, learner.state, X, y, np.empty(0), np.uint64(learner.seed), 0,
         mistakes_only=learner.update == "mistakes", lazy=lazy, block=block,
     )  # fmt: skip
@@ -87,6 +87,26 @@ def test_lazy_runs_skip_most_rows_where_few_are_asked():
     assert records.rate < 0.12
     assert known.mean() < 0.3
     assert known[records.asked].all()
+
+
+def test_what_is_known_of_eigenvalues_never_outlives_the_covariance():
+    """Lazy and eager chunks, long and short, and single labels in between: the decisions stay."""
+    X, y = lasec.streams.switching(6_000, dimension=8, every=500, seed=8)
+    eager, mixed = (lasec.LASEC_SS(8, drift=0.3, ridge=0.5, caution=0.01) for _ in range(2))
+    expected = eager.run(X, y)
+    rng, start, asked = np.random.default_rng(1), 0, []
+    while start < len(X):
+        stop = min(start + rng.choice([1, 3, 40, 300]), len(X))
+        if rng.random() < 0.2:
+            decision = mixed.ask(X[start])
+            if decision.asked:
+                mixed.tell(decision.ticket, y[start])
+            asked, start = [*asked, decision.asked], start + 1
+            continue
+        asked.extend(mixed.run(X[start:stop], y[start:stop], lazy=rng.random() < 0.7).asked)
+        start = stop
+    np.testing.assert_array_equal(asked, expected.asked)
+    assert 0.05 < np.mean(asked) < 0.5
 
 
 def test_a_query_that_promises_nothing_is_never_run_lazily():

@@ -19,7 +19,7 @@ rows that are left of its part.
 fall as q grows, and q <= top |x|^2 where ``top`` is at least the largest eigenvalue of C
 (:mod:`lasec.kernel.ceiling`): a row whose coin is not below the probability at that bound is not
 asked, whatever its q is. Which rows might be asked is foreseen with the margins of the block's
-start; what margins have moved since then, a row that was not foreseen gets a product of its own.
+start. Margins move within a block: a row that was not foreseen gets a product of its own.
 """
 
 from __future__ import annotations
@@ -29,25 +29,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lasec.kernel.blas import (
-    product,
-    product_transposed,
-    subtract_squares,
-    subtract_squares_below,
-    symmetric_product,
-    symmetric_times,
-    times,
-)
+from lasec.kernel.blas import product_transposed, symmetric_times, times
 from lasec.kernel.borrow import borrowed
-from lasec.kernel.dispatch import compiled, inlined, probability, reordering, strain
+from lasec.kernel.dispatch import compiled, inlined, probability, strain
+from lasec.kernel.mend import LEAST, catch_up, finish, largest_now, learn, multiply, project
 from lasec.kernel.rounds import Coins, Columns, falls, inner, limit
 from lasec.rules.gaussian import judge, largest_variance, step
 from lasec.types import Matrix, Query, Rule, Vector
-
-# Below this dimension one general product is faster than any that spares a triangle.
-NARROW = 128
-# What a rule that does not shrink C at all is taken to shrink it by: nothing that can be seen.
-LEAST = 1e-30
 
 
 class Desk(NamedTuple):
@@ -113,15 +101,6 @@ def foresee(
 
 
 @compiled
-def multiply(X: Matrix, C: Matrix, out: Matrix) -> None:
-    """out <- XC."""
-    if C.shape[0] < NARROW:
-        product(X, C, out)
-    else:
-        symmetric_product(X, C, out)
-
-
-@compiled
 def prepare(X: Matrix, C: Matrix, count: int, desk: Desk) -> None:
     """H <- XC and q <- x'Cx for the rows with a slot; q <- 0 for the others."""
     n, d = X.shape
@@ -141,109 +120,16 @@ def prepare(X: Matrix, C: Matrix, count: int, desk: Desk) -> None:
         q[i] = v[slot[i]] if slot[i] >= 0 else 0.0
 
 
-@reordering
-def catch_up(
-    X: Matrix, s: int, e: int, J: int, swell: float, F: Matrix, along: Vector, m: Vector,
-    q: Vector, size: Vector,
-) -> None:  # fmt: skip
-    """Bring m and q of the rows ``s`` to ``e - 1`` up to the J updates so far, whose F is there."""
-    for i in range(s, e):
-        moved, shrunk = X.dtype.type(0.0), X.dtype.type(0.0)
-        for k in range(J):
-            moved += F[i - s, k] * along[k]
-            shrunk += F[i - s, k] * F[i - s, k]
-        m[i] += moved
-        q[i] += X.dtype.type(swell) * size[i] - shrunk
-
-
-@reordering
-def mend(g: Vector, G: Matrix, F: Matrix, i: int, J: int) -> None:
-    """g <- g - sum_{k < J} F[i, k] G[k], four at a time."""
-    k = 0
-    while k + 4 <= J:
-        a, b, c, e = F[i, k], F[i, k + 1], F[i, k + 2], F[i, k + 3]
-        for j in range(g.size):
-            g[j] -= (a * G[k, j] + b * G[k + 1, j]) + (c * G[k + 2, j] + e * G[k + 3, j])
-        k += 4
-    while k < J:
-        a = F[i, k]
-        for j in range(g.size):
-            g[j] -= a * G[k, j]
-        k += 1
-
-
-@reordering
-def project(X: Matrix, s: int, e: int, g: Vector, v: Vector) -> None:
-    """v[r] <- x_r'g for the rows ``s`` to ``e - 1``, four at a time."""
-    r, zero = s, X.dtype.type(0.0)
-    while r + 4 <= e:
-        a, b, c, d = zero, zero, zero, zero
-        for j in range(X.shape[1]):
-            a += X[r, j] * g[j]
-            b += X[r + 1, j] * g[j]
-            c += X[r + 2, j] * g[j]
-            d += X[r + 3, j] * g[j]
-        v[r], v[r + 1], v[r + 2], v[r + 3] = a, b, c, d
-        r += 4
-    while r < e:
-        a = zero
-        for j in range(X.shape[1]):
-            a += X[r, j] * g[j]
-        v[r] = a
-        r += 1
-
-
 @compiled
-def learn(
-    X: Matrix, w: Vector, i: int, s: int, e: int, J: int, swell: float, gain: Any, shrink: Any,
-    inflate: Any, g: Vector, G: Matrix, F: Matrix, along: Vector, v: Vector, m: Vector, q: Vector,
-    size: Vector,
-) -> None:  # fmt: skip
-    """Learn row ``i`` of the part ``s`` to ``e - 1`` as update J; g holds its row of H."""
-    root, grown = np.sqrt(shrink), X.dtype.type(swell)
-    for j in range(g.size):
-        g[j] += grown * X[i, j]
-    mend(g, G, F, i - s, J)
-    along[J] = gain / root
-    for j in range(g.size):
-        w[j] += gain * g[j]
-        G[J, j] = root * g[j]
-    project(X, i + 1, e, g, v)
-    for r in range(i + 1, e):
-        f = root * v[r]
-        F[r - s, J] = f
-        m[r] += gain * v[r]
-        q[r] += inflate * size[r] - f * f
+def shown(value: float, known: bool) -> float:
+    """What is written down: NaN where a number was not computed."""
+    return value if known else np.nan
 
 
 @compiled
 def idle(gain: float, shrink: float, inflate: float) -> bool:
     """Whether a step leads nowhere."""
     return gain == 0.0 and shrink == 0.0 and inflate == 0.0
-
-
-@compiled
-def finish(C: Matrix, G: Matrix, swell: float) -> None:
-    """C <- C - G'G + swell I; of a wide C the lower triangle only."""
-    d = C.shape[0]
-    if d < NARROW:
-        subtract_squares(C, G)
-    else:
-        subtract_squares_below(C, G)
-    for i in range(d):
-        C[i, i] += swell
-
-
-@compiled
-def largest_now(C: Matrix, G: Matrix, J: int, swell: float) -> float:
-    """The largest variance of any weight after J updates of the block."""
-    largest = 0.0
-    for i in range(C.shape[0]):
-        variance = C[i, i] + swell
-        for k in range(J):
-            variance -= G[k, i] ** 2
-        largest = max(largest, variance)
-    return largest
 
 
 @compiled
@@ -258,6 +144,14 @@ def bearable(
     if strain(rule, size, largest + swell) <= limit(C):
         return True
     return strain(rule, size, largest_now(C, G, J, swell)) <= limit(C)
+
+
+@compiled
+def take(H: Matrix, slot: int, g: Vector) -> None:
+    """g <- the row of H in ``slot``, if there is one; else g holds what was fetched."""
+    if slot >= 0:
+        for j in range(g.size):
+            g[j] = H[slot, j]
 
 
 @compiled
@@ -304,9 +198,8 @@ def run_block(
         wrong = (m[i] >= 0.0) != (y[i] > 0.0)
         used = asks and (wrong or not mistakes_only)
         label[at] = 1 if m[i] >= 0.0 else -1
-        margin[at] = p_t if known else np.nan
-        variance[at] = q[i] if known else np.nan
-        propensity[at] = p if known else np.nan
+        margin[at], variance[at] = shown(p_t, known), shown(q[i], known)
+        propensity[at] = shown(p, known)
         asked[at], mistake[at], updated[at] = asks, wrong, used
         if not used:
             continue
@@ -314,9 +207,7 @@ def run_block(
         if idle(gain, shrink, inflate):
             continue
         shrink = max(shrink, LEAST)
-        if slot[i] >= 0:
-            for j in range(g.size):
-                g[j] = H[slot[i], j]
+        take(H, slot[i], g)
         learn(
             X, w, i, s, e, J, swell, kind(gain), kind(shrink), kind(inflate),
             g, G, F, along, v, m, q, size,

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from lasec.kernel.block import NARROW, Desk, lend, run_block
+from lasec.kernel.block import Desk, lend, run_block
 from lasec.kernel.borrow import borrowed
 from lasec.kernel.ceiling import Ceiling, tighten
 from lasec.kernel.dispatch import compiled
+from lasec.kernel.mend import NARROW
 from lasec.kernel.rounds import Coins, Columns, unsound
 from lasec.types import Matrix, Query, Rule, Vector
 

@@ -45,6 +45,10 @@ class Ceiling(NamedTuple):
         numbers = np.array([np.inf, PERIOD * dimension, 0.3])
         return cls(numbers, (direction / np.linalg.norm(direction)).astype(kind))
 
+    def copy(self) -> Ceiling:
+        """The same, in arrays of its own."""
+        return Ceiling(self.numbers.copy(), self.direction.copy())
+
 
 @reordering
 def squared_length(x: Vector) -> float:

@@ -59,31 +59,28 @@ def run(
     rule: Rule[Any], query: Query, state: Any, X: NDArray[Any], y: NDArray[np.float64],
     given: NDArray[np.float64], seed: np.uint64, first: int, *,
     mistakes_only: bool, lazy: bool = False, ceiling: Ceiling | None = None, block: int = 0,
-) -> tuple[int, Columns]:  # fmt: skip
-    """A chunk of rounds; gives a row to refuse or -1, and the columns. A refusal leaves no trace.
+) -> tuple[int, Columns, Any, Ceiling | None]:  # fmt: skip
+    """A chunk of rounds; gives a row to refuse or -1, the columns, state and ceiling after it.
+
+    The state that was given is not touched, unless the chunk is a single row that is not refused.
 
     ``given`` are the coins to use; where it is empty they come from the seed and the tickets, of
     which ``first`` is the first. ``block`` is the number of rows in a block, 0 to choose it.
     """
     out, coins = Columns.empty(len(X)), Coins(given, seed, first)
+    after = type(state)(*(array.copy() for array in state)) if len(X) > 1 else state
     if len(X) < _FEW or not blocked(rule, state):
-        before = [array.copy() for array in state] if len(X) > 1 else []
-        bad: int = _ROWS((rule, query), rule, query, state, X, y, coins, mistakes_only, out)
-        if bad >= 0:
-            for array, old in zip(state, before, strict=False):
-                array[...] = old
-        return bad, out
-    w, C = state.weights.copy(), state.cov.copy()
+        bad: int = _ROWS((rule, query), rule, query, after, X, y, coins, mistakes_only, out)
+        return bad, out, after, None
+    w, C = after
     part = parts(w.size)
     desk = Desk.empty(min(block or LONG, len(X)), part, w.size, w.dtype)
-    known = ceiling or Ceiling.unknown(w.size, w.dtype)
+    known = ceiling.copy() if ceiling else Ceiling.unknown(w.size, w.dtype)
     bad = _BLOCKS(
         (rule, query),
         rule, query, w, C, X, y, coins, mistakes_only, lazy, known, block, part, desk, out,
     )  # fmt: skip
-    if bad < 0:
-        state.weights[...], state.cov[...] = w, C
-    return bad, out
+    return bad, out, after, known
 
 
 def group(
