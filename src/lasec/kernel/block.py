@@ -33,7 +33,7 @@ from lasec.kernel.blas import product_transposed, symmetric_times, times
 from lasec.kernel.borrow import borrowed
 from lasec.kernel.dispatch import compiled, inlined, probability, strain
 from lasec.kernel.mend import LEAST, catch_up, finish, largest_now, learn, multiply, project
-from lasec.kernel.rounds import Coins, Columns, falls, inner, limit
+from lasec.kernel.rounds import Coins, Columns, inner, limit, toss
 from lasec.rules.gaussian import judge, largest_variance, step
 from lasec.types import Matrix, Query, Rule, Vector
 
@@ -51,6 +51,7 @@ class Desk(NamedTuple):
     m: Vector
     q: Vector
     size: Vector
+    coin: NDArray[np.float64]
     slot: NDArray[np.int64]
 
     @classmethod
@@ -59,7 +60,8 @@ class Desk(NamedTuple):
         a, b, c = np.empty((3, rows, dimension), kind)
         v, m, q, size = np.empty((4, rows), kind)
         F, g = np.empty((part, rows), kind), np.empty(dimension, kind)
-        return cls(a, b, c, F, v.copy(), g, v, m, q, size, np.empty(rows, np.int64))
+        coin, slot = np.ones(rows), np.empty(rows, np.int64)
+        return cls(a, b, c, F, v.copy(), g, v, m, q, size, coin, slot)
 
 
 @compiled
@@ -68,7 +70,7 @@ def lend(desk: Desk) -> Desk:
     return Desk(
         borrowed(desk.rows), borrowed(desk.H), borrowed(desk.G), borrowed(desk.F),
         borrowed(desk.along), borrowed(desk.g), borrowed(desk.v), borrowed(desk.m),
-        borrowed(desk.q), borrowed(desk.size), borrowed(desk.slot),
+        borrowed(desk.q), borrowed(desk.size), borrowed(desk.coin), borrowed(desk.slot),
     )  # fmt: skip
 
 
@@ -86,14 +88,15 @@ def foresee(
 ) -> int:  # fmt: skip
     """m <- Xw; each row that might be asked gets a slot in H, the others -1; how many got one."""
     given, seed, first = coins
-    m, size, slot = desk.m, desk.size, desk.slot
+    m, size, slot, coin = desk.m, desk.size, desk.slot, desk.coin
     count = 0
     times(X, w, m)
     for i in range(X.shape[0]):
         slot[i] = -1
         if lazy:
             _, p = weigh(rule, query, m[i], top * size[i], first + start + i + 1)
-            if not falls(p, given, seed, first, start + i):
+            coin[i] = toss(given, seed, first, start + i)
+            if coin[i] >= p:
                 continue
         slot[i] = count
         count += 1
@@ -174,7 +177,7 @@ def run_block(
     label, margin, variance, propensity, asked, mistake, updated = out
     given, seed, first = coins
     H, G, F, along, g, v = desk.H, desk.G, desk.F, desk.along, desk.g, desk.v
-    m, q, size, slot = desk.m, desk.q, desk.size, desk.slot
+    m, q, size, slot, coin = desk.m, desk.q, desk.size, desk.slot, desk.coin
     kind, largest = C.dtype.type, largest_variance(C)
     prepare(X, C, foresee(rule, query, X, w, top, coins, start, lazy, desk), desk)
     J, swell, s, e = 0, 0.0, 0, 0
@@ -190,11 +193,12 @@ def run_block(
         known = slot[i] >= 0
         q[i] = max(q[i], kind(0.0)) if known else q[i]
         p_t, p = weigh(rule, query, m[i], q[i] if known else kind((top + swell) * size[i]), t)
-        asks = falls(p, given, seed, first, at)
+        u = coin[i] if lazy or p >= 1.0 else toss(given, seed, first, at)
+        asks = p >= 1.0 or u < p
         if asks and not known:
             fetch(X, C, i, desk)
             p_t, p = weigh(rule, query, m[i], q[i], t)
-            asks, known = falls(p, given, seed, first, at), True
+            asks, known = u < p, True
         wrong = (m[i] >= 0.0) != (y[i] > 0.0)
         used = asks and (wrong or not mistakes_only)
         label[at] = 1 if m[i] >= 0.0 else -1

@@ -111,7 +111,6 @@ def tighten(ceiling: Ceiling, C: Matrix, rows: int) -> float:
     numbers[1] += rows
     if numbers[1] > PERIOD * C.shape[0]:
         numbers[1] = 0.0
-        numbers[0] = min(numbers[0], from_traces(C))
         goal = power(C, direction) * (1.0 + numbers[2])
         if goal < 0.95 * numbers[0]:
             if holds(goal, C):

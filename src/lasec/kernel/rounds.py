@@ -45,11 +45,9 @@ class Coins(NamedTuple):
 
 
 @compiled
-def falls(p: float, given: NDArray[np.float64], seed: np.uint64, first: int, at: int) -> bool:
-    """Whether the coin of the chunk's row ``at`` says to ask, the probability being ``p``."""
-    if p >= 1.0:
-        return True
-    return (given[at] if given.size else draw(seed, np.uint64(first + at))[0]) < p
+def toss(given: NDArray[np.float64], seed: np.uint64, first: int, at: int) -> float:
+    """The coin of the chunk's row ``at``."""
+    return given[at] if given.size else draw(seed, np.uint64(first + at))[0]
 
 
 @compiled

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from lasec.kernel.dispatch import compiled, margin, probability, strain, update
 from lasec.kernel.philox import draw
-from lasec.kernel.rounds import Coins, Columns, falls, largest_entry, limit
+from lasec.kernel.rounds import Coins, Columns, largest_entry, limit, toss
 from lasec.rules.gaussian import largest_variance
 from lasec.types import Query, Rule, Vector
 
@@ -91,7 +91,7 @@ def run_rows(
             return i
         seen = margin(rule, state, X[i])
         p = probability(query, seen, first + i + 1)
-        positive, asked = seen.raw >= 0.0, falls(p, given, seed, first, i)
+        positive, asked = seen.raw >= 0.0, p >= 1.0 or toss(given, seed, first, i) < p
         mistake = positive != (y[i] > 0.0)
         updated = asked and (mistake or not mistakes_only)
         if updated:
