@@ -65,7 +65,7 @@ def _growth(figure: Figure, rows: list[dict[str, Any]]) -> None:
         axes.set_xscale("log")
         axes.set_yscale("log" if against == "d" else "linear")
         if against != "d":
-            axes.set_ylim(0, None)
+            axes.set_ylim(0, 1.15 * axes.get_ylim()[1])
         axes.set_xlabel(title)
         axes.legend(frameon=False, fontsize=8)
         axes.spines[["top", "right"]].set_visible(False)

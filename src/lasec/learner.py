@@ -102,8 +102,8 @@ class Learner(Model):
         The decisions are those of the loop over :meth:`ask` and :meth:`tell`, however the stream is
         cut into chunks. ``coins`` are uniform numbers to use instead of the learner's own. With
         ``lazy`` the decisions are the same, but margin, variance and propensity of a row that was
-        not asked are only computed where the decision needs them, and are NaN elsewhere; that saves
-        most of the time where few rows are asked.
+        not asked are only computed where the decision needs them, and may be NaN elsewhere; that
+        saves most of the time where rows are wide (from 64 features on) and few are asked.
 
         >>> import lasec
         >>> X, y = lasec.streams.switching(seed=1)
@@ -118,7 +118,7 @@ class Learner(Model):
         bad, columns, state, ceiling = engine.run(
             self.rule, self.query, self.state, rows, signs, given, np.uint64(self.seed),
             self.rounds, mistakes_only=self.update == Update.MISTAKES, ceiling=self._ceiling,
-            lazy=lazy and getattr(self.query, "rises_with_variance", False),
+            lazy=lazy and self._can_be_lazy(),
         )  # fmt: skip
         if bad >= 0:
             guards.finite("X", rows[bad])
@@ -134,6 +134,11 @@ class Learner(Model):
             updates=self.updates + updates,
         )
         return records
+
+    def _can_be_lazy(self) -> bool:
+        """Whether it pays to decide rows without their variance, and the query allows it."""
+        wide = self.dimension >= kernel.engine.LAZY_FROM
+        return wide and bool(getattr(self.query, "rises_with_variance", False))
 
     def _row(self, x: ArrayLike) -> Vector:
         """One instance as the compiled code wants it; as it stands where it is that already."""

@@ -21,8 +21,8 @@ from lasec.rules.gaussian import Gaussian
 from lasec.types import Query, Rule
 
 __all__ = [
-    "Ceiling", "Columns", "Stack", "asker", "blocked", "first_unsound", "group", "largest_strain",
-    "run", "run_share", "teller", "unpack",
+    "LAZY_FROM", "Ceiling", "Columns", "Stack", "asker", "blocked", "first_unsound", "group",
+    "largest_strain", "run", "run_share", "teller", "unpack",
 ]  # fmt: skip
 
 config: Any = numba.config
@@ -30,6 +30,8 @@ _ASK, _TELL = Entry(ask_row), Entry(tell_row)
 _ROWS, _BLOCKS = Entry(run_rows), Entry(run_blocks)
 _SORT, _SHARE = Entry(fleet.sort_rows), Entry(fleet.run_share)
 _CHECK, _UNPACK = Entry(fleet.first_unsound), Entry(fleet.unpack)
+# With fewer weights, finding out which rows need no variance costs more than all variances.
+LAZY_FROM = 64
 # Chunks with fewer rows are not worth a copy of the covariance.
 _FEW = 8
 
