@@ -43,7 +43,7 @@ def _kernel(figure: Figure, rows: list[dict[str, Any]]) -> None:
     axes.axhline(1.0, color="grey", lw=0.8)
     axes.set_xticks(range(len(dimensions)), [f"d = {d}" for d in dimensions])
     axes.set_ylabel("time of run / time of X @ C")
-    axes.legend(frameon=False)
+    axes.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncol=3)
     axes.spines[["top", "right"]].set_visible(False)
 
 
