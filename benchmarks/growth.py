@@ -99,12 +99,12 @@ def tenants(rows: int, models: int, dimension: int) -> tuple[Any, Any, Any]:
 def with_models(quick: bool) -> Iterator[dict[str, Any]]:
     """A fleet of d = 16 against one model fed alone, with about as many updates."""
     rows = 10**6 if quick else 10**7
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+    rule = lasec.rules.SecondOrder(DRIFT, RIDGE)
+    cores = lasec.Fleet(rule, models=1, dimension=16).threads
     for models in (1, 10, 100, 1_000, 10_000, 100_000):
         each = rows // models
         keys, X, y = tenants(rows, models, 16)
         alone_X, alone_y = stream(16, min(rows, 10**6), every=each)
-        rule = lasec.rules.SecondOrder(DRIFT, RIDGE)
         for threads in (1, cores):
             ratios, mine = [], []
             for run in range(3 if quick else 8):

@@ -18,8 +18,6 @@ from lasec.parameters import Range, number
 from lasec.records import FleetRecords
 from lasec.types import Precision, Query, Rule, Update
 
-_NO_COINS = np.empty(0)
-
 
 class Fleet:
     """One second-order learner for each of ``models`` keys: tenants, users, sensors.
@@ -83,7 +81,7 @@ class Fleet:
         rows = guards.rows(X, self.dimension, kind)
         n = len(rows)
         signs, numbers = guards.labels(y, n), self._keys(keys, n)
-        given = _NO_COINS if coins is None else guards.coins("coins", coins, n)
+        given = guards.given(coins, n)
         with ThreadPoolExecutor(self.threads) as pool:
             return self._run(pool, numbers, rows, signs, given)
 

@@ -99,6 +99,15 @@ def label(y: object) -> float:
     return float(y)
 
 
+def given(draws: ArrayLike | None, count: int) -> NDArray[np.float64]:
+    """The coins that were passed for a chunk, or none.
+
+    >>> given(None, count=2).size
+    0
+    """
+    return np.empty(0) if draws is None else coins("coins", draws, count)
+
+
 def coins(name: str, draws: ArrayLike, count: int) -> NDArray[np.float64]:
     """Uniform draws in [0, 1), one for each row.
 

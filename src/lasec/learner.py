@@ -10,8 +10,6 @@ from lasec.model import Model
 from lasec.records import Records
 from lasec.types import Decision, Outcome, Update, Vector
 
-_NO_COINS = np.empty(0)
-
 
 class Learner(Model):
     """An online classifier that asks for labels: :meth:`ask`, then :meth:`tell` what was asked.
@@ -113,7 +111,7 @@ class Learner(Model):
         rows = guards.rows(X, self.dimension, self._kind)
         n = len(rows)
         signs = guards.labels(y, n)
-        given = _NO_COINS if coins is None else guards.coins("coins", coins, n)
+        given = guards.given(coins, n)
         engine = kernel.engine
         bad, columns, state, ceiling = engine.run(
             self.rule, self.query, self.state, rows, signs, given, np.uint64(self.seed),
@@ -155,10 +153,10 @@ class Learner(Model):
         """What the model says about ``x``, and whether to ask, or an error about ``x``."""
         if self._asker is None:
             self._asker = kernel.engine.asker(self.rule, self.query, self.state, x)
-        status, raw, margin, variance, propensity, asked = self._asker(
+        fine, raw, margin, variance, propensity, asked = self._asker(
             self.rule, self.query, self.state, x, self.seed, self.rounds, coin
         )
-        if status:
+        if not fine:
             guards.finite("x", x)
             raise self._too_large("x")
         label = 1 if raw >= 0.0 else -1

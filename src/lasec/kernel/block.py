@@ -30,7 +30,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lasec.kernel.blas import product_transposed, symmetric_times, times
-from lasec.kernel.borrow import borrowed
 from lasec.kernel.dispatch import compiled, inlined, probability, strain
 from lasec.kernel.mend import LEAST, catch_up, finish, largest_now, learn, multiply, project
 from lasec.kernel.rounds import Coins, Columns, inner, limit, toss
@@ -62,16 +61,6 @@ class Desk(NamedTuple):
         F, g = np.empty((part, rows), kind), np.empty(dimension, kind)
         coin, slot = np.ones(rows), np.empty(rows, np.int64)
         return cls(a, b, c, F, v.copy(), g, v, m, q, size, coin, slot)
-
-
-@compiled
-def lend(desk: Desk) -> Desk:
-    """The desk, uncounted."""
-    return Desk(
-        borrowed(desk.rows), borrowed(desk.H), borrowed(desk.G), borrowed(desk.F),
-        borrowed(desk.along), borrowed(desk.g), borrowed(desk.v), borrowed(desk.m),
-        borrowed(desk.q), borrowed(desk.size), borrowed(desk.coin), borrowed(desk.slot),
-    )  # fmt: skip
 
 
 @compiled

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lasec.kernel.block import Desk, lend, run_block
+from lasec.kernel.block import Desk, run_block
 from lasec.kernel.borrow import borrowed
 from lasec.kernel.ceiling import Ceiling, tighten
 from lasec.kernel.dispatch import compiled
@@ -36,16 +36,6 @@ def mirror(C: Matrix) -> None:
                     C[j, i] = C[i, j]
 
 
-@compiled
-def lent(out: Columns) -> Columns:
-    """The columns, uncounted."""
-    return Columns(
-        borrowed(out.label), borrowed(out.margin), borrowed(out.variance),
-        borrowed(out.propensity), borrowed(out.asked), borrowed(out.mistake),
-        borrowed(out.updated),
-    )  # fmt: skip
-
-
 def run_blocks(
     rule: Rule[Any], query: Query, w: Vector, C: Matrix, X: Matrix, y: Vector, coins: Coins,
     mistakes_only: bool, lazy: bool, ceiling: Ceiling, block: int, part: int, desk: Desk,
@@ -57,8 +47,7 @@ def run_blocks(
     is the number of rows in a block, or 0 to choose it.
     """
     w, C, X, y = borrowed(w), borrowed(C), borrowed(X), borrowed(y)
-    desk, out = lend(desk), lent(out)
-    coins = Coins(borrowed(coins.given), coins.seed, coins.first)
+    coins, desk, out = borrowed(coins), borrowed(desk), borrowed(out)
     d = w.size
     slack = 1.0 + 16.0 * d * np.sqrt(d) * np.finfo(C.dtype).eps
     start, top, rate, stale = 0, 0.0, 0.0, 0

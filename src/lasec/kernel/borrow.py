@@ -26,23 +26,35 @@ cgutils: Any = _cgutils
 arrayobj: Any = _arrayobj
 
 
-def _borrow(typing_context: Any, array: Any) -> Any:
-    """The same array, uncounted."""
+def _uncounted(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    """An array without its count, a tuple of such arrays, or a number as it is."""
+    if isinstance(kind, types.BaseTuple):
+        members: Any = kind
+        items = zip(members.types, cgutils.unpack_tuple(builder, value), strict=True)
+        bare = [_uncounted(context, builder, *item) for item in items]
+        return context.make_tuple(builder, kind, bare)
+    if not isinstance(kind, types.Array):
+        return value
+    given = arrayobj.make_array(kind)(context, builder, value)
+    array = arrayobj.make_array(kind)(context, builder)
+    arrayobj.populate_array(
+        array,
+        data=given.data,
+        shape=cgutils.unpack_tuple(builder, given.shape),
+        strides=cgutils.unpack_tuple(builder, given.strides),
+        itemsize=given.itemsize,
+        meminfo=None,
+    )
+    return array._getvalue()
+
+
+def _borrow(typing_context: Any, kept: Any) -> Any:
+    """The same array, uncounted; or the same tuple, with all of its arrays uncounted."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        given = arrayobj.make_array(array)(context, builder, arguments[0])
-        bare = arrayobj.make_array(array)(context, builder)
-        arrayobj.populate_array(
-            bare,
-            data=given.data,
-            shape=cgutils.unpack_tuple(builder, given.shape),
-            strides=cgutils.unpack_tuple(builder, given.strides),
-            itemsize=given.itemsize,
-            meminfo=None,
-        )
-        return bare._getvalue()
+        return _uncounted(context, builder, kept, arguments[0])
 
-    return array(array), generate
+    return kept(kept), generate
 
 
 def _data(typing_context: Any, array: Any) -> Any:

@@ -77,17 +77,17 @@ def _tidy(home: Path, chosen: Path) -> None:
 class Entry:
     """A compiled function that is called from Python: kept on disk for lasec's own types."""
 
-    def __init__(self, function: Callable[..., Any], **options: Any) -> None:
+    def __init__(self, function: Callable[..., Any]) -> None:
         self.py_func = function
-        self.fresh = njit(nogil=True, **options)(function)
-        self.kept = self._keep(options) if folder() else self.fresh
+        self.fresh = njit(nogil=True)(function)
+        self.kept = self._keep() if folder() else self.fresh
 
-    def _keep(self, options: dict[str, Any]) -> Any:
+    def _keep(self) -> Any:
         """The same function with numba's cache in our folder."""
         before = config.CACHE_DIR
         config.CACHE_DIR = folder()
         try:
-            return njit(nogil=True, cache=True, **options)(self.py_func)
+            return njit(nogil=True, cache=True)(self.py_func)
         finally:
             config.CACHE_DIR = before
 

@@ -21,7 +21,7 @@ from lasec.rules.gaussian import Gaussian
 from lasec.types import Query, Rule
 
 __all__ = [
-    "LAZY_FROM", "Ceiling", "Columns", "Stack", "asker", "blocked", "first_unsound", "group",
+    "LAZY_FROM", "Columns", "Stack", "asker", "blocked", "first_unsound", "group",
     "largest_strain", "run", "run_share", "teller", "unpack",
 ]  # fmt: skip
 

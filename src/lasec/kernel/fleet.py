@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lasec.kernel.block import Desk, lend, run_block
-from lasec.kernel.blocks import lent, mirror
+from lasec.kernel.block import Desk, run_block
+from lasec.kernel.blocks import mirror
 from lasec.kernel.borrow import borrowed
 from lasec.kernel.dispatch import compiled
 from lasec.kernel.rounds import Coins, Columns, inner, unsound
@@ -141,16 +141,11 @@ def run_share(
     bench: Bench, desk: Desk, local: Columns, packed: NDArray[np.float64],
 ) -> int:  # fmt: skip
     """Run the rows of some models; how many rows were refused because of their strain."""
-    W, S = borrowed(stack.weights), borrowed(stack.cov)
-    seeds, rounds = borrowed(stack.seeds), borrowed(stack.rounds)
-    asked, updates = borrowed(stack.asked), borrowed(stack.updates)
+    W, S, seeds, rounds, asked, updates = borrowed(stack)
     X, y, given = borrowed(X), borrowed(y), borrowed(given)
     order, begins, packed = borrowed(order), borrowed(begins), borrowed(packed)
-    desk, local, models = lend(desk), lent(local), borrowed(models)
-    bench = Bench(
-        borrowed(bench.X), borrowed(bench.y), borrowed(bench.given), borrowed(bench.w),
-        borrowed(bench.C),
-    )  # fmt: skip
+    models, bench = borrowed(models), borrowed(bench)
+    desk, local = borrowed(desk), borrowed(local)
     refused = 0
     for k in models:
         w, C, begin = W[k], S[k], begins[k]

@@ -20,8 +20,6 @@ from lasec.kernel.rounds import Coins, Columns, largest_entry, limit, toss
 from lasec.rules.gaussian import largest_variance
 from lasec.types import Query, Rule, Vector
 
-FINE, UNSOUND, STRAINED = 0, 1, 2
-
 
 def largest(state: Any) -> float:
     """The largest variance of any weight; zero where a state has no covariance."""
@@ -52,19 +50,17 @@ def sound(x: Vector) -> bool:
 
 def ask_row(
     rule: Rule[Any], query: Query, state: Any, x: Vector, seed: np.uint64, ticket: int, coin: float
-) -> tuple[int, float, float, float, float, bool]:
+) -> tuple[bool, float, float, float, float, bool]:
     """Whether the row is fine, raw margin, margin, variance, probability of asking, whether to ask.
 
     ``coin`` is used if it is not negative; else the one of the seed and the ticket.
     """
-    if not sound(x):
-        return UNSOUND, 0.0, 0.0, 0.0, 0.0, False
+    if not sound(x) or not bearable(rule, state, x):
+        return False, 0.0, 0.0, 0.0, 0.0, False
     seen = margin(rule, state, x)
     p = probability(query, seen, ticket + 1)
-    if not bearable(rule, state, x):
-        return STRAINED, 0.0, 0.0, 0.0, 0.0, False
     tossed = coin if coin >= 0.0 else draw(seed, np.uint64(ticket))[0]
-    return FINE, seen.raw, seen.margin, seen.variance, p, tossed < p
+    return True, seen.raw, seen.margin, seen.variance, p, tossed < p
 
 
 def tell_row(
