@@ -1,4 +1,4 @@
-"""The command line: ``python -m experiments panel all --jobs 2 --out DIR``."""
+"""The command line: ``python -m experiments panel all --jobs 2 --out DIR``, or ``arena``."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from typing import Annotated
 import typer
 
 from experiments import claims, figures, theorems
+from experiments.arena.command import ALL, asked, hold
 from experiments.datasets import TUNING, set_data
 from experiments.journal import Journal
 from experiments.output import read_csv, write_csv, write_json
 from experiments.panels import PANELS, rows, tuned
+from experiments.tracking.command import study
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
 
@@ -21,6 +23,9 @@ Runs = Annotated[int, typer.Option(min=1, help="How many runs; the paper has 50.
 Jobs = Annotated[int, typer.Option(min=1, help="How many processes.")]
 Data = Annotated[
     str | None, typer.Option(help="File or folder of the USPS digits; without it, OpenML's.")
+]
+Folder = Annotated[
+    str | None, typer.Option(help="Folder of the real data; else shared/data beside this.")
 ]
 Out = Annotated[Path, typer.Option(help="Folder for CSV, JSON and figures.")]
 Size = Annotated[float, typer.Option(min=0.002, max=1.0, help="Shorten each stream to this share.")]
@@ -87,6 +92,39 @@ def bounds_(out: Out, runs: Runs = 50, jobs: Jobs = 1, size: Size = 1.0) -> None
     summary = theorems.summary(made, slopes)
     (out / "bounds.md").write_text(summary + "\n")
     typer.echo(summary)
+
+
+@app.command()
+def arena(
+    out: Out,
+    streams: Annotated[str, typer.Option(help="Names with commas between; or all.")] = ALL,
+    learners: Annotated[str, typer.Option(help="Names with commas between; or all.")] = ALL,
+    rates: Annotated[str, typer.Option(help="Shares of labels.")] = "0.05,0.1,0.2,0.4,1.0",
+    seeds: Annotated[int, typer.Option(min=1, help="How many draws of each stream.")] = 5,
+    jobs: Jobs = 1,
+    data: Folder = None,
+    size: Size = 1.0,
+) -> None:
+    """Run learners on streams at label rates, paired. Started again, it goes on where it was."""
+    set_data(data)
+    contest = asked(streams, learners, rates, seeds, size)
+    with Journal(out / "journal.jsonl", jobs) as journal:
+        results = hold(journal, contest, out)
+    typer.echo(results)
+
+
+@app.command()
+def tracker(
+    out: Out,
+    seeds: Annotated[int, typer.Option(min=1, help="How many draws of each stream.")] = 5,
+    jobs: Jobs = 1,
+    data: Folder = None,
+    size: Size = 1.0,
+) -> None:
+    """The Tracker's headroom, what it believes, its calibration, and its constants changed."""
+    set_data(data)
+    with Journal(out / "journal.jsonl", jobs) as journal:
+        typer.echo(study(journal, out, seeds, size))
 
 
 def _summarise(out: Path) -> None:

@@ -19,14 +19,21 @@ STABILITIES = (1.0, 2.0, 4.0, 8.0, 16.0, 64.0, 1e3, 1e4, 1e6)
 Parameters = dict[str, Any]
 
 
+class Knob(NamedTuple):
+    """The parameter that sets the share of labels asked, which rises with it."""
+
+    name: str
+    ask_always: float = math.inf
+    low: float = 1e-7
+    high: float = 1e7
+
+
 class Contestant(NamedTuple):
-    """``knob`` is the parameter that sets the share of labels asked; None asks always."""
+    """How to build it, its grid by the scale of the rows, and its knob; None asks always."""
 
     build: Callable[..., lasec.Learner]
     grid: Callable[[float], Iterator[Parameters]]
-    knob: str | None = None
-    ask_always: float = math.inf
-    knob_range: tuple[float, float] = (1e-7, 1e7)
+    knob: Knob | None = None
 
 
 def _second_order(scale: float) -> Iterator[Parameters]:
@@ -70,16 +77,17 @@ SUPERVISED = {
     "RBP": Contestant(lasec.RBP, _budget),
 }
 
-_EXPONENT = {"knob": "exponent", "ask_always": 1e3, "knob_range": (1e-5, 20.0)}
+_CAUTION = Knob("caution")
+_EXPONENT = Knob("exponent", ask_always=1e3, low=1e-5, high=20.0)
 
 SELECTIVE = {
-    "LASEC-SS": Contestant(lasec.LASEC_SS, _second_order, "caution"),
-    "SOP-SS": Contestant(lasec.SOP_SS, _ridge, "caution"),
-    "Perceptron-SS": Contestant(lasec.Perceptron_SS, _nothing, "caution"),
-    "BBQ": Contestant(lasec.BBQ, _ridge, **_EXPONENT),  # type: ignore[arg-type]
-    "BBQ-I": Contestant(lasec.BBQ_I, _ridge, **_EXPONENT),  # type: ignore[arg-type]
-    "BBQ b=1": Contestant(lasec.BBQ, _identity, **_EXPONENT),  # type: ignore[arg-type]
-    "BBQ-I b=1": Contestant(lasec.BBQ_I, _identity, **_EXPONENT),  # type: ignore[arg-type]
+    "LASEC-SS": Contestant(lasec.LASEC_SS, _second_order, _CAUTION),
+    "SOP-SS": Contestant(lasec.SOP_SS, _ridge, _CAUTION),
+    "Perceptron-SS": Contestant(lasec.Perceptron_SS, _nothing, _CAUTION),
+    "BBQ": Contestant(lasec.BBQ, _ridge, _EXPONENT),
+    "BBQ-I": Contestant(lasec.BBQ_I, _ridge, _EXPONENT),
+    "BBQ b=1": Contestant(lasec.BBQ, _identity, _EXPONENT),
+    "BBQ-I b=1": Contestant(lasec.BBQ_I, _identity, _EXPONENT),
 }
 
 ALL = SUPERVISED | SELECTIVE

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import lru_cache
+from pathlib import Path
 from typing import NamedTuple
 
 from lasec.streams import Stream, shifting_classes, stationary, switching, usps
@@ -30,6 +31,13 @@ def set_data(path: str | None) -> None:
     """Where the real data lie, for this process and those it starts; None fetches them."""
     if path is not None:
         os.environ["LASEC_DATA"] = path
+
+
+def data_folder() -> Path | None:
+    """Where :func:`set_data` said, or ``shared/data`` beside the checkout; None if neither is."""
+    told = os.environ.get("LASEC_DATA")
+    folder = Path(told) if told else Path(__file__).parents[2] / "shared" / "data"
+    return folder if folder.is_dir() else None
 
 
 def _synthetic(rounds: int, run: int) -> Stream:

@@ -90,7 +90,7 @@ def one_panel(out: Path, name: str, rows: Sequence[Row]) -> None:
         axes = figure.subplots()
         draw_panel(axes, PANELS[name], rows)
         axes.legend(ncols=2, fontsize=8)
-        _save(figure, out / f"panel_{name}")
+        save(figure, out / f"panel_{name}")
 
 
 def all_panels(out: Path, results: dict[str, list[Row]]) -> None:
@@ -101,7 +101,7 @@ def all_panels(out: Path, results: dict[str, list[Row]]) -> None:
             draw_panel(axes, PANELS[name], results[name], f"({name})")
             if PANELS[name].over_time:  # the others have the same algorithms and colours
                 axes.legend(fontsize=7.5, ncols=2, columnspacing=1.0)
-        _save(figure, out / "panels")
+        save(figure, out / "panels")
 
 
 def drift_figure(out: Path, rows: Sequence[Row]) -> dict[str, float]:
@@ -133,10 +133,11 @@ def drift_figure(out: Path, rows: Sequence[Row]) -> dict[str, float]:
         axes.set_xlabel("drift V: sum of squared moves of the target")
         axes.set_ylabel("mistakes in 10,000 rounds")
         axes.legend(fontsize=8)
-        _save(figure, out / "bounds")
+        save(figure, out / "bounds")
     return slopes
 
 
-def _save(figure: Figure, path: Path) -> None:
+def save(figure: Figure, path: Path) -> None:
+    """The picture as SVG and as PNG."""
     figure.savefig(path.with_suffix(".svg"), metadata={"Date": None})
     figure.savefig(path.with_suffix(".png"))

@@ -8,11 +8,12 @@ best accuracy on that draw wins.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.contestants import ALL, PAPER, Contestant, Parameters
+from experiments.contestants import ALL, PAPER, Contestant, Knob, Parameters
 from experiments.datasets import TUNING, draw
 from lasec import Records
 from lasec.streams import Stream
@@ -34,22 +35,26 @@ class Trial(NamedTuple):
     rate: float
 
 
+Measure = Callable[[Parameters], tuple[float, float]]  # accuracy and share of labels asked
+
+
 def tune(dataset: str, algorithm: str, rate: float, size: float = 1.0) -> dict[str, Any]:
     """The winner and all trials, for one algorithm at one aimed share of labels."""
     stream = draw(dataset, TUNING, size)
     contestant = ALL[algorithm]
-    scale = float(np.mean(np.sum(stream.X**2, axis=1)))
-    trials: list[Trial] = []
+    scale = mean_square(stream)
+
+    def measure(parameters: Parameters) -> tuple[float, float]:
+        records = run(contestant, stream, parameters, TUNING)
+        return records.accuracy, records.rate
+
     points = list(contestant.grid(scale))
-    for point in points if size >= SHORT else points[::9]:
-        trials.append(_calibrated(contestant, stream, point, rate, trials[-1:]))
-    # Where no knob setting came near the aimed share, accuracy would be bought with other labels.
-    near = [trial for trial in trials if abs(trial.rate - rate) <= 0.1 * rate] or trials
-    tuned = max(near, key=lambda trial: trial.accuracy)
+    trials = search(points if size >= SHORT else points[::9], measure, rate, contestant.knob)
+    tuned = winner(trials, rate).parameters
     fixed = PAPER.get((dataset, algorithm))
     return {
-        "parameters": fixed if fixed is not None else tuned.parameters,
-        "tuned": tuned.parameters,
+        "parameters": fixed if fixed is not None else tuned,
+        "tuned": tuned,
         "scale": scale,
         "trials": [trial._asdict() for trial in trials],
     }
@@ -61,27 +66,55 @@ def run(contestant: Contestant, stream: Stream, parameters: Parameters, seed: in
     return learner.run(*stream)
 
 
-def _calibrated(
-    contestant: Contestant,
-    stream: Stream,
-    point: Parameters,
+def mean_square(stream: Stream) -> float:
+    """The mean squared norm of a row: the unit of the grids."""
+    return float(np.mean(np.sum(stream.X**2, axis=1)))
+
+
+def search(
+    points: Sequence[Parameters],
+    measure: Measure,
     rate: float,
-    neighbour: list[Trial],
+    knob: Knob | None = None,
+    tries: int = TRIES,
+) -> list[Trial]:
+    """One trial for each point of a grid, with the knob calibrated to the aimed share."""
+    trials: list[Trial] = []
+    for point in points:
+        trials.append(_calibrated(point, measure, rate, knob, tries, trials[-1:]))
+    return trials
+
+
+def winner(trials: Sequence[Trial], rate: float) -> Trial:
+    """The most accurate trial of those that asked for about the aimed share.
+
+    Where no knob setting came near it, accuracy would be bought with other labels.
+    """
+    near = [trial for trial in trials if abs(trial.rate - rate) <= 0.1 * rate] or trials
+    return max(near, key=lambda trial: trial.accuracy)
+
+
+def _calibrated(
+    point: Parameters,
+    measure: Measure,
+    rate: float,
+    knob: Knob | None,
+    tries: int,
+    neighbour: Sequence[Trial],
 ) -> Trial:
     """The grid's point with its knob set so that the share asked is ``rate``.
 
     The logit of the share is nearly linear in the logarithm of the knob: steps go along that line,
     from where the neighbouring point of the grid ended, and halve the bracket where that fails.
     """
-    knob = contestant.knob
     if knob is None or rate >= 1.0:
-        fixed = {} if knob is None else {knob: contestant.ask_always}
-        return _trial(contestant, stream, {**point, **fixed})
-    low, high = (math.log(end) for end in contestant.knob_range)
-    at = math.log(neighbour[0].parameters[knob]) if neighbour else (low + high) / 2
+        fixed = {} if knob is None else {knob.name: knob.ask_always}
+        return _trial(measure, {**point, **fixed})
+    low, high = math.log(knob.low), math.log(knob.high)
+    at = math.log(neighbour[0].parameters[knob.name]) if neighbour else (low + high) / 2
     slope, seen, best = 1.0, None, None
-    for _ in range(TRIES):
-        trial = _trial(contestant, stream, {**point, knob: math.exp(at)})
+    for _ in range(tries):
+        trial = _trial(measure, {**point, knob.name: math.exp(at)})
         if best is None or abs(trial.rate - rate) < abs(best.rate - rate):
             best = trial
         if close(trial.rate, rate):
@@ -102,6 +135,5 @@ def _logit(share: float) -> float:
     return math.log(inside / (1.0 - inside))
 
 
-def _trial(contestant: Contestant, stream: Stream, parameters: Parameters) -> Trial:
-    records = run(contestant, stream, parameters, TUNING)
-    return Trial(parameters, records.accuracy, records.rate)
+def _trial(measure: Measure, parameters: Parameters) -> Trial:
+    return Trial(parameters, *measure(parameters))

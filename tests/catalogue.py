@@ -3,18 +3,20 @@
 import math
 
 import lasec
-from lasec.queries import Always, MarginCoin, Uniform, VarianceThreshold
+from lasec.queries import Always, Budgeted, MarginCoin, Uniform, VarianceThreshold
 from lasec.rules import (
     AROW,
     BudgetPerceptron,
     ModifiedPerceptron,
     Perceptron,
+    Probit,
     Ridge,
     SecondOrder,
     ShiftingPerceptron,
+    Tracking,
 )
 
-GAUSSIAN = (SecondOrder(0.0, 2.0), SecondOrder(0.1, 0.5), Ridge(3.0), AROW(0.7))
+GAUSSIAN = (SecondOrder(0.0, 2.0), SecondOrder(0.1, 0.5), Ridge(3.0), AROW(0.7), Probit(5.0, 0.02))
 RULES = (
     *GAUSSIAN,
     Perceptron(),
@@ -22,8 +24,16 @@ RULES = (
     ModifiedPerceptron(True),
     ModifiedPerceptron(False),
     BudgetPerceptron(5),
+    Tracking(slots=3, patience=5, prior=100.0),
 )
-QUERIES = (Always(), MarginCoin(0.2), MarginCoin(math.inf), Uniform(0.4), VarianceThreshold(0.3))
+QUERIES = (
+    Always(),
+    Budgeted(rate=0.3, floor=0.2),
+    MarginCoin(0.2),
+    MarginCoin(math.inf),
+    Uniform(0.4),
+    VarianceThreshold(0.3),
+)
 
 
 def build(rule, dimension, query=QUERIES[0], **options):

@@ -20,6 +20,7 @@ from lasec.errors import StateError, TicketError
 from lasec.fleet import Fleet
 from lasec.learner import Learner
 from lasec.records import FleetRecords, Records
+from lasec.tracker import Belief, Tracker
 from lasec.types import Decision, Margin, Outcome, Precision, Update
 
 __version__ = "0.1.0"
@@ -32,6 +33,7 @@ __all__ = [
     "RBP",
     "SOP",
     "SOP_SS",
+    "Belief",
     "Decision",
     "Fleet",
     "FleetRecords",
@@ -46,6 +48,7 @@ __all__ = [
     "Shifting",
     "StateError",
     "TicketError",
+    "Tracker",
     "Update",
     "bounds",
     "cite",

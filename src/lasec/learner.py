@@ -20,7 +20,7 @@ class Learner(Model):
     learner belongs to one thread at a time.
 
     ``rounds``, ``asked``, ``told``, ``updates`` and ``dropped`` count what has happened so far;
-    ``state`` holds the model's arrays.
+    ``state`` holds the model's arrays, ``memory`` what the query remembers, if it remembers.
 
     >>> import lasec
     >>> rule, query = lasec.rules.SecondOrder(drift=0.01), lasec.queries.Uniform(rate=0.2)
@@ -46,7 +46,7 @@ class Learner(Model):
         """
         row = self._row(x)
         tossed = -1.0 if coin is None else float(guards.coins("coin", [coin], 1)[0])
-        decision = self._look(row, tossed)
+        decision = self._look(row, tossed, self.memory)
         self.rounds += 1
         if decision.asked:
             self.asked += 1
@@ -82,7 +82,7 @@ class Learner(Model):
         True
         """
         row, label = self._row(x), guards.label(y)
-        decision = self._look(row, 0.0)._replace(propensity=0.0, asked=False)
+        decision = self._look(row, 0.0, self.memory.copy())._replace(propensity=0.0, asked=False)
         outcome = self._learn(decision, row, label)
         self.rounds += 1
         return outcome
@@ -112,9 +112,9 @@ class Learner(Model):
         n = len(rows)
         signs = guards.labels(y, n)
         given = guards.given(coins, n)
-        engine = kernel.engine
+        engine, memory = kernel.engine, self.memory.copy()
         bad, columns, state, ceiling = engine.run(
-            self.rule, self.query, self.state, rows, signs, given, np.uint64(self.seed),
+            self.rule, self.query, self.state, memory, rows, signs, given, np.uint64(self.seed),
             self.rounds, mistakes_only=self.update == Update.MISTAKES, ceiling=self._ceiling,
             lazy=lazy and self._can_be_lazy(),
         )  # fmt: skip
@@ -125,6 +125,7 @@ class Learner(Model):
         labels, updates = records.labels, int(records.updated.sum())
         vars(self).update(  # one step, so that no signal can come in between
             state=state,
+            memory=memory,
             _ceiling=ceiling,
             rounds=self.rounds + n,
             asked=self.asked + labels,
@@ -149,12 +150,12 @@ class Learner(Model):
             return x
         return guards.row(x, self.dimension, self._kind)
 
-    def _look(self, x: Vector, coin: float) -> Decision:
+    def _look(self, x: Vector, coin: float, memory: Vector) -> Decision:
         """What the model says about ``x``, and whether to ask, or an error about ``x``."""
         if self._asker is None:
-            self._asker = kernel.engine.asker(self.rule, self.query, self.state, x)
+            self._asker = kernel.engine.asker(self.rule, self.query, self.state, memory, x)
         fine, raw, margin, variance, propensity, asked = self._asker(
-            self.rule, self.query, self.state, x, self.seed, self.rounds, coin
+            self.rule, self.query, self.state, memory, x, self.seed, self.rounds, coin
         )
         if not fine:
             guards.finite("x", x)

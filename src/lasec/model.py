@@ -16,7 +16,7 @@ from lasec.parameters import Range, number
 from lasec.pending import Pending
 from lasec.queries import Always
 from lasec.state import pack, unpack
-from lasec.types import Precision, Query, Rule, Update
+from lasec.types import Precision, Query, Rule, Update, Vector
 
 ALWAYS = Always()
 _COUNTERS = ("rounds", "asked", "told", "updates", "dropped")
@@ -47,6 +47,7 @@ class Model:
         self.precision = Precision(precision)
         self._kind = self.precision.kind
         self.state: Any = snapshot.begin(rule, self.dimension, self.precision)
+        self.memory: Vector = snapshot.memory(query)
         self.rounds = self.asked = self.told = self.updates = self.dropped = 0
         self._asker: Callable[..., Any] | None = None
         self._teller: Callable[..., Any] | None = None
@@ -97,7 +98,8 @@ class Model:
         }
         state = {f"state.{n}": a for n, a in zip(self.state._fields, self.state, strict=True)}
         pending = {f"pending.{n}": a for n, a in self._pending.arrays(self.dimension).items()}
-        return pack(header, state | pending)
+        remembered = {"query.memory": self.memory} if self.memory.size else {}
+        return pack(header, state | pending | remembered)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
@@ -159,19 +161,26 @@ class Model:
         )
 
     @classmethod
+    def _assemble(cls, rule: Rule[Any], query: Query, **options: Any) -> Self:
+        """A learner of this class from its parts."""
+        return cls(rule, query, **options)
+
+    @classmethod
     def _restore(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Self:
         """A learner from what :meth:`to_bytes` put into the file."""
         rule = snapshot.rebuild(header["rule"], snapshot.RULES)
         dimension = number("dimension", header["dimension"], int, Range(1, 2**31))
         tickets = {name: arrays.pop(f"pending.{name}") for name in ("ticket", "x", "decision")}
+        query = snapshot.rebuild(header["query"], snapshot.QUERIES)
+        memory = snapshot.memory(query, arrays.pop("query.memory", None))
         if not all(name.startswith("state.") for name in arrays):
             raise StateError("invalid: there are arrays of no known use")
         state = {name.removeprefix("state."): array for name, array in arrays.items()}
         precision = Precision(header.get("precision", Precision.DOUBLE))
         checked = snapshot.restore(rule, dimension, state, precision)
-        learner = cls(
+        learner = cls._assemble(
             rule,
-            snapshot.rebuild(header["query"], snapshot.QUERIES),
+            query,
             dimension=dimension,
             update=header["update"],
             seed=header["seed"],
@@ -179,7 +188,7 @@ class Model:
             precision=precision,
             name=_text(header["name"]),
         )
-        learner.state = checked
+        learner.state, learner.memory = checked, memory
         for name in _COUNTERS:
             setattr(learner, name, number(name, header["counters"][name], int, _COUNTS))
         learner._pending.restore(tickets, dimension, learner.rounds, precision.kind)

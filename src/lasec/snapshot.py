@@ -16,7 +16,7 @@ from lasec import queries, rules
 from lasec.errors import StateError
 from lasec.guards import LARGEST_ENTRY
 from lasec.state import Arrays
-from lasec.types import Precision, Query, Rule, State
+from lasec.types import Precision, Query, Rule, State, Vector
 
 RULES: dict[str, Any] = {name: getattr(rules, name) for name in rules.__all__}
 QUERIES: dict[str, Any] = {name: getattr(queries, name) for name in queries.__all__}
@@ -91,3 +91,21 @@ def restore(rule: Rule[Any], dimension: int, arrays: Arrays, precision: Precisio
     if defect:
         raise StateError(f"invalid: {defect}")
     return state
+
+
+def memory(query: Query, kept: Vector | None = None) -> Vector:
+    """What a query remembers: what was ``kept`` of it, or else what it begins with.
+
+    >>> memory(queries.Budgeted()).tolist(), memory(queries.Always()).tolist()
+    ([0.0, 0.0, 0.0], [])
+    """
+    remembering: Any = query
+    blank: Vector = remembering.start() if hasattr(query, "start") else np.empty(0)
+    if kept is None:
+        return blank
+    if kept.shape != blank.shape or kept.dtype != blank.dtype or not np.isfinite(kept).all():
+        raise StateError("invalid: the query's memory has not the shape and type of this query")
+    defect = remembering.defect(kept)
+    if defect:
+        raise StateError(f"invalid: {defect}")
+    return kept

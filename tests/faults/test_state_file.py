@@ -16,6 +16,8 @@ from lasec import state
 
 MUTATIONS = 10_000
 
+RULE = {type(rule).__name__: rule for rule in RULES}
+
 
 @pytest.fixture(scope="module")
 def learner():
@@ -270,7 +272,7 @@ def test_saving_keeps_the_files_mode_and_follows_links(learner, tmp_path):
 
 
 @pytest.mark.parametrize("steps", [2**63 - 1, 2**62 + 1, -1])
-@pytest.mark.parametrize("rule", [RULES[5], RULES[8]], ids=repr)
+@pytest.mark.parametrize("rule", [RULE["ShiftingPerceptron"], RULE["BudgetPerceptron"]], ids=repr)
 def test_steps_that_would_overflow_are_refused(rule, steps):
     header, arrays = state.unpack(saved(rule))
     arrays["state.steps"][0] = steps
@@ -278,9 +280,41 @@ def test_steps_that_would_overflow_are_refused(rule, steps):
 
 
 def test_a_support_that_does_not_sum_to_its_weights_is_refused():
-    header, arrays = state.unpack(saved(RULES[8]))
+    header, arrays = state.unpack(saved(RULE["BudgetPerceptron"]))
     arrays["state.weights"][0] += 1.0
     refused(state.pack(header, arrays), "weights are not the sum of the support")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("state.posterior", 0.5, "posterior is no probability"),
+        ("state.posterior", -1e-3, "posterior is no probability"),
+        ("state.clock", -1, "a count or a mean square is negative"),
+        ("state.clock", 2**62, "the clock contradicts itself"),
+        ("state.clock[5]", 2, "the clock contradicts itself"),
+        ("state.born", 10**6, "the clock contradicts itself"),
+        ("state.squares", -1.0, "a count or a mean square is negative"),
+        ("state.covs", -1.0, "cov is not positive definite"),
+        ("query.memory", -1.0, "the query's memory holds impossible numbers"),
+        ("query.memory[1]", 1e9, "the query's memory holds impossible numbers"),
+        ("query.memory[2]", 8.0, "the query's memory holds impossible numbers"),
+        ("query.memory[2]", np.nan, "the query's memory has not the shape and type"),
+    ],
+)
+def test_a_tracker_that_lies_is_refused(name, value, words):
+    tracker = lasec.Tracker(rate=0.5)
+    tracker.run(*lasec.streams.switching(200, dimension=3, every=50, seed=1))
+    header, arrays = state.unpack(tracker.to_bytes())
+    name, _, column = name.partition("[")
+    arrays[name].flat[int(column[:-1]) if column else 0] = value
+    refused(state.pack(header, arrays), words)
+
+
+def test_a_query_without_memory_has_none_in_the_file():
+    header, arrays = state.unpack(lasec.SOP(dimension=2).to_bytes())
+    arrays["query.memory"] = np.zeros(3)
+    refused(state.pack(header, arrays), "the query's memory has not the shape and type")
 
 
 def test_a_rule_of_ones_own_is_not_saved():

@@ -27,6 +27,13 @@ ALGORITHMS = {
     "AROW": lambda d: lasec.Learner(
         lasec.rules.AROW(2.0), lasec.queries.Uniform(0.3), dimension=d, update="labels", seed=5
     ),
+    "Probit": lambda d: lasec.Learner(
+        lasec.rules.Probit(2.0, 0.01),
+        lasec.queries.MarginCoin(0.5),
+        dimension=d,
+        update="labels",
+        seed=5,
+    ),
     "AROW-SS": lambda d: lasec.Learner(
         lasec.rules.AROW(2.0), lasec.queries.MarginCoin(0.5), dimension=d, update="labels", seed=5
     ),
@@ -39,7 +46,15 @@ def row_by_row(learner, X, y):
     columns, coins = Columns.empty(len(X)), Coins(np.empty(0), np.uint64(learner.seed), 0)
     parts = (learner.rule, learner.query)
     bad = engine._ROWS(
-        parts, *parts, learner.state, X, y, coins, learner.update == "mistakes", columns
+        parts,
+        *parts,
+        learner.state,
+        learner.memory,
+        X,
+        y,
+        coins,
+        learner.update == "mistakes",
+        columns,
     )
     assert bad == -1
     return columns
@@ -47,8 +62,9 @@ def row_by_row(learner, X, y):
 
 def in_blocks(learner, X, y, block, lazy):
     bad, columns, learner.state, _ = engine.run(
-        learner.rule, learner.query, learner.state, X, y, np.empty(0), np.uint64(learner.seed), 0,
-        mistakes_only=learner.update == "mistakes", lazy=lazy, block=block,
+        learner.rule, learner.query, learner.state, learner.memory, X, y, np.empty(0),
+        np.uint64(learner.seed), 0, mistakes_only=learner.update == "mistakes", lazy=lazy,
+        block=block,
     )  # fmt: skip
     assert bad == -1
     return columns

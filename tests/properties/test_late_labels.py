@@ -8,6 +8,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 import lasec
 from catalogue import QUERIES, RULES, build
+from lasec.kernel.dispatch import margin_at, update_at
 
 DIMENSION = 3
 rows = st.lists(st.floats(-10, 10, allow_subnormal=False), min_size=DIMENSION, max_size=DIMENSION)
@@ -31,9 +32,9 @@ def test_delayed_labels_are_learned_in_the_order_of_arrival(learning_rule, query
     def arrive(now):
         for ticket, x, y in due.pop(now, []):
             learner.tell(ticket, y)
-            raw = learning_rule.margin(twin, x).raw
+            raw = margin_at(learning_rule, twin, x, ticket + 1).raw
             if update == "labels" or (1 if raw >= 0 else -1) != y:
-                learning_rule.update(twin, x, float(y), draws[ticket, 1])
+                update_at(learning_rule, twin, x, float(y), draws[ticket, 1], ticket + 1)
 
     for now, (row, y, delay, lost) in enumerate(events):
         x = np.array(row)

@@ -10,6 +10,7 @@ A rule of one's own works in the same way; its helpers, if any, are compiled wit
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
@@ -17,7 +18,8 @@ import numba
 from numba.extending import overload, register_jitable
 
 from lasec import linalg
-from lasec.rules import gaussian
+from lasec.queries import budgeted
+from lasec.rules import gaussian, hypotheses, probit, seen, tracking
 from lasec.rules.perceptron import first_order
 from lasec.types import Margin, Query, Rule, Vector
 
@@ -58,6 +60,33 @@ def update(self: Rule[Any], state: Any, x: Vector, y: float, draw: float) -> Non
     self.update(state, x, y, draw)
 
 
+def margin_at(self: Rule[Any], state: Any, x: Vector, t: int) -> Margin:
+    """``rule.margin(state, x, t)`` where the rule asks for the round; else without it."""
+    return self.margin(state, x, t) if _timed(type(self)) else self.margin(state, x)  # type: ignore[call-arg]
+
+
+def update_at(self: Rule[Any], state: Any, x: Vector, y: float, draw: float, t: int) -> None:
+    """``rule.update(state, x, y, draw, t)`` where the rule asks for the round; else without it."""
+    if _timed(type(self)):
+        self.update(state, x, y, draw, t)  # type: ignore[call-arg]
+    else:
+        self.update(state, x, y, draw)
+
+
+def chance(self: Query, memory: Vector, margin: Margin, t: int) -> float:
+    """The probability of asking, by what the query remembers if it remembers anything."""
+    remembering: Any = self
+    if hasattr(self, "spend"):
+        return float(remembering.chance(margin, memory))
+    return self.probability(margin, t)
+
+
+def spend(self: Query, memory: Vector, asked: bool) -> None:
+    """``query.spend(memory, asked)`` where the query remembers."""
+    if hasattr(self, "spend"):
+        self.spend(memory, asked)
+
+
 def probability(self: Query, margin: Margin, t: int) -> float:
     """``query.probability(margin, t)``."""
     return self.probability(margin, t)
@@ -72,6 +101,58 @@ def _unstrained(self: Rule[Any], size: float, largest: float) -> float:
     return 0.0
 
 
+def _timed(rule: type) -> bool:
+    return "t" in inspect.signature(rule.margin).parameters  # type: ignore[attr-defined]
+
+
+def _margin_untimed(self: Rule[Any], state: Any, x: Vector, t: int) -> Margin:
+    return margin(self, state, x)
+
+
+def _update_untimed(self: Rule[Any], state: Any, x: Vector, y: float, draw: float, t: int) -> None:
+    update(self, state, x, y, draw)
+
+
+def _chance_forgetful(self: Query, memory: Vector, margin: Margin, t: int) -> float:
+    return probability(self, margin, t)
+
+
+def _chance_remembering(self: Any, memory: Vector, margin: Margin, t: int) -> Any:
+    return _remembered(self, margin, memory)
+
+
+def _remembered(self: Any, margin: Margin, memory: Vector) -> Any:
+    return self.chance(margin, memory)
+
+
+def _spend_nothing(self: Query, memory: Vector, asked: bool) -> None:
+    pass
+
+
+@overload(margin_at, strict=False)
+def _margin_at(self: Any, state: Any, x: Any, t: Any) -> Any:
+    rule = self.instance_class
+    return rule.margin if _timed(rule) else _margin_untimed
+
+
+@overload(update_at, strict=False)
+def _update_at(self: Any, state: Any, x: Any, y: Any, draw: Any, t: Any) -> Any:
+    rule = self.instance_class
+    return rule.update if _timed(rule) else _update_untimed
+
+
+@overload(chance, strict=False)
+def _chance(self: Any, memory: Any, margin: Any, t: Any) -> Any:
+    remembers = hasattr(self.instance_class, "spend")
+    return _chance_remembering if remembers else _chance_forgetful
+
+
+@overload(spend, strict=False)
+def _spend(self: Any, memory: Any, asked: Any) -> Any:
+    return getattr(self.instance_class, "spend", _spend_nothing)
+
+
+overload(_remembered, strict=False)(lambda self, margin, memory: self.instance_class.chance)
 overload(margin, strict=False)(lambda self, state, x: self.instance_class.margin)
 overload(update, strict=False)(lambda self, state, x, y, draw: self.instance_class.update)
 overload(probability, strict=False)(lambda self, margin, t: self.instance_class.probability)
@@ -83,6 +164,17 @@ overload(gaussian.step, strict=False)(lambda rule, m, q, y: rule.instance_class.
 
 for helper in (
     *(getattr(linalg, name) for name in linalg.__all__),
+    *(getattr(hypotheses, name) for name in hypotheses.__all__ if name.islower()),
+    probit.chance,
+    probit.filtered,
+    probit.likelihood,
+    seen.in_units,
+    seen.length,
+    seen.notice,
+    seen.seen,
+    tracking.born,
+    tracking.filter_state,
+    budgeted.gain_of,
     gaussian.look,
     gaussian.learn,
     gaussian.largest_variance,

@@ -16,17 +16,18 @@ from lasec.kernel.cache import Entry
 from lasec.kernel.ceiling import Ceiling
 from lasec.kernel.fleet import Stack
 from lasec.kernel.rounds import LARGEST_STRAIN, LARGEST_STRAIN_SINGLE, Coins, Columns
-from lasec.kernel.rows import ask_row, run_rows, tell_row
+from lasec.kernel.rows import ask_row, look_rows, run_rows, tell_row
 from lasec.rules.gaussian import Gaussian
-from lasec.types import Query, Rule
+from lasec.types import Query, Rule, Vector
 
 __all__ = [
     "LAZY_FROM", "Columns", "Stack", "asker", "blocked", "first_unsound", "group",
-    "largest_strain", "run", "run_share", "teller", "unpack",
+    "largest_strain", "margins", "run", "run_share", "teller", "unpack",
 ]  # fmt: skip
 
 config: Any = numba.config
 _ASK, _TELL = Entry(ask_row), Entry(tell_row)
+_LOOK = Entry(look_rows)
 _ROWS, _BLOCKS = Entry(run_rows), Entry(run_blocks)
 _SORT, _SHARE = Entry(fleet.sort_rows), Entry(fleet.run_share)
 _CHECK, _UNPACK = Entry(fleet.first_unsound), Entry(fleet.unpack)
@@ -36,14 +37,21 @@ LAZY_FROM = 64
 _FEW = 8
 
 
-def asker(rule: Rule[Any], query: Query, state: Any, x: NDArray[Any]) -> Callable[..., Any]:
+def asker(
+    rule: Rule[Any], query: Query, state: Any, memory: Vector, x: NDArray[Any]
+) -> Callable[..., Any]:
     """``ask_row`` for these types, to be called with the arguments of that function."""
-    return _ASK.code((rule, query), (rule, query, state, x, np.uint64(0), 0, 0.0))
+    return _ASK.code((rule, query), (rule, query, state, memory, x, np.uint64(0), 0, 0.0))
 
 
 def teller(rule: Rule[Any], state: Any, x: NDArray[Any]) -> Callable[..., Any]:
     """``tell_row`` for these types, to be called with the arguments of that function."""
     return _TELL.code((rule,), (rule, state, x, 0.0, np.uint64(0), 0, True))
+
+
+def margins(rule: Rule[Any], state: Any, X: NDArray[Any], t: int, out: Vector) -> None:
+    """out <- the margin of each row, as of round t."""
+    _LOOK((rule,), rule, state, X, t, out)
 
 
 def blocked(rule: Rule[Any], state: Any) -> bool:
@@ -58,21 +66,22 @@ def largest_strain(state: Any) -> float:
 
 
 def run(
-    rule: Rule[Any], query: Query, state: Any, X: NDArray[Any], y: NDArray[np.float64],
-    given: NDArray[np.float64], seed: np.uint64, first: int, *,
+    rule: Rule[Any], query: Query, state: Any, memory: Vector, X: NDArray[Any],
+    y: NDArray[np.float64], given: NDArray[np.float64], seed: np.uint64, first: int, *,
     mistakes_only: bool, lazy: bool = False, ceiling: Ceiling | None = None, block: int = 0,
 ) -> tuple[int, Columns, Any, Ceiling | None]:  # fmt: skip
     """A chunk of rounds; gives a row to refuse or -1, the columns, state and ceiling after it.
 
-    The state that was given is not touched, unless the chunk is a single row that is not refused.
+    The state that was given is not touched, unless the chunk is a single row that is not refused;
+    ``memory``, which is the query's, is written.
 
     ``given`` are the coins to use; where it is empty they come from the seed and the tickets, of
     which ``first`` is the first. ``block`` is the number of rows in a block, 0 to choose it.
     """
     out, coins = Columns.empty(len(X)), Coins(given, seed, first)
     after = type(state)(*(array.copy() for array in state)) if len(X) > 1 else state
-    if len(X) < _FEW or not blocked(rule, state):
-        bad: int = _ROWS((rule, query), rule, query, after, X, y, coins, mistakes_only, out)
+    if len(X) < _FEW or not blocked(rule, state) or memory.size:
+        bad: int = _ROWS((rule, query), rule, query, after, memory, X, y, coins, mistakes_only, out)
         return bad, out, after, None
     w, C = after
     part = parts(w.size)

@@ -14,7 +14,7 @@ import numpy as np
 from numba.extending import overload
 from numpy.typing import NDArray
 
-from lasec.kernel.dispatch import compiled, margin, probability, strain, update
+from lasec.kernel.dispatch import chance, compiled, margin_at, spend, strain, update_at
 from lasec.kernel.philox import draw
 from lasec.kernel.rounds import Coins, Columns, largest_entry, limit, toss
 from lasec.rules.gaussian import largest_variance
@@ -49,17 +49,20 @@ def sound(x: Vector) -> bool:
 
 
 def ask_row(
-    rule: Rule[Any], query: Query, state: Any, x: Vector, seed: np.uint64, ticket: int, coin: float
-) -> tuple[bool, float, float, float, float, bool]:
+    rule: Rule[Any], query: Query, state: Any, memory: Vector, x: Vector, seed: np.uint64,
+    ticket: int, coin: float,
+) -> tuple[bool, float, float, float, float, bool]:  # fmt: skip
     """Whether the row is fine, raw margin, margin, variance, probability of asking, whether to ask.
 
-    ``coin`` is used if it is not negative; else the one of the seed and the ticket.
+    ``coin`` is used if it is not negative; else the one of the seed and the ticket. Of the arrays
+    only ``memory``, which is the query's, is written.
     """
     if not sound(x) or not bearable(rule, state, x):
         return False, 0.0, 0.0, 0.0, 0.0, False
-    seen = margin(rule, state, x)
-    p = probability(query, seen, ticket + 1)
+    seen = margin_at(rule, state, x, ticket + 1)
+    p = chance(query, memory, seen, ticket + 1)
     tossed = coin if coin >= 0.0 else draw(seed, np.uint64(ticket))[0]
+    spend(query, memory, tossed < p)
     return True, seen.raw, seen.margin, seen.variance, p, tossed < p
 
 
@@ -68,31 +71,39 @@ def tell_row(
     mistakes_only: bool,
 ) -> tuple[bool, bool, bool]:  # fmt: skip
     """Learn one label; gives whether it was a mistake, was to be used, and could be used."""
-    mistake = (margin(rule, state, x).raw >= 0.0) != (y > 0.0)
+    mistake = (margin_at(rule, state, x, ticket + 1).raw >= 0.0) != (y > 0.0)
     wanted = mistake or not mistakes_only
     usable = bearable(rule, state, x)
     if wanted and usable:
-        update(rule, state, x, y, draw(seed, np.uint64(ticket))[1])
+        update_at(rule, state, x, y, draw(seed, np.uint64(ticket))[1], ticket + 1)
     return mistake, wanted, usable
 
 
 def run_rows(
-    rule: Rule[Any], query: Query, state: Any, X: NDArray[Any], y: NDArray[Any], coins: Coins,
-    mistakes_only: bool, out: Columns,
+    rule: Rule[Any], query: Query, state: Any, memory: Vector, X: NDArray[Any], y: NDArray[Any],
+    coins: Coins, mistakes_only: bool, out: Columns,
 ) -> int:  # fmt: skip
     """Ask and, where asked, tell at once, for each row of ``X``; a row to refuse, or -1."""
     given, seed, first = coins
     for i in range(X.shape[0]):
         if not sound(X[i]) or not bearable(rule, state, X[i]):
             return i
-        seen = margin(rule, state, X[i])
-        p = probability(query, seen, first + i + 1)
+        t = first + i + 1
+        seen = margin_at(rule, state, X[i], t)
+        p = chance(query, memory, seen, t)
         positive, asked = seen.raw >= 0.0, p >= 1.0 or toss(given, seed, first, i) < p
+        spend(query, memory, asked)
         mistake = positive != (y[i] > 0.0)
         updated = asked and (mistake or not mistakes_only)
         if updated:
-            update(rule, state, X[i], y[i], draw(seed, np.uint64(first + i))[1])
+            update_at(rule, state, X[i], y[i], draw(seed, np.uint64(first + i))[1], t)
         out.label[i] = 1 if positive else -1
         out.margin[i], out.variance[i], out.propensity[i] = seen.margin, seen.variance, p
         out.asked[i], out.mistake[i], out.updated[i] = asked, mistake, updated
     return -1
+
+
+def look_rows(rule: Rule[Any], state: Any, X: NDArray[Any], t: int, out: Vector) -> None:
+    """What the model says about each row in round t."""
+    for i in range(X.shape[0]):
+        out[i] = margin_at(rule, state, X[i], t).margin

@@ -1,8 +1,9 @@
 """When to ask for a label: each query rule turns a margin into a probability."""
 
 from lasec.queries.always import Always
+from lasec.queries.budgeted import Budgeted
 from lasec.queries.margin_coin import MarginCoin
 from lasec.queries.uniform import Uniform
 from lasec.queries.variance_threshold import VarianceThreshold
 
-__all__ = ["Always", "MarginCoin", "Uniform", "VarianceThreshold"]
+__all__ = ["Always", "Budgeted", "MarginCoin", "Uniform", "VarianceThreshold"]

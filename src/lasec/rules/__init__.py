@@ -4,16 +4,20 @@ from lasec.rules.arow import AROW
 from lasec.rules.budget import BudgetPerceptron
 from lasec.rules.modified import ModifiedPerceptron
 from lasec.rules.perceptron import Perceptron
+from lasec.rules.probit import Probit
 from lasec.rules.ridge import Ridge
 from lasec.rules.second_order import SecondOrder
 from lasec.rules.shifting import ShiftingPerceptron
+from lasec.rules.tracking import Tracking
 
 __all__ = [
     "AROW",
     "BudgetPerceptron",
     "ModifiedPerceptron",
     "Perceptron",
+    "Probit",
     "Ridge",
     "SecondOrder",
     "ShiftingPerceptron",
+    "Tracking",
 ]

@@ -1,0 +1,101 @@
+"""What the command line asks for, checked; and everything that a contest writes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import typer
+
+from experiments.arena import learners as who
+from experiments.arena import streams as where
+from experiments.arena.contest import RATES, Contest, rows, tuned
+from experiments.arena.pictures import picture
+from experiments.arena.tables import cells, comparisons, document, summary
+from experiments.datasets import TUNING
+from experiments.journal import Journal
+from experiments.output import write_csv, write_json
+
+ALL = "all"
+LIBRARIES = ("river", "vowpalwabbit", "scikit-activeml", "capymoa")
+
+
+def asked(streams: str, learners: str, rates: str, seeds: int, size: float) -> Contest:
+    """The contest that these options describe, or a refusal that says what there is."""
+    return Contest(
+        streams=_named("stream", streams, where.STREAMS, where.missing),
+        learners=_named("learner", learners, who.LEARNERS, who.missing),
+        rates=_rates(rates),
+        seeds=seeds,
+        size=size,
+    )
+
+
+def hold(journal: Journal, contest: Contest, out: Path) -> str:
+    """Run what is missing, write all files, and give the outcome in a sentence."""
+    tuning = tuned(journal, contest)
+    made = rows(journal, contest, tuning)
+    write_csv(out / "arena.csv", made)
+    write_json(
+        out / "arena.json",
+        contest=contest._asdict(),
+        families={name: who.LEARNERS[name].family for name in contest.learners},
+        seeds={"tuning": TUNING, "runs": list(range(1, contest.seeds + 1))},
+        libraries=_libraries(),
+        tuning=tuning,
+    )
+    (out / "arena.md").write_text(document(made))
+    picture(out, made)
+    found = cells(made)
+    return summary(found) if comparisons(found) else f"{len(made)} rows"
+
+
+def _named(
+    kind: str, text: str, known: Iterable[str], missing: Callable[[str], str | None]
+) -> list[str]:
+    """Names from a list with commas; of ``all``, those that there are the means for."""
+    if text == ALL:
+        reasons = {name: missing(name) for name in known}
+        for reason in filter(None, reasons.values()):
+            print(f"left out: {reason}", file=sys.stderr)  # noqa: T201
+        return [name for name, reason in reasons.items() if reason is None]
+    names = list(dict.fromkeys(name.strip() for name in text.split(",")))
+    for name in names:
+        if name not in known:
+            raise typer.BadParameter(
+                f"no {kind} {name!r}: choose from {', '.join(known)}, or {ALL}"
+            )
+        lacking = missing(name)
+        if lacking is not None:
+            raise typer.BadParameter(lacking)
+    return names
+
+
+def _rates(text: str) -> list[float]:
+    """Shares of labels, above 0 and at most 1."""
+    made = []
+    for word in text.split(","):
+        try:
+            rate = float(word)
+        except ValueError:
+            rate = -1.0
+        if not 0.0 < rate <= 1.0:
+            usual = ", ".join(f"{rate:g}" for rate in RATES)
+            raise typer.BadParameter(
+                f"no rate {word.strip()!r}: choose numbers above 0 and at most 1, such as {usual}"
+            )
+        made.append(rate)
+    return sorted(set(made))
+
+
+def _libraries() -> dict[str, str]:
+    """The versions of the libraries that are installed."""
+    found = {}
+    for name in LIBRARIES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,99 @@
+"""The learners of the arena: one line each.
+
+Everything with a grid is tuned for each stream and label rate on draw 0, which is not measured on.
+On real streams each point of a grid is tried on the rows as they are and on rows standardised as
+they come. Of the many points of LASEC's grid every third is tried, and a knob gets five tries.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import NamedTuple
+
+import lasec
+from experiments.arena import baselines, moa, papers, riverside, wabbit
+from experiments.contestants import SELECTIVE, Contestant, Knob, Parameters
+from experiments.tuning import run
+from lasec.streams import Stream
+
+Run = Callable[[Stream, float, Parameters, int], tuple[float, float]]
+Grid = Callable[[float], Iterable[Parameters]]
+
+
+class Learner(NamedTuple):
+    """How it runs: stream, rate, parameters and seed to accuracy and share of labels asked.
+
+    ``family`` is ours, paper, peer or baseline; without a ``grid`` nothing is tuned; ``thin`` tries
+    only every so many points of it; ``modules`` is what must be installed.
+    """
+
+    family: str
+    run: Run
+    grid: Grid | None = None
+    knob: Knob | None = None
+    thin: int = 1
+    modules: tuple[str, ...] = ()
+
+
+def missing(name: str) -> str | None:
+    """Why this learner cannot run here, or None."""
+    modules = LEARNERS[name].modules
+    for module in modules:
+        if importlib.util.find_spec(module) is None:
+            return f"learner {name} needs {module}, which is not installed (group peers)"
+    if "capymoa" in modules and not (os.environ.get("JAVA_HOME") or shutil.which("java")):
+        return f"learner {name} needs Java, which is not installed"
+    return None
+
+
+def _tracker(stream: Stream, rate: float, parameters: Parameters, seed: int) -> tuple[float, float]:
+    records = lasec.Tracker(rate=rate, horizon=len(stream.y), seed=seed).run(*stream)
+    return records.accuracy, records.rate
+
+
+def _published(
+    stream: Stream, rate: float, parameters: Parameters, seed: int, contestant: Contestant
+) -> tuple[float, float]:
+    records = run(contestant, stream, parameters, seed)
+    return records.accuracy, records.rate
+
+
+def _contestant(name: str, thin: int = 1) -> Learner:
+    """An algorithm of the paper's panels."""
+    contestant = SELECTIVE[name]
+    runs = partial(_published, contestant=contestant)
+    return Learner("paper", runs, contestant.grid, contestant.knob, thin)
+
+
+def _peer(runs: Run, grid: Grid, *modules: str, knob: Knob | None = None) -> Learner:
+    return Learner("peer", runs, grid, knob, modules=modules)
+
+
+_DELTA = Knob("delta")
+_EAGERNESS = Knob("eagerness", low=1e-5, high=1e4)
+_MELLOWNESS = Knob("mellowness", ask_always=1e3, low=1e-14, high=1e2)
+
+LEARNERS = {
+    "tracker": Learner("ours", _tracker),
+    "lasec-ss": _contestant("LASEC-SS", thin=3),
+    "sop-ss": _contestant("SOP-SS"),
+    "bbq-i": _contestant("BBQ-I"),
+    "soal": Learner("paper", papers.run_soal, papers.grid_soal, _DELTA),
+    "paa": Learner("paper", papers.run_paa, papers.grid_paa, _DELTA),
+    "river-lr": _peer(riverside.logistic, riverside.grid_logistic, "river"),
+    "river-lr-entropy": _peer(riverside.entropy, riverside.grid_asking, "river", knob=_EAGERNESS),
+    "river-pa": _peer(riverside.passive_aggressive, riverside.grid_passive_aggressive, "river"),
+    "river-ddm": _peer(riverside.ddm, riverside.grid_ddm, "river"),
+    "river-adwin": _peer(riverside.adwin, riverside.grid_adwin, "river"),
+    "vw": _peer(wabbit.uniform, wabbit.grid, "vowpalwabbit"),
+    "vw-active": _peer(wabbit.active, wabbit.grid_active, "vowpalwabbit", knob=_MELLOWNESS),
+    "skactiveml-var": _peer(riverside.variable, riverside.grid_asking, "skactiveml", "river"),
+    "skactiveml-split": _peer(riverside.split, riverside.grid_split, "skactiveml", "river"),
+    "moa-drift": _peer(moa.detector, moa.grid, "capymoa"),
+    "persistence": Learner("baseline", baselines.persistence),
+    "majority": Learner("baseline", baselines.majority),
+}

@@ -1,0 +1,164 @@
+"""What came out, as Markdown: a function of the rows of ``arena.csv`` and of nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from experiments.arena.learners import LEARNERS
+from experiments.figures import interval
+
+Row = dict[str, Any]
+
+OURS = "tracker"
+MARGIN = 0.005  # behind by more than this counts as behind
+SPARE = 1.1  # who asked for more than this times the aimed share is out of the running,
+LUCK = 0.005  # but for so much that coins may give on a short stream
+
+ABOUT = f"""\
+Average accuracy over all rounds, with 95 % intervals over the draws; differences are paired by \
+draw. The best peer of a cell is the most accurate in it, after the fact, of all published \
+algorithms and libraries, each tuned for that cell; {OURS} has one setting for all. A learner that \
+asked for more than {SPARE:g} times the aimed share of labels plus {LUCK} is marked * and is not \
+in the running."""
+
+
+class Result(NamedTuple):
+    """One learner in one cell: its accuracy in each draw, and the mean share it asked."""
+
+    accuracy: np.ndarray
+    asked: float
+
+    def overspent(self, rate: float) -> bool:
+        """Whether its accuracy was bought with more labels than it had."""
+        return self.asked > SPARE * rate + LUCK
+
+
+Cells = dict[tuple[str, float], dict[str, Result]]
+
+
+class Comparison(NamedTuple):
+    """Ours and the best peer in one cell."""
+
+    stream: str
+    rate: float
+    peer: str
+    difference: float
+    half: float
+
+
+def cells(rows: Sequence[Row]) -> Cells:
+    """Results by stream and rate, then by learner, in the order of the rows."""
+    groups: dict[tuple[str, float], dict[str, list[Row]]] = {}
+    for row in rows:
+        cell = groups.setdefault((row["stream"], float(row["rate"])), {})
+        cell.setdefault(row["learner"], []).append(row)
+    return {
+        cell: {name: _result(group) for name, group in learners.items()}
+        for cell, learners in groups.items()
+    }
+
+
+def _result(rows: list[Row]) -> Result:
+    ordered = sorted(rows, key=lambda row: row["seed"])
+    accuracy = np.array([row["accuracy"] for row in ordered], dtype=float)
+    return Result(accuracy, float(np.mean([row["achieved_rate"] for row in ordered])))
+
+
+def best_peer(cell: dict[str, Result], rate: float) -> str | None:
+    """The most accurate of the published algorithms and libraries, of those within the budget."""
+    peers = [
+        name
+        for name, result in cell.items()
+        if LEARNERS[name].family in ("paper", "peer") and not result.overspent(rate)
+    ]
+    return max(peers, key=lambda name: float(cell[name].accuracy.mean()), default=None)
+
+
+def comparisons(found: Cells) -> list[Comparison]:
+    """Ours against the best peer, wherever both have run within the budget."""
+    made = []
+    for (stream, rate), cell in found.items():
+        peer = best_peer(cell, rate)
+        if OURS in cell and peer is not None and not cell[OURS].overspent(rate):
+            difference = interval(cell[OURS].accuracy - cell[peer].accuracy)
+            made.append(Comparison(stream, rate, peer, *difference))
+    return made
+
+
+def document(rows: Sequence[Row]) -> str:
+    """The whole page."""
+    found = cells(rows)
+    compared = comparisons(found)
+    parts = [ABOUT]
+    if compared:
+        parts += [f"**{summary(found)}**", _against(found, compared)]
+    parts.append("Mean accuracy of every learner, by the aimed share of labels:")
+    parts += [_wide(found, stream) for stream in dict.fromkeys(stream for stream, _ in found)]
+    return "\n\n".join(parts) + "\n"
+
+
+def summary(found: Cells) -> str:
+    """How many cells went which way."""
+    compared = comparisons(found)
+    ahead = [c for c in compared if c.difference > 0.0]
+    clear = [c for c in ahead if c.difference - c.half > 0.0]
+    behind = [c for c in compared if c.difference < -MARGIN]
+    lost = [c for c in behind if c.difference + c.half < 0.0]
+    near = len(compared) - len(ahead) - len(behind)
+    where = ", ".join(f"{c.stream} at {c.rate:g} ({c.difference:+.3f}, {c.peer})" for c in behind)
+    over = sum(OURS in cell and cell[OURS].overspent(rate) for (_, rate), cell in found.items())
+    return (
+        f"Of {len(compared)} cells, {OURS} is ahead of the best tuned peer in {len(ahead)} "
+        f"({len(clear)} of them by more than the interval), equal or behind by at most {MARGIN} "
+        f"in {near}, and behind by more than {MARGIN} in {len(behind)} ({len(lost)} of them by "
+        f"more than the interval){': ' + where if where else ''}. "
+        f"In {over} further cells it asked for too many labels to be compared."
+    )
+
+
+def _against(found: Cells, compared: Sequence[Comparison]) -> str:
+    """Ours, the best peer, their difference, and the baselines: a line a cell."""
+    head = ["stream", "rate", OURS, "asked", "best peer", "its accuracy", "asked", "difference"]
+    lines = [_line([*head, "persistence", "majority"]), _line(["---"] * 2 + ["---:"] * 8)]
+    for c in compared:
+        cell = found[c.stream, c.rate]
+        mean, half = interval(cell[OURS].accuracy)
+        peer = cell[c.peer]
+        lines.append(
+            _line(
+                [
+                    c.stream, f"{c.rate:g}", f"{mean:.3f} ± {half:.3f}",
+                    f"{cell[OURS].asked:.3f}", c.peer, f"{peer.accuracy.mean():.3f}",
+                    f"{peer.asked:.3f}", f"{c.difference:+.3f} ± {c.half:.3f}",
+                    _mean(cell, "persistence", c.rate), _mean(cell, "majority", c.rate),
+                ]
+            )
+        )  # fmt: skip
+    return "\n".join(lines)
+
+
+def _wide(found: Cells, stream: str) -> str:
+    """Every learner of a stream by rate."""
+    rates = sorted(rate for name, rate in found if name == stream)
+    names = dict.fromkeys(name for rate in rates for name in found[stream, rate])
+    lines = [
+        _line([stream, *(f"{rate:g}" for rate in rates)]),
+        _line(["---", *["---:"] * len(rates)]),
+    ]
+    lines += [
+        _line([name, *(_mean(found[stream, rate], name, rate) for rate in rates)]) for name in names
+    ]
+    return "\n".join(lines)
+
+
+def _mean(cell: dict[str, Result], name: str, rate: float) -> str:
+    if name not in cell:
+        return ""
+    return f"{cell[name].accuracy.mean():.3f}{'*' if cell[name].overspent(rate) else ''}"
+
+
+def _line(entries: Sequence[str]) -> str:
+    return f"| {' | '.join(entries)} |"

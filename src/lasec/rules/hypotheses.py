@@ -1,0 +1,128 @@
+"""How the Tracker weighs its hypotheses: the mixture's machinery, apart from what it mixes.
+
+The posterior is an array over (hazard h, lapse l, state i), where state i = slot * 4 + speed is one
+Gaussian belief. Everything here is exact Bayes for the model in :mod:`lasec.rules.tracking`, but
+for three approximations that keep it finite: a concept can only begin where a birth is allowed,
+there are no more beginnings than slots, and a slot whose weight falls below 10^-9 is given up.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lasec.types import Vector
+
+__all__ = [
+    "HAZARDS", "LAPSES", "SPEEDS", "heaviest", "lapse_of", "marginals", "mix_speeds", "normalise",
+    "reborn", "reweigh", "slot_weights", "speed_of", "weakest",
+]  # fmt: skip
+
+# Grids, as multiples of the rule's ``hazard``, ``lapse`` and ``drift``.
+HAZARDS = (1.0, 0.25, 0.0625, 0.015625)
+LAPSES = (1.0 / 300.0, 1.0 / 30.0, 0.1, 1.0 / 3.0, 2.0 / 3.0, 1.0)
+SPEEDS = (0.0, 1.0, 5.0, 20.0)
+FORGOTTEN = 1e-9
+
+Posterior = NDArray[np.float64]
+
+
+def lapse_of(rule: Any, number: int) -> float:
+    """The label noise of a place in the grid."""
+    return float(rule.lapse * LAPSES[number])
+
+
+def speed_of(rule: Any, i: int) -> float:
+    """The drift a round of state i."""
+    return float(rule.drift * SPEEDS[i % len(SPEEDS)])
+
+
+def marginals(rule: Any, posterior: Posterior) -> tuple[Vector, Vector]:
+    """The weight of each state, and the label noise that is expected under it."""
+    weight, lapse = np.zeros(posterior.shape[2]), np.zeros(posterior.shape[2])
+    for number in range(len(LAPSES)):
+        level = lapse_of(rule, number)
+        for h in range(len(HAZARDS)):
+            for i in range(weight.size):
+                weight[i] += posterior[h, number, i]
+                lapse[i] += level * posterior[h, number, i]
+    for i in range(weight.size):
+        lapse[i] = lapse[i] / weight[i] if weight[i] > 0.0 else 0.0
+    return weight, lapse
+
+
+def heaviest(weight: Vector, slot: int) -> int:
+    """The state with the largest weight in a slot."""
+    best = slot * len(SPEEDS)
+    for i in range(best + 1, best + len(SPEEDS)):
+        if weight[i] > weight[best]:
+            best = i
+    return best
+
+
+def reweigh(rule: Any, posterior: Posterior, i: int, right: float) -> None:
+    """Weigh state i by the probability of the label, which is ``right`` where no label is wrong."""
+    for number in range(len(LAPSES)):
+        lapse = lapse_of(rule, number)
+        said = lapse + (1.0 - 2.0 * lapse) * right
+        for h in range(len(HAZARDS)):
+            posterior[h, number, i] *= said
+
+
+def slot_weights(posterior: Posterior) -> Vector:
+    """The weight of each slot."""
+    total = np.zeros(posterior.shape[2] // len(SPEEDS))
+    for h in range(posterior.shape[0]):
+        for number in range(posterior.shape[1]):
+            for i in range(posterior.shape[2]):
+                total[i // len(SPEEDS)] += posterior[h, number, i]
+    return total
+
+
+def normalise(posterior: Posterior) -> None:
+    """Give up slots that have lost all weight; the rest adds up to 1."""
+    weight = slot_weights(posterior)
+    lost = FORGOTTEN * weight.sum()
+    kept = 0.0
+    for slot in range(weight.size):
+        kept += weight[slot] if weight[slot] >= lost else 0.0
+    for h in range(posterior.shape[0]):
+        for number in range(posterior.shape[1]):
+            for i in range(posterior.shape[2]):
+                alive = weight[i // len(SPEEDS)] >= lost
+                posterior[h, number, i] = posterior[h, number, i] / kept if alive else 0.0
+
+
+def mix_speeds(posterior: Posterior, share: float) -> None:
+    """Move a share of each speed's weight to the others of its slot: speeds change too."""
+    for h in range(posterior.shape[0]):
+        for number in range(posterior.shape[1]):
+            for i in range(0, posterior.shape[2], len(SPEEDS)):
+                states = posterior[h, number]
+                total = 0.0
+                for k in range(i, i + len(SPEEDS)):
+                    total += states[k]
+                for k in range(i, i + len(SPEEDS)):
+                    states[k] += share * ((total - states[k]) / (len(SPEEDS) - 1) - states[k])
+
+
+def weakest(posterior: Posterior) -> int:
+    """The slot with the least weight."""
+    return int(np.argmin(slot_weights(posterior)))
+
+
+def reborn(rule: Any, posterior: Posterior, slot: int, gap: int) -> None:
+    """A concept that began now takes ``slot``, with weight 1 - (1 - h)^gap under each hazard h."""
+    speeds = len(SPEEDS)
+    posterior[:, :, slot * speeds : (slot + 1) * speeds] = 0.0
+    posterior /= posterior.sum()
+    for h in range(len(HAZARDS)):
+        chance = 1.0 - (1.0 - rule.hazard * HAZARDS[h]) ** gap
+        for number in range(len(LAPSES)):
+            total = posterior[h, number].sum()
+            for i in range(posterior.shape[2]):
+                posterior[h, number, i] *= 1.0 - chance
+            for k in range(speeds):
+                posterior[h, number, slot * speeds + k] = total * chance / speeds

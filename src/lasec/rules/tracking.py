@@ -1,0 +1,230 @@
+"""The Tracker's rule: a Bayesian mixture over when the concept began, its drift, and label noise.
+
+Each state is a Gaussian belief N(w, P) under a probit link (:mod:`lasec.rules.probit`), about rows
+as :mod:`lasec.rules.seen` makes them, for one hypothesis of
+
+- *when the present concept began*: one of ``slots`` rounds at which a concept may have begun;
+- *how fast it drifts meanwhile*: k = 0, 1, 5 or 20 times ``drift`` a round, in an
+  Ornstein-Uhlenbeck walk whose stationary law is the prior N(0, S I), S = ``prior``.
+
+Beside these, the posterior pi[h, l, i] (:mod:`lasec.rules.hypotheses`) is over *how often concepts
+end* (hazard h on a grid from ``hazard`` down to ``hazard``/64 a round) and *how often labels are
+wrong* (l on a grid from ``lapse`` down to ``lapse``/300). With g rounds since the last label::
+
+    f = (1 - k)^g,   m = sqrt(f) w'u,   v = f u'Pu + (1 - f) S |u|^2
+    lean_i = (1 - 2 l_i) (2 Phi(m / sqrt(1 + v)) - 1),    l_i the expected lapse under state i
+    margin = sum_i pi_i lean_i = P(y = +1) - P(y = -1)
+
+On a label: drift (w <- sqrt(f) w, P <- f P + (1 - f) S I), one filtering step in every state, pi
+weighed by the probability of the label, a ``share`` of the weight moved between the speeds. Where
+the label was missed, at least ``patience`` labels after the last birth, a concept that begins with
+the next row takes the place of the weakest, with weight 1 - (1 - h)^(rounds since that birth).
+
+A surprising label can widen P (see the filter), but never beyond the prior along its row.
+
+Approximations, beside those of the filter and of the finite number of slots: while asking, states
+with a weight below ``negligible`` are left out, and the states of a slot share u'Pu of the heaviest
+among them. Labels are always learned without these two. A label that comes late is learned as if
+its row had come with the newest label known.
+
+The model has no paper of its own. It joins run-length filtering (Adams and MacKay, *Bayesian Online
+Changepoint Detection*, 2007), assumed-density filtering (Opper, 1998) and switching between experts
+(Herbster and Warmuth, *Tracking the Best Expert*, Machine Learning 32, 1998).
+
+Cost: O(slots d^2) for the margin, O(4 slots d^2) for a label, 4 slots (d + 2)^2 numbers of state.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lasec.linalg import faded_downdate, inflate, quadratic
+from lasec.parameters import Positive, Range, Share, checked
+from lasec.rules.gaussian import Gaussian
+from lasec.rules.hypotheses import (
+    HAZARDS,
+    LAPSES,
+    SPEEDS,
+    heaviest,
+    marginals,
+    mix_speeds,
+    normalise,
+    reborn,
+    reweigh,
+    speed_of,
+    weakest,
+)
+from lasec.rules.probit import chance, filtered
+from lasec.rules.seen import BIRTH, CLOCKS, EXTRA, LABEL, LATEST, SINCE, notice, seen
+from lasec.types import Counter, Margin, Matrix, Vector
+
+__all__ = ["Beliefs", "Tracking", "born", "filter_state"]
+
+TRACKING_REFERENCE = (
+    "R. P. Adams and D. J. C. MacKay. Bayesian Online Changepoint Detection. arXiv:0710.3742, 2007."
+)
+_ROOT_HALF = math.sqrt(0.5)
+_LAST_ROUND = 2**61
+
+
+class Beliefs(NamedTuple):
+    """All that the Tracker knows: a Gaussian for each state, and how much each is believed.
+
+    ``squares`` are the features' mean squares, and ``born`` is the round before each slot's first.
+    ``clock`` holds the round of the newest label, the round of the last birth, the labels since
+    then, the rows behind ``squares``, how many of the last were too short, and the newest label.
+
+    >>> Tracking(slots=2).init(dimension=3).weights.shape
+    (8, 5)
+    """
+
+    weights: Matrix
+    covs: NDArray[np.float64]
+    posterior: NDArray[np.float64]
+    squares: Vector
+    born: Counter
+    clock: Counter
+
+    def defect(self) -> str:
+        """Why these arrays are no beliefs, as a phrase; empty if they are.
+
+        >>> beliefs = Tracking(slots=1).init(dimension=1)
+        >>> beliefs.posterior[0] = -1.0
+        >>> beliefs.defect()
+        'posterior is no probability distribution'
+        """
+        if (self.posterior < 0.0).any() or abs(self.posterior.sum() - 1.0) > 1e-9:
+            return "posterior is no probability distribution"
+        if (self.squares < 0.0).any() or (self.born < 0).any() or (self.clock[:5] < 0).any():
+            return "a count or a mean square is negative"
+        late = self.born.max() > self.clock[BIRTH] or self.clock.max() > _LAST_ROUND
+        if late or self.clock[BIRTH] > self.clock[LATEST] or abs(self.clock[LABEL]) > 1:
+            return "the clock contradicts itself"
+        for weights, cov in zip(self.weights, self.covs, strict=True):
+            defect = Gaussian(weights, cov).defect()
+            if defect:
+                return defect
+        return ""
+
+
+def filter_state(
+    w: Vector, P: Matrix, u: Vector, y: float, fade: float, prior: float, lapse: float
+) -> float:
+    """Drift and one filtering step of one state, in place; gives Phi(z) of the label."""
+    fresh, root = (1.0 - fade) * prior, math.sqrt(fade)
+    g = np.dot(P, u)
+    for j in range(g.size):
+        g[j] = fade * g[j] + fresh * u[j]
+    m, v = root * np.dot(w, u), max(0.0, np.dot(g, u))
+    gain, shrink = filtered(m, v, y, lapse)
+    if shrink < 0.0:
+        shrink = max(shrink, min(0.0, v - prior * np.dot(u, u)) / (v * v))
+    for j in range(g.size):
+        w[j] = root * w[j] + gain * g[j]
+    faded_downdate(P, g, fade, shrink)
+    inflate(P, fresh)
+    return chance(y * m / math.sqrt(1.0 + v))
+
+
+def born(weights: Matrix, covs: NDArray[np.float64], slot: int, prior: float) -> None:
+    """The states of a slot begin anew."""
+    for i in range(slot * len(SPEEDS), (slot + 1) * len(SPEEDS)):
+        weights[i] = 0.0
+        covs[i] = 0.0
+        inflate(covs[i], prior)
+
+
+@checked
+class Tracking(NamedTuple):
+    """A mixture over changes, drift and label noise: one setting for every stream.
+
+    >>> import numpy as np
+    >>> rule = Tracking()
+    >>> state = rule.init(dimension=2)
+    >>> for t in range(1, 21):
+    ...     rule.update(state, np.array([1.0, -1.0]) * (-1) ** t, y=(-1.0) ** t, draw=0.0, t=t)
+    >>> round(float(rule.margin(state, np.array([1.0, -1.0]), t=21).margin), 2)
+    0.96
+    """
+
+    slots: Annotated[int, Range(1, 1_000)] = 5
+    patience: Annotated[int, Range(1, 1_000_000)] = 4
+    hazard: Annotated[float, Range(1e-12, 0.5)] = 2.0**-8
+    drift: Annotated[float, Range(1e-12, 0.04)] = 0.0005
+    prior: Positive = 1_000.0
+    lapse: Annotated[float, Range(1e-9, 0.49)] = 0.3
+    share: Share = 0.002
+    negligible: Share = 0.03
+
+    def init(self, dimension: int) -> Beliefs:
+        """One slot in use, w = 0, P = S I, all hypotheses alike."""
+        e, states = dimension + EXTRA, self.slots * len(SPEEDS)
+        posterior = np.zeros((len(HAZARDS), len(LAPSES), states))
+        posterior[:, :, : len(SPEEDS)] = 1.0 / (len(HAZARDS) * len(LAPSES) * len(SPEEDS))
+        return Beliefs(
+            np.zeros((states, e)),
+            np.tile(self.prior * np.eye(e), (states, 1, 1)),
+            posterior,
+            np.zeros(dimension),
+            np.zeros(self.slots, dtype=np.int64),
+            np.zeros(CLOCKS, dtype=np.int64),
+        )
+
+    def margin(self, state: Beliefs, x: Vector, t: int = 0) -> Margin:
+        """P(y = +1) - P(y = -1); its variance is how far the hypotheses disagree about that."""
+        u = seen(state, x, t)
+        weight, lapse = marginals(self, state.posterior)
+        gap, size = max(0, t - state.clock[LATEST]), np.dot(u, u)
+        bar = min(self.negligible, weight.max())
+        total, first, second = 0.0, 0.0, 0.0
+        for slot in range(self.slots):
+            heavy = heaviest(weight, slot)
+            if weight[heavy] < bar:
+                continue
+            q = quadratic(state.covs[heavy], u)
+            for i in range(slot * len(SPEEDS), (slot + 1) * len(SPEEDS)):
+                if weight[i] < bar:
+                    continue
+                f = (1.0 - speed_of(self, i)) ** gap
+                m = math.sqrt(f) * np.dot(state.weights[i], u)
+                v = max(0.0, f * q) + (1.0 - f) * self.prior * size
+                lean = (1.0 - 2.0 * lapse[i]) * math.erf(m / math.sqrt(1.0 + v) * _ROOT_HALF)
+                total += weight[i]
+                first += weight[i] * lean
+                second += weight[i] * lean * lean
+        p = first / total
+        return Margin(p, max(0.0, second / total - p * p), p)
+
+    def update(self, state: Beliefs, x: Vector, y: float, draw: float, t: int = 0) -> None:
+        """Filter every state, weigh the hypotheses, and let a concept begin where one may have."""
+        weights, covs, posterior, _, begun, clock = state
+        u = seen(state, x, t)
+        weight, lapse = marginals(self, posterior)
+        now = max(t, clock[LATEST])
+        gap, said = now - clock[LATEST], 0.0
+        for i in range(weight.size):
+            if weight[i] > 0.0:
+                fade = (1.0 - speed_of(self, i)) ** gap
+                right = filter_state(weights[i], covs[i], u, y, fade, self.prior, lapse[i])
+                said += weight[i] * (1.0 - 2.0 * lapse[i]) * (right - 0.5)
+                reweigh(self, posterior, i, right)
+        normalise(posterior)
+        mix_speeds(posterior, self.share)
+        notice(state, x)
+        clock[LATEST], clock[SINCE] = now, clock[SINCE] + 1
+        clock[LABEL] = 1 if y > 0.0 else -1
+        missed = said < 0.0 if y > 0.0 else said <= 0.0
+        if missed and clock[SINCE] >= self.patience and self.slots > 1:
+            slot = weakest(posterior)
+            reborn(self, posterior, slot, now - clock[BIRTH])
+            born(weights, covs, slot, self.prior)
+            clock[BIRTH], clock[SINCE], begun[slot] = now, 0, now
+
+    @property
+    def reference(self) -> str:
+        """Where run-length filtering comes from."""
+        return TRACKING_REFERENCE

@@ -1,0 +1,218 @@
+"""The default learner: no drift, no scale, no caution to set; only the share of labels to ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lasec import guards, kernel, snapshot
+from lasec.errors import StateError
+from lasec.learner import Learner
+from lasec.queries import Budgeted
+from lasec.records import Records
+from lasec.rules import Tracking
+from lasec.rules.hypotheses import HAZARDS, LAPSES, SPEEDS
+from lasec.types import Decision, Outcome, Query, Rule
+
+
+class Belief(NamedTuple):
+    """What a Tracker believes about its stream, each as an expectation over its hypotheses.
+
+    ``since`` is the round with which the present concept most probably began, ``certainty`` the
+    probability of that, and ``age`` how many rounds ago a change is expected to have been.
+    ``drift`` is the share of the concept that is replaced in a round, ``hazard`` the probability of
+    a sudden change in a round, ``noise`` that of a wrong label.
+
+    >>> import lasec
+    >>> tracker = lasec.Tracker(rate=0.4)
+    >>> records = tracker.run(*lasec.streams.switching(2_750, every=1_000, noise=0.05, seed=1))
+    >>> belief = tracker.belief
+    >>> belief.since, round(belief.certainty, 2), round(belief.noise, 2)
+    (2010, 0.95, 0.08)
+    """
+
+    since: int
+    certainty: float
+    age: float
+    drift: float
+    hazard: float
+    noise: float
+
+
+class Tracker(Learner):
+    """Follows a stream whatever its drift, and asks for a share ``rate`` of the labels.
+
+    It is a Bayesian mixture over when the present concept began, how fast it drifts, and how often
+    labels are wrong (:mod:`lasec.rules.tracking`), and asks where it is in doubt, with a controller
+    that holds the rate (:mod:`lasec.queries.budgeted`). Rows need no scaling and no intercept. The
+    margin of a decision is P(y = +1) - P(y = -1). ``dimension`` is that of the first row, if not
+    given. ``horizon`` is the number of rounds in which the rate is to be met; before that, labels
+    are spent where they are worth most, which is early. Other settings of the mixture: ``rule``.
+
+    >>> import lasec
+    >>> X, y = lasec.streams.switching(seed=1)
+    >>> lasec.Tracker(rate=0.4).run(X, y)
+    Records(rounds=10000, accuracy=0.818, labels=3984, rate=0.398)
+    """
+
+    def __init__(
+        self,
+        dimension: int | None = None,
+        *,
+        rate: float = 0.1,
+        horizon: int = 10_000,
+        seed: int = 0,
+        max_pending: int = 10_000,
+        rule: Tracking | None = None,
+    ) -> None:
+        self._unsized = dimension is None
+        super().__init__(
+            rule or Tracking(), Budgeted(rate=rate, horizon=horizon),
+            dimension=1 if dimension is None else dimension, update="labels", seed=seed,
+            max_pending=max_pending, name="Tracker",
+        )  # fmt: skip
+
+    def ask(self, x: ArrayLike, *, coin: float | None = None) -> Decision:
+        """Predict the label of ``x``, and decide whether to ask for the true one.
+
+        >>> import lasec
+        >>> lasec.Tracker(rate=0.1).ask([0.5, -1.0]).asked
+        True
+        """
+        self._size(lambda: guards.real("x", x, 1).size)
+        return super().ask(x, coin=coin)
+
+    def tell_row(self, x: ArrayLike, y: int) -> Outcome:
+        """Learn a labelled instance that came for free: labels from before the stream, for example.
+
+        >>> import lasec
+        >>> tracker = lasec.Tracker(rate=0.1)
+        >>> for x, label in zip(*lasec.streams.stationary(200, dimension=2, seed=1)):
+        ...     outcome = tracker.tell_row(x, label)
+        >>> tracker.told, tracker.asked
+        (200, 0)
+        """
+        self._size(lambda: guards.real("x", x, 1).size)
+        return super().tell_row(x, y)
+
+    def run(
+        self, X: ArrayLike, y: ArrayLike, *, coins: ArrayLike | None = None, lazy: bool = False
+    ) -> Records:
+        """Ask and, where asked, tell at once, for each row: a whole chunk in compiled code.
+
+        ``lazy`` makes no difference here: the mixture needs every variance.
+
+        >>> import lasec
+        >>> X, y = lasec.streams.walking(speed=0.03, seed=1)
+        >>> lasec.Tracker(rate=0.1).run(1000.0 * X, y)
+        Records(rounds=10000, accuracy=0.770, labels=1006, rate=0.101)
+        """
+        self._size(lambda: guards.real("X", X, 2).shape[1])
+        return super().run(X, y, coins=coins, lazy=lazy)
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """The probabilities of -1 and +1 for each row, as of the next round; nothing is asked.
+
+        >>> import lasec
+        >>> X, y = lasec.streams.stationary(1_000, dimension=5, seed=1)
+        >>> tracker = lasec.Tracker(dimension=5, rate=0.2)
+        >>> records = tracker.run(X, y)
+        >>> tracker.predict_proba(X[:2]).round(3).tolist()
+        [[0.997, 0.003], [0.997, 0.003]]
+        """
+        self._size(lambda: guards.real("X", X, 2).shape[1])
+        rows = guards.finite("X", guards.rows(X, self.dimension))
+        margin = np.empty(len(rows))
+        kernel.engine.margins(self.rule, self.state, rows, self.rounds + 1, margin)
+        return np.column_stack([(1.0 - margin) / 2.0, (1.0 + margin) / 2.0])
+
+    @property
+    def rate(self) -> float:
+        """The share of labels that is aimed at.
+
+        >>> import lasec
+        >>> lasec.Tracker(rate=0.2).rate
+        0.2
+        """
+        return self._aim.rate
+
+    @property
+    def belief(self) -> Belief:
+        """What it believes about changes, drift and label noise, in short.
+
+        >>> import lasec
+        >>> tracker = lasec.Tracker(rate=1.0)
+        >>> records = tracker.run(*lasec.streams.stationary(seed=1))
+        >>> tracker.belief.since, round(tracker.belief.drift, 5), round(tracker.belief.noise, 3)
+        (0, 3e-05, 0.001)
+        """
+        marginal = self.posterior
+        age = self.rounds - self.state.born
+        slot = int(np.argmax(marginal["since"]))
+        rule: Any = self.rule
+        return Belief(
+            since=int(self.state.born[slot]),
+            certainty=float(marginal["since"][slot]),
+            age=float(marginal["since"] @ age),
+            drift=float(marginal["drift"] @ np.multiply(rule.drift, SPEEDS)),
+            hazard=float(marginal["hazard"] @ np.multiply(rule.hazard, HAZARDS)),
+            noise=float(marginal["noise"] @ np.multiply(rule.lapse, LAPSES)),
+        )
+
+    @property
+    def posterior(self) -> dict[str, NDArray[np.float64]]:
+        """The probability of each hypothesis: of ``since``, ``drift``, ``hazard`` and ``noise``.
+
+        ``since`` belongs to the rounds in ``state.born``, the others to the grids of the rule.
+
+        >>> import lasec
+        >>> lasec.Tracker(dimension=2).posterior["hazard"].tolist()
+        [0.25, 0.25, 0.25, 0.25]
+        """
+        whole = self.state.posterior
+        states = whole.sum(axis=(0, 1)).reshape(-1, len(SPEEDS))
+        return {
+            "since": states.sum(axis=1),
+            "drift": states.sum(axis=0),
+            "hazard": whole.sum(axis=(1, 2)),
+            "noise": whole.sum(axis=(0, 2)),
+        }
+
+    @property
+    def _aim(self) -> Budgeted:
+        query = self.query
+        assert isinstance(query, Budgeted)
+        return query
+
+    def _size(self, features: Callable[[], int]) -> None:
+        """Take the dimension of the first row that is seen, if none was given."""
+        if not self._unsized:
+            return
+        self.dimension = features()
+        if self.dimension < 1:
+            raise ValueError("x: expected at least one feature, got none")
+        self.state = snapshot.begin(self.rule, self.dimension, self.precision)
+        self._unsized = False
+
+    def to_bytes(self) -> bytes:
+        """The whole Tracker, open questions included, as bytes that :meth:`from_bytes` reads.
+
+        >>> import lasec
+        >>> lasec.Tracker.from_bytes(lasec.Tracker(dimension=3, rate=0.2).to_bytes())
+        Tracker('Tracker', dimension=3, rounds=0, asked=0, updates=0)
+        """
+        if self._unsized:
+            raise ValueError("dimension: this Tracker has seen no row yet, so it has no state")
+        return super().to_bytes()
+
+    @classmethod
+    def _assemble(cls, rule: Rule[Any], query: Query, **options: Any) -> Self:
+        if not isinstance(rule, Tracking) or not isinstance(query, Budgeted):
+            raise StateError("foreign: this is no Tracker, load it with lasec.Learner")
+        made = cls.__new__(cls)
+        made._unsized = False
+        Learner.__init__(made, rule, query, **options)
+        return made

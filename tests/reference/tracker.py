@@ -1,0 +1,168 @@
+"""The Tracker by its equations: a list of hypotheses, plain Python, scipy's normal distribution."""
+
+import numpy as np
+from scipy.stats import norm
+
+HAZARDS = [2.0**-8, 2.0**-10, 2.0**-12, 2.0**-14]
+LAPSES = [0.001, 0.01, 0.03, 0.1, 0.2, 0.3]
+DRIFTS = [0.0, 0.0005, 0.0025, 0.01]
+S = 1000.0
+
+
+class State:
+    """One Gaussian belief, for one beginning and one speed of drift."""
+
+    def __init__(self, d, drift):
+        self.w, self.P, self.drift = np.zeros(d), S * np.eye(d), drift
+
+    def predict(self, u, gap, P=None):
+        f = (1.0 - self.drift) ** gap
+        P = self.P if P is None else P
+        m = np.sqrt(f) * self.w @ u
+        v = f * (u @ P @ u) + (1.0 - f) * S * (u @ u)
+        return m, v
+
+    def learn(self, u, y, gap, lapse):
+        f = (1.0 - self.drift) ** gap
+        self.w = np.sqrt(f) * self.w
+        self.P = f * self.P + (1.0 - f) * S * np.eye(len(u))
+        g = self.P @ u
+        m, v = self.w @ u, u @ g
+        z = y * m / np.sqrt(1.0 + v)
+        L = lapse + (1.0 - 2.0 * lapse) * norm.cdf(z)
+        al = (1.0 - 2.0 * lapse) * norm.pdf(z) / L
+        self.w = self.w + y * al / np.sqrt(1.0 + v) * g
+        shrink = al * (al + z) / (1.0 + v)
+        if shrink < 0.0 and v - shrink * v**2 > S * u @ u:
+            shrink = min(0.0, (v - S * u @ u) / v**2)
+        self.P = self.P - shrink * np.outer(g, g)
+        return norm.cdf(z)
+
+
+class Tracker:
+    """``lineages``: each a list of a state for each drift; ``pi``: weights by (hazard, lapse)."""
+
+    def __init__(self, d, slots=5, patience=4, share=0.002, negligible=0.03):
+        self.d, self.slots, self.patience = d, slots, patience
+        self.share, self.negligible = share, negligible
+        self.squares, self.n = np.zeros(d), 0
+        self.latest = self.birth = self.since = self.label = self.streak = 0
+        self.lineages = [self._fresh()] + [None] * (slots - 1)
+        self.pi = np.zeros((len(HAZARDS), len(LAPSES), slots, len(DRIFTS)))
+        self.pi[:, :, 0] = 1.0 / (len(HAZARDS) * len(LAPSES) * len(DRIFTS))
+
+    def _fresh(self):
+        return [State(self.d + 2, drift) for drift in DRIFTS]
+
+    def _scaled(self, x):
+        known = np.where(self.squares > 0.0, self.squares, x**2)
+        u = np.clip(x / np.sqrt(np.where(known > 0.0, known, 1.0)), -1e100, 1e100)
+        length = np.sqrt(np.mean(u**2))
+        short = min(1.0, 2.0 / length) if length > 0.0 else 1.0
+        return u * short / np.sqrt(self.d), x * short, length
+
+    def _seen(self, x, t):
+        streak = 0.05 * self.label * 2.0 ** (-abs(t - self.latest) / 64.0)
+        return np.concatenate([self._scaled(x)[0], [0.1, streak]])
+
+    def _noise(self, b, k):
+        weight = self.pi[:, :, b, k].sum()
+        return self.pi[:, :, b, k].sum(axis=0) @ LAPSES / weight if weight > 0.0 else 0.0
+
+    def margin(self, x, t):
+        u, gap = self._seen(x, t), max(0, t - self.latest)
+        weight = self.pi.sum(axis=(0, 1))
+        bar = min(self.negligible, weight.max())
+        lean, total = 0.0, 0.0
+        for b, lineage in enumerate(self.lineages):
+            heavy = int(np.argmax(weight[b]))
+            for k in range(len(DRIFTS)):
+                if weight[b, k] < bar:
+                    continue
+                m, v = lineage[k].predict(u, gap, lineage[heavy].P)
+                p = norm.cdf(m / np.sqrt(1.0 + v))
+                noise = self._noise(b, k)
+                lean += weight[b, k] * (2.0 * (noise + (1.0 - 2.0 * noise) * p) - 1.0)
+                total += weight[b, k]
+        return lean / total
+
+    def update(self, x, y, t):
+        now = max(t, self.latest)
+        u, gap = self._seen(x, t), now - self.latest
+        weight = self.pi.sum(axis=(0, 1))
+        probability = 0.0
+        for b, lineage in enumerate(self.lineages):
+            for k in range(len(DRIFTS)):
+                if weight[b, k] == 0.0:
+                    continue
+                noise = self._noise(b, k)
+                right = lineage[k].learn(u, y, gap, noise)
+                probability += weight[b, k] * (noise + (1.0 - 2.0 * noise) * right)
+                for number, lapse in enumerate(LAPSES):
+                    self.pi[:, number, b, k] *= lapse + (1.0 - 2.0 * lapse) * right
+        total = self.pi.sum()
+        for b in range(self.slots):
+            if self.pi[:, :, b].sum() < 1e-9 * total:
+                self.pi[:, :, b] = 0.0
+        self.pi /= self.pi.sum()
+        others = (self.pi.sum(axis=3, keepdims=True) - self.pi) / (len(DRIFTS) - 1)
+        self.pi = (1.0 - self.share) * self.pi + self.share * others
+        _, short, length = self._scaled(x)
+        self.streak = self.streak + 1 if 0.0 < length < 0.01 else 0
+        if self.streak == 10:
+            self.streak = self.n = 0
+        self.squares = self.squares + (short**2 - self.squares) / (min(self.n, 2000) + 1)
+        self.latest, self.label, self.n, self.since = now, int(y), self.n + 1, self.since + 1
+        missed = probability < 0.5 if y > 0 else probability <= 0.5
+        if missed and self.since >= self.patience:
+            self._begin(now)
+
+    def _begin(self, now):
+        b = int(np.argmin(self.pi.sum(axis=(0, 1, 3))))
+        self.pi[:, :, b] = 0.0
+        self.pi /= self.pi.sum()
+        for h, hazard in enumerate(HAZARDS):
+            H = 1.0 - (1.0 - hazard) ** (now - self.birth)
+            before = self.pi[h].sum(axis=(1, 2))
+            self.pi[h] *= 1.0 - H
+            self.pi[h, :, b] = (before * H / len(DRIFTS))[:, None]
+        self.lineages[b] = self._fresh()
+        self.birth, self.since = now, 0
+
+
+class Controller:
+    """The query: a coin whose caution holds the rate."""
+
+    def __init__(self, rate, horizon=10_000):
+        self.rate, self.t, self.asked, self.integral = rate, 0, 0, 0.0
+        self.gain = max(0.02, min(0.1, 30.0 / (rate * horizon)))
+
+    def probability(self, margin):
+        if self.rate == 1.0:
+            return 1.0
+        log_a = np.log(0.5) + self.gain * (self.rate * self.t - self.asked) + self.integral
+        a = np.exp(np.clip(log_a, -14.0, 7.0))
+        floor = 0.1 * self.rate
+        doubt = abs(margin) ** (1.5 + min(0.5, 1.25 * self.rate))
+        return floor + (1.0 - floor) * a / (a + doubt)
+
+    def spend(self, asked):
+        self.t, self.asked = self.t + 1, self.asked + asked
+        owed = self.rate * self.t - self.asked
+        self.integral = np.clip(self.integral + self.rate * self.gain**2 / 4.0 * owed, -14.0, 7.0)
+
+
+def play(d, rate, X, y, coins, horizon=10_000):
+    """Predict, ask, learn; gives margins, propensities, what was asked, and the model."""
+    model, query = Tracker(d), Controller(rate, horizon)
+    rows = []
+    for t, (x, label) in enumerate(zip(X, y, strict=True), start=1):
+        margin = model.margin(x, t)
+        q = query.probability(margin)
+        asked = bool(coins[t - 1] < q)
+        query.spend(asked)
+        if asked:
+            model.update(x, label, t)
+        rows.append((margin, q, asked))
+    margin, q, asked = map(np.array, zip(*rows, strict=True))
+    return margin, q, asked, model

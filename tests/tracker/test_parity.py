@@ -1,0 +1,117 @@
+"""The Tracker against its equations, and its forms against each other."""
+
+import math
+
+import numpy as np
+import pytest
+
+import lasec
+from lasec.queries import Budgeted
+from lasec.rules import Probit, Tracking
+from reference import tracker as reference
+
+ROUNDS = 1_500
+
+
+def switching(seed):
+    return lasec.streams.switching(ROUNDS, dimension=8, every=300, noise=0.05, seed=seed)
+
+
+def walking(seed):
+    X, y = lasec.streams.walking(ROUNDS, dimension=5, speed=0.05, seed=seed)
+    return X * [1e-3, 1.0, 1e3, 7.0, 1e-9], y
+
+
+def degenerate(seed):
+    """Constant, zero and doubled columns, zero rows, huge rows, and other units from row 700 on."""
+    X, y = lasec.streams.switching(ROUNDS, dimension=8, every=400, seed=seed)
+    X[:, 0], X[:, 1], X[:, 2] = 1.0, 0.0, X[:, 3]
+    X[::40] = 0.0
+    X[::55] *= 1e6
+    X[700:] *= 1e-4
+    return X, y
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.4, 1.0])
+@pytest.mark.parametrize("stream", [switching, walking, degenerate], ids=lambda s: s.__name__)
+def test_equals_its_equations(stream, rate):
+    X, y = stream(seed=3)
+    tracker = lasec.Tracker(rate=rate, seed=5)
+    ours = tracker.run(X, y)
+    coins = lasec.uniforms(5, 0, ROUNDS)[:, 0]
+    margin, propensity, asked, twin = reference.play(X.shape[1], rate, X, y, coins)
+
+    np.testing.assert_array_equal(ours.asked, asked)
+    np.testing.assert_allclose(ours.margin, margin, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(ours.propensity, propensity, rtol=1e-7)
+    np.testing.assert_allclose(tracker.state.squares, twin.squares, rtol=1e-9)
+    posterior = twin.pi.reshape(tracker.state.posterior.shape)
+    np.testing.assert_allclose(tracker.state.posterior, posterior, rtol=1e-6, atol=1e-12)
+    for b, lineage in enumerate(twin.lineages):
+        for k, state in enumerate(lineage or []):
+            i = 4 * b + k
+            np.testing.assert_allclose(tracker.state.weights[i], state.w, rtol=1e-5, atol=1e-6)
+            np.testing.assert_allclose(tracker.state.covs[i], state.P, rtol=1e-5, atol=1e-5)
+
+
+def test_births_and_forgotten_slots_are_in_the_comparison():
+    X, y = switching(seed=3)
+    tracker = lasec.Tracker(rate=1.0, seed=5)
+    tracker.run(X, y)
+    assert (tracker.state.born > 0).sum() >= 3
+    weights = tracker.state.posterior.sum(axis=(0, 1))
+    assert (weights == 0.0).any()
+
+
+@pytest.mark.parametrize("rate", [0.1, 1.0])
+def test_row_by_row_is_the_run(rate):
+    X, y = switching(seed=4)
+    together, apart = (lasec.Tracker(dimension=8, rate=rate, seed=2) for _ in range(2))
+    records = lasec.Records.join([together.run(X[:700], y[:700]), together.run(X[700:], y[700:])])
+    for t, (x, label) in enumerate(zip(X, y, strict=True)):
+        decision = apart.ask(x)
+        assert (decision.asked, decision.label) == (records.asked[t], records.label[t])
+        assert decision.margin == records.margin[t]
+        assert decision.propensity == records.propensity[t]
+        if decision.asked:
+            apart.tell(decision.ticket, int(label))
+    assert apart.to_bytes() == together.to_bytes()
+
+
+def test_interpreted_is_compiled():
+    """The rule and the query as plain Python over NumPy give the numbers of the compiled run."""
+    X, y = switching(seed=6)
+    X, y = X[:150], y[:150]
+    tracker = lasec.Tracker(rate=0.4, seed=1)
+    ours = tracker.run(X, y)
+    rule, query = Tracking(), Budgeted(rate=0.4)
+    state, memory = rule.init(8), query.start()
+    coins = lasec.uniforms(1, 0, 150)[:, 0]
+    for t in range(150):
+        seen = rule.margin(state, X[t], t + 1)
+        p = query.chance(seen, memory)
+        query.spend(memory, bool(coins[t] < p))
+        assert math.isclose(seen.margin, ours.margin[t], rel_tol=1e-8, abs_tol=1e-10)
+        assert math.isclose(seen.variance, ours.variance[t], rel_tol=1e-6, abs_tol=1e-9)
+        assert math.isclose(p, ours.propensity[t], rel_tol=1e-8)
+        if coins[t] < p:
+            rule.update(state, X[t], float(y[t]), 0.0, t + 1)
+    np.testing.assert_allclose(memory, tracker.memory, rtol=1e-12)
+
+
+def test_one_state_is_the_probit_rule():
+    """Where no label is so surprising that it would widen, one filter step is Probit's."""
+    from lasec.rules.tracking import filter_state
+
+    rng = np.random.default_rng(0)
+    rule = Probit(prior=20.0, lapse=0.001)
+    state = rule.init(6)
+    w, P = np.zeros(6), 20.0 * np.eye(6)
+    target = rng.standard_normal(6)
+    for _ in range(200):
+        x = rng.standard_normal(6)
+        y = 1.0 if x @ target > 0.0 else -1.0
+        rule.update(state, x, y, 0.0)
+        filter_state(w, P, x, y, 1.0, 20.0, 0.001)
+    np.testing.assert_allclose(state.weights, w, rtol=1e-10)
+    np.testing.assert_allclose(state.cov, P, rtol=1e-10, atol=1e-12)
