@@ -31,7 +31,7 @@ class Belief(NamedTuple):
     >>> records = tracker.run(*lasec.streams.switching(2_750, every=1_000, noise=0.05, seed=1))
     >>> belief = tracker.belief
     >>> belief.since, round(belief.certainty, 2), round(belief.noise, 2)
-    (2010, 0.95, 0.08)
+    (2023, 0.91, 0.08)
     """
 
     since: int
@@ -55,7 +55,7 @@ class Tracker(Learner):
     >>> import lasec
     >>> X, y = lasec.streams.switching(seed=1)
     >>> lasec.Tracker(rate=0.4).run(X, y)
-    Records(rounds=10000, accuracy=0.818, labels=3984, rate=0.398)
+    Records(rounds=10000, accuracy=0.814, labels=3995, rate=0.400)
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class Tracker(Learner):
         >>> import lasec
         >>> X, y = lasec.streams.walking(speed=0.03, seed=1)
         >>> lasec.Tracker(rate=0.1).run(1000.0 * X, y)
-        Records(rounds=10000, accuracy=0.770, labels=1006, rate=0.101)
+        Records(rounds=10000, accuracy=0.772, labels=1006, rate=0.101)
         """
         self._size(lambda: guards.real("X", X, 2).shape[1])
         return super().run(X, y, coins=coins, lazy=lazy)

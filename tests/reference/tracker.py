@@ -42,7 +42,7 @@ class State:
 class Tracker:
     """``lineages``: each a list of a state for each drift; ``pi``: weights by (hazard, lapse)."""
 
-    def __init__(self, d, slots=5, patience=4, share=0.002, negligible=0.03):
+    def __init__(self, d, slots=6, patience=6, share=0.002, negligible=0.03):
         self.d, self.slots, self.patience = d, slots, patience
         self.share, self.negligible = share, negligible
         self.squares, self.n = np.zeros(d), 0

@@ -151,8 +151,8 @@ class Tracking(NamedTuple):
     0.96
     """
 
-    slots: Annotated[int, Range(1, 1_000)] = 5
-    patience: Annotated[int, Range(1, 1_000_000)] = 4
+    slots: Annotated[int, Range(1, 1_000)] = 6
+    patience: Annotated[int, Range(1, 1_000_000)] = 6
     hazard: Annotated[float, Range(1e-12, 0.5)] = 2.0**-8
     drift: Annotated[float, Range(1e-12, 0.04)] = 0.0005
     prior: Positive = 1_000.0
