@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 import lasec
-from benchmarks import figures, growth, kernel, peers, precision, startup
+from benchmarks import figures, growth, kernel, peers, precision, startup, tracker
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
 
@@ -31,6 +31,7 @@ MEASURES: dict[str, Measure] = {
     "growth": growth.table,
     "startup": startup.table,
     "precision": precision.table,
+    "tracker": tracker.table,
 }
 HELP = {
     "kernel": "Run against the bare product X @ C and the paper's pseudocode.",
@@ -38,6 +39,7 @@ HELP = {
     "growth": "Time per round as d, T and the number of models grow.",
     "startup": "Import, first ask and first run of a new process.",
     "precision": "Single precision against double.",
+    "tracker": "The Tracker against LASEC-SS at the same share of labels.",
 }
 
 

@@ -58,6 +58,8 @@ class Fleet:
         one = snapshot.begin(rule, self.dimension, self.precision)
         if not kernel.engine.blocked(rule, one):
             raise TypeError(f"rule: a fleet needs a second-order rule, got {type(rule).__name__}")
+        if hasattr(query, "spend"):
+            raise TypeError(f"query: a fleet has no room for what {type(query).__name__} remembers")
         self.weights = np.tile(one.weights, (self.models, 1))
         self.cov = np.tile(one.cov, (self.models, 1, 1))
         self.seeds = words(self.seed, 2**128, self.models)[:, 0]

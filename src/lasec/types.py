@@ -136,6 +136,9 @@ class Rule(Protocol[S]):
     def update(self, state: S, x: Vector, y: float, draw: float) -> None:
         """Learn the label ``y`` (+1 or -1) of ``x``."""
 
+    # ``margin(state, x, t)`` and ``update(state, x, y, draw, t)`` may ask for the round t (from 1),
+    # with a default that means: as of the last label.
+
     # A second-order rule, whose state is a ``Gaussian``, may also have ``judge`` and ``step``
     # (see lasec.rules.gaussian) and is then run in blocks; and ``strain(size, largest)``: by what
     # factor a label at an x with ``|x|^2 = size`` could shrink a covariance whose largest variance
@@ -159,6 +162,10 @@ class Query(Protocol):
     @property
     def reference(self) -> str:
         """The paper that the query rule comes from."""
+
+    # A query may also remember: ``start()`` gives its memory, an array; ``chance(margin, memory)`` is
+    # then its probability, ``spend(memory, asked)`` takes note of a round, and ``defect(memory)``
+    # says in words what makes an array no memory of its.
 
     # A query may also have ``rises_with_variance``: True promises that its probability never falls
     # where the variance grows and the size of the margin does not. Then ``run`` can be lazy.

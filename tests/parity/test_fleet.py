@@ -133,3 +133,10 @@ def test_wide_models_and_single_precision():
     assert single.cov.dtype == np.float32
     assert abs(expected.accuracy - records.accuracy) < 0.01
     np.testing.assert_array_equal(double.cov, double.cov.transpose(0, 2, 1))
+
+
+def test_a_query_that_remembers_is_refused():
+    with pytest.raises(TypeError, match="no room for what Budgeted remembers"):
+        lasec.Fleet(
+            lasec.rules.SecondOrder(), lasec.queries.Budgeted(0.1), models=2, dimension=2
+        )

@@ -1,0 +1,68 @@
+"""What the Tracker costs: time per round against LASEC's on the same rows, and memory.
+
+LASEC-SS asks for the same share of labels. Through ``ask`` and ``tell`` both work row by row; in
+``run``, LASEC works in blocks and the Tracker row by row, because its hypotheses weigh each other
+anew after every label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import lasec
+from benchmarks.measure import caution_for, compare, selective, spread, stream
+
+RATES = (0.1, 0.4, 1.0)
+
+
+def rounds(build: Callable[[], lasec.Learner], X: Any, y: Any) -> Callable[[], None]:
+    """A learner's life through ``ask`` and ``tell``."""
+    labels = [int(label) for label in y]
+
+    def live() -> None:
+        learner = build()
+        for x, label in zip(X, labels, strict=True):
+            decision = learner.ask(x)
+            if decision.asked:
+                learner.tell(decision.ticket, label)
+
+    return live
+
+
+def table(quick: bool) -> Iterator[dict[str, Any]]:
+    """Ratios by dimension, share of labels and door; the state's size."""
+    for dimension in (50,) if quick else (16, 50, 256):
+        rows = (20_000 if dimension < 256 else 4_000) // (4 if quick else 1)
+        X, y = stream(dimension, rows)
+        for rate in RATES:
+            caution = 1e9 if rate == 1.0 else caution_for(rate, dimension, X, y)
+            yield from _ratios(dimension, rate, caution, X, y, 2 if quick else 7)
+
+
+def _ratios(
+    dimension: int, rate: float, caution: float, X: Any, y: Any, runs: int
+) -> Iterator[dict[str, Any]]:
+    def ours() -> lasec.Learner:
+        return lasec.Tracker(dimension, rate=rate, horizon=len(y), seed=1)
+
+    def theirs() -> lasec.Learner:
+        return selective(dimension, caution)
+
+    few = min(4_000, len(y))
+    doors = {
+        "ask and tell": (rounds(ours, X[:few], y[:few]), rounds(theirs, X[:few], y[:few]), few),
+        "run": (lambda: ours().run(X, y), lambda: theirs().run(X, y), len(y)),
+    }
+    size = sum(array.nbytes for array in ours().state)
+    for door, (tracker, other, count) in doors.items():
+        taken, compared, ratios = compare(tracker, other, runs)
+        yield {
+            "d": dimension,
+            "labels": f"{rate:.0%}",
+            "through": door,
+            "tracker_us": round(1e6 * taken / count, 2),
+            "lasec_us": round(1e6 * compared / count, 2),
+            **spread(ratios),
+            "state_kb": round(size / 1e3),
+        }
