@@ -1,8 +1,7 @@
 """What the Tracker says about drift, held against the truth of synthetic streams.
 
-A switch counts as found when the concept that is most believed in began after it (by at most one
-label before it). A false alarm is a new most believed beginning with no switch between it and the
-one before.
+A switch counts as found when the present concept is believed to have begun after it. A false alarm
+is a new believed beginning with no switch between it and the one before.
 """
 
 from __future__ import annotations

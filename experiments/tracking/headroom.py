@@ -1,7 +1,7 @@
 """The ceiling: the same learner, told of every switch.
 
-At each switch the oracle begins anew, with what it has spent so far kept in mind; between switches
-it is the Tracker with a single slot, which never suspects a change.
+At each switch the oracle begins anew; what it has spent, the scale of the rows and the label noise it
+keeps in mind. Between switches it is the Tracker with a single slot, which never suspects a change.
 """
 
 from __future__ import annotations
@@ -28,10 +28,18 @@ def oracle(stream: str, rate: float, seed: int, size: float) -> tuple[float, flo
     switches = np.flatnonzero(np.diff(rows.concept)) + 1
     parts = []
     for begin, end in zip([0, *switches], [*switches, len(y)], strict=True):
-        told.state = told.rule.init(told.dimension)
+        told.state = _anew(told)
         parts.append(told.run(X[begin:end], y[begin:end]))
     plain = lasec.Tracker(rate=rate, horizon=len(y), seed=seed).run(X, y)
     return lasec.Records.join(parts).accuracy, plain.accuracy
+
+
+def _anew(tracker: lasec.Tracker) -> Any:
+    """A first state that knows nothing of the concept, but the scale of the rows and the noise."""
+    old, fresh = tracker.state, tracker.rule.init(tracker.dimension)
+    noise = old.posterior.sum(axis=(0, 2))
+    fresh.posterior[:] *= (noise.size * noise)[:, None]
+    return fresh._replace(squares=old.squares, clock=old.clock)
 
 
 def measure(journal: Journal, seeds: int, size: float) -> list[dict[str, Any]]:

@@ -21,8 +21,9 @@ from lasec.types import Decision, Outcome, Query, Rule
 class Belief(NamedTuple):
     """What a Tracker believes about its stream, each as an expectation over its hypotheses.
 
-    ``since`` is the round with which the present concept most probably began, ``certainty`` the
-    probability of that, and ``age`` how many rounds ago a change is expected to have been.
+    ``since`` is the round after which the present concept began (the median of what is believed),
+    ``certainty`` the probability of just that round among the few that are considered, and ``age``
+    how many rounds ago the last change is expected to have been.
     ``drift`` is the share of the concept that is replaced in a round, ``hazard`` the probability of
     a sudden change in a round, ``noise`` that of a wrong label.
 
@@ -151,7 +152,9 @@ class Tracker(Learner):
         """
         marginal = self.posterior
         age = self.rounds - self.state.born
-        slot = int(np.argmax(marginal["since"]))
+        order = np.argsort(self.state.born, kind="stable")
+        middle = np.searchsorted(np.cumsum(marginal["since"][order]), 0.5)
+        slot = int(order[min(middle, order.size - 1)])
         rule: Any = self.rule
         return Belief(
             since=int(self.state.born[slot]),

@@ -135,7 +135,7 @@ class Controller:
 
     def __init__(self, rate, horizon=10_000):
         self.rate, self.t, self.asked, self.integral = rate, 0, 0, 0.0
-        self.gain = max(0.02, min(0.1, 30.0 / (rate * horizon)))
+        self.gain = max(0.02, min(0.2, 30.0 / (rate * horizon)))
 
     def probability(self, margin):
         if self.rate == 1.0:

@@ -11,7 +11,7 @@ share of rows asked becomes ``rate`` in the long run::
 with the floor e = ``floor`` * ``rate``, so that no row is invisible; log a stays in [-14, 7]. The
 integral's factor makes the loop critically damped. The coin is the sharper, the more labels there
 are: s = 1.5 + min(0.5, ``sharpness`` * ``rate``). ``gain`` is raised where the budget of a
-``horizon`` is small, to min(0.1, 30 / (rate horizon)), so that what was spent early is paid back
+``horizon`` is small, to min(0.2, 30 / (rate horizon)), so that what was spent early is paid back
 within it.
 
 In the beginning nothing is known, p is near 0, and nearly every row is asked: labels are worth most
@@ -36,7 +36,7 @@ START, LOWEST, HIGHEST = math.log(0.5), -14.0, 7.0
 
 def gain_of(query: Any) -> float:
     """How hard the controller pulls: harder where the budget of the horizon is small."""
-    return float(max(query.gain, min(0.1, 30.0 / (query.rate * query.horizon))))
+    return float(max(query.gain, min(0.2, 30.0 / (query.rate * query.horizon))))
 
 
 @checked
