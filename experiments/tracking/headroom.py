@@ -1,7 +1,7 @@
 """The ceiling: the same learner, told of every switch.
 
-At each switch the oracle begins anew; what it has spent, the scale of the rows and the label noise it
-keeps in mind. Between switches it is the Tracker with a single slot, which never suspects a change.
+At each switch the oracle begins anew, but keeps in mind what it has spent, the scale of the rows and
+the label noise. Between switches it is the Tracker with one slot, which never suspects a change.
 """
 
 from __future__ import annotations

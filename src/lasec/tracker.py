@@ -153,7 +153,7 @@ class Tracker(Learner):
         marginal = self.posterior
         age = self.rounds - self.state.born
         order = np.argsort(self.state.born, kind="stable")
-        middle = np.searchsorted(np.cumsum(marginal["since"][order]), 0.5)
+        middle = int(np.searchsorted(np.cumsum(marginal["since"][order]), 0.5))
         slot = int(order[min(middle, order.size - 1)])
         rule: Any = self.rule
         return Belief(

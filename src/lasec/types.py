@@ -163,9 +163,9 @@ class Query(Protocol):
     def reference(self) -> str:
         """The paper that the query rule comes from."""
 
-    # A query may also remember: ``start()`` gives its memory, an array; ``chance(margin, memory)`` is
-    # then its probability, ``spend(memory, asked)`` takes note of a round, and ``defect(memory)``
-    # says in words what makes an array no memory of its.
+    # A query may also remember: ``start()`` gives its memory, an array; ``chance(margin, memory)``
+    # is then its probability, ``spend(memory, asked)`` takes note of a round, and
+    # ``defect(memory)`` says in words what makes an array no memory of its.
 
     # A query may also have ``rises_with_variance``: True promises that its probability never falls
     # where the variance grows and the size of the margin does not. Then ``run`` can be lazy.

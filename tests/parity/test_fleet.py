@@ -137,6 +137,4 @@ def test_wide_models_and_single_precision():
 
 def test_a_query_that_remembers_is_refused():
     with pytest.raises(TypeError, match="no room for what Budgeted remembers"):
-        lasec.Fleet(
-            lasec.rules.SecondOrder(), lasec.queries.Budgeted(0.1), models=2, dimension=2
-        )
+        lasec.Fleet(lasec.rules.SecondOrder(), lasec.queries.Budgeted(0.1), models=2, dimension=2)

@@ -352,3 +352,12 @@ def test_peers_learn_where_they_are_installed(name):
     accuracy, share = arena_run("stationary", name, 1.0, found["parameters"], 1, 0.05)
     assert share > 0.999
     assert accuracy > 0.65
+
+
+def test_the_published_table_is_that_of_the_published_runs():
+    """No figure of the arena's page is typed by hand."""
+    folder = ROOT / "docs" / "results" / "arena"
+    rows = read_csv(folder / "arena.csv")
+    assert tables.document(rows) == (folder / "arena.md").read_text()
+    assert {row["stream"] for row in rows} == set(STREAMS)
+    assert {row["learner"] for row in rows} == set(LEARNERS)

@@ -1,0 +1,85 @@
+"""The study of the Tracker, small; and its published tables."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from experiments.output import read_csv
+from experiments.tracking import belief, calibration, headroom, sensitivity
+
+from lasec.queries import Budgeted
+from lasec.rules import Tracking
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "docs" / "results"
+
+pytestmark = pytest.mark.xdist_group("reproduction")
+
+
+def test_the_command_writes_tables_and_pictures(tmp_path, data_folder):
+    done = subprocess.run(
+        [sys.executable, "-m", "experiments", "tracker", "--seeds", "1", "--size", "0.02",
+         "--data", str(data_folder), "--out", str(tmp_path)],
+        cwd=ROOT, capture_output=True, text=True, check=False, timeout=600,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    for name in ("headroom", "belief", "calibration", "sensitivity"):
+        assert (tmp_path / f"{name}.md").read_text().startswith("| ")
+    for name in ("belief", "calibration"):
+        assert (tmp_path / f"{name}.svg").stat().st_size > 5_000
+    changes = {(row["constant"], row["factor"]) for row in read_csv(tmp_path / "sensitivity.csv")}
+    assert len(changes) == 1 + 2 * (len(sensitivity.RULE) + len(sensitivity.QUERY))
+
+
+def test_every_constant_is_changed():
+    kept = {"rate", "horizon"}  # what a user sets
+    assert set(sensitivity.RULE) == set(Tracking._fields)
+    assert set(sensitivity.QUERY) == set(Budgeted._fields) - kept
+    rule, constants = sensitivity.changed("slots", 2.0)
+    assert (rule.slots, constants) == (12, {})
+    rule, constants = sensitivity.changed("gain", 0.5)
+    assert (rule, constants) == (Tracking(), {"gain": 0.01})
+
+
+def test_an_oracle_is_no_worse_where_concepts_switch():
+    told, plain = np.mean([headroom.oracle("switch", 1.0, seed, 0.2) for seed in (1, 2)], axis=0)
+    assert told > plain - 0.005
+
+
+def test_switches_are_found():
+    found = belief.switches("switch", 1.0, 1, 0.2)
+    assert len(found["delays"]) + found["missed"] == 3
+    assert found["missed"] == 0
+    assert max(found["delays"]) < 150
+    still = belief.switches("stationary", 1.0, 1, 0.2)
+    assert (still["delays"], still["missed"], still["alarms"]) == ([], 0, 0)
+
+
+def test_published_tables_are_those_of_the_published_runs():
+    folder = RESULTS / "tracker"
+    beliefs = json.loads((folder / "belief.json").read_text())
+    reliable = json.loads((folder / "calibration.json").read_text())["rows"]
+    for name, made in (
+        ("headroom", headroom.table(read_csv(folder / "headroom.csv"))),
+        ("belief", belief.table(beliefs["switches"])),
+        ("calibration", calibration.table(reliable)),
+        ("sensitivity", sensitivity.table(read_csv(folder / "sensitivity.csv"))),
+    ):
+        assert (folder / f"{name}.md").read_text() == made, name
+
+
+def test_published_figures_are_those_of_this_code():
+    """One draw of the switch stream at each rate, done again."""
+    rows = [r for r in read_csv(RESULTS / "arena" / "arena.csv") if r["learner"] == "tracker"]
+    from experiments.arena.contest import arena_run
+
+    for rate in (0.1, 0.4, 1.0):
+        (published,) = [
+            r for r in rows if (r["stream"], r["rate"], r["seed"]) == ("switch", rate, 1)
+        ]
+        accuracy, asked = arena_run("switch", "tracker", rate, {}, 1, 1.0)
+        assert accuracy == pytest.approx(published["accuracy"], abs=0.02)
+        assert asked == pytest.approx(published["achieved_rate"], abs=0.005)
