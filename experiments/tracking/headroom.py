@@ -1,6 +1,6 @@
 """The ceiling: the same learner, told of every switch.
 
-At each switch the oracle begins anew, but keeps in mind what it has spent, the scale of the rows and
+At each switch the oracle begins anew, but keeps in mind what it has spent, the scale of rows and
 the label noise. Between switches it is the Tracker with one slot, which never suspects a change.
 """
 
