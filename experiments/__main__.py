@@ -24,6 +24,7 @@ Jobs = Annotated[int, typer.Option(min=1, help="How many processes.")]
 Data = Annotated[
     str | None, typer.Option(help="File or folder of the USPS digits; without it, OpenML's.")
 ]
+Seeds = Annotated[int, typer.Option(min=1, help="How many draws of each stream.")]
 Folder = Annotated[
     str | None, typer.Option(help="Folder of the real data; else shared/data beside this.")
 ]
@@ -100,7 +101,7 @@ def arena(
     streams: Annotated[str, typer.Option(help="Names with commas between; or all.")] = ALL,
     learners: Annotated[str, typer.Option(help="Names with commas between; or all.")] = ALL,
     rates: Annotated[str, typer.Option(help="Shares of labels.")] = "0.05,0.1,0.2,0.4,1.0",
-    seeds: Annotated[int, typer.Option(min=1, help="How many draws of each stream.")] = 5,
+    seeds: Seeds = 5,
     jobs: Jobs = 1,
     data: Folder = None,
     size: Size = 1.0,
@@ -116,7 +117,7 @@ def arena(
 @app.command()
 def tracker(
     out: Out,
-    seeds: Annotated[int, typer.Option(min=1, help="How many draws of each stream.")] = 5,
+    seeds: Seeds = 5,
     jobs: Jobs = 1,
     data: Folder = None,
     size: Size = 1.0,

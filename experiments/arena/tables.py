@@ -95,6 +95,8 @@ def document(rows: Sequence[Row]) -> str:
     parts = [ABOUT]
     if compared:
         parts += [f"**{summary(found)}**", _against(found, compared)]
+        parts += ["Against each of them alone, in all cells in which both kept the budget:"]
+        parts += [_one_by_one(found)]
     parts.append("Mean accuracy of every learner, by the aimed share of labels:")
     parts += [_wide(found, stream) for stream in dict.fromkeys(stream for stream, _ in found)]
     return "\n\n".join(parts) + "\n"
@@ -137,6 +139,27 @@ def _against(found: Cells, compared: Sequence[Comparison]) -> str:
                 ]
             )
         )  # fmt: skip
+    return "\n".join(lines)
+
+
+def _one_by_one(found: Cells) -> str:
+    """Ours against each learner: cells ahead, about equal, behind, and the mean difference."""
+    lines = [
+        _line(["learner", "ahead", f"within {MARGIN}", "behind", "mean difference"]),
+        _line(["---", *["---:"] * 4]),
+    ]
+    for name in dict.fromkeys(name for cell in found.values() for name in cell if name != OURS):
+        gaps = np.array(
+            [
+                cell[OURS].accuracy.mean() - cell[name].accuracy.mean()
+                for (_, rate), cell in found.items()
+                if OURS in cell and name in cell
+                if not cell[OURS].overspent(rate) and not cell[name].overspent(rate)
+            ]
+        )
+        if gaps.size:
+            counts = ((gaps > MARGIN).sum(), (np.abs(gaps) <= MARGIN).sum(), (gaps < -MARGIN).sum())
+            lines.append(_line([name, *map(str, counts), f"{gaps.mean():+.3f}"]))
     return "\n".join(lines)
 
 
