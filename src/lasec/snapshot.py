@@ -72,6 +72,8 @@ def begin(rule: Rule[Any], dimension: int, precision: Precision) -> Any:
     state = rule.init(dimension)
     if precision is Precision.DOUBLE:
         return state
+    if getattr(rule, "needs_double", False):
+        raise ValueError(f"precision: {type(rule).__name__} needs double precision")
     return type(state)(*(a.astype(precision.kind) if a.dtype.kind == "f" else a for a in state))
 
 

@@ -165,6 +165,11 @@ def test_a_saved_tracker_goes_on(tmp_path):
     )
 
 
+def test_single_precision_is_refused():
+    with pytest.raises(ValueError, match="Tracking needs double precision"):
+        lasec.Learner(Tracking(), dimension=2, precision="single")
+
+
 def test_another_learner_is_no_tracker():
     with pytest.raises(lasec.StateError, match="no Tracker"):
         lasec.Tracker.from_bytes(lasec.SOP(dimension=2).to_bytes())

@@ -225,6 +225,11 @@ class Tracking(NamedTuple):
             clock[BIRTH], clock[SINCE], begun[slot] = now, 0, now
 
     @property
+    def needs_double(self) -> bool:
+        """The prior is a thousand times wider than what is learned: single would lose it."""
+        return True
+
+    @property
     def reference(self) -> str:
         """Where run-length filtering comes from."""
         return TRACKING_REFERENCE
