@@ -62,7 +62,7 @@ def _delays(axes: Axes, rows: Sequence[dict[str, Any]]) -> None:
     axes.set_title("Switches found", fontsize=10, loc="left")
     axes.set_xlabel("rounds after the switch")
     axes.set_ylabel("share of switches found")
-    axes.legend(loc="lower right")
+    axes.legend(loc="center right")
 
 
 def _drifts(axes: Axes, rows: Sequence[dict[str, Any]]) -> None:

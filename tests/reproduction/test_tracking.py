@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from experiments.figures import interval
 from experiments.output import read_csv
 from experiments.tracking import belief, calibration, headroom, sensitivity
 
@@ -83,3 +84,14 @@ def test_published_figures_are_those_of_this_code():
         accuracy, asked = arena_run("switch", "tracker", rate, {}, 1, 1.0)
         assert accuracy == pytest.approx(published["accuracy"], abs=0.02)
         assert asked == pytest.approx(published["achieved_rate"], abs=0.005)
+
+
+def test_the_page_quotes_twenty_draws_as_they_were_run():
+    page = (ROOT / "docs" / "tracker.md").read_text()
+    rows = read_csv(RESULTS / "tracker" / "twenty.csv")
+    for stream in ("switch", "usps"):
+        for rate in (0.1, 0.2, 0.4, 1.0):
+            runs = [r["accuracy"] for r in rows if (r["stream"], r["rate"]) == (stream, rate)]
+            assert len(runs) == 20
+            mean, half = interval(runs)
+            assert f"{mean:.3f} ± {half:.3f}" in page
