@@ -28,7 +28,7 @@ RULES = (
 )
 QUERIES = (
     Always(),
-    Budgeted(rate=0.3, floor=0.2),
+    Budgeted(rate=0.3, inner=MarginCoin(0.2), floor=0.1),
     MarginCoin(0.2),
     MarginCoin(math.inf),
     Uniform(0.4),

@@ -14,7 +14,7 @@ from lasec.rules import Tracking
 STREAMS = ("switch", "slow", "stationary-noise", "elec2", "noaa")
 RATES = (0.1, 0.4)
 RULE = ("slots", "patience", "hazard", "drift", "prior", "lapse", "share", "negligible")
-QUERY = ("floor", "gain", "sharpness")
+QUERY = ("floor", "window", "advance")
 LARGEST = {"lapse": 0.49}
 
 
@@ -33,9 +33,9 @@ def one(name: str, factor: float, stream: str, rate: float, seed: int, size: flo
     """Accuracy with one constant changed, on one draw."""
     X, y = draw(stream, seed, size)
     rule, constants = changed(name, factor)
-    query = Budgeted(rate=rate, horizon=len(y), **constants)
-    learner = lasec.Learner(rule, query, dimension=X.shape[1], update="labels", seed=seed)
-    return learner.run(X, y).accuracy
+    usual: Any = lasec.Tracker(rate=rate, horizon=len(y)).query
+    tracker = lasec.Tracker(rule=rule, budget=usual._replace(**constants), seed=seed)
+    return tracker.run(X, y).accuracy
 
 
 def measure(journal: Journal, seeds: int, size: float) -> list[dict[str, Any]]:

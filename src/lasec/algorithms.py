@@ -1,15 +1,16 @@
 """The paper's eleven algorithms, ready to run: each is a rule, a query and an update policy.
 
 Every function takes the dimension, the algorithm's own parameters, and the options of the learner:
-``seed`` and ``max_pending``. What is not here is composed by hand in the same way, with
-:class:`~lasec.Learner`.
+``seed``, ``max_pending``, ``max_age``, ``policy`` and ``opinions``. What is not here is composed by
+hand in the same way, with :class:`~lasec.Learner`.
 """
 
 from __future__ import annotations
 
-from typing import TypedDict, Unpack
+from typing import Unpack
 
 from lasec.learner import Learner
+from lasec.model import Options
 from lasec.queries import MarginCoin, VarianceThreshold
 from lasec.rules import (
     BudgetPerceptron,
@@ -23,13 +24,6 @@ from lasec.rules.second_order import LASEC_REFERENCE
 
 # Algorithms that were proposed elsewhere than their parts.
 _PROPOSED = {"LASEC-SS": LASEC_REFERENCE, "BBQ-I": LASEC_REFERENCE}
-
-
-class Options(TypedDict, total=False):
-    """What every learner can be given."""
-
-    seed: int
-    max_pending: int
 
 
 def LASEC(

@@ -122,3 +122,16 @@ def coins(name: str, draws: ArrayLike, count: int) -> NDArray[np.float64]:
     if wrong.size:
         raise ValueError(f"{name}: must lie in [0, 1), got {wrong[0]:g}")
     return clean
+
+
+def times(values: ArrayLike, count: int) -> NDArray[np.float64]:
+    """When rows came, one number for each row.
+
+    >>> times([1.0, float("nan")], count=2)
+    Traceback (most recent call last):
+    ValueError: time: contains NaN or infinity
+    """
+    clean = finite("time", real("time", values, 1))
+    if clean.size != count:
+        raise ValueError(f"time: expected {count} times, one for each row of X, got {clean.size}")
+    return clean

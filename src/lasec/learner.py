@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from lasec import guards, kernel
 from lasec.model import Model
+from lasec.parameters import Range, number
+from lasec.pending import Question, decided
 from lasec.records import Records
-from lasec.types import Decision, Outcome, Update, Vector
+from lasec.types import Decision, Outcome, Policy, Update, Vector
 
 
 class Learner(Model):
@@ -16,11 +21,14 @@ class Learner(Model):
 
     ``ask`` predicts and decides; it never changes the model. ``tell`` is the only writer. Labels
     may come late, out of order, or never: up to ``max_pending`` asked rows are remembered, and past
-    that the oldest question is dropped. A round's coin depends only on ``seed`` and its ticket. A
-    learner belongs to one thread at a time.
+    that the oldest question is dropped; with ``max_age``, a question that has been open for more
+    rounds (or more time, where times are given) expires. Several answers to one question are
+    settled by ``policy``: "first", "last", or the "majority" of ``opinions``. A round's coin
+    depends only on ``seed`` and its ticket. A learner belongs to one thread at a time.
 
-    ``rounds``, ``asked``, ``told``, ``updates`` and ``dropped`` count what has happened so far;
-    ``state`` holds the model's arrays, ``memory`` what the query remembers, if it remembers.
+    ``rounds``, ``asked``, ``told``, ``updates``, ``dropped``, ``expired`` and ``contradicted``
+    count what has happened so far; ``state`` holds the model's arrays, ``memory`` what the query
+    remembers, if it remembers.
 
     >>> import lasec
     >>> rule, query = lasec.rules.SecondOrder(drift=0.01), lasec.queries.Uniform(rate=0.2)
@@ -34,10 +42,13 @@ class Learner(Model):
     Learner('SecondOrder + Uniform', dimension=5, rounds=1000, asked=187, updates=23)
     """
 
-    def ask(self, x: ArrayLike, *, coin: float | None = None) -> Decision:
+    def ask(
+        self, x: ArrayLike, *, time: float | None = None, coin: float | None = None
+    ) -> Decision:
         """Predict the label of ``x``, and decide whether to ask for the true one.
 
-        ``coin`` is a uniform number in [0, 1) to use instead of the learner's own.
+        ``time`` is when ``x`` came, in any unit, for budgets by time; without it, rounds are
+        counted. ``coin`` is a uniform number in [0, 1) to use instead of the learner's own.
 
         >>> import lasec
         >>> learner = lasec.LASEC_SS(dimension=2, caution=1.0)
@@ -46,18 +57,22 @@ class Learner(Model):
         """
         row = self._row(x)
         tossed = -1.0 if coin is None else float(guards.coins("coin", [coin], 1)[0])
-        decision = self._look(row, tossed, self.memory)
+        now = self._moment(time)
+        if self.max_age is not None:
+            self.expired += self._pending.expire(before=now - self.max_age)
+        decision = self._look(row, tossed, self.memory, now)
         self.rounds += 1
         if decision.asked:
             self.asked += 1
-            self.dropped += self._pending.add(decision, row)
+            self.dropped += self._pending.add(decision, row, now)
         return decision
 
     def tell(self, ticket: int, y: int) -> Outcome:
         """Learn the label of an instance that was asked about.
 
-        A ticket that is not open (never given out, not asked, told already, dropped) is refused
-        with a :class:`~lasec.errors.TicketError`.
+        A ticket that is not open (never given out, not asked, told already, expired, dropped) is
+        refused with a :class:`~lasec.errors.TicketError`. What a second answer to the same question
+        does is a matter of the learner's ``policy``.
 
         >>> import lasec
         >>> learner = lasec.LASEC(dimension=2)
@@ -65,11 +80,13 @@ class Learner(Model):
         >>> outcome = learner.tell(decision.ticket, -1)
         >>> outcome.correct, outcome.updated
         (False, True)
+        >>> learner = lasec.LASEC(dimension=2, policy="majority", opinions=3)
+        >>> decision = learner.ask([0.5, -1.0])
+        >>> [learner.tell(decision.ticket, y).settled for y in (-1, 1, -1)]
+        [False, False, True]
         """
-        decision, x = self._pending.find(ticket, self.rounds)
-        outcome = self._learn(decision, x, guards.label(y))
-        self._pending.close(decision.ticket)
-        return outcome
+        question = self._pending.find(ticket, self.rounds)
+        return self._hear(question, guards.label(y))
 
     def tell_row(self, x: ArrayLike, y: int) -> Outcome:
         """Learn a labelled instance that came for free, without having been asked about.
@@ -82,26 +99,51 @@ class Learner(Model):
         True
         """
         row, label = self._row(x), guards.label(y)
-        decision = self._look(row, 0.0, self.memory.copy())._replace(propensity=0.0, asked=False)
+        seen = self._look(row, 0.0, self.memory.copy(), float(self.rounds))
+        decision = seen._replace(propensity=0.0, asked=False)
         outcome = self._learn(decision, row, label)
+        self.told += 1
         self.rounds += 1
         return outcome
+
+    def hurry(self, labels: float, *, over: float) -> None:
+        """Ask more for a while: spend ``labels`` of the budget now, and save them again later.
+
+        They are saved evenly over the next ``over`` rounds (or so much time, where the budget is by
+        time), and the budget's hard cap holds all the same. For use after an alarm.
+
+        >>> import lasec
+        >>> learner = lasec.Tracker(dimension=2, rate=0.1)
+        >>> learner.hurry(50, over=2_000)
+        >>> lasec.LASEC(dimension=2).hurry(50, over=2_000)
+        Traceback (most recent call last):
+        TypeError: Always holds no budget: there is nothing to spend earlier
+        """
+        query: Any = self.query
+        if not hasattr(query, "lend"):
+            raise TypeError(
+                f"{type(query).__name__} holds no budget: there is nothing to spend earlier"
+            )
+        lent = number("labels", labels, float, Range(0.0, 1e12))
+        query.lend(self.memory, lent, number("over", over, float, Range(1e-12, 1e12)))
 
     def run(
         self,
         X: ArrayLike,
         y: ArrayLike,
         *,
+        times: ArrayLike | None = None,
         coins: ArrayLike | None = None,
         lazy: bool = False,
     ) -> Records:
         """Ask and, where asked, tell at once, for each row: a whole chunk in compiled code.
 
         The decisions are those of the loop over :meth:`ask` and :meth:`tell`, however the stream is
-        cut into chunks. ``coins`` are uniform numbers to use instead of the learner's own. With
-        ``lazy`` the decisions are the same, but margin, variance and propensity of a row that was
-        not asked are only computed where the decision needs them, and may be NaN elsewhere; that
-        saves most of the time where rows are wide (from 64 features on) and few are asked.
+        cut into chunks. ``times`` says when each row came, for budgets by time; ``coins`` are
+        uniform numbers to use instead of the learner's own. With ``lazy`` the decisions are the
+        same, but margin, variance and propensity of a row that was not asked are only computed
+        where the decision needs them, and may be NaN elsewhere; that saves most of the time where
+        rows are wide (from 64 features on) and few are asked.
 
         >>> import lasec
         >>> X, y = lasec.streams.switching(seed=1)
@@ -111,12 +153,12 @@ class Learner(Model):
         rows = guards.rows(X, self.dimension, self._kind)
         n = len(rows)
         signs = guards.labels(y, n)
-        given = guards.given(coins, n)
+        given, clock = guards.given(coins, n), self._clock(times, n)
         engine, memory = kernel.engine, self.memory.copy()
         bad, columns, state, ceiling = engine.run(
             self.rule, self.query, self.state, memory, rows, signs, given, np.uint64(self.seed),
-            self.rounds, mistakes_only=self.update == Update.MISTAKES, ceiling=self._ceiling,
-            lazy=lazy and self._can_be_lazy(),
+            self.rounds, mistakes_only=self.update == Update.MISTAKES, times=clock,
+            ceiling=self._ceiling, lazy=lazy and self._can_be_lazy(),
         )  # fmt: skip
         if bad >= 0:
             guards.finite("X", rows[bad])
@@ -150,18 +192,56 @@ class Learner(Model):
             return x
         return guards.row(x, self.dimension, self._kind)
 
-    def _look(self, x: Vector, coin: float, memory: Vector) -> Decision:
+    def _moment(self, time: float | None) -> float:
+        """When a row came: the time that was given, or the number of its round."""
+        if time is None:
+            self._clock(None, 0)
+            return self.rounds + 1.0
+        return float(guards.times([time], 1)[0])
+
+    def _clock(self, times: ArrayLike | None, count: int) -> Vector:
+        """When each row of a chunk came; empty where rounds are counted."""
+        if times is not None:
+            return guards.times(times, count)
+        if getattr(self.query, "timed", False):
+            raise ValueError("time: this budget is by time, so every row must say when it came")
+        return kernel.engine.NO_TIMES
+
+    def _look(self, x: Vector, coin: float, memory: Vector, time: float) -> Decision:
         """What the model says about ``x``, and whether to ask, or an error about ``x``."""
         if self._asker is None:
             self._asker = kernel.engine.asker(self.rule, self.query, self.state, memory, x)
         fine, raw, margin, variance, propensity, asked = self._asker(
-            self.rule, self.query, self.state, memory, x, self.seed, self.rounds, coin
-        )
+            self.rule, self.query, self.state, memory, x, self.seed, self.rounds, coin, time,
+            len(self._pending),
+        )  # fmt: skip
         if not fine:
             guards.finite("x", x)
             raise self._too_large("x")
         label = 1 if raw >= 0.0 else -1
         return Decision(label, margin, variance, propensity, asked, self.rounds)
+
+    def _hear(self, question: Question, y: float) -> Outcome:
+        """Let an answer in, and the label too, if the answers so far decide it."""
+        plus, minus = question.plus, question.minus
+        last = self.policy is Policy.LAST
+        heard = replace(
+            question,
+            plus=(0 if last else plus) + (y > 0.0),
+            minus=(0 if last else minus) + (y < 0.0),
+        )
+        verdict = decided(heard, self.policy, self.opinions)
+        decision = question.decision
+        if verdict == question.answer:  # not decided yet, or nothing new
+            outcome = Outcome(decision, int(y), decision.label != y, False, settled=verdict != 0)
+        else:
+            outcome = self._learn(decision, question.x, float(verdict))
+            self.told += not question.answered
+        question.plus, question.minus, question.answer = heard.plus, heard.minus, verdict
+        self.contradicted += (minus if y > 0.0 else plus) > 0
+        if verdict and not last:
+            self._pending.close(decision.ticket)
+        return outcome
 
     def _learn(self, decision: Decision, x: Vector, y: float) -> Outcome:
         """Let the label in, under the model of this moment."""
@@ -173,7 +253,6 @@ class Learner(Model):
         if wanted and not usable:
             raise self._too_large(f"the row of ticket {decision.ticket}")
         self._ceiling = None
-        self.told += 1
         self.updates += wanted
         return Outcome(decision, int(y), mistake, wanted)
 

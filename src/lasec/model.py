@@ -7,7 +7,7 @@ import os
 import secrets
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypedDict
 
 from lasec import snapshot
 from lasec.draws import SEEDS
@@ -16,11 +16,23 @@ from lasec.parameters import Range, number
 from lasec.pending import Pending
 from lasec.queries import Always
 from lasec.state import pack, unpack
-from lasec.types import Precision, Query, Rule, Update, Vector
+from lasec.types import Policy, Precision, Query, Rule, Update, Vector
 
 ALWAYS = Always()
-_COUNTERS = ("rounds", "asked", "told", "updates", "dropped")
+_COUNTERS = ("rounds", "asked", "told", "updates", "dropped", "expired", "contradicted")
+_LATER = {"expired", "contradicted"}  # not in the first files
 _COUNTS = Range(0, 2**62)
+_AGES = Range(0.0, 1e30)
+
+
+class Options(TypedDict, total=False):
+    """What every learner can be given, whatever its rule and query."""
+
+    seed: int
+    max_pending: int
+    max_age: float | None
+    policy: Policy | str
+    opinions: int
 
 
 class Model:
@@ -35,6 +47,9 @@ class Model:
         update: Update | str = Update.MISTAKES,
         seed: int = 0,
         max_pending: int = 10_000,
+        max_age: float | None = None,
+        policy: Policy | str = Policy.FIRST,
+        opinions: int = 3,
         precision: Precision | str = Precision.DOUBLE,
         name: str = "",
     ) -> None:
@@ -48,7 +63,15 @@ class Model:
         self._kind = self.precision.kind
         self.state: Any = snapshot.begin(rule, self.dimension, self.precision)
         self.memory: Vector = snapshot.memory(query)
-        self.rounds = self.asked = self.told = self.updates = self.dropped = 0
+        self.max_age: float | None = (
+            None if max_age is None else number("max_age", max_age, float, _AGES)
+        )
+        self.policy = Policy(policy)
+        self.opinions: int = number("opinions", opinions, int, Range(1, 999))
+        if self.opinions % 2 == 0:
+            raise ValueError(f"opinions must be an odd number, got {opinions}")
+        self.rounds = self.asked = self.told = self.updates = 0
+        self.dropped = self.expired = self.contradicted = 0
         self._asker: Callable[..., Any] | None = None
         self._teller: Callable[..., Any] | None = None
         self._ceiling: Any = None
@@ -93,6 +116,9 @@ class Model:
             "update": Update(self.update).value,
             "seed": self.seed,
             "max_pending": self.max_pending,
+            "max_age": self.max_age,
+            "policy": self.policy.value,
+            "opinions": self.opinions,
             "precision": self.precision.value,
             "counters": {name: getattr(self, name) for name in _COUNTERS},
         }
@@ -170,7 +196,11 @@ class Model:
         """A learner from what :meth:`to_bytes` put into the file."""
         rule = snapshot.rebuild(header["rule"], snapshot.RULES)
         dimension = number("dimension", header["dimension"], int, Range(1, 2**31))
-        tickets = {name: arrays.pop(f"pending.{name}") for name in ("ticket", "x", "decision")}
+        tickets = {
+            name.removeprefix("pending."): arrays.pop(name)
+            for name in list(arrays)
+            if name.startswith("pending.")
+        }
         query = snapshot.rebuild(header["query"], snapshot.QUERIES)
         memory = snapshot.memory(query, arrays.pop("query.memory", None))
         if not all(name.startswith("state.") for name in arrays):
@@ -185,14 +215,18 @@ class Model:
             update=header["update"],
             seed=header["seed"],
             max_pending=header["max_pending"],
+            max_age=header.get("max_age"),
+            policy=header.get("policy", Policy.FIRST),
+            opinions=header.get("opinions", 3),
             precision=precision,
             name=_text(header["name"]),
         )
         learner.state, learner.memory = checked, memory
         for name in _COUNTERS:
-            setattr(learner, name, number(name, header["counters"][name], int, _COUNTS))
+            count = header["counters"].get(name, 0) if name in _LATER else header["counters"][name]
+            setattr(learner, name, number(name, count, int, _COUNTS))
         learner._pending.restore(tickets, dimension, learner.rounds, precision.kind)
-        unanswered = learner.dropped + len(learner._pending)
+        unanswered = learner.dropped + learner.expired + learner._pending.waiting
         if not (
             unanswered <= learner.asked <= learner.rounds
             and learner.updates <= learner.told <= learner.rounds - unanswered

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import re
 from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -59,7 +60,14 @@ Count = Annotated[int, Range(1, 1_000_000)]
 
 
 def number(name: str, value: object, kind: type, allowed: Range | None) -> Any:
-    """``value`` as a ``kind`` (bool, int or float), or an error that names the parameter."""
+    """``value`` as a ``kind`` (bool, int or float), or an error that names the parameter.
+
+    A query inside another is checked already, when it was made.
+    """
+    if kind not in (bool, int, float):
+        if not hasattr(value, "probability"):
+            raise TypeError(f"{name} must be a query, got {value!r}")
+        return value
     if kind is bool:
         if not isinstance(value, (bool, np.bool_)):
             raise TypeError(f"{name} must be True or False, got {value!r}")
@@ -111,3 +119,23 @@ def checked(cls: T) -> T:
     plain.__new__ = new
     plain._make = classmethod(lambda owner, values: owner(*values))
     return cls
+
+
+_UNITS = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
+
+
+def seconds(name: str, duration: str) -> float:
+    """A duration such as "1d", "12h", "30min", "10s" or "2w", in seconds.
+
+    >>> seconds("window", "12h")
+    43200.0
+    >>> seconds("window", "soon")
+    Traceback (most recent call last):
+    ValueError: window must be a duration such as '1d', '12h' or '30min', got 'soon'
+    """
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*", duration)
+    if match is None or match[2] not in _UNITS or float(match[1]) == 0.0:
+        raise ValueError(
+            f"{name} must be a duration such as '1d', '12h' or '30min', got {duration!r}"
+        )
+    return float(match[1]) * _UNITS[match[2]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,26 @@ from numpy.typing import NDArray
 
 from lasec import guards
 from lasec.errors import StateError, TicketError
-from lasec.types import Decision, Vector
+from lasec.types import Decision, Policy, Vector
 
 _COLUMNS = ("label", "margin", "variance", "propensity")
+
+
+@dataclass(slots=True)
+class Question:
+    """One open question: what was decided about which row and when, and the answers so far."""
+
+    decision: Decision
+    x: Vector
+    time: float
+    plus: int = 0
+    minus: int = 0
+    answer: int = 0
+
+    @property
+    def answered(self) -> bool:
+        """Whether an answer has been learned, and could only be corrected now."""
+        return self.answer != 0
 
 
 class Pending:
@@ -22,15 +40,15 @@ class Pending:
 
     >>> book = Pending(limit=1)
     >>> first = Decision(1, 0.2, 1.0, 0.5, asked=True, ticket=0)
-    >>> book.add(first, np.zeros(2)), book.add(first._replace(ticket=4), np.ones(2))
+    >>> book.add(first, np.zeros(2), 1.0), book.add(first._replace(ticket=4), np.ones(2), 5.0)
     (0, 1)
-    >>> list(book)
-    [4]
+    >>> list(book), book.expire(before=7.0), list(book)
+    ([4], 1, [])
     """
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        self._open: dict[int, tuple[Decision, Vector]] = {}
+        self._open: dict[int, Question] = {}
 
     def __len__(self) -> int:
         return len(self._open)
@@ -38,15 +56,28 @@ class Pending:
     def __iter__(self) -> Iterator[int]:
         return iter(self._open)
 
-    def add(self, decision: Decision, x: Vector) -> int:
-        """Open a ticket; gives how many older ones had to be dropped for it (0 or 1)."""
-        self._open[decision.ticket] = (decision, x.copy())
-        if len(self._open) <= self.limit:
-            return 0
-        del self._open[next(iter(self._open))]
-        return 1
+    @property
+    def waiting(self) -> int:
+        """How many questions have not been answered."""
+        return sum(not question.answered for question in self._open.values())
 
-    def find(self, ticket: int, issued: int) -> tuple[Decision, Vector]:
+    def add(self, decision: Decision, x: Vector, time: float) -> int:
+        """Open a ticket; gives how many unanswered ones had to be dropped for it (0 or 1)."""
+        self._open[decision.ticket] = Question(decision, x.copy(), time)
+        return self._drop() if len(self._open) > self.limit else 0
+
+    def expire(self, before: float) -> int:
+        """Close the tickets that are older; gives how many of them were never answered."""
+        count = 0
+        while self._open and next(iter(self._open.values())).time < before:
+            count += self._drop()
+        return count
+
+    def _drop(self) -> int:
+        """Close the oldest ticket; gives 1 if it was never answered."""
+        return 0 if self._open.pop(next(iter(self._open))).answered else 1
+
+    def find(self, ticket: int, issued: int) -> Question:
         """What is remembered of an open ticket; ``issued`` is how many have been given out."""
         if type(ticket) is int and ticket in self._open:
             return self._open[ticket]
@@ -57,7 +88,7 @@ class Pending:
         if ticket not in self._open:
             raise TicketError(
                 f"ticket {ticket} is not open: its label was not asked for, has come already, "
-                f"or was dropped because more than {self.limit} were open"
+                f"has expired, or was dropped because more than {self.limit} were open"
             )
         return self._open[int(ticket)]
 
@@ -67,13 +98,16 @@ class Pending:
 
     def arrays(self, dimension: int) -> dict[str, NDArray[Any]]:
         """All that is remembered, as arrays."""
-        decisions = [decision for decision, _ in self._open.values()]
-        rows = [x for _, x in self._open.values()]
-        columns = [[getattr(decision, name) for name in _COLUMNS] for decision in decisions]
+        asked = list(self._open.values())
+        rows = [question.x for question in asked]
+        columns = [[getattr(question.decision, name) for name in _COLUMNS] for question in asked]
+        votes = [[question.plus, question.minus, question.answer] for question in asked]
         return {
             "ticket": np.array(list(self._open), dtype=np.int64),
             "x": np.array(rows, dtype=np.float64).reshape(len(rows), dimension),
             "decision": np.array(columns, dtype=np.float64).reshape(len(rows), len(_COLUMNS)),
+            "time": np.array([question.time for question in asked], dtype=np.float64),
+            "votes": np.array(votes, dtype=np.int64).reshape(len(rows), 3),
         }
 
     def restore(
@@ -82,29 +116,57 @@ class Pending:
         """Take back what :meth:`arrays` gave, or refuse it."""
         ticket, x, decision = arrays["ticket"], arrays["x"], arrays["decision"]
         n = ticket.size
-        shapes = ticket.shape == (n,) and x.shape == (n, dimension) and decision.shape == (n, 4)
-        if not shapes or n > self.limit or ticket.dtype != np.int64:
+        time = arrays.get("time", ticket + 1.0)
+        votes = arrays.get("votes", np.zeros((n, 3), dtype=np.int64))
+        if (
+            ticket.dtype != np.int64
+            or n > self.limit
+            or votes.dtype != np.int64
+            or not (
+                ticket.shape == time.shape == (n,)
+                and x.shape == (n, dimension)
+                and decision.shape == (n, 4)
+                and votes.shape == (n, 3)
+            )
+        ):
             raise StateError("invalid: the open tickets do not fit the model")
         try:
             x = guards.finite("x", guards.rows(x, dimension, kind))
             guards.labels(decision[:, 0], n)
+            guards.times(time, n)
         except (TypeError, ValueError) as error:
             raise StateError(f"invalid: the open tickets hold bad numbers ({error})") from error
-        if not _possible(ticket, decision, issued):
+        if not _possible(ticket, decision, time, votes, issued):
             raise StateError("invalid: the open tickets hold impossible numbers")
-        for number, row, (label, margin, spread, chance) in zip(
-            ticket.tolist(), x, decision.tolist(), strict=True
+        for number, row, (label, margin, spread, chance), when, counts in zip(
+            ticket.tolist(), x, decision.tolist(), time.tolist(), votes.tolist(), strict=True
         ):
             made = Decision(int(label), margin, spread, chance, asked=True, ticket=number)
-            self._open[number] = (made, row.copy())
+            self._open[number] = Question(made, row.copy(), when, *counts)
 
 
-def _possible(ticket: Any, decision: Any, issued: int) -> bool:
+def decided(question: Question, policy: Policy, opinions: int) -> int:
+    """The label that the answers so far agree on, under a policy; 0 if they do not yet.
+
+    >>> asked = Decision(1, 0.2, 1.0, 0.5, asked=True, ticket=0)
+    >>> decided(Question(asked, np.zeros(1), 1.0, plus=1, minus=1), Policy.MAJORITY, opinions=3)
+    0
+    >>> decided(Question(asked, np.zeros(1), 1.0, plus=1, minus=2), Policy.MAJORITY, opinions=3)
+    -1
+    """
+    enough = opinions // 2 + 1 if policy is Policy.MAJORITY else 1
+    return (question.plus >= enough) - (question.minus >= enough)
+
+
+def _possible(ticket: Any, decision: Any, time: Any, votes: Any, issued: int) -> bool:
     """Whether tickets rise within those given out, and decisions are ones that a query can make."""
     _, margin, variance, propensity = decision.T
     return bool(
         ((ticket >= 0) & (ticket < issued)).all()
         and (np.diff(ticket) > 0).all()
+        and (np.diff(time) >= 0.0).all()
         and (np.isfinite(margin) & np.isfinite(variance) & (variance >= 0.0)).all()
         and ((propensity > 0.0) & (propensity <= 1.0)).all()
+        and (votes[:, :2] >= 0).all()
+        and (np.abs(votes[:, 2]) <= 1).all()
     )

@@ -28,13 +28,13 @@ def describe(part: Rule[Any] | Query) -> dict[str, Any]:
     """A rule or query as JSON.
 
     >>> describe(queries.MarginCoin(caution=math.inf))
-    {'kind': 'MarginCoin', 'parameters': {'caution': 'inf'}}
+    {'kind': 'MarginCoin', 'parameters': {'caution': 'inf', 'power': 1.0}}
     """
     kind = type(part)
     if (RULES | QUERIES).get(kind.__name__) is not kind:
         raise TypeError(f"only lasec's own rules and queries can be saved, not {kind.__name__}")
     given: dict[str, Any] = part._asdict()  # type: ignore[union-attr]
-    values = {name: "inf" if value == math.inf else value for name, value in given.items()}
+    values = {name: _written(value) for name, value in given.items()}
     return {"kind": kind.__name__, "parameters": values}
 
 
@@ -47,7 +47,21 @@ def rebuild(description: Mapping[str, Any], known: Mapping[str, Any]) -> Any:
     kind, values = description["kind"], description["parameters"]
     if kind not in known:
         raise StateError(f"foreign: this lasec knows no {kind!r}")
-    return known[kind](**{n: math.inf if v == "inf" else v for n, v in values.items()})
+    return known[kind](**{name: _read(value) for name, value in values.items()})
+
+
+def _written(value: Any) -> Any:
+    """A parameter as JSON: a number, "inf", or the description of a query inside a query."""
+    if hasattr(value, "probability"):
+        return describe(value)
+    return "inf" if value == math.inf else value
+
+
+def _read(value: Any) -> Any:
+    """The parameter that was written."""
+    if isinstance(value, dict):
+        return rebuild(value, QUERIES)
+    return math.inf if value == "inf" else value
 
 
 def shapes(rule: Rule[Any], dimension: int) -> dict[str, tuple[int, ...]]:
@@ -98,8 +112,8 @@ def restore(rule: Rule[Any], dimension: int, arrays: Arrays, precision: Precisio
 def memory(query: Query, kept: Vector | None = None) -> Vector:
     """What a query remembers: what was ``kept`` of it, or else what it begins with.
 
-    >>> memory(queries.Budgeted()).tolist(), memory(queries.Always()).tolist()
-    ([0.0, 0.0, 0.0], [])
+    >>> memory(queries.Budgeted()).size, memory(queries.Always()).size
+    (10, 0)
     """
     remembering: Any = query
     blank: Vector = remembering.start() if hasattr(query, "start") else np.empty(0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,11 +11,18 @@ from numpy.typing import ArrayLike, NDArray
 from lasec import guards, kernel, snapshot
 from lasec.errors import StateError
 from lasec.learner import Learner
-from lasec.queries import Budgeted
+from lasec.model import Options
+from lasec.queries import Budgeted, MarginCoin
 from lasec.records import Records
 from lasec.rules import Tracking
 from lasec.rules.hypotheses import HAZARDS, LAPSES, SPEEDS
 from lasec.types import Decision, Outcome, Query, Rule
+
+
+def _budget(rate: float, horizon: int) -> Budgeted:
+    """The query of a Tracker: sharper, the more labels there are."""
+    coin = MarginCoin(0.5, power=1.5 + min(0.5, 1.25 * rate))
+    return Budgeted(rate, coin, horizon=horizon)
 
 
 class Belief(NamedTuple):
@@ -32,7 +39,7 @@ class Belief(NamedTuple):
     >>> records = tracker.run(*lasec.streams.switching(2_750, every=1_000, noise=0.05, seed=1))
     >>> belief = tracker.belief
     >>> belief.since, round(belief.certainty, 2), round(belief.noise, 2)
-    (2023, 0.91, 0.08)
+    (2010, 1.0, 0.05)
     """
 
     since: int
@@ -50,13 +57,14 @@ class Tracker(Learner):
     labels are wrong (:mod:`lasec.rules.tracking`), and asks where it is in doubt, with a controller
     that holds the rate (:mod:`lasec.queries.budgeted`). Rows need no scaling and no intercept. The
     margin of a decision is P(y = +1) - P(y = -1). ``dimension`` is that of the first row, if not
-    given. ``horizon`` is the number of rounds in which the rate is to be met; before that, labels
-    are spent where they are worth most, which is early. Other settings of the mixture: ``rule``.
+    given. ``horizon`` is the number of rounds in which the labels lent at the start are paid back.
+    Other budgets (labels a day, a total, backpressure): ``budget``. Other settings of the mixture:
+    ``rule``. The other options are those of :class:`~lasec.Learner`.
 
     >>> import lasec
     >>> X, y = lasec.streams.switching(seed=1)
     >>> lasec.Tracker(rate=0.4).run(X, y)
-    Records(rounds=10000, accuracy=0.814, labels=3995, rate=0.400)
+    Records(rounds=10000, accuracy=0.813, labels=3993, rate=0.399)
     """
 
     def __init__(
@@ -65,18 +73,20 @@ class Tracker(Learner):
         *,
         rate: float = 0.1,
         horizon: int = 10_000,
-        seed: int = 0,
-        max_pending: int = 10_000,
+        budget: Budgeted | None = None,
         rule: Tracking | None = None,
+        **options: Unpack[Options],
     ) -> None:
         self._unsized = dimension is None
         super().__init__(
-            rule or Tracking(), Budgeted(rate=rate, horizon=horizon),
-            dimension=1 if dimension is None else dimension, update="labels", seed=seed,
-            max_pending=max_pending, name="Tracker",
+            rule or Tracking(), budget or _budget(rate, horizon),
+            dimension=1 if dimension is None else dimension, update="labels", name="Tracker",
+            **options,
         )  # fmt: skip
 
-    def ask(self, x: ArrayLike, *, coin: float | None = None) -> Decision:
+    def ask(
+        self, x: ArrayLike, *, time: float | None = None, coin: float | None = None
+    ) -> Decision:
         """Predict the label of ``x``, and decide whether to ask for the true one.
 
         >>> import lasec
@@ -84,7 +94,7 @@ class Tracker(Learner):
         True
         """
         self._size(lambda: guards.real("x", x, 1).size)
-        return super().ask(x, coin=coin)
+        return super().ask(x, time=time, coin=coin)
 
     def tell_row(self, x: ArrayLike, y: int) -> Outcome:
         """Learn a labelled instance that came for free: labels from before the stream, for example.
@@ -100,7 +110,13 @@ class Tracker(Learner):
         return super().tell_row(x, y)
 
     def run(
-        self, X: ArrayLike, y: ArrayLike, *, coins: ArrayLike | None = None, lazy: bool = False
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        times: ArrayLike | None = None,
+        coins: ArrayLike | None = None,
+        lazy: bool = False,
     ) -> Records:
         """Ask and, where asked, tell at once, for each row: a whole chunk in compiled code.
 
@@ -109,10 +125,10 @@ class Tracker(Learner):
         >>> import lasec
         >>> X, y = lasec.streams.walking(speed=0.03, seed=1)
         >>> lasec.Tracker(rate=0.1).run(1000.0 * X, y)
-        Records(rounds=10000, accuracy=0.772, labels=1006, rate=0.101)
+        Records(rounds=10000, accuracy=0.766, labels=1002, rate=0.100)
         """
         self._size(lambda: guards.real("X", X, 2).shape[1])
-        return super().run(X, y, coins=coins, lazy=lazy)
+        return super().run(X, y, times=times, coins=coins, lazy=lazy)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """The probabilities of -1 and +1 for each row, as of the next round; nothing is asked.
@@ -132,7 +148,7 @@ class Tracker(Learner):
 
     @property
     def rate(self) -> float:
-        """The share of labels that is aimed at.
+        """The share of labels that is aimed at, or the labels per unit of time.
 
         >>> import lasec
         >>> lasec.Tracker(rate=0.2).rate

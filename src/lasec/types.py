@@ -36,6 +36,20 @@ class Margin(NamedTuple):
         return 1 if self.raw >= 0.0 else -1
 
 
+class Moment(NamedTuple):
+    """When a question would be asked: the round (from 1), the event time, and the open questions.
+
+    Where no time is given, it is the round.
+
+    >>> Moment(round=1, time=1.0, open=0).open
+    0
+    """
+
+    round: int
+    time: float
+    open: int
+
+
 class Decision(NamedTuple):
     """What ``ask`` answers: a prediction, and whether its label is wanted.
 
@@ -61,6 +75,7 @@ class Outcome(NamedTuple):
     ``mistake`` is judged under the model of the moment in which the label arrives, as the analysis
     demands; ``correct`` is judged under the prediction that was given out when the label was asked.
     ``updated`` says that the label was handed to the rule (which may find nothing to change).
+    ``settled`` is False while further opinions are waited for; nothing is learned until then.
 
     >>> asked = Decision(label=1, margin=0.2, variance=2.0, propensity=0.5, asked=True, ticket=7)
     >>> Outcome(decision=asked, y=-1, mistake=True, updated=True).correct
@@ -71,6 +86,7 @@ class Outcome(NamedTuple):
     y: int
     mistake: bool
     updated: bool
+    settled: bool = True
 
     @property
     def correct(self) -> bool:
@@ -87,6 +103,21 @@ class Update(StrEnum):
 
     MISTAKES = "mistakes"
     LABELS = "labels"
+
+
+class Policy(StrEnum):
+    """What counts when a question gets several answers that may contradict each other.
+
+    The first answer, and later ones are refused; each new answer that differs from the one before,
+    as long as the question is remembered; or that of the majority, once it is certain.
+
+    >>> Policy("majority") is Policy.MAJORITY
+    True
+    """
+
+    FIRST = "first"
+    LAST = "last"
+    MAJORITY = "majority"
 
 
 class Precision(StrEnum):
@@ -163,9 +194,9 @@ class Query(Protocol):
     def reference(self) -> str:
         """The paper that the query rule comes from."""
 
-    # A query may also remember: ``start()`` gives its memory, an array; ``chance(margin, memory)``
-    # is then its probability, ``spend(memory, asked)`` takes note of a round, and
-    # ``defect(memory)`` says in words what makes an array no memory of its.
+    # A query may also remember: ``start()`` gives its memory, an array; ``chance(margin, memory,
+    # now)`` is then its probability in the moment ``now``, ``spend(memory, asked, now)`` takes note
+    # of the round, and ``defect(memory)`` says in words what makes an array no memory of its.
 
     # A query may also have ``rises_with_variance``: True promises that its probability never falls
     # where the variance grows and the size of the margin does not. Then ``run`` can be lazy.

@@ -53,7 +53,10 @@ def write():
     kept = {name for path in folder.glob("*.lasec") for name in path.stem.split("-")}
     new = [rule for rule in RULES if type(rule).__name__ not in kept]
     unseen = [query for query in QUERIES if type(query).__name__ not in kept]
-    for number, rule in enumerate(new, start=len(list(folder.glob("*.lasec")))):
+    taken = {int(path.stem.split("-")[0]) for path in folder.glob("*.lasec")}
+    for rule in new:
+        number = min(set(range(999)) - taken)
+        taken.add(number)
         query = unseen.pop() if unseen else QUERIES[number % len(QUERIES)]
         learner = build(rule, 3, query, seed=number, max_pending=3)
         learner.run(*lasec.streams.switching(60, dimension=3, every=20, seed=number))

@@ -131,25 +131,39 @@ class Tracker:
 
 
 class Controller:
-    """The query: a coin whose caution holds the rate."""
+    """The query: a bucket of tokens, and a coin whose odds hold it half full."""
 
     def __init__(self, rate, horizon=10_000):
-        self.rate, self.t, self.asked, self.integral = rate, 0, 0, 0.0
-        self.gain = max(0.02, min(0.2, 30.0 / (rate * horizon)))
+        self.rate, self.integral = rate, 0.0
+        self.loan, self.repay = 0.02 * rate * horizon, 0.02 * rate
+        self.burst = 2.0 * (16.0 + 100.0 * rate + self.loan)
+        self.tokens = self.burst / 2.0
+        self.gain = np.clip((0.07 / rate) ** 2, 0.08, 8.0)
+        self.first = True
+
+    def refill(self):
+        if not self.first:
+            self.tokens = min(self.burst, self.tokens + self.rate)
+            self.loan = max(0.0, self.loan - self.repay)
+        self.first = False
 
     def probability(self, margin):
+        self.refill()
         if self.rate == 1.0:
             return 1.0
-        log_a = np.log(0.5) + self.gain * (self.rate * self.t - self.asked) + self.integral
-        a = np.exp(np.clip(log_a, -14.0, 7.0))
-        floor = 0.1 * self.rate
+        if self.tokens < 1.0:
+            return 0.0
+        shift = self.gain * (self.tokens - self.burst / 2.0 + self.loan) + self.integral
+        a = 0.5 * np.exp(np.clip(shift, -14.0, 14.0))
         doubt = abs(margin) ** (1.5 + min(0.5, 1.25 * self.rate))
-        return floor + (1.0 - floor) * a / (a + doubt)
+        floor = 0.2 * self.rate
+        return floor + (1.0 - floor) * a / (a + doubt) * np.clip(self.tokens / 8.0 - 1.0, 0.0, 1.0)
 
     def spend(self, asked):
-        self.t, self.asked = self.t + 1, self.asked + asked
-        owed = self.rate * self.t - self.asked
-        self.integral = np.clip(self.integral + self.rate * self.gain**2 / 4.0 * owed, -14.0, 7.0)
+        self.tokens -= asked
+        surplus = self.tokens - self.burst / 2.0 + self.loan
+        step = self.rate * min(self.gain, 0.3) ** 2 / 4.0 * surplus
+        self.integral = np.clip(self.integral + step, -14.0, 14.0)
 
 
 def play(d, rate, X, y, coins, horizon=10_000):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import lasec
-from lasec.queries import Budgeted
 from lasec.rules import Probit, Tracking
+from lasec.types import Moment
 from reference import tracker as reference
 
 ROUNDS = 1_500
@@ -92,13 +92,14 @@ def test_interpreted_is_compiled():
     X, y = X[:150], y[:150]
     tracker = lasec.Tracker(rate=0.4, seed=1)
     ours = tracker.run(X, y)
-    rule, query = Tracking(), Budgeted(rate=0.4)
+    rule, query = Tracking(), tracker.query
     state, memory = rule.init(8), query.start()
     coins = lasec.uniforms(1, 0, 150)[:, 0]
     for t in range(150):
         seen = rule.margin(state, X[t], t + 1)
-        p = query.chance(seen, memory)
-        query.spend(memory, bool(coins[t] < p))
+        now = Moment(t + 1, t + 1.0, 0)
+        p = query.chance(seen, memory, now)
+        query.spend(memory, bool(coins[t] < p), now)
         assert math.isclose(seen.margin, ours.margin[t], rel_tol=1e-8, abs_tol=1e-10)
         assert math.isclose(seen.variance, ours.variance[t], rel_tol=1e-6, abs_tol=1e-9)
         assert math.isclose(p, ours.propensity[t], rel_tol=1e-8)

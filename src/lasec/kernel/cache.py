@@ -99,7 +99,8 @@ class Entry:
         """
         if config.DISABLE_JIT:
             return self.py_func
-        own = all(type(part).__module__.startswith("lasec.") for part in parts)
+        inner = tuple(part.inner for part in parts if hasattr(part, "inner"))
+        own = all(type(part).__module__.startswith("lasec.") for part in parts + inner)
         dispatcher = self.kept if own else self.fresh
         types = tuple(_writable(typeof(argument)) for argument in arguments)
         if types not in dispatcher.overloads:

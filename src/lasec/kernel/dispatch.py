@@ -21,7 +21,7 @@ from lasec import linalg
 from lasec.queries import budgeted
 from lasec.rules import gaussian, hypotheses, probit, seen, tracking
 from lasec.rules.perceptron import first_order
-from lasec.types import Margin, Query, Rule, Vector
+from lasec.types import Margin, Moment, Query, Rule, Vector
 
 njit: Any = numba.njit
 
@@ -73,18 +73,18 @@ def update_at(self: Rule[Any], state: Any, x: Vector, y: float, draw: float, t: 
         self.update(state, x, y, draw)
 
 
-def chance(self: Query, memory: Vector, margin: Margin, t: int) -> float:
+def chance(self: Query, margin: Margin, memory: Vector, now: Moment) -> float:
     """The probability of asking, by what the query remembers if it remembers anything."""
     remembering: Any = self
     if hasattr(self, "spend"):
-        return float(remembering.chance(margin, memory))
-    return self.probability(margin, t)
+        return float(remembering.chance(margin, memory, now))
+    return self.probability(margin, now.round)
 
 
-def spend(self: Query, memory: Vector, asked: bool) -> None:
-    """``query.spend(memory, asked)`` where the query remembers."""
+def spend(self: Query, memory: Vector, asked: bool, now: Moment) -> None:
+    """``query.spend(memory, asked, now)`` where the query remembers."""
     if hasattr(self, "spend"):
-        self.spend(memory, asked)
+        self.spend(memory, asked, now)
 
 
 def probability(self: Query, margin: Margin, t: int) -> float:
@@ -113,19 +113,11 @@ def _update_untimed(self: Rule[Any], state: Any, x: Vector, y: float, draw: floa
     update(self, state, x, y, draw)
 
 
-def _chance_forgetful(self: Query, memory: Vector, margin: Margin, t: int) -> float:
-    return probability(self, margin, t)
+def _chance_forgetful(self: Query, margin: Margin, memory: Vector, now: Moment) -> float:
+    return probability(self, margin, now.round)
 
 
-def _chance_remembering(self: Any, memory: Vector, margin: Margin, t: int) -> Any:
-    return _remembered(self, margin, memory)
-
-
-def _remembered(self: Any, margin: Margin, memory: Vector) -> Any:
-    return self.chance(margin, memory)
-
-
-def _spend_nothing(self: Query, memory: Vector, asked: bool) -> None:
+def _spend_nothing(self: Query, memory: Vector, asked: bool, now: Moment) -> None:
     pass
 
 
@@ -142,20 +134,22 @@ def _update_at(self: Any, state: Any, x: Any, y: Any, draw: Any, t: Any) -> Any:
 
 
 @overload(chance, strict=False)
-def _chance(self: Any, memory: Any, margin: Any, t: Any) -> Any:
-    remembers = hasattr(self.instance_class, "spend")
-    return _chance_remembering if remembers else _chance_forgetful
+def _chance(self: Any, margin: Any, memory: Any, now: Any) -> Any:
+    query = self.instance_class
+    return query.chance if hasattr(query, "spend") else _chance_forgetful
 
 
 @overload(spend, strict=False)
-def _spend(self: Any, memory: Any, asked: Any) -> Any:
+def _spend(self: Any, memory: Any, asked: Any, now: Any) -> Any:
     return getattr(self.instance_class, "spend", _spend_nothing)
 
 
-overload(_remembered, strict=False)(lambda self, margin, memory: self.instance_class.chance)
 overload(margin, strict=False)(lambda self, state, x: self.instance_class.margin)
 overload(update, strict=False)(lambda self, state, x, y, draw: self.instance_class.update)
 overload(probability, strict=False)(lambda self, margin, t: self.instance_class.probability)
+overload(budgeted.inner_chance, strict=False)(
+    lambda query, margin, t: query.instance_class.probability
+)
 overload(strain, strict=False)(
     lambda self, size, largest: getattr(self.instance_class, "strain", _unstrained)
 )
@@ -174,7 +168,9 @@ for helper in (
     seen.seen,
     tracking.born,
     tracking.filter_state,
-    budgeted.gain_of,
+    budgeted.pull,
+    budgeted.purse,
+    budgeted.settled,
     gaussian.look,
     gaussian.learn,
     gaussian.largest_variance,

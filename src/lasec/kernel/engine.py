@@ -33,6 +33,7 @@ _SORT, _SHARE = Entry(fleet.sort_rows), Entry(fleet.run_share)
 _CHECK, _UNPACK = Entry(fleet.first_unsound), Entry(fleet.unpack)
 # With fewer weights, finding out which rows need no variance costs more than all variances.
 LAZY_FROM = 64
+NO_TIMES: Vector = np.empty(0)
 # Chunks with fewer rows are not worth a copy of the covariance.
 _FEW = 8
 
@@ -41,7 +42,7 @@ def asker(
     rule: Rule[Any], query: Query, state: Any, memory: Vector, x: NDArray[Any]
 ) -> Callable[..., Any]:
     """``ask_row`` for these types, to be called with the arguments of that function."""
-    return _ASK.code((rule, query), (rule, query, state, memory, x, np.uint64(0), 0, 0.0))
+    return _ASK.code((rule, query), (rule, query, state, memory, x, np.uint64(0), 0, 0.0, 0.0, 0))
 
 
 def teller(rule: Rule[Any], state: Any, x: NDArray[Any]) -> Callable[..., Any]:
@@ -68,7 +69,8 @@ def largest_strain(state: Any) -> float:
 def run(
     rule: Rule[Any], query: Query, state: Any, memory: Vector, X: NDArray[Any],
     y: NDArray[np.float64], given: NDArray[np.float64], seed: np.uint64, first: int, *,
-    mistakes_only: bool, lazy: bool = False, ceiling: Ceiling | None = None, block: int = 0,
+    mistakes_only: bool, times: Vector = NO_TIMES, lazy: bool = False,
+    ceiling: Ceiling | None = None, block: int = 0,
 ) -> tuple[int, Columns, Any, Ceiling | None]:  # fmt: skip
     """A chunk of rounds; gives a row to refuse or -1, the columns, state and ceiling after it.
 
@@ -76,12 +78,15 @@ def run(
     ``memory``, which is the query's, is written.
 
     ``given`` are the coins to use; where it is empty they come from the seed and the tickets, of
-    which ``first`` is the first. ``block`` is the number of rows in a block, 0 to choose it.
+    which ``first`` is the first. ``times`` are event times, for queries that remember.
+    ``block`` is the number of rows in a block, 0 to choose it.
     """
     out, coins = Columns.empty(len(X)), Coins(given, seed, first)
     after = type(state)(*(array.copy() for array in state)) if len(X) > 1 else state
     if len(X) < _FEW or not blocked(rule, state) or memory.size:
-        bad: int = _ROWS((rule, query), rule, query, after, memory, X, y, coins, mistakes_only, out)
+        bad: int = _ROWS(
+            (rule, query), rule, query, after, memory, X, y, coins, times, mistakes_only, out
+        )
         return bad, out, after, None
     w, C = after
     part = parts(w.size)

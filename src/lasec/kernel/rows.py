@@ -18,7 +18,7 @@ from lasec.kernel.dispatch import chance, compiled, margin_at, spend, strain, up
 from lasec.kernel.philox import draw
 from lasec.kernel.rounds import Coins, Columns, largest_entry, limit, toss
 from lasec.rules.gaussian import largest_variance
-from lasec.types import Query, Rule, Vector
+from lasec.types import Moment, Query, Rule, Vector
 
 
 def largest(state: Any) -> float:
@@ -50,19 +50,21 @@ def sound(x: Vector) -> bool:
 
 def ask_row(
     rule: Rule[Any], query: Query, state: Any, memory: Vector, x: Vector, seed: np.uint64,
-    ticket: int, coin: float,
+    ticket: int, coin: float, time: float, waiting: int,
 ) -> tuple[bool, float, float, float, float, bool]:  # fmt: skip
     """Whether the row is fine, raw margin, margin, variance, probability of asking, whether to ask.
 
-    ``coin`` is used if it is not negative; else the one of the seed and the ticket. Of the arrays
-    only ``memory``, which is the query's, is written.
+    ``time`` is the event time, ``waiting`` the number of open questions. ``coin`` is used if it is
+    not negative; else the one of the seed and the ticket. Of the arrays only ``memory``, which is
+    the query's, is written.
     """
     if not sound(x) or not bearable(rule, state, x):
         return False, 0.0, 0.0, 0.0, 0.0, False
     seen = margin_at(rule, state, x, ticket + 1)
-    p = chance(query, memory, seen, ticket + 1)
+    now = Moment(ticket + 1, time, waiting)
+    p = chance(query, seen, memory, now)
     tossed = coin if coin >= 0.0 else draw(seed, np.uint64(ticket))[0]
-    spend(query, memory, tossed < p)
+    spend(query, memory, tossed < p, now)
     return True, seen.raw, seen.margin, seen.variance, p, tossed < p
 
 
@@ -81,18 +83,22 @@ def tell_row(
 
 def run_rows(
     rule: Rule[Any], query: Query, state: Any, memory: Vector, X: NDArray[Any], y: NDArray[Any],
-    coins: Coins, mistakes_only: bool, out: Columns,
+    coins: Coins, times: Vector, mistakes_only: bool, out: Columns,
 ) -> int:  # fmt: skip
-    """Ask and, where asked, tell at once, for each row of ``X``; a row to refuse, or -1."""
+    """Ask and, where asked, tell at once, for each row of ``X``; a row to refuse, or -1.
+
+    ``times`` are the event times of the rows; where it is empty, the rounds are taken for them.
+    """
     given, seed, first = coins
     for i in range(X.shape[0]):
         if not sound(X[i]) or not bearable(rule, state, X[i]):
             return i
         t = first + i + 1
         seen = margin_at(rule, state, X[i], t)
-        p = chance(query, memory, seen, t)
+        now = Moment(t, times[i] if times.size else float(t), 0)
+        p = chance(query, seen, memory, now)
         positive, asked = seen.raw >= 0.0, p >= 1.0 or toss(given, seed, first, i) < p
-        spend(query, memory, asked)
+        spend(query, memory, asked, now)
         mistake = positive != (y[i] > 0.0)
         updated = asked and (mistake or not mistakes_only)
         if updated:

@@ -1,21 +1,37 @@
-"""Ask with a probability that falls with the margin, and hold the share of labels by itself.
+"""Hold a budget of labels, whatever query computes the chances.
 
-The coin of :mod:`lasec.queries.margin_coin` needs a ``caution`` a, and which a gives which share
-of labels depends on the stream and changes with it. Here a controller moves log a, so that the
-share of rows asked becomes ``rate`` in the long run::
+A query's probability depends on margins, and which share of labels comes out of it depends on the
+stream and changes with it. This one takes the probability of another query, ``inner``, and moves
+its odds so that the labels spent keep to a plan. There is one account, a bucket of tokens::
 
-    owed   = rate (rounds so far) - (labels so far)
-    log a  = log 0.5 + gain owed + (rate gain^2 / 4) (sum of owed over the rounds)
-    P(ask) = e + (1 - e) a / (a + |p|^s)
+    tokens <- min(burst, tokens + rate * ticks)        a tick is a round, or a unit of event time
+    tokens <- tokens - 1                               for each label that is asked
 
-with the floor e = ``floor`` * ``rate``, so that no row is invisible; log a stays in [-14, 7]. The
-integral's factor makes the loop critically damped. The coin is the sharper, the more labels there
-are: s = 1.5 + min(0.5, ``sharpness`` * ``rate``). ``gain`` is raised where the budget of a
-``horizon`` is small, to min(0.2, 30 / (rate horizon)), so that what was spent early is paid back
-within it.
+Nothing is asked without a token, so that in any stretch of n ticks at most rate n + burst labels
+are asked: that is the hard cap. Unspent budget is carried over up to ``burst``; what comes beyond
+it lapses. The bucket is half full at the start, and the controller keeps it so. It moves the odds
+by a proportional and an integral term::
 
-In the beginning nothing is known, p is near 0, and nearly every row is asked: labels are worth most
-then, and the controller pays them back.
+    surplus = tokens - burst / 2 + loan
+    u       = g surplus + i,     i <- i + (r / 4) min(g, 0.3)^2 surplus      r: labels a round
+    P(ask)  = e + (1 - e) o exp(u) / (1 + o exp(u))     with o = p / (1 - p), p the inner chance
+
+The pull is g = (70 / labels in a ``window``)^2, between 0.08 and 8: then the labels in a window are
+within about a tenth of the plan. The integral's factor makes the loop critically damped.
+
+*Floor.* e = ``floor`` r, so that no row is invisible: every propensity is at least that. The last
+eight tokens of the bucket are left to the floor. Should it become empty all the same, nothing is
+asked until a token is there: the propensity is 0, and the round is counted as blind.
+
+*Cold start.* A share ``advance`` of the labels of the ``horizon`` (in ticks) is lent at the start
+and paid back evenly over the horizon. :meth:`Budgeted.lend` does the same later, after an alarm for
+example, under the same hard cap.
+
+*Total.* With ``total``, the rate is at most what is left of it over what is left of the horizon, or
+over a tenth of the horizon where less is left: the total is never exceeded.
+
+*Backpressure.* With ``max_open``, asking slows down when more than half as many questions are
+open, and only the floor is left when all of them are.
 """
 
 from __future__ import annotations
@@ -25,81 +41,191 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 
-from lasec.parameters import Range, Share, checked
-from lasec.queries.margin_coin import COIN_REFERENCE
-from lasec.types import Margin, Vector
+from lasec.parameters import NonNegative, Positive, Range, Share, checked, seconds
+from lasec.queries.margin_coin import MarginCoin
+from lasec.types import Margin, Moment, Query, Vector
 
-__all__ = ["Budgeted", "gain_of"]
+__all__ = ["Budgeted", "inner_chance", "pull", "purse", "settled"]
 
-START, LOWEST, HIGHEST = math.log(0.5), -14.0, 7.0
+LOOSE, FIRM, MILD, PULL = 0.08, 8.0, 0.3, 70.0
+LARGEST_SHIFT, RESERVE, LONG = 14.0, 8.0, 1000.0
+
+# What is remembered: rounds, labels, the integral, tokens, the loan that is left and what is paid
+# back of it in a tick, the times of the first and the last round, the mean time between rounds,
+# blind rounds.
+ROUNDS, LABELS, INTEGRAL, TOKENS, LOAN, REPAY, FIRST, LAST, GAP, BLIND = range(10)
 
 
-def gain_of(query: Any) -> float:
-    """How hard the controller pulls: harder where the budget of the horizon is small."""
-    return float(max(query.gain, min(0.2, 30.0 / (query.rate * query.horizon))))
+class Purse(NamedTuple):
+    """The account in one round: labels a tick and a round, tokens, loan, time and mean gap."""
+
+    pace: float
+    share: float
+    tokens: float
+    loan: float
+    time: float
+    gap: float
+
+
+def inner_chance(query: Any, margin: Margin, t: int) -> float:
+    """``query.probability(margin, t)``: the chance before the budget is looked at."""
+    return float(query.probability(margin, t))
+
+
+def settled(query: Any) -> tuple[float, float]:
+    """The rate at the start, and the size of the bucket."""
+    rate = min(query.rate, query.total / query.horizon) if query.total > 0.0 else query.rate
+    if query.burst > 0.0:
+        return rate, query.burst
+    lent = query.advance * rate * query.horizon
+    return rate, 2.0 * (2.0 * RESERVE + 0.1 * rate * query.window + lent)
+
+
+def pull(query: Any, pace: float) -> float:
+    """How hard the controller pulls: the harder, the fewer labels a window has."""
+    return float(max(LOOSE, min(FIRM, (PULL / max(pace * query.window, 1e-9)) ** 2)))
+
+
+def purse(query: Any, memory: Vector, now: Moment) -> Purse:
+    """The account as of this round, before it is decided."""
+    seen = memory[ROUNDS]
+    time, gap = seen + 1.0, 1.0
+    if query.timed:
+        time = now.time if seen == 0.0 else max(now.time, memory[LAST])
+        gap = 0.0 if seen == 0.0 else memory[GAP]
+    ticks = time - memory[LAST] if seen > 0.0 else 0.0
+    if query.timed and seen > 0.0:
+        gap += (ticks - gap) / min(seen, LONG)
+    pace, burst = settled(query)
+    if query.total > 0.0:
+        ahead = max(query.horizon - (memory[LAST] - memory[FIRST]), 0.1 * query.horizon)
+        pace = min(query.rate, (query.total - memory[LABELS]) / ahead)
+    tokens = min(burst, memory[TOKENS] + pace * ticks)
+    if query.total > 0.0 and memory[LABELS] + 1.0 > query.total:
+        tokens = 0.0
+    loan = max(0.0, memory[LOAN] - memory[REPAY] * ticks)
+    return Purse(pace, min(1.0, pace * gap), tokens, loan, time, gap)
 
 
 @checked
 class Budgeted(NamedTuple):
-    """Ask for a share of ``rate`` of the labels, most likely where the margin is small.
+    """Ask for ``rate`` labels a round (or a unit of time), where ``inner`` finds them worth most.
 
-    The margin must lie in [-1, 1], as the Tracker's does. What the query remembers is an array: the
-    rounds, the labels asked, and the integral.
+    What the query remembers is an array. The controller needs no knowledge of the stream:
 
     >>> query = Budgeted(rate=0.1)
     >>> memory = query.start()
     >>> doubt, certain = Margin(0.0, 0.0, 0.0), Margin(0.9, 0.0, 0.9)
-    >>> query.chance(doubt, memory), round(query.chance(certain, memory), 3)
-    (1.0, 0.379)
-    >>> for _ in range(100):
-    ...     query.spend(memory, asked=True)
-    >>> round(query.chance(certain, memory), 3)
-    0.044
+    >>> now = Moment(round=1, time=1.0, open=0)
+    >>> query.chance(doubt, memory, now), round(query.chance(certain, memory, now), 2)
+    (1.0, 1.0)
+    >>> for _ in range(30):
+    ...     query.spend(memory, True, now)
+    >>> round(query.chance(doubt, memory, now), 2), round(query.chance(certain, memory, now), 2)
+    (1.0, 0.05)
     """
 
-    rate: Share = 0.1
-    floor: Share = 0.1
-    gain: Annotated[float, Range(1e-6, 1.0)] = 0.02
-    horizon: Annotated[int, Range(1, 2**62)] = 10_000
-    sharpness: Annotated[float, Range(0.0, 100.0)] = 1.25
+    rate: Positive = 0.1
+    inner: Query = MarginCoin(0.5, power=1.5)
+    floor: Share = 0.2
+    window: Positive = 1000.0
+    horizon: Positive = 10_000.0
+    advance: Annotated[float, Range(0.0, 1.0)] = 0.02
+    burst: NonNegative = 0.0
+    total: NonNegative = 0.0
+    max_open: Annotated[int, Range(0, 2**31)] = 0
+    timed: bool = False
+
+    @classmethod
+    def every(cls, window: str | float, labels: float, **options: Any) -> Budgeted:
+        """So many labels a window of time: "1d", "12h", "30min", or a number in any unit.
+
+        Rows then say when they came, in seconds or that unit: ``learner.ask(x, time=...)``. The
+        horizon is ten windows, if none is given.
+
+        >>> query = Budgeted.every("1d", labels=500)
+        >>> round(query.rate * 86_400, 1), query.timed
+        (500.0, True)
+        """
+        ticks = seconds("window", window) if isinstance(window, str) else float(window)
+        settings = {"window": ticks, "horizon": 10.0 * ticks} | options
+        return cls(rate=labels / ticks, timed=True, **settings)
 
     def start(self) -> Vector:
-        """Nothing asked yet: rounds, labels, integral."""
-        return np.zeros(3)
+        """Nothing asked yet."""
+        rate, burst = settled(self)
+        memory = np.zeros(BLIND + 1)
+        memory[TOKENS] = burst / 2.0
+        memory[LOAN], memory[REPAY] = self.advance * rate * self.horizon, self.advance * rate
+        return memory
 
-    def chance(self, margin: Margin, memory: Vector) -> float:
+    def chance(self, margin: Margin, memory: Vector, now: Moment) -> float:
         """The probability of asking in the round that follows what is remembered."""
-        if self.rate >= 1.0:
+        if self.rate >= 1.0 and not self.timed and self.total == 0.0:
             return 1.0
-        rounds, labels, integral = memory
-        log_a = START + gain_of(self) * (self.rate * rounds - labels) + integral
-        a = math.exp(min(max(log_a, LOWEST), HIGHEST))
-        least = self.floor * self.rate
-        doubt = abs(margin.margin) ** (1.5 + min(0.5, self.sharpness * self.rate))
-        return float(least + (1.0 - least) * a / (a + doubt))
+        pace, share, tokens, loan, _, _ = purse(self, memory, now)
+        if tokens < 1.0:
+            return 0.0
+        surplus = tokens - settled(self)[1] / 2.0 + loan
+        shift = pull(self, pace) * surplus + memory[INTEGRAL]
+        odds = math.exp(min(max(shift, -LARGEST_SHIFT), LARGEST_SHIFT))
+        p = inner_chance(self.inner, margin, now.round)
+        wanted = p * odds / (1.0 - p + p * odds)
+        allowed = min(1.0, max(0.0, tokens / RESERVE - 1.0))
+        if self.max_open > 0:
+            allowed *= min(1.0, max(0.0, 2.0 - 2.0 * now.open / self.max_open))
+        least = self.floor * share
+        return float(least + (1.0 - least) * wanted * allowed)
 
-    def spend(self, memory: Vector, asked: bool) -> None:
+    def spend(self, memory: Vector, asked: bool, now: Moment) -> None:
         """Remember a round."""
-        memory[0] += 1.0
-        memory[1] += asked
-        owed = self.rate * memory[0] - memory[1]
-        memory[2] = min(
-            max(memory[2] + self.rate * gain_of(self) ** 2 / 4.0 * owed, LOWEST), HIGHEST
-        )
+        account = purse(self, memory, now)
+        if memory[ROUNDS] == 0.0:
+            memory[FIRST] = account.time
+        memory[ROUNDS] += 1.0
+        memory[LABELS] += asked
+        memory[BLIND] += account.tokens < 1.0
+        memory[TOKENS], memory[LOAN] = account.tokens - asked, account.loan
+        memory[LAST], memory[GAP] = account.time, account.gap
+        if self.max_open == 0 or 2 * now.open <= self.max_open:
+            surplus = memory[TOKENS] - settled(self)[1] / 2.0 + account.loan
+            step = account.share * min(pull(self, account.pace), MILD) ** 2 / 4.0 * surplus
+            memory[INTEGRAL] = min(max(memory[INTEGRAL] + step, -LARGEST_SHIFT), LARGEST_SHIFT)
+
+    def lend(self, memory: Vector, labels: float, ticks: float) -> None:
+        """Spend ``labels`` earlier, to be saved again over the next ``ticks``."""
+        memory[LOAN] += labels
+        memory[REPAY] = max(memory[REPAY], memory[LOAN] / ticks)
 
     def defect(self, memory: Vector) -> str:
         """Why an array is nothing that this query can remember, as a phrase; empty if it can."""
-        if not (0.0 <= memory[1] <= memory[0] and LOWEST <= memory[2] <= HIGHEST):
-            return "the query's memory holds impossible numbers"
-        return ""
+        possible = (
+            0.0 <= memory[LABELS] <= memory[ROUNDS]
+            and abs(memory[INTEGRAL]) <= LARGEST_SHIFT
+            and 0.0 <= memory[TOKENS] <= settled(self)[1]
+            and min(memory[LOAN], memory[REPAY], memory[GAP]) >= 0.0
+            and memory[FIRST] <= memory[LAST]
+            and 0.0 <= memory[BLIND] <= memory[ROUNDS]
+        )
+        return "" if possible else "the query's memory holds impossible numbers"
 
     def probability(self, margin: Margin, t: int) -> float:
         """The probability of asking in a first round."""
-        return self.chance(margin, self.start())
+        return self.chance(margin, self.start(), Moment(1, 0.0, 0))
+
+    def conflict(self) -> str:
+        """Why these parameters do not go together; empty if they do."""
+        if hasattr(self.inner, "spend"):
+            return f"inner: {type(self.inner).__name__} holds a budget itself"
+        if not self.timed and self.rate > 1.0:
+            return f"rate must be at most one label a round, got {self.rate:g}"
+        if 0.0 < self.burst < 2.0:
+            return f"burst must be at least 2 labels, got {self.burst:g}"
+        return ""
 
     @property
     def has_propensity(self) -> Literal[True]:
-        """Every row has at least the floor."""
+        """Every row has at least the floor, unless the hard cap forbids to ask."""
         return True
 
     @property
@@ -109,5 +235,5 @@ class Budgeted(NamedTuple):
 
     @property
     def reference(self) -> str:
-        """The coin's paper."""
-        return COIN_REFERENCE
+        """That of the query inside."""
+        return self.inner.reference

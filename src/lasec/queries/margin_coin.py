@@ -6,14 +6,16 @@ Classification*, JMLR 7, 2006; taken up for drift by Moroshko and Crammer (AISTA
     P(ask) = a / (a + |p|)
 
 ``caution`` is a: infinite asks always, near zero hardly ever. It is computed as
-``1 / (1 + |p|/a)``, which is the same number and right at infinity too.
+``1 / (1 + |p|/a)``, which is the same number and right at infinity too. The paper's coin has
+``power`` 1; where the margin is P(+1) - P(-1), as the Tracker's is, a higher power s in ``|p|^s``
+asks more evenly where it is in doubt and less where it is sure.
 """
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
-from lasec.parameters import PositiveOrInfinite, checked
+from lasec.parameters import PositiveOrInfinite, Range, checked
 from lasec.types import Margin
 
 COIN_REFERENCE = (
@@ -34,10 +36,14 @@ class MarginCoin(NamedTuple):
     """
 
     caution: PositiveOrInfinite = 1.0
+    power: Annotated[float, Range(0.1, 10.0)] = 1.0
 
     def probability(self, margin: Margin, t: int) -> float:
-        """``a / (a + |p|)``."""
-        return 1.0 / (1.0 + abs(margin.margin) / self.caution)
+        """``a / (a + |p|^s)``."""
+        size = abs(margin.margin)
+        if self.power != 1.0:
+            size = size**self.power
+        return 1.0 / (1.0 + size / self.caution)
 
     @property
     def has_propensity(self) -> Literal[True]:

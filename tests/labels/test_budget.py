@@ -1,0 +1,248 @@
+"""A budget that is held: share, windows, hard cap, floor, total, time, backpressure."""
+
+import os
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+
+import lasec
+from lasec.queries import Always, Budgeted, MarginCoin, Uniform, VarianceThreshold
+from lasec.queries.budgeted import BLIND, LABELS, settled
+from lasec.rules import Perceptron
+from lasec.types import Margin, Moment
+
+ROUNDS = int(os.environ.get("LASEC_ROUNDS", "300000"))
+
+
+def play(query, margins, coins, times=None, waiting=None):
+    """The query on its own: propensities, what was asked, and what it remembers."""
+    memory, chances, asked = query.start(), [], []
+    for t, (margin, coin) in enumerate(zip(margins, coins, strict=True)):
+        now = Moment(
+            t + 1,
+            float(t + 1) if times is None else float(times[t]),
+            0 if waiting is None else int(waiting[t]),
+        )
+        p = query.chance(Margin(margin, 0.0, margin), memory, now)
+        query.spend(memory, bool(coin < p), now)
+        chances.append(p)
+        asked.append(coin < p)
+    return np.array(chances), np.array(asked), memory
+
+
+@pytest.mark.parametrize("rate", [0.02, 0.05, 0.1, 0.2, 0.4])
+@pytest.mark.parametrize("stream", ["switching", "walking", "stationary"])
+def test_the_share_is_held_and_so_is_every_window(stream, rate):
+    options = {"speed": 0.03} if stream == "walking" else {}
+    X, y = getattr(lasec.streams, stream)(10_000, dimension=20, seed=3, **options)
+    tracker = lasec.Tracker(rate=rate, seed=4)
+    records = tracker.run(X, y)
+    assert abs(records.labels - rate * 10_000) <= max(0.01 * rate * 10_000, 1.0)
+    windows = records.asked.reshape(10, 1_000).sum(axis=1)[1:]
+    assert np.abs(windows - 1_000 * rate).max() <= 100 * rate + 1e-9
+    assert records.propensity.min() >= 0.2 * rate * (1.0 - 1e-12)
+    assert tracker.memory[BLIND] == 0
+
+
+@pytest.mark.parametrize(
+    "inner", [MarginCoin(0.02), Uniform(0.9), Uniform(0.001), MarginCoin(1e3), Always()]
+)
+def test_any_probability_can_be_held(inner):
+    """Also one that by itself asks always, or hardly ever."""
+    X, y = lasec.streams.switching(10_000, dimension=10, seed=1)
+    query = Budgeted(0.1, inner)
+    learner = lasec.Learner(lasec.rules.SecondOrder(0.01), query, dimension=10)
+    assert abs(learner.run(X, y).rate - 0.1) <= (0.002 if not isinstance(inner, Always) else 0.006)
+
+
+def test_a_query_that_never_asks_is_left_to_the_floor():
+    query = Budgeted(0.1, VarianceThreshold(0.3), floor=0.5)
+    chances, asked, _ = play(query, np.zeros(2_000), np.random.default_rng(0).random(2_000))
+    assert (chances == 0.05).all()
+    assert 70 <= asked.sum() <= 130
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    rate=some.floats(0.005, 0.9),
+    burst=some.floats(2.0, 200.0),
+    floor=some.floats(0.01, 1.0),
+    sure=some.booleans(),
+    seed=some.integers(0, 10**6),
+)
+def test_the_hard_cap_is_never_exceeded(rate, burst, floor, sure, seed):
+    """In no stretch of n rounds more than rate n + burst labels, whatever the margins and coins."""
+    rng = np.random.default_rng(seed)
+    query = Budgeted(rate, floor=floor, burst=burst)
+    margins = rng.standard_normal(800) * (0.0 if sure else 1.0)
+    margins[rng.integers(0, 800, 20)] = 1e9
+    coins = rng.random(800) ** rng.choice(
+        [1.0, 8.0]
+    )  # the second kind falls on "ask" far too often
+    _, asked, _ = play(query, margins, coins)
+    spent = np.concatenate([[0], np.cumsum(asked)])
+    over = spent - rate * np.arange(801)
+    assert (over - np.minimum.accumulate(over)).max() <= burst + 1e-6
+
+
+def test_the_hard_cap_over_a_long_life():
+    """``LASEC_ROUNDS=10000000`` for ten million rounds."""
+    query = Budgeted(0.1)
+    learner = lasec.Learner(Perceptron(), query, dimension=3, seed=2)
+    most, least, over = -np.inf, np.inf, 0.0
+    for chunk in range(ROUNDS // 100_000):
+        X, y = lasec.streams.switching(100_000, dimension=3, every=700, noise=0.1, seed=chunk)
+        records = learner.run(X, y)
+        steps = np.cumsum(np.concatenate([[over], records.asked - 0.1]))
+        least = min(least, steps.min())
+        most = max(most, (steps - np.minimum(np.minimum.accumulate(steps), least)).max())
+        over = steps[-1]
+        assert records.propensity.min() >= 0.02 * (1.0 - 1e-12)
+    assert most <= settled(query)[1]
+    assert learner.memory[BLIND] == 0
+    assert abs(learner.asked - 0.1 * ROUNDS) <= 20
+
+
+def test_unspent_budget_is_carried_over_up_to_the_burst():
+    """While nothing can be asked, tokens gather; what is beyond the burst lapses."""
+    query = Budgeted(0.1, Uniform(1.0), burst=40.0, advance=0.0)
+    coins = np.concatenate([np.full(2_000, 0.9999), np.zeros(2_000)])
+    margins = np.ones(4_000)
+    slow = query._replace(inner=Uniform(1e-6), floor=1e-9)
+    memory = play(slow, margins[:2_000], coins[:2_000])[2]
+    before = memory[LABELS]
+    asked = 0
+    for t in range(100):
+        now = Moment(2_001 + t, 2_001.0 + t, 0)
+        p = query.chance(Margin(1.0, 0.0, 1.0), memory, now)
+        query.spend(memory, p > 0.5, now)
+        asked += p > 0.5
+    assert before == 0
+    assert 30 <= asked <= 40 + 0.1 * 100
+
+
+def test_a_cold_start_asks():
+    records = lasec.Tracker(rate=0.05).run(*lasec.streams.switching(2_000, seed=1))
+    assert records.asked[:5].all()
+    assert records.asked[:200].sum() > 2 * 0.05 * 200
+
+
+def test_a_total_is_never_exceeded():
+    X, y = lasec.streams.stationary(30_000, dimension=5, noise=0.2, seed=1)
+    query = Budgeted(rate=1.0, total=500, horizon=10_000)
+    learner = lasec.Learner(lasec.rules.SecondOrder(), query, dimension=5)
+    records = learner.run(X, y)
+    assert 440 <= records.asked[:10_000].sum() <= 500
+    assert 480 <= records.labels <= 500
+    assert records.asked[:5_000].sum() <= 300
+
+
+def test_labels_a_day():
+    """500 labels a day, by the clock, while the traffic changes tenfold between day and night."""
+    rng = np.random.default_rng(0)
+    day = 86_400.0
+    times = np.cumsum(
+        rng.exponential(1.0, 80_000) * np.where(np.arange(80_000) % 20_000 < 15_000, 5, 40)
+    )
+    X, y = lasec.streams.switching(80_000, dimension=5, every=20_000, seed=1)
+    learner = lasec.Tracker(budget=Budgeted.every("1d", labels=500))
+    records = learner.run(X, y, times=times)
+    days = int(times[-1] // day)
+    spent = np.histogram(times[records.asked], bins=days, range=(0.0, days * day))[0]
+    assert np.abs(spent[1:] - 500).max() <= 50
+    assert records.propensity.min() > 0.0
+
+
+def test_a_budget_by_time_needs_times():
+    learner = lasec.Tracker(2, budget=Budgeted.every("1h", labels=10))
+    with pytest.raises(ValueError, match="every row must say when it came"):
+        learner.ask([1.0, 2.0])
+    with pytest.raises(ValueError, match="every row must say when it came"):
+        learner.run([[1.0, 2.0]], [1])
+    assert learner.ask([1.0, 2.0], time=1.7e9).asked
+    learner.ask([1.0, 2.0], time=1.6e9)  # a clock that jumps back stands still
+    assert learner.rounds == 2
+
+
+def test_run_is_ask_and_tell_with_times():
+    X, y = lasec.streams.switching(400, dimension=4, seed=1)
+    times = np.cumsum(np.random.default_rng(1).exponential(60.0, 400))
+    together, apart = (
+        lasec.Tracker(4, budget=Budgeted.every("1h", labels=20), seed=3) for _ in range(2)
+    )
+    records = together.run(X, y, times=times)
+    for t in range(400):
+        decision = apart.ask(X[t], time=times[t])
+        assert decision.propensity == records.propensity[t]
+        if decision.asked:
+            apart.tell(decision.ticket, int(y[t]))
+    assert apart.to_bytes() == together.to_bytes()
+
+
+def test_backpressure_slows_the_asking_and_says_so():
+    margins, coins = np.full(300, 0.01), np.random.default_rng(0).random(300)
+    query = Budgeted(0.4, max_open=20)
+    chances = [
+        play(query, margins, coins, waiting=np.full(300, waiting))[0]
+        for waiting in (0, 10, 15, 20, 500)
+    ]
+    assert (chances[0] == chances[1]).all()
+    assert chances[2][0] < chances[1][0]
+    np.testing.assert_allclose(chances[3], 0.2 * 0.4)
+    np.testing.assert_allclose(chances[4], 0.2 * 0.4)
+
+
+def test_backpressure_in_a_learner():
+    X, _ = lasec.streams.switching(3_000, dimension=5, seed=1)
+    counts = []
+    for limit in (0, 30):
+        tracker = lasec.Tracker(5, budget=Budgeted(0.2, max_open=limit))
+        for x in X:
+            tracker.ask(x)
+        counts.append(tracker.asked)
+    assert 600 <= counts[0] <= 700  # nothing is learned, so nothing is certain: up to the cap
+    assert counts[1] < 200  # nobody answers: the floor goes on
+
+
+def test_hurry_asks_more_now_and_less_later():
+    X, y = lasec.streams.stationary(12_000, dimension=5, noise=0.1, seed=1)
+    spent = []
+    for lent in (0, 60):
+        tracker = lasec.Tracker(5, rate=0.1, seed=1)
+        tracker.run(X[:4_000], y[:4_000])
+        tracker.hurry(lent, over=4_000)
+        parts = [
+            tracker.run(X[a : a + 1_000], y[a : a + 1_000]).labels
+            for a in range(4_000, 12_000, 1_000)
+        ]
+        spent.append(parts)
+    assert spent[1][0] >= spent[0][0] + 25
+    assert abs(sum(spent[1]) - sum(spent[0])) <= 5
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"rate": 2.0}, "at most one label a round"),
+        ({"burst": 1.0}, "burst must be at least 2"),
+        ({"inner": Budgeted()}, "holds a budget itself"),
+    ],
+)
+def test_parameters_that_do_not_go_together(options, words):
+    with pytest.raises(ValueError, match=words):
+        Budgeted(**options)
+    with pytest.raises(TypeError, match="inner must be a query"):
+        Budgeted(inner=0.5)
+
+
+def test_a_budget_is_saved_with_the_query_inside():
+    query = Budgeted(0.2, MarginCoin(0.3, power=1.7), max_open=7)
+    X, y = lasec.streams.switching(500, dimension=3, seed=1)
+    learner = lasec.Learner(lasec.rules.SecondOrder(), query, dimension=3)
+    learner.run(X[:300], y[:300])
+    other = lasec.Learner.from_bytes(learner.to_bytes())
+    assert other.query == query
+    a, b = learner.run(X[300:], y[300:]), other.run(X[300:], y[300:])
+    assert (a.propensity == b.propensity).all()
