@@ -124,14 +124,14 @@ class Intake(Ledger):
     def _flush(self) -> None:
         """Add up what is in the lists."""
         if self._asks:
-            asks, self._asks = self._asks, []
-            table = np.fromiter(chain.from_iterable(asks), np.float64, 6 * len(asks))
+            table = np.fromiter(chain.from_iterable(self._asks), np.float64, 6 * len(self._asks))
             self._admit(table.reshape(-1, 6)[:, [0, 1, 3, 4, 5]])
+            self._asks = []
         if self._answers:
             answers, self._answers = self._answers, []
             self._reply(answers)
         if self.patience is not None:
-            self._expire(self._admitted - self.patience)
+            self._expire(self._admitted - 1 - self.patience)
         self._panes.settle()
 
     def _admit(self, columns: Array, y: Array | None = None) -> None:
@@ -171,7 +171,7 @@ class Intake(Ledger):
             question = self._questions.pop(ticket, None)
             if question is None:
                 self._ignored += 1
-            elif self.patience is not None and now - question.round > self.patience:
+            elif self.patience is not None and now - question.round - 1 > self.patience:
                 self._ignored += 1
                 late.append(question)
             else:

@@ -30,17 +30,18 @@ class Meter(Intake):
     there, and the other methods leave them out.
 
     >>> import lasec
-    >>> X, y = lasec.streams.switching(5_000, seed=1)
-    >>> tracker, meter = lasec.Tracker(rate=0.1), lasec.metrics.Meter()
+    >>> X, y = lasec.streams.walking(5_000, speed=0.01, seed=1)
+    >>> tracker, meter = lasec.Tracker(rate=0.2), lasec.metrics.Meter()
     >>> for x, label in zip(X, y):
     ...     decision = tracker.ask(x)
     ...     meter.ask(decision)
     ...     if decision.asked:
     ...         meter.tell(tracker.tell(decision.ticket, label))
     >>> meter
-    Meter(window=1000, rounds=5000, asked=506, labels=506)
+    Meter(window=1000, rounds=5000, asked=997, labels=997)
     >>> estimate = meter.estimate("accuracy", over="window")
     >>> print(f"{estimate.value:.2f}, between {estimate.low:.2f} and {estimate.high:.2f}")
+    0.91, between 0.88 and 0.94
     """
 
     def estimate(
@@ -55,7 +56,8 @@ class Meter(Intake):
         """A metric over the settled rounds: all of them, the window, or with fading weights.
 
         ``interval="normal"`` is for one look at a time; ``"sequence"`` holds at all times at once,
-        and is wider. Its guarantee is exact as long as no answer is lost. NaN, with all that is
+        and is wider. It is exact as long as no answer is lost; with losses, propensities are
+        multiplied by the share answered so far, and it holds about. NaN, with all that is
         possible as the interval, where there are no labels or the metric is 0/0.
 
         >>> import lasec
