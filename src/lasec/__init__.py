@@ -1,6 +1,6 @@
 """Classify a stream whose concept drifts, when labels cost money."""
 
-from lasec import bounds, queries, rules, streams
+from lasec import bounds, metrics, queries, rules, streams
 from lasec.algorithms import (
     BBQ,
     BBQ_I,
@@ -52,6 +52,7 @@ __all__ = [
     "Update",
     "bounds",
     "cite",
+    "metrics",
     "queries",
     "rules",
     "streams",

@@ -1,0 +1,126 @@
+"""Rounds in panes: consecutive ones share a block, which is settled when none of it is open.
+
+Blocks are additive, so an answer is added to the pane of its round whenever it comes. Panes settle
+in order: estimates speak only of rounds before the oldest open question, since a round that was
+asked and not answered yet would otherwise count like one that was not asked. What is settled is
+merged into the total, kept for the window, and faded; so the memory is a constant, plus the panes
+that wait.
+
+A pane that happens to hold no question settles a little sooner than one that does, which favours
+rounds that were not asked by about the weight of one label. With answers that come at once there is
+no such effect.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lasec.metrics.estimate import Over, Scope
+from lasec.metrics.sums import SHAPE
+
+Array = NDArray[np.float64]
+PANES, PLAIN = 32, 256
+
+
+class Pane:
+    """A stretch of rounds: how many, how many of them wait, the next ticket, and the block."""
+
+    __slots__ = ("block", "open", "rounds", "until")
+
+    def __init__(self, rounds: int = 0, waiting: int = 0, until: int = 0) -> None:
+        self.rounds, self.open, self.until = rounds, waiting, until
+        self.block: Array = np.zeros(SHAPE)
+
+
+class Panes:
+    """The panes that wait, and what has become of those that are settled.
+
+    >>> panes = Panes(window=1_000, fade=None)
+    >>> panes.size, panes.kept.maxlen
+    (32, 32)
+    """
+
+    def __init__(self, window: int | None, fade: float | None) -> None:
+        shortest = min(window or math.inf, fade or math.inf)
+        self.size = PLAIN if math.isinf(shortest) else math.ceil(shortest / PANES)
+        self.window, self.fade = window, fade
+        self.waiting: dict[int, Pane] = {}
+        self.kept: deque[Array] = deque(maxlen=math.ceil(window / self.size) if window else 0)
+        self.total: Array = np.zeros(SHAPE)
+        self.faded: Array = np.zeros((2, *SHAPE))
+        self.settled = 0
+        self.until = 0
+
+    def enter(self, number: int, rounds: int, until: int) -> None:
+        """Note that so many rounds of a pane have been."""
+        pane = self.waiting.setdefault(number, Pane())
+        pane.rounds += rounds
+        pane.until = until
+
+    def add(self, blocks: dict[int, Array]) -> None:
+        """Add blocks to their panes."""
+        for number, block in blocks.items():
+            self.waiting[number].block += block
+
+    def wait(self, number: int, questions: int) -> None:
+        """Open so many questions in a pane, or close them, if negative."""
+        self.waiting[number].open += questions
+
+    def settle(self) -> None:
+        """Merge the panes that are full and have no open question, up to the first that has."""
+        while True:
+            pane = self.waiting.get(self.settled)
+            if pane is None or pane.open or pane.rounds < self.size:
+                return
+            del self.waiting[self.settled]
+            self.total += pane.block
+            self.faded = self._faded(pane)
+            self.kept.append(pane.block)
+            self.settled += 1
+            self.until = pane.until
+
+    def scope(self, over: Over) -> Scope:
+        """The block of all settled rounds, of the last ones, or of all with fading weights."""
+        last = self.waiting.get(self.settled)
+        fresh = last if last is not None and not last.open else Pane(until=self.until)
+        if over is Over.FADING:
+            once, twice = self._faded(fresh)
+            return Scope(once, twice, 0, fresh.until)
+        if over is Over.WINDOW:
+            block = sum(self.kept, fresh.block)
+            return Scope(block, block, self.settled - len(self.kept) + 1, fresh.until)
+        block = self.total + fresh.block
+        return Scope(block, block, 0, fresh.until)
+
+    def arrays(self) -> dict[str, Array]:
+        """All of it, as arrays."""
+        blocks = [pane.block for pane in self.waiting.values()]
+        return {
+            "total": self.total,
+            "faded": self.faded,
+            "kept": np.array(list(self.kept)).reshape(-1, *SHAPE),
+            "waiting": np.array(blocks).reshape(-1, *SHAPE),
+        }
+
+    def counts(self) -> list[list[int]]:
+        """Number, rounds, open questions and next ticket of the panes that wait."""
+        return [[n, pane.rounds, pane.open, pane.until] for n, pane in self.waiting.items()]
+
+    def restore(self, arrays: dict[str, Array], counts: list[list[int]]) -> None:
+        """Take back what :meth:`arrays` and :meth:`counts` gave."""
+        self.total, self.faded = arrays["total"].copy(), arrays["faded"].copy()
+        self.kept.extend(block.copy() for block in arrays["kept"])
+        for (number, *rest), block in zip(counts, arrays["waiting"], strict=True):
+            self.waiting[number] = Pane(*rest)
+            self.waiting[number].block = block.copy()
+
+    def _faded(self, pane: Pane) -> Array:
+        if self.fade is None:
+            return self.faded
+        once = math.exp(-pane.rounds / self.fade)
+        weights = np.array([once, once * once]).reshape(2, 1, 1)
+        return np.asarray(self.faded * weights + pane.block)

@@ -1,0 +1,170 @@
+"""Estimates of totals, and the metrics and normal intervals that are made of them.
+
+Of each class c (rounds predicted +1, and -1) the number of rounds n_c is known and the number S_c
+of positives among them is not. TP = S+, FP = n+ - S+, FN = S-, TN = n- - S-, and::
+
+    error = (FP + FN)/T    precision = S+/n+    recall = S+/(S+ + S-)    f1 = 2 S+/(n+ + S+ + S-)
+
+The target is always that of the rounds that have been, asked or not; the only chance in it is that
+of the coins Z, whose probabilities q are known. With v the value of the true label and a the
+model's guess, a sum of v over rounds is estimated by::
+
+    assisted     sum of a + Z (v - a)/q            right on average, whatever the model
+    weighted     sum of Z v/q                      right on average; Horvitz and Thompson, 1952
+    normalised   n (sum of Z v/q)/(sum of Z/q)     nearly so; Hajek, 1971
+
+The better the model knows its own errors, the less is left for the coins in "assisted". "weighted"
+weights the errors (and each kind of cost), so that accuracy is 1 - (sum of Z error/q)/T: weighting
+what was right instead would be right on average too, but with a far larger variance.
+
+The variance of each is estimated by the sum over labels of (1 - q) r^2/q^2, where r is v - a, v, or
+v less its weighted mean. Ratios are taken to first order (delta method). The interval uses
+Student's t with as many degrees of freedom as labels that matter, (sum u)^2/(sum u^2) - 1 with
+u = (1 - q)(v - a)^2/q^2: a few labels with large weights make a variance that is itself uncertain.
+
+Where a share of the answers is lost, at random, every q above is q times the share answered.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lasec.metrics.estimate import Costs, Method, Metric, Scope
+from lasec.metrics.quantile import student
+from lasec.metrics.sums import LOSS, MINUS, PLUS, Column
+
+Array = NDArray[np.float64]
+C = Column
+ERRORS = Costs(false_positive=1.0, false_negative=1.0)
+
+
+class Total(NamedTuple):
+    """An estimated sum, with its variance."""
+
+    value: float
+    variance: float
+
+
+class Value(NamedTuple):
+    """An estimated metric with its standard deviation, and the degrees of freedom behind it."""
+
+    value: float
+    deviation: float
+    freedom: float
+
+    def interval(self, level: float) -> tuple[float, float]:
+        """The t-interval; NaN where there is no value."""
+        reach = student(level, self.freedom) * self.deviation
+        return self.value - reach, self.value + reach
+
+
+def total(scope: Scope, channel: int, method: Method, b0: float = 0.0, b1: float = 1.0) -> Total:
+    """The sum of b0 + b1 v over the rounds of a channel.
+
+    >>> block = np.zeros((3, 64))
+    >>> block[LOSS, [C.W1]] = block[PLUS, [C.W1]] = 50.0
+    >>> block[PLUS, [C.ROUNDS, C.SEEN, C.GUESS, C.V1, C.D1]] = 60.0, 60.0, 45.0, 40.0, 2.0
+    >>> scope = Scope(block, block, 0, 60)
+    >>> [total(scope, PLUS, method).value for method in Method]
+    [47.0, 48.0, 40.0]
+    """
+    s, rho = scope.block[channel], scope.share
+    if s[C.SEEN if method is not Method.ASSISTED else C.ROUNDS] == 0.0:
+        return Total(0.0, 0.0)
+    rest = _rest(scope.square[channel], rho)
+    if method is Method.ASSISTED:
+        value = s[C.GUESS] + s[C.D1] / rho
+        return Total(float(b0 * s[C.ROUNDS] + b1 * value), float(b1 * b1 * rest[3]))
+    if method is Method.WEIGHTED:
+        variance = b0 * b0 * rest[0] + 2.0 * b0 * b1 * rest[1] + b1 * b1 * rest[2]
+        return Total(float((b0 * s[C.W1] + b1 * s[C.V1]) / rho), float(variance))
+    if s[C.W1] == 0.0:
+        return Total(math.nan, math.nan)
+    mean, scale = s[C.V1] / s[C.W1], b1 * rho * s[C.SEEN] / s[C.W1]
+    variance = rest[2] - 2.0 * mean * rest[1] + mean * mean * rest[0]
+    return Total(float(s[C.SEEN] * (b0 + b1 * mean)), float(scale * scale * max(variance, 0.0)))
+
+
+def value(scope: Scope, metric: Metric, method: Method, costs: Costs | None) -> Value:
+    """A metric over the rounds of ``scope``."""
+    nothing = Value(math.nan, math.nan, math.inf)
+    if math.isnan(scope.share):
+        return nothing
+    if metric in (Metric.RECALL, Metric.F1):
+        return _ratio(scope, metric, method)
+    known = C.ROUNDS if method is Method.ASSISTED else C.SEEN
+    count = scope.block[PLUS if metric is Metric.PRECISION else LOSS, known]
+    if count == 0.0:
+        return nothing
+    if metric in (Metric.PRECISION, Metric.LOG_LOSS):
+        channel = PLUS if metric is Metric.PRECISION else LOSS
+        return _over(total(scope, channel, method), count, freedom(scope, {channel: 1.0}))
+    cost = costs if metric is Metric.COST and costs is not None else ERRORS
+    slopes = linear(cost)
+    plus = total(scope, PLUS, method, *slopes[PLUS])
+    minus = total(scope, MINUS, method, *slopes[MINUS])
+    both = Total(plus.value + minus.value, plus.variance + minus.variance)
+    made = _over(both, count, freedom(scope, {c: slope for c, (_, slope) in slopes.items()}))
+    return made._replace(value=1.0 - made.value) if metric is Metric.ACCURACY else made
+
+
+def linear(costs: Costs) -> dict[int, tuple[float, float]]:
+    """The cost of a round of each class as b0 + b1 v.
+
+    >>> linear(ERRORS)
+    {0: (1.0, -1.0), 1: (0.0, 1.0)}
+    """
+    return {
+        PLUS: (costs.false_positive, costs.true_positive - costs.false_positive),
+        MINUS: (costs.true_negative, costs.false_negative - costs.true_negative),
+    }
+
+
+def freedom(scope: Scope, slopes: dict[int, float]) -> float:
+    """How many labels matter to a sum of channels with these slopes, less one."""
+    rows = scope.square
+    whole = sum(b * b * (rows[c, C.DD2] - rows[c, C.DD1]) for c, b in slopes.items())
+    parts = sum(b**4 * rows[c, C.U2] for c, b in slopes.items())
+    return float(whole * whole / parts) - 1.0 if parts > 0.0 else math.inf
+
+
+def ratio(metric: Metric, count: float, plus: float, minus: float) -> float:
+    """Recall or f1 from n+, S+ and S-; NaN for 0/0.
+
+    >>> ratio(Metric.RECALL, 10.0, 6.0, 2.0), ratio(Metric.F1, 10.0, 6.0, 2.0)
+    (0.75, 0.6666666666666666)
+    """
+    below = plus + minus + (count if metric is Metric.F1 else 0.0)
+    above = 2.0 * plus if metric is Metric.F1 else plus
+    return above / below if below > 0.0 else math.nan
+
+
+def _over(sum_: Total, count: float, free: float) -> Value:
+    deviation = math.sqrt(max(sum_.variance, 0.0)) if sum_.variance == sum_.variance else math.nan
+    return Value(float(sum_.value / count), float(deviation / count), free)
+
+
+def _rest(row: Array, rho: float) -> Array:
+    """The sums over labels of (1 - q)/q^2 times 1, v, v^2 and d^2."""
+    once = row[[C.W1, C.V1, C.VV1, C.DD1]]
+    return np.asarray(row[C.W2 : C.U2] / rho**2 - once / rho)
+
+
+def _ratio(scope: Scope, metric: Metric, method: Method) -> Value:
+    """Recall and f1, with the totals kept to what is possible, by the delta method."""
+    known = C.ROUNDS if method is Method.ASSISTED else C.SEEN
+    totals = [total(scope, channel, method) for channel in (PLUS, MINUS)]
+    kept = scope.block[:, known]
+    plus, minus = (min(max(t.value, 0.0), float(kept[c])) for c, t in enumerate(totals))
+    count = float(kept[PLUS]) if metric is Metric.F1 else 0.0
+    made = ratio(metric, count, plus, minus)
+    if math.isnan(made) or any(math.isnan(t.value) for t in totals):
+        return Value(math.nan, math.nan, math.inf)
+    scale = (2.0 if metric is Metric.F1 else 1.0) / (count + plus + minus) ** 2
+    up, down = scale * (count + minus), scale * plus
+    variance = up * up * totals[PLUS].variance + down * down * totals[MINUS].variance
+    return Value(made, math.sqrt(max(variance, 0.0)), freedom(scope, {PLUS: up, MINUS: down}))

@@ -1,0 +1,446 @@
+import math
+
+import numpy as np
+import pytest
+
+import lasec
+from labels.synthetic import metered, told, tossed, world
+from lasec.metrics import Costs, Meter
+from lasec.metrics.quantile import student
+from lasec.state import pack, unpack
+
+COSTS = Costs(true_positive=-1.0, false_positive=2.0, false_negative=7.0, true_negative=0.5)
+METRICS = ("accuracy", "error", "precision", "recall", "f1", "log_loss", "cost")
+METHODS = ("assisted", "normalised", "weighted")
+
+
+def naive(chunk, metric, method, weights=None):
+    """The definition, round by round."""
+    w = np.ones(len(chunk)) if weights is None else weights
+    z, q, p, plus = chunk.asked, chunk.propensity, chunk.p, chunk.label > 0
+
+    def total(v, a, rows):
+        w_, z_, q_ = w[rows], z[rows], q[rows]
+        if method == "assisted":
+            return (w_ * (a + z_ * (v - a) / q_)).sum()
+        if method == "weighted":
+            return (w_ * z_ * v / q_).sum()
+        return w_.sum() * (w_ * z_ * v / q_).sum() / (w_ * z_ / q_).sum()
+
+    positive = (chunk.y > 0) * 1.0
+    if metric == "log_loss":
+        v = -np.log(np.where(chunk.y > 0, p, 1 - p))
+        a = -p * np.log(p) - (1 - p) * np.log(1 - p)
+        return total(v, a, slice(None)) / w.sum()
+    s = [total(positive[rows], p[rows], rows) for rows in (plus, ~plus)]
+    n = [w[plus].sum(), w[~plus].sum()]
+    if metric == "precision":
+        return s[0] / n[0]
+    if metric == "recall":
+        return s[0] / (s[0] + s[1])
+    if metric == "f1":
+        return 2 * s[0] / (n[0] + s[0] + s[1])
+    c = COSTS if metric == "cost" else Costs(0.0, 1.0, 1.0, 0.0)
+    if method == "weighted":
+        f = np.where(plus, np.where(positive, c[0], c[1]), np.where(positive, c[2], c[3]))
+        cost = (w * z * f / q).sum()
+    else:
+        cost = c[0] * s[0] + c[1] * (n[0] - s[0]) + c[2] * s[1] + c[3] * (n[1] - s[1])
+    return 1 - cost / w.sum() if metric == "accuracy" else cost / w.sum()
+
+
+def everything(meter, sequence=True):
+    """All that a meter says."""
+    said = []
+    for over in ("all",) + ("window",) * bool(meter.window) + ("fading",) * bool(meter.fade):
+        for metric in METRICS if meter.costs else METRICS[:-1]:
+            said += [meter.estimate(metric, over=over, method=m) for m in METHODS]
+            if over != "fading" and sequence:
+                said.append(meter.estimate(metric, over=over, interval="sequence"))
+    return np.array(said)
+
+
+def play(meter, chunk, delay=lambda t: 0, look=lambda t: False, upto=None, since=0, mail=None):
+    """The loop, with answers ``delay(t)`` rounds later; gives what is still in the mail."""
+    mail = {} if mail is None else mail
+    for t, decision in enumerate(chunk.decisions()[:upto]):
+        if t < since:
+            continue
+        meter.ask(decision)
+        wait = delay(t)
+        if decision.asked and wait is not None:
+            mail.setdefault(t + wait, []).append(told(decision, chunk.y[t]))
+        for outcome in mail.pop(t, ()):
+            meter.tell(outcome)
+        if look(t):
+            meter.estimate()
+    return mail
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("metric", METRICS)
+def test_the_definition(metric, method):
+    chunk = tossed(world(3_000, 1, rate=0.2), 1)
+    meter = metered(chunk, window=640, fade=500.0, costs=COSTS)
+    got = meter.estimate(metric, method=method)
+    assert got.value == pytest.approx(naive(chunk, metric, method), rel=1e-10)
+    assert (got.rounds, got.labels, got.until) == (3_000, chunk.asked.sum(), 3_000)
+    got = meter.estimate(metric, method=method, over="window")
+    assert got.value == pytest.approx(naive(chunk[-got.rounds :], metric, method), rel=1e-10)
+    size = math.ceil(500 / 32)
+    ends = np.minimum((np.arange(3_000) // size + 1) * size, 3_000)
+    weights = np.exp(-(3_000 - ends) / 500.0)
+    got = meter.estimate(metric, method=method, over="fading")
+    assert got.value == pytest.approx(naive(chunk, metric, method, weights), rel=1e-10)
+
+
+def test_the_interval_is_that_of_the_definition():
+    chunk = tossed(world(2_000, 3, rate=0.3), 1)
+    z, q = chunk.asked, chunk.propensity
+    wrong = chunk.label != chunk.y
+    guess = np.where(chunk.label > 0, 1 - chunk.p, chunk.p)
+    u = z * (1 - q) * (wrong - guess) ** 2 / q**2
+    reach = student(0.9, u.sum() ** 2 / (u**2).sum() - 1) * np.sqrt(u.sum()) / 2_000
+    got = metered(chunk).estimate("error", level=0.9)
+    assert (got.low, got.high) == pytest.approx((got.value - reach, got.value + reach), rel=1e-10)
+    w = np.exp(-(2_000 - np.minimum((np.arange(2_000) // 16 + 1) * 16, 2_000)) / 500.0)
+    whole, parts = (w**2 * u).sum(), (w**2 * u**2).sum()
+    reach = student(0.9, whole**2 / parts - 1) * np.sqrt(whole) / w.sum()
+    got = metered(chunk, window=None, fade=500.0).estimate("error", over="fading", level=0.9)
+    assert (got.low, got.high) == pytest.approx((got.value - reach, got.value + reach), rel=1e-10)
+
+
+def test_the_loop_and_the_chunk_are_the_same():
+    chunk = tossed(world(5_000, 2), 2)
+    options = {"window": 777, "fade": 400.0, "costs": COSTS}
+    whole, loop, parts = metered(chunk, **options), Meter(**options), Meter(**options)
+    play(loop, chunk, look=lambda t: t % 501 == 0)
+    for start in range(0, 5_000, 313):
+        parts.extend(chunk[start : start + 313], chunk.y[start : start + 313])
+    np.testing.assert_allclose(everything(loop), everything(whole), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(everything(parts), everything(whole), rtol=1e-12, atol=1e-12)
+
+
+def test_answers_in_any_order():
+    chunk = tossed(world(3_000, 2), 2)
+    rng = np.random.default_rng(0)
+    meter = Meter(costs=COSTS)
+    mail = play(meter, chunk, delay=lambda t: int(rng.integers(0, 900)))
+    assert meter.open > 0
+    for outcomes in mail.values():
+        for outcome in outcomes:
+            meter.tell(outcome)
+    assert meter.open == 0
+    want = everything(metered(chunk, costs=COSTS))
+    np.testing.assert_allclose(everything(meter), want, rtol=1e-10, atol=1e-11)
+
+
+def test_only_settled_rounds_are_spoken_of():
+    chunk = tossed(world(4_000, 5), 5)
+    meter = Meter(window=640)
+    play(meter, chunk, delay=lambda t: 700)
+    got = meter.estimate()
+    first = meter._questions[min(meter._questions)].round
+    assert first - 20 < got.until <= first
+    assert got == pytest.approx(metered(chunk[: got.until]).estimate(), rel=1e-10)
+
+
+def test_delay_does_not_bias_but_counting_open_rounds_would():
+    truth = world(1_000, 11)
+    honest, hasty = [], []
+    for seed in range(300):
+        chunk = tossed(truth, seed)
+        meter = Meter(window=64)
+        play(meter, chunk, delay=lambda t: 300)
+        got = meter.estimate("error", method="weighted")
+        honest.append(got.value - (truth.label != truth.y)[: got.until].mean())
+        known = chunk.asked & (np.arange(1_000) < 700)
+        value = (known * (chunk.label != chunk.y) / chunk.propensity).sum() / 1_000
+        hasty.append(value - (truth.label != truth.y).mean())
+    assert abs(np.mean(honest)) < 0.015
+    assert np.mean(hasty) < -0.06
+
+
+def test_a_window_is_about_as_long_as_asked():
+    chunk = tossed(world(3_000, 6), 6)
+    for window in (1, 20, 33, 100, 1_000):
+        meter = Meter(window=window)
+        meter.extend(chunk, chunk.y)
+        for stop in range(3):
+            got = meter.estimate(over="window")
+            assert window <= got.rounds <= window + 2 * math.ceil(window / 32), (window, stop)
+            meter.ask(lasec.Decision(1, 0.5, 1.0, 0.5, asked=False, ticket=3_000 + stop))
+
+
+def test_unbiased_and_covered_and_the_plain_mean_is_not():
+    truth = world(2_000, 7, rate=0.1, trust=0.95)
+    want = {m: naive(world_known(truth), m, "assisted") for m in METRICS}
+    off = {(m, k): [] for m in METRICS for k in METHODS}
+    hits = dict.fromkeys(off, 0)
+    plain = []
+    for seed in range(600):
+        chunk = tossed(truth, seed)
+        meter = metered(chunk, window=None, costs=COSTS)
+        plain.append((chunk.label == chunk.y)[chunk.asked].mean() - want["accuracy"])
+        for (metric, method), values in off.items():
+            got = meter.estimate(metric, method=method)
+            values.append(got.value - want[metric])
+            hits[metric, method] += want[metric] in got
+    assert np.mean(plain) < -0.035 < 10 * np.mean(off["accuracy", "assisted"])
+    for (metric, method), values in off.items():
+        error = np.std(values) / np.sqrt(600)
+        slack = 0.0 if method != "normalised" and metric not in ("recall", "f1") else 0.02
+        assert abs(np.mean(values)) < 4 * error + slack, (metric, method)
+        assert hits[metric, method] / 600 > 0.9, (metric, method, hits[metric, method] / 600)
+        if method == "assisted":
+            assert 0.925 < hits[metric, method] / 600 < 0.985, (metric, hits[metric, method])
+
+
+def world_known(chunk):
+    return type(chunk)(**{**vars(chunk), "asked": np.ones(len(chunk), dtype=bool),
+                          "propensity": np.ones(len(chunk))})  # fmt: skip
+
+
+def test_windows_and_fading_estimates_are_covered_under_drift():
+    truth = world(3_000, 8, rate=0.15)
+    right = (truth.label == truth.y) * 1.0
+    hits = np.zeros(2)
+    for seed in range(300):
+        meter = metered(tossed(truth, seed), window=640, fade=500.0)
+        got = meter.estimate(over="window")
+        hits[0] += right[-got.rounds :].mean() in got
+        ends = np.minimum((np.arange(3_000) // 16 + 1) * 16, 3_000)
+        weights = np.exp(-(3_000 - ends) / 500.0)
+        hits[1] += float(weights @ right / weights.sum()) in meter.estimate(over="fading")
+    assert (hits / 300 > 0.91).all(), hits / 300
+
+
+def test_all_labels_give_the_truth():
+    chunk = world_known(world(500, 9))
+    for kind in ("normal", "sequence"):
+        for method in METHODS:
+            got = metered(chunk).estimate(method=method, interval=kind)
+            assert got[:3] == pytest.approx([chunk.accuracy] * 3, abs=1e-9)
+
+
+def test_losses_at_random_are_put_right():
+    truth = world(3_000, 12, rate=0.3)
+    off, hits = {method: [] for method in METHODS}, 0
+    for seed in range(150):
+        chunk = tossed(truth, seed)
+        gone = np.random.default_rng([seed, 2]).random(3_000) < 0.4
+        meter = Meter(patience=100)
+        play(meter, chunk, delay=lambda t, gone=gone: None if gone[t] else t % 50)
+        assert meter.lost == pytest.approx(0.4 * meter.asked, rel=0.3)
+        for method in METHODS:
+            got = meter.estimate(method=method)
+            want = (truth.label == truth.y)[: got.until].mean()
+            off[method].append(got.value - want)
+        got = meter.estimate()
+        hits += want in got
+    for method, values in off.items():
+        assert abs(np.mean(values)) < 4 * np.std(values) / np.sqrt(150) + 0.004, method
+    assert hits / 150 > 0.9
+
+
+def test_losses_do_not_pull_the_sequence_to_the_model():
+    truth = world(5_000, 18, rate=0.5, trust=0.2)
+    off, hits = [], 0
+    for seed in range(10):
+        gone = np.random.default_rng([seed, 3]).random(5_000) < 0.6
+        meter = Meter(window=1_600, patience=20)
+        play(meter, tossed(truth, seed), delay=lambda t, gone=gone: None if gone[t] else 0)
+        got = meter.estimate(over="window", interval="sequence")
+        want = (truth.label == truth.y)[got.until - got.rounds : got.until].mean()
+        off.append((got.low + got.high) / 2.0 - want)
+        hits += want in got
+    assert abs(np.mean(off)) < 0.03
+    assert hits == 10
+
+
+def test_when_one_looks_does_not_matter_even_with_losses():
+    chunk = tossed(world(4_000, 13, rate=0.3), 13)
+    said = []
+    for look in (lambda t: False, lambda t: t % 97 == 0, lambda t: t % 1024 == 1023):
+        meter = Meter(patience=60, window=500, fade=300.0)
+        play(meter, chunk, delay=lambda t: None if t % 3 == 0 else t % 80, look=look)
+        assert meter.lost > 100
+        assert meter.ignored > 50
+        said.append(everything(meter))
+    np.testing.assert_allclose(said[1], said[0], rtol=1e-11, atol=1e-12)
+    np.testing.assert_allclose(said[2], said[0], rtol=1e-11, atol=1e-12)
+
+
+def test_patience_counts_as_lose_does():
+    decisions = [lasec.Decision(1, 0.4, 1.0, 0.5, asked=t == 0, ticket=t) for t in range(12)]
+    patient, told_so = Meter(patience=10), Meter()
+    for decision in decisions:
+        patient.ask(decision)
+        told_so.ask(decision)
+    told_so.lose(0)
+    patient.tell(told(decisions[0], 1))
+    assert (patient.lost, patient.ignored, patient.labels, patient.open) == (1, 1, 0, 0)
+    np.testing.assert_array_equal(patient.arrays()["waiting"], told_so.arrays()["waiting"])
+    in_time = Meter(patience=10)
+    for decision in decisions[:11]:
+        in_time.ask(decision)
+    in_time.tell(told(decisions[0], 1))
+    in_time.ask(decisions[11])
+    assert (in_time.lost, in_time.labels) == (0, 1)
+
+
+@pytest.mark.parametrize("cut", [1, 777, 1_024, 2_500])
+def test_saving_in_the_middle_is_invisible(cut):
+    chunk = tossed(world(4_000, 14, rate=0.3), 14)
+    options = {"window": 300, "fade": 250.0, "patience": 90, "costs": COSTS}
+    delay = lambda t: None if t % 5 == 0 else t % 70  # noqa: E731
+    straight, first = Meter(**options), Meter(**options)
+    play(straight, chunk, delay)
+    mail = play(first, chunk, delay, upto=cut)
+    header, arrays = unpack(pack(first.header(), first.arrays()))
+    second = Meter.restore(arrays, header)
+    assert repr(second) == repr(first)
+    play(second, chunk, delay, since=cut, mail=mail)
+    np.testing.assert_allclose(everything(second), everything(straight), rtol=1e-11, atol=1e-12)
+    for name in ("rounds", "asked", "labels", "lost", "ignored", "open", "blind"):
+        assert getattr(second, name) == getattr(straight, name)
+
+
+def test_a_damaged_meter_is_refused():
+    meter = metered(tossed(world(500, 1), 1))
+    header, arrays = meter.header(), meter.arrays()
+    with pytest.raises(lasec.StateError, match="no meter"):
+        Meter.restore(arrays, header | {"meter": 2})
+    with pytest.raises(lasec.StateError, match="total"):
+        Meter.restore(arrays | {"total": np.zeros(3)}, header)
+    with pytest.raises(lasec.StateError, match="invalid"):
+        Meter.restore({}, header)
+    extra = {"tickets": np.array([3]), "questions": np.zeros((1, 5))}
+    with pytest.raises(lasec.StateError, match="open questions"):
+        Meter.restore(arrays | extra, header)
+    with pytest.raises(ValueError, match="probability"):
+        Meter.restore(arrays, header, probability=np.tanh)
+
+
+def test_memory_does_not_grow_with_the_rounds():
+    def size(rounds):
+        meter = Meter(window=320)
+        play(meter, tossed(world(rounds, 15), 15), delay=lambda t: 200)
+        waiting = meter._panes.waiting
+        return len(waiting), len(meter._questions), len(pack(meter.header(), meter.arrays()))
+
+    short, long = size(3_000), size(30_000)
+    assert long[0] <= 22
+    assert long[1] < 60
+    assert long[2] < 1.3 * short[2]
+
+
+def test_blind_rounds():
+    chunk = tossed(world(2_000, 16, rate=0.2), 16)
+    blind = np.arange(2_000) % 4 == 0
+    q, asked = np.where(blind, 0.0, chunk.propensity), chunk.asked & ~blind
+    mixed = type(chunk)(**{**vars(chunk), "propensity": q, "asked": asked})
+    meter, only = metered(mixed, window=None), metered(mixed[~blind], window=None)
+    assert meter.blind == 500
+    for method in ("weighted", "normalised"):
+        got, want = meter.estimate(method=method), only.estimate(method=method)
+        assert got[:5] == pytest.approx(want[:5], rel=1e-10)
+    sure = np.where(chunk.label > 0, chunk.p, 1.0 - chunk.p)
+    want = (1_500 * only.accuracy.value + sure[blind].sum()) / 2_000
+    assert meter.accuracy.value == pytest.approx(want, rel=1e-10)
+    trusting, strict = meter.accuracy, meter.estimate(interval="sequence")
+    assert chunk.accuracy in strict
+    assert strict.width > trusting.width + 0.2
+
+
+def test_a_probability_of_ones_own():
+    chunk = tossed(world(2_000, 17, rate=0.2), 17)
+
+    def calibrated(margin):
+        return 0.5 + 0.3 * margin
+
+    meter = metered(chunk, probability=calibrated)
+    p = calibrated(chunk.margin)
+    want = np.mean(-np.log(np.where(chunk.y > 0, p, 1.0 - p)))
+    assert want in meter.estimate("log_loss")
+    assert meter.estimate("log_loss").width < metered(chunk).estimate("log_loss").width
+    with pytest.raises(ValueError, match="probability"):
+        metered(chunk, probability=lambda m: m[:-1])
+
+
+def test_without_labels_there_is_no_value():
+    meter = Meter(fade=10.0, costs=COSTS)
+    for t in range(3):
+        for metric in METRICS:
+            for method in METHODS:
+                got = meter.estimate(metric, method=method)
+                assert math.isnan(got.value)
+                assert got.low in (0.0, -1.0)
+                assert got.high in (1.0, 7.0, math.inf)
+        meter.ask(lasec.Decision(1, 0.2, 1.0, 0.5, asked=False, ticket=t))
+    ask = lasec.Decision(-1, -0.2, 1.0, 1.0, asked=True, ticket=9)
+    negatives = Meter()
+    negatives.ask(ask)
+    negatives.tell(told(ask, -1))
+    assert math.isnan(negatives.estimate("precision").value)
+    assert math.isnan(negatives.estimate("recall", method="weighted").value)
+    assert negatives.estimate("recall", method="weighted")[1:3] == (0.0, 1.0)
+    assert negatives.estimate("accuracy", method="normalised").value == 1.0
+
+
+def test_what_is_refused_changes_nothing():
+    meter = Meter()
+    good = lasec.Decision(1, 0.2, 1.0, 0.5, asked=True, ticket=4)
+    meter.ask(good)
+    for wrong in (
+        good, good._replace(ticket=3), good._replace(ticket=5, label=0),
+        good._replace(ticket=5, propensity=1.5), good._replace(ticket=5, propensity=math.nan),
+        good._replace(ticket=5, margin=math.nan), good._replace(ticket=5, propensity=0.0),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match="decision"):
+            meter.ask(wrong)
+    with pytest.raises(lasec.TicketError, match="never seen"):
+        meter.tell(told(good._replace(ticket=5), 1))
+    with pytest.raises(lasec.TicketError, match="never seen"):
+        meter.lose(5)
+    with pytest.raises(ValueError, match="label"):
+        meter.tell(told(good, 0))
+    meter.tell(told(good._replace(ticket=2), 1))
+    assert (meter.rounds, meter.asked, meter.labels, meter.ignored) == (1, 1, 0, 1)
+    chunk = tossed(world(10, 1), 1)
+    with pytest.raises(ValueError, match="tickets"):
+        meter.extend(chunk, chunk.y)
+    chunk.margin[3] = math.nan
+    with pytest.raises(ValueError, match="NaN"):
+        Meter().extend(chunk, chunk.y)
+
+
+def test_questions_that_a_meter_cannot_answer():
+    meter = Meter(window=None, fade=100.0)
+    for wrong in (
+        {"over": "window"}, {"metric": "cost"}, {"metric": "auc"}, {"method": "mean"},
+        {"interval": "exact"}, {"level": 1.0}, {"over": "fading", "interval": "sequence"},
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=r"."):
+            meter.estimate(**wrong)
+    for wrong in ({"window": 0}, {"fade": 0.0}, {"patience": -1}, {"costs": Costs(math.inf)}):
+        with pytest.raises(ValueError, match=r"window|fade|patience|costs"):
+            Meter(**wrong)
+
+
+def test_with_a_tracker_whose_free_rows_take_tickets():
+    X, y = lasec.streams.walking(speed=0.01, seed=3)
+    tracker, meter, right = lasec.Tracker(rate=0.2), Meter(), []
+    for t, (x, label) in enumerate(zip(X[:3_000], y, strict=False)):
+        if t % 10 == 0:
+            meter_ignores = tracker.tell_row(x, int(label))
+            assert meter_ignores.decision.propensity == 0.0
+            continue
+        decision = tracker.ask(x)
+        meter.ask(decision)
+        right.append(decision.label == label)
+        if decision.asked:
+            meter.tell(tracker.tell(decision.ticket, int(label)))
+    assert (meter.rounds, meter.open, meter.blind) == (2_700, 0, 0)
+    assert np.mean(right) in meter.accuracy
+    assert np.mean(right) in meter.estimate(interval="sequence")
