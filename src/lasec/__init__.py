@@ -1,6 +1,6 @@
 """Classify a stream whose concept drifts, when labels cost money."""
 
-from lasec import bounds, queries, rules, streams
+from lasec import alarms, bounds, queries, rules, streams
 from lasec.algorithms import (
     BBQ,
     BBQ_I,
@@ -50,6 +50,7 @@ __all__ = [
     "TicketError",
     "Tracker",
     "Update",
+    "alarms",
     "bounds",
     "cite",
     "queries",
