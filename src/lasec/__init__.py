@@ -1,6 +1,6 @@
 """Classify a stream whose concept drifts, when labels cost money."""
 
-from lasec import bounds, metrics, queries, rules, streams
+from lasec import alarms, bounds, metrics, queries, rules, streams
 from lasec.algorithms import (
     BBQ,
     BBQ_I,
@@ -17,11 +17,13 @@ from lasec.algorithms import (
 )
 from lasec.draws import uniforms
 from lasec.errors import StateError, TicketError
+from lasec.evaluation import Evaluation, Worth, evaluate
 from lasec.fleet import Fleet
 from lasec.learner import Learner
+from lasec.metrics import Estimate, Meter
 from lasec.records import FleetRecords, Records
 from lasec.tracker import Belief, Tracker
-from lasec.types import Decision, Margin, Outcome, Precision, Update
+from lasec.types import Decision, Margin, Outcome, Policy, Precision, Update
 
 __version__ = "0.1.0"
 
@@ -35,14 +37,18 @@ __all__ = [
     "SOP_SS",
     "Belief",
     "Decision",
+    "Estimate",
+    "Evaluation",
     "Fleet",
     "FleetRecords",
     "Learner",
     "Margin",
+    "Meter",
     "Modified",
     "Outcome",
     "Perceptron",
     "Perceptron_SS",
+    "Policy",
     "Precision",
     "Records",
     "Shifting",
@@ -50,8 +56,11 @@ __all__ = [
     "TicketError",
     "Tracker",
     "Update",
+    "Worth",
+    "alarms",
     "bounds",
     "cite",
+    "evaluate",
     "metrics",
     "queries",
     "rules",

@@ -20,10 +20,21 @@ from lasec.types import Decision, Outcome
 class Rounds(Protocol):
     """The columns of consecutive rounds, as :class:`lasec.Records` has them."""
 
-    label: Any
-    margin: Any
-    propensity: Any
-    asked: Any
+    @property
+    def label(self) -> NDArray[np.int8]:
+        """The prediction of each round."""
+
+    @property
+    def margin(self) -> NDArray[np.float64]:
+        """The margin of each round."""
+
+    @property
+    def propensity(self) -> NDArray[np.float64]:
+        """The probability with which each round was asked."""
+
+    @property
+    def asked(self) -> NDArray[np.bool_]:
+        """Whether it was."""
 
     @property
     def ticket(self) -> NDArray[np.int64]:
@@ -102,7 +113,7 @@ class Intake(Ledger):
         >>> meter = lasec.metrics.Meter()
         >>> meter.extend(lasec.Tracker(rate=0.1).run(X, y), y)
         >>> meter.rounds, meter.labels
-        (5000, 506)
+        (5000, 511)
         """
         columns, labels = self._columns(records, y)
         while len(columns):

@@ -15,13 +15,11 @@ that is calibrated, and q is the same for all.
 from __future__ import annotations
 
 import math
-import re
 from statistics import NormalDist
 from typing import NamedTuple
 
-from lasec.parameters import Range, number
+from lasec.parameters import Range, number, seconds
 
-_UNITS = {"s": 86_400.0, "min": 1_440.0, "h": 24.0, "d": 1.0, "w": 1.0 / 7.0}
 RATES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4)
 
 
@@ -106,13 +104,11 @@ def rounds_in(window: int | str, rows_per_day: float | None = None) -> int:
     """
     if not isinstance(window, str):
         return int(number("window", window, int, Range(1, 2**53)))
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|min|h|d|w)\s*", window)
-    if found is None:
-        raise ValueError(f'window: expected rounds or a time such as "12h", got {window!r}')
+    share = seconds("window", window) / 86_400.0
     if rows_per_day is None:
         raise ValueError(f"window: {window!r} is a time, so rows_per_day is needed")
     rows = number("rows_per_day", rows_per_day, float, Range(1e-9, 2**53))
-    return int(max(1, round(rows * float(found[1]) / _UNITS[found[2]])))
+    return int(max(1, round(rows * share)))
 
 
 def _normal(level: float) -> float:

@@ -1,0 +1,205 @@
+"""Raise the alarm when the accuracy has dropped, on labels that were asked for where it is hard.
+
+The error over the asked rows is no measure: it moves when only the asking moves. But the coin of
+each round is known, Z ~ Bernoulli(q), and with any guess e of the chance of a mistake::
+
+    X_t = e_t + Z_t (err_t - e_t) / q_t,      E[X_t | past, x_t] = P(err_t | past, x_t)
+
+is unbiased, whatever the query does. e is min(p, 1 - p) with p = (1 + margin)/2, the learner's own
+opinion: a good one makes the variance small, a bad one does no harm; and rounds that were not asked
+count too. With a guess cut to e_t <= k q_t / (1 - q_t), X_t >= -k, so that for 0 <= lam <= 1::
+
+    E_t = 1 + lam (X_t - theta_t) / (theta_t + k)  >=  0
+    E[E_t | past] <= 1   while   P(err_t | past) <= theta_t = baseline_t + drop
+
+The baseline is made of rounds long past (:mod:`lasec.alarms.baseline`). The evidence is the mean of
+the Shiryaev-Roberts sums M <- (M + 1) E_t for lam = 0.05 and 0.2, with k = 0.05: an e-detector
+(Shin, Ramdas and Rinaldo, *E-detectors: a nonparametric framework for sequential change detection*,
+New England Journal of Statistics in Data Science, 2024). As M_t - t is a supermartingale::
+
+    E[rounds until a false alarm] >= every
+
+for any stream, any learner and any query, as long as no round's chance of a mistake exceeds
+theta_t. That is exact. What is approximate: the baseline is itself an estimate, raised by 1.5
+standard errors; where it is still more than ``drop`` too low, an alarm is called for by the theorem
+though not by the truth.
+
+M is also a weight on the rounds in which the change may have begun. Sums of X and of the number of
+rounds under the same weight give the error since the change, and when it was.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from lasec.alarms.alarm import Alarm
+from lasec.alarms.baseline import Baseline
+from lasec.alarms.waiting import Settled, Waiting, rounds_of
+from lasec.parameters import Range, number
+from lasec.types import Decision, Outcome
+
+STAKES = (0.05, 0.2)
+CUT = 0.05
+
+
+def estimate(settled: Settled, guess: float) -> float:
+    """e + Z (err - e) / q: unbiased for the chance of a mistake in a round, whatever the guess.
+
+    >>> asked = Decision(1, margin=0.8, variance=0.0, propensity=0.5, asked=True, ticket=0)
+    >>> [round(estimate(Settled(asked, wrong), guess=0.1), 6) for wrong in (True, False, None)]
+    [1.9, -0.1, 0.1]
+    """
+    decision, wrong = settled
+    return guess if wrong is None else guess + (wrong - guess) / decision.propensity
+
+
+def doubt(decision: Decision) -> float:
+    """The learner's own opinion of its chance of a mistake, in [0, 1/2].
+
+    >>> round(doubt(Decision(1, 0.8, 0.0, propensity=0.5, asked=True, ticket=0)), 6)
+    0.1
+    """
+    return 0.5 * (1.0 - min(abs(decision.margin), 1.0))
+
+
+def bounded(decision: Decision) -> float:
+    """The same, cut so that no estimate made with it is below -CUT.
+
+    >>> seldom = Decision(1, 0.0, 0.0, propensity=0.1, asked=True, ticket=0)
+    >>> round(estimate(Settled(seldom, wrong=False), bounded(seldom)), 6)
+    -0.05
+    """
+    q = decision.propensity
+    guess = doubt(decision)
+    return guess if guess * (1.0 - q) <= CUT * q else CUT * q / (1.0 - q)
+
+
+class DropAlarm:
+    """Raises the alarm when the error has risen by more than ``drop`` above what it was.
+
+    On average at least ``every`` rounds pass until a false alarm; what is exact about that is said
+    at the head of :mod:`lasec.alarms.drop`. ``memory`` is how many rounds back the comparison
+    reaches. For 3/64 of the memory, and after each alarm again, nothing is known and no alarm can
+    be raised. A slow decline, over more than the memory, is not seen.
+
+    Labels may come late: rounds are judged in their order, once no question before them is open. A
+    question still open ``patience`` rounds later counts as not asked; where answers get lost, the
+    estimate moves towards the learner's own opinion by the share that is lost. ``raised`` says
+    whether the last call raised an alarm, ``evidence`` how near one is to ``every``.
+
+    >>> import lasec
+    >>> X, y = lasec.streams.switching(6_000, every=3_000, seed=1)
+    >>> tracker, alarm = lasec.Tracker(rate=0.4), DropAlarm()
+    >>> for x, label in zip(X, y):
+    ...     decision = tracker.ask(x)
+    ...     alarm.ask(decision)
+    ...     if decision.asked and (raised := alarm.tell(tracker.tell(decision.ticket, label))):
+    ...         print(raised.ticket, raised.since, round(raised.before, 2), round(raised.after, 2))
+    3029 2996 0.02 0.48
+    """
+
+    def __init__(
+        self,
+        drop: float = 0.05,
+        every: float = 100_000,
+        memory: int = 16_000,
+        patience: int = 1_000,
+    ) -> None:
+        self.drop = float(number("drop", drop, float, Range(0.0, 1.0)))
+        self.every = float(number("every", every, float, Range(1.0, 1e15)))
+        self.memory = int(number("memory", memory, int, Range(64, 2**40)))
+        self.patience = int(number("patience", patience, int, Range(0, 2**40)))
+        self.raised = False
+        self._waiting = Waiting(self.patience)
+        self._baseline = Baseline(self.memory)
+        self._sums = [(0.0, 0.0, 0.0) for _ in STAKES]
+
+    def ask(self, decision: Decision, x: ArrayLike | None = None) -> Alarm | None:
+        """Take note of a round, and judge those that no open question holds back.
+
+        >>> DropAlarm().ask(Decision(1, 0.8, 0.0, propensity=0.5, asked=False, ticket=0))
+        """
+        self._waiting.ask(decision)
+        return self._advance()
+
+    def tell(self, outcome: Outcome) -> Alarm | None:
+        """Take note of a label; one that was not asked for, or is given up, changes nothing.
+
+        Where it frees many rounds at once, judging stops at an alarm and goes on in the next call.
+
+        >>> alarm = DropAlarm()
+        >>> asked = Decision(1, 0.8, 0.0, propensity=0.5, asked=True, ticket=0)
+        >>> alarm.ask(asked)
+        >>> alarm.tell(Outcome(asked, y=1, mistake=False, updated=True))
+        """
+        self._waiting.tell(outcome)
+        return self._advance()
+
+    def extend(self, records: Any, y: ArrayLike) -> list[Alarm]:
+        """All alarms of a chunk of rounds, as if each label had come at once.
+
+        >>> import lasec
+        >>> X, y = lasec.streams.switching(6_000, every=3_000, seed=1)
+        >>> alarms = DropAlarm().extend(lasec.Tracker(rate=0.4).run(X, y), y)
+        >>> [alarm.kind for alarm in alarms]
+        ['drop']
+        """
+        raised = []
+        for decision, outcome in rounds_of(records, y):
+            if alarm := self.ask(decision):
+                raised.append(alarm)
+            if outcome is not None and (alarm := self.tell(outcome)):
+                raised.append(alarm)
+        self.raised = bool(raised)
+        return raised
+
+    @property
+    def evidence(self) -> float:
+        """What is held against the claim that all is as it was; an alarm is raised at ``every``.
+
+        >>> DropAlarm().evidence
+        0.0
+        """
+        return sum(m for m, _, _ in self._sums) / len(STAKES)
+
+    @property
+    def before(self) -> float:
+        """The error rate of the past, as estimated; NaN while too little is known.
+
+        >>> DropAlarm().before
+        nan
+        """
+        return self._baseline.mean
+
+    def _advance(self) -> Alarm | None:
+        """Judge what can be judged, up to an alarm."""
+        self.raised = False
+        while (settled := self._waiting.next()) is not None:
+            threshold = self._baseline.value + self.drop
+            if threshold < 1.0:
+                self._bet(estimate(settled, bounded(settled.decision)), threshold)
+            self._baseline.add(estimate(settled, doubt(settled.decision)))
+            if self.evidence >= self.every:
+                self.raised = True
+                return self._restart(settled.decision.ticket)
+        return None
+
+    def _bet(self, x: float, threshold: float) -> None:
+        """One factor on each sum: of weights, of rounds since the change, of estimates since."""
+        for i, (stake, (m, n, s)) in enumerate(zip(STAKES, self._sums, strict=True)):
+            factor = 1.0 + stake * (x - threshold) / (threshold + CUT)
+            begun = m + 1.0
+            self._sums[i] = (begun * factor, (n + begun) * factor, (s + begun * x) * factor)
+
+    def _restart(self, ticket: int) -> Alarm:
+        """The alarm, and a new beginning."""
+        m, n, s = (sum(part) for part in zip(*self._sums, strict=True))
+        alarm = Alarm(
+            "drop", ticket, m / len(STAKES), self.before, min(max(s / n, 0.0), 1.0),
+            max(0, ticket + 1 - round(n / m)),
+        )  # fmt: skip
+        self._baseline.clear()
+        self._sums = [(0.0, 0.0, 0.0) for _ in STAKES]
+        return alarm

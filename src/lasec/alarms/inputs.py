@@ -1,0 +1,216 @@
+"""Raise the alarm when the rows have changed: no label is needed.
+
+Each row is turned into scores: every feature z_i, standardised by the first ``reference`` rows, and
+of the row as a whole the mean of z_i (a common shift), the mean of z_i^2 (a change of scale) and
+the largest abs(z_i) (a few odd features). Each score is sorted into bins, whose edges are quantiles
+of the reference; and all rows after the reference are counted in them. So the rank of a score
+among all before it is known in O(1)::
+
+    u_t = (below + U (same + 1)) / (rows + 1),      U uniform, below and same: rows in lower bins
+                                                    and in this one
+
+As long as the rows are exchangeable, u_1, u_2, ... of one score are independent and uniform: that
+is exact (Vovk, Gammerman and Shafer, *Algorithmic Learning in a Random World*, 2005). Hence with
+v = 2u - 1, each bet ``1 + k v`` and ``1 + k (2 abs(v) - 1)``, for abs(k) <= 1, has mean 1, and the
+evidence is the mean of the sums M <- (M + 1) bet (Volkhonskiy et al., *Inductive Conformal
+Martingales for Change-Point Detection*, COPA 2017, with the Shiryaev-Roberts form). For each score
+by itself::
+
+    E[rounds until a false alarm] >= every
+
+holds exactly. The mean over several scores gives half of its weight to the row as a whole and half
+to the features. For it the bound is nearly exact: the ranks of one score could tell a little about
+coming ranks of another. What no single score shows, such as a change of correlation alone, is not
+seen; and as later rows are counted too, a change is the clearer, the more rows came before it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lasec import guards
+from lasec.alarms.alarm import Alarm
+from lasec.parameters import Range, number
+from lasec.types import Decision, Outcome
+
+Array = NDArray[np.float64]
+
+LINEAR = np.array([-0.8, -0.3, 0.3, 0.8])
+SPREAD = np.array([-0.8, 0.8])
+BINS = 20
+WHOLE = ("shift", "scale", "largest")
+
+
+def bets(u: Array) -> Array:
+    """The factors for ranks ``u`` in (0, 1), a row a rank: each has mean 1 if u is uniform.
+
+    >>> bets(np.array([0.9])).round(2).tolist()
+    [[0.36, 0.76, 1.24, 1.64, 0.52, 1.48]]
+    """
+    v = 2.0 * u[:, None] - 1.0
+    return np.hstack([1.0 + LINEAR * v, 1.0 + SPREAD * (2.0 * np.abs(v) - 1.0)])
+
+
+class InputAlarm:
+    """Raises the alarm when rows are no longer what they were; it needs no labels.
+
+    On average at least ``every`` rounds pass until a false alarm; what is exact about that is said
+    at the head of :mod:`lasec.alarms.inputs`. The first ``reference`` rows, and as many after each
+    alarm, only set the scale. With ``confidence``, abs(margin) of each decision is one more score:
+    it then also sees what the learner makes of the rows, and takes its learning for a change. The
+    ``kind`` of an alarm names the score that moved most clearly.
+
+    >>> rng = np.random.default_rng(1)
+    >>> X = rng.standard_normal((3_000, 50))
+    >>> X[2_000:, 7] += 1.0
+    >>> for alarm in InputAlarm().extend(X):
+    ...     print(alarm.kind, alarm.ticket, alarm.since, round(alarm.after - alarm.before, 1))
+    input: feature 7 2041 1983 0.9
+    """
+
+    def __init__(
+        self,
+        every: float = 100_000,
+        reference: int = 200,
+        confidence: bool = False,
+        seed: int = 0,
+    ) -> None:
+        self.every = float(number("every", every, float, Range(1.0, 1e15)))
+        self.reference = int(number("reference", reference, int, Range(2 * BINS, 1_000_000)))
+        self.confidence = bool(number("confidence", confidence, bool, None))
+        self.raised = False
+        self.rounds = 0
+        self._rng = np.random.default_rng(number("seed", seed, int, Range(0, 2**64 - 1)))
+        self._start: list[Array] = []
+        self._dimension = 0
+
+    def ask(self, decision: Decision, x: ArrayLike | None = None) -> Alarm | None:
+        """The same as :meth:`see`, with the arguments in the order of the other alarms.
+
+        >>> InputAlarm().ask(Decision(1, 0.8, 0.0, 0.5, asked=False, ticket=0), x=[1.0, 2.0])
+        """
+        if x is None:
+            raise TypeError("x: an alarm about the input needs the row")
+        return self.see(x, decision)
+
+    def tell(self, outcome: Outcome) -> Alarm | None:
+        """Labels make no difference.
+
+        >>> asked = Decision(1, 0.8, 0.0, propensity=0.5, asked=True, ticket=0)
+        >>> InputAlarm().tell(Outcome(asked, y=1, mistake=False, updated=True))
+        """
+        self.raised = False
+        return None
+
+    def see(self, x: ArrayLike, decision: Decision | None = None) -> Alarm | None:
+        """Take note of a row; without a decision, rows have tickets 0, 1, 2 and so on.
+
+        >>> InputAlarm().see([0.5, -1.0])
+        """
+        row = self._row(x, decision)
+        ticket = self.rounds if decision is None else decision.ticket
+        self.rounds += 1
+        self.raised = False
+        if len(self._start) < self.reference:
+            self._start.append(row)
+            if len(self._start) == self.reference:
+                self._begin(np.array(self._start))
+            return None
+        self._bet(_scores((row - self._mean) / self._spread, self._dimension))
+        if self.evidence < self.every:
+            return None
+        self.raised = True
+        return self._restart(ticket)
+
+    def extend(self, X: ArrayLike) -> list[Alarm]:
+        """All alarms of a chunk of rows.
+
+        >>> InputAlarm().extend(np.random.default_rng(1).standard_normal((1_000, 3)))
+        []
+        """
+        raised = [alarm for x in guards.real("X", X, 2) if (alarm := self.see(x))]
+        self.raised = bool(raised)
+        return raised
+
+    @property
+    def evidence(self) -> float:
+        """What is held against the claim that all is as it was; an alarm is raised at ``every``.
+
+        >>> InputAlarm().evidence
+        0.0
+        """
+        if len(self._start) < self.reference:
+            return 0.0
+        return float(self._weight @ self._sums[0].mean(axis=1))
+
+    def _row(self, x: ArrayLike, decision: Decision | None) -> Array:
+        """The row, and the confidence if that is wanted."""
+        self._dimension = self._dimension or guards.real("x", x, 1).size
+        row = guards.row(x, self._dimension)
+        if not self.confidence:
+            return row.copy()
+        if decision is None:
+            raise TypeError("decision: with confidence, each row needs its decision")
+        return np.append(row, abs(decision.margin))
+
+    def _begin(self, rows: Array) -> None:
+        """Set the scale and the bins, and begin to count."""
+        self._mean, spread = rows.mean(axis=0), rows.std(axis=0)
+        self._spread = np.where(spread > 0.0, spread, 1.0)
+        scores = _scores((rows - self._mean) / self._spread, self._dimension)
+        self._edges = np.quantile(scores, np.arange(1, BINS) / BINS, axis=0).T.copy()
+        count = scores.shape[1]
+        columns = rows.shape[1]
+        self._weight = np.full(count, 0.5 / columns)
+        self._weight[columns:] = 0.5 / len(WHOLE)
+        self._below = np.zeros((count, BINS + 1))
+        self._total = np.zeros(count)
+        self._counted = 0
+        # Weights of the rounds in which the change may have begun; rounds and scores since.
+        self._sums = np.zeros((3, count, len(LINEAR) + len(SPREAD)))
+
+    def _bet(self, scores: Array) -> None:
+        """The rank of each score, the factors, and one more row in the bins."""
+        above = self._edges >= scores[:, None]
+        place = (BINS - 1) - above.sum(axis=1)
+        at = np.arange(len(place))
+        low, high = self._below[at, place], self._below[at, place + 1]
+        u = (low + self._rng.random(len(place)) * (high - low + 1.0)) / (self._counted + 1.0)
+        self._below[:, 1:BINS] += above
+        self._below[:, BINS] += 1.0
+        begun = self._sums[0] + 1.0
+        self._sums[0] = begun
+        self._sums[1] += begun
+        self._sums[2] += begun * scores[:, None]
+        self._sums *= bets(u)
+        self._total += scores
+        self._counted += 1
+
+    def _restart(self, ticket: int) -> Alarm:
+        """The alarm, and a new beginning."""
+        evidence = self.evidence
+        best = np.argmax(self._weight[:, None] * self._sums[0])
+        score, bet = divmod(int(best), self._sums.shape[2])
+        m, n, s = self._sums[:, score, bet]
+        earlier = max(self._counted - n / m, 1.0)
+        before = (self._total[score] - s / m) / earlier
+        self._start = []
+        return Alarm(
+            f"input: {self._name(score)}", ticket, evidence, float(before), float(s / n),
+            max(0, ticket + 1 - round(n / m)),
+        )  # fmt: skip
+
+    def _name(self, score: int) -> str:
+        """What a score is about."""
+        columns = self._mean.size
+        if score >= columns:
+            return WHOLE[score - columns]
+        return f"feature {score}" if score < self._dimension else "confidence"
+
+
+def _scores(z: Array, dimension: int) -> Array:
+    """The columns themselves, and what is said of the rows as a whole."""
+    rows = z[..., :dimension]
+    whole = (rows.mean(axis=-1), (rows**2).mean(axis=-1), np.abs(rows).max(axis=-1))
+    return np.concatenate([z, np.stack(whole, axis=-1)], axis=-1)

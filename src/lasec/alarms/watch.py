@@ -1,0 +1,117 @@
+"""Any drift detector that takes one number at a time, fed with the error.
+
+``feed="weighted"`` gives it Z err / q in each round, whose mean is the error of all rows, whatever
+is asked. ``feed="asked"`` gives it the error of the asked rows alone, as is usual: its mean moves
+when only the asking moves, and the detector with it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lasec.alarms.alarm import Alarm
+from lasec.alarms.waiting import Settled, Waiting, rounds_of
+from lasec.parameters import Range, number
+from lasec.types import Decision, Outcome
+
+
+class DriftDetector(Protocol):
+    """What River's drift detectors have in common, and what a detector of one's own must have."""
+
+    def update(self, x: Any) -> Any:
+        """Take note of a number."""
+
+    @property
+    def drift_detected(self) -> bool:
+        """Whether the last number was one too many."""
+
+
+class Watch:
+    """A drift detector in the place of an alarm, River's for example; River is not needed.
+
+    Late and lost labels are treated as in :class:`~lasec.alarms.DropAlarm`. The ``kind`` of its
+    alarms is the name of the detector's class; what it does not say is NaN.
+
+    >>> class ThreeInARow:
+    ...     run, drift_detected = 0, False
+    ...     def update(self, wrong):
+    ...         self.run = self.run + 1 if wrong else 0
+    ...         self.drift_detected = self.run >= 3
+    >>> import lasec
+    >>> X, y = lasec.streams.switching(1_000, dimension=5, every=500, seed=1)
+    >>> records = lasec.Tracker(rate=0.4).run(X, y)
+    >>> [alarm.ticket for alarm in Watch(ThreeInARow(), feed="asked").extend(records, y)]
+    [18, 503]
+    """
+
+    def __init__(
+        self,
+        detector: DriftDetector,
+        feed: Literal["weighted", "asked"] = "weighted",
+        patience: int = 1_000,
+    ) -> None:
+        if feed not in ("weighted", "asked"):
+            raise ValueError(f"feed: expected 'weighted' or 'asked', got {feed!r}")
+        self.detector = detector
+        self.feed = feed
+        self.patience = int(number("patience", patience, int, Range(0, 2**40)))
+        self.raised = False
+        self._waiting = Waiting(self.patience)
+
+    def ask(self, decision: Decision, x: ArrayLike | None = None) -> Alarm | None:
+        """Take note of a round, and feed those that no open question holds back.
+
+        >>> class Any:
+        ...     drift_detected = False
+        ...     def update(self, value):
+        ...         self.drift_detected = value > 1.0
+        >>> watch = Watch(Any())
+        >>> asked = Decision(1, 0.8, 0.0, propensity=0.5, asked=True, ticket=0)
+        >>> watch.ask(asked)
+        >>> watch.tell(Outcome(asked, y=-1, mistake=True, updated=True)).ticket
+        0
+        """
+        self._waiting.ask(decision)
+        return self._advance()
+
+    def tell(self, outcome: Outcome) -> Alarm | None:
+        """Take note of a label; one that was not asked for, or is given up, changes nothing.
+
+        Where it frees many rounds at once, feeding stops at an alarm and goes on in the next call.
+        """
+        self._waiting.tell(outcome)
+        return self._advance()
+
+    def extend(self, records: Any, y: ArrayLike) -> list[Alarm]:
+        """All alarms of a chunk of rounds, as if each label had come at once."""
+        raised = []
+        for decision, outcome in rounds_of(records, y):
+            if alarm := self.ask(decision):
+                raised.append(alarm)
+            if outcome is not None and (alarm := self.tell(outcome)):
+                raised.append(alarm)
+        self.raised = bool(raised)
+        return raised
+
+    def _advance(self) -> Alarm | None:
+        """Feed what can be fed, up to an alarm."""
+        self.raised = False
+        while (settled := self._waiting.next()) is not None:
+            value = self._value(settled)
+            if value is None:
+                continue
+            self.detector.update(value)
+            if self.detector.drift_detected:
+                self.raised = True
+                ticket = settled.decision.ticket
+                return Alarm(type(self.detector).__name__, ticket, np.nan, np.nan, np.nan, ticket)
+        return None
+
+    def _value(self, settled: Settled) -> float | bool | None:
+        """What the detector is told of a round; None for nothing."""
+        if self.feed == "asked":
+            return settled.wrong
+        return float(settled.wrong or False) / settled.decision.propensity

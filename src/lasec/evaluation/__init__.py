@@ -1,0 +1,7 @@
+"""A learner on a stream whose labels are known: what it would have asked, spent and believed."""
+
+from lasec.evaluation.loop import evaluate
+from lasec.evaluation.results import Answer, Evaluation, Point
+from lasec.evaluation.worth import Worth
+
+__all__ = ["Answer", "Evaluation", "Point", "Worth", "evaluate"]
