@@ -229,7 +229,8 @@ class Model:
         unanswered = learner.dropped + learner.expired + learner._pending.waiting
         if not (
             unanswered <= learner.asked <= learner.rounds
-            and learner.updates <= learner.told <= learner.rounds - unanswered
+            and learner.updates <= learner.told + learner.contradicted
+            and learner.told <= learner.rounds - unanswered
         ):
             raise StateError("invalid: the counters contradict each other")
         return learner

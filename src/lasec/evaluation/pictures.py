@@ -34,7 +34,8 @@ def draw(points: Sequence[Any], alarms: Sequence[Any], first: int) -> Any:
         3, 1, sharex=True, gridspec_kw={"height_ratios": (3.0, 1.4, 1.4)}
     )
     rounds = np.array([point.round for point in points])
-    _accuracy(top, rounds, points, [alarm.ticket - first + 1 for alarm in alarms])
+    known = [point for point in points if np.isfinite(point.estimate.value)]
+    _accuracy(top, known, first, [alarm.ticket - first + 1 for alarm in alarms])
     _labels(middle, rounds, points)
     _questions(bottom, rounds, points)
     for axes in (top, middle, bottom):
@@ -45,8 +46,12 @@ def draw(points: Sequence[Any], alarms: Sequence[Any], first: int) -> Any:
     return figure
 
 
-def _accuracy(axes: Any, rounds: Any, points: Sequence[Any], alarms: list[int]) -> None:
-    """Estimated accuracy with its two bands, the true one, and the alarms."""
+def _accuracy(axes: Any, points: Sequence[Any], first: int, alarms: list[int]) -> None:
+    """Estimated accuracy with its two bands, the true one, and the alarms.
+
+    An estimate stands at the last round that it speaks of: answers that are still out make it lag.
+    """
+    rounds = np.array([point.estimate.until - first for point in points])
     value = np.array([point.estimate.value for point in points])
     for name, shade, words in (
         ("always", 0.15, "where it is at all times at once, with 95 %"),
@@ -60,12 +65,10 @@ def _accuracy(axes: Any, rounds: Any, points: Sequence[Any], alarms: list[int]) 
     for number, at in enumerate(alarms):
         label = "alarm" if number == 0 else None
         axes.axvline(at, color=ALARM, linewidth=1.2, alpha=0.8, label=label)
-    known = np.concatenate([value, truth])
-    known = known[np.isfinite(known)]
-    if known.size:
-        axes.set_ylim(max(0.0, known.min() - 0.2), min(1.0, known.max() + 0.1))
+    if value.size:
+        axes.set_ylim(max(0.0, np.r_[value, truth].min() - 0.15), 1.0)
     axes.set_ylabel("accuracy")
-    axes.legend(loc="lower left", ncols=2, fontsize=8, frameon=False)
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, fontsize=8, frameon=False)
 
 
 def _labels(axes: Any, rounds: Any, points: Sequence[Any]) -> None:
