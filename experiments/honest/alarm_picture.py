@@ -39,7 +39,7 @@ def draw(out: Path, rows: Sequence[Row]) -> None:
         grid[0].invert_yaxis()
         for label, name in zip(grid[0].get_yticklabels(), names, strict=True):
             label.set_color(_colour(name))
-        grid[3].set_xlabel("false alarms in 100,000 rounds", loc="left")
+        grid[1].set_xlabel("false alarms in 100,000 rounds", loc="left")
         save(figure, out / "alarms")
 
 
