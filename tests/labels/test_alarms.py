@@ -105,6 +105,8 @@ def test_ranks_are_uniform_even_where_rows_repeat():
     ranks = np.array(seen)
     assert np.abs(ranks.mean(axis=0) - 0.5).max() < 0.02
     assert np.abs(ranks.var(axis=0) - 1 / 12).max() < 0.005
+    assert ranks.min(axis=0).max() < 0.005
+    assert ranks.max(axis=0).min() > 0.995
     assert abs(np.corrcoef(ranks[1:, 0], ranks[:-1, 0])[0, 1]) < 0.06
 
 
@@ -131,7 +133,7 @@ def test_a_clear_drop_is_found_soon_and_described():
 @pytest.mark.parametrize("rate", [0.4, 0.2])
 def test_switches_of_the_papers_stream_are_found(rate):
     stream = lasec.streams.switching(10_000, every=2_500, seed=3)
-    alarms = DropAlarm().extend(lasec.Tracker(rate=rate).run(*stream), stream.y)
+    alarms = DropAlarm(every=10_000).extend(lasec.Tracker(rate=rate).run(*stream), stream.y)
     near = {2_500 * round(alarm.ticket / 2_500) for alarm in alarms if alarm.ticket % 2_500 < 500}
     assert len(near) >= 2
     assert all(alarm.ticket % 2_500 < 500 for alarm in alarms)

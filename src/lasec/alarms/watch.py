@@ -1,8 +1,9 @@
 """Any drift detector that takes one number at a time, fed with the error.
 
 ``feed="weighted"`` gives it Z err / q in each round, whose mean is the error of all rows, whatever
-is asked. ``feed="asked"`` gives it the error of the asked rows alone, as is usual: its mean moves
-when only the asking moves, and the detector with it.
+is asked. Its values are 0 or at least 1: a detector for values of 0 and 1, such as River's DDM,
+must be given them scaled down. ``feed="asked"`` gives it the error of the asked rows alone, as is
+usual: its mean moves when only the asking moves, and the detector with it.
 """
 
 from __future__ import annotations
