@@ -33,6 +33,7 @@ DIMENSIONS = (10, 50)
 NOISES = (0.02, 0.1)
 QUIET = ("cold", "settled", "less", "other coin")
 SOON = 1_000
+FLOOR = lasec.queries.Budgeted().floor
 
 
 class Scaled:
@@ -75,7 +76,7 @@ def switching(dimension: int, rate: float, seed: int) -> dict[str, list[int]]:
     """The rounds in which each detector raised the alarm, on a stream with switches."""
     stream = lasec.streams.switching(ROUNDS, dimension=dimension, every=EVERY, seed=seed)
     records = lasec.Tracker(rate=rate, horizon=ROUNDS, seed=seed).run(*stream)
-    return _alarms(records, stream.y, 0, 0.1 * rate)
+    return _alarms(records, stream.y, 0, FLOOR * rate)
 
 
 def quiet(case: str, noise: float, dimension: int, rate: float, seed: int) -> dict[str, list[int]]:
@@ -89,13 +90,13 @@ def quiet(case: str, noise: float, dimension: int, rate: float, seed: int) -> di
     learner = _learner(case, dimension, rate, seed)
     first = learner.run(stream.X[:middle], stream.y[:middle])
     if case == "less":
-        learner.query = lasec.queries.Budgeted(rate=rate / 8, horizon=ROUNDS)
-        learner.memory[1] = rate / 8 * learner.memory[0]  # nothing owed, nothing overspent
+        query = lasec.queries.Budgeted(rate=rate / 8, advance=0.0)
+        learner.query, learner.memory = query, query.start()
     elif case == "other coin":
         learner.query = lasec.queries.MarginCoin(caution=rate / 20)
     rest = learner.run(stream.X[middle:end], stream.y[middle:end])
     records = lasec.Records.join([first, rest])
-    found = _alarms(records, stream.y[:end], warm, 0.1 * rate / (8 if case == "less" else 1))
+    found = _alarms(records, stream.y[:end], warm, FLOOR * rate / (8 if case == "less" else 1))
     truth = np.where(stream.X[:end] @ stream.target[0] >= 0.0, 1, -1)
     astray = np.concatenate([[0], np.cumsum(records.label != truth)])
     return {

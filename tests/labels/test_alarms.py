@@ -127,7 +127,7 @@ def test_a_clear_drop_is_found_soon_and_described():
     assert np.abs(np.array([alarm.since for alarm in found]) - 5_000).max() < 150
     assert np.mean([alarm.before for alarm in found]) == pytest.approx(0.1, abs=0.03)
     assert np.mean([alarm.after for alarm in found]) == pytest.approx(0.5, abs=0.12)
-    assert all(alarm.evidence >= 100_000 for alarm in found)
+    assert all(alarm.evidence >= 10_000 for alarm in found)
 
 
 @pytest.mark.parametrize("rate", [0.4, 0.2])
