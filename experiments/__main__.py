@@ -12,6 +12,7 @@ import typer
 from experiments import claims, figures, theorems
 from experiments.arena.command import ALL, asked, hold
 from experiments.datasets import TUNING, set_data
+from experiments.honest import budget, delays
 from experiments.journal import Journal
 from experiments.output import read_csv, write_csv, write_json
 from experiments.panels import PANELS, rows, tuned
@@ -126,6 +127,22 @@ def tracker(
     set_data(data)
     with Journal(out / "journal.jsonl", jobs) as journal:
         typer.echo(study(journal, out, seeds, size))
+
+
+@app.command(name="budget")
+def budget_(out: Out, seeds: Seeds = 3, jobs: Jobs = 1, data: Folder = None) -> None:
+    """Whether the budget is held, at the end and in every window, on eight streams."""
+    set_data(data)
+    with Journal(out / "journal.jsonl", jobs) as journal:
+        typer.echo(budget.measure(journal, out, seeds))
+
+
+@app.command(name="delays")
+def delays_(out: Out, seeds: Seeds = 5, jobs: Jobs = 1, data: Folder = None) -> None:
+    """Accuracy against the delay of the answers."""
+    set_data(data)
+    with Journal(out / "journal.jsonl", jobs) as journal:
+        typer.echo(delays.measure(journal, out, seeds))
 
 
 def _summarise(out: Path) -> None:

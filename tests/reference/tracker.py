@@ -135,10 +135,11 @@ class Controller:
 
     def __init__(self, rate, horizon=10_000):
         self.rate, self.integral = rate, 0.0
-        self.loan, self.repay = 0.02 * rate * horizon, 0.02 * rate
+        self.loan = min(50.0, 0.05 * rate * horizon * min(1.0, 20.0 * rate))
+        self.repay = self.loan / horizon
         self.burst = 2.0 * (16.0 + 100.0 * rate + self.loan)
         self.tokens = self.burst / 2.0
-        self.gain = np.clip((0.07 / rate) ** 2, 0.08, 8.0)
+        self.gain = np.clip((0.1 / rate) ** 3, 0.08, 8.0)
         self.first = True
 
     def refill(self):
@@ -154,10 +155,12 @@ class Controller:
         if self.tokens < 1.0:
             return 0.0
         shift = self.gain * (self.tokens - self.burst / 2.0 + self.loan) + self.integral
-        a = 0.5 * np.exp(np.clip(shift, -14.0, 14.0))
         doubt = abs(margin) ** (1.5 + min(0.5, 1.25 * self.rate))
+        p = min(0.5 / (0.5 + doubt), 1.0 - 1e-6)
+        odds = p / (1.0 - p) * np.exp(np.clip(shift, -14.0, 14.0))
         floor = 0.2 * self.rate
-        return floor + (1.0 - floor) * a / (a + doubt) * np.clip(self.tokens / 8.0 - 1.0, 0.0, 1.0)
+        allowed = np.clip(self.tokens / 8.0 - 1.0, 0.0, 1.0)
+        return floor + (1.0 - floor) * odds / (1.0 + odds) * allowed
 
     def spend(self, asked):
         self.tokens -= asked

@@ -49,9 +49,9 @@ def evaluate(
     >>> import lasec
     >>> X, y = lasec.streams.switching(3_000, dimension=5, every=1_000, seed=1)
     >>> lasec.evaluate(lasec.Tracker(rate=0.2), X, y)
-    Evaluation(rounds=3000, accuracy=0.968, labels=629, answers=629, alarms=0)
+    Evaluation(rounds=3000, accuracy=0.971, labels=636, answers=636, alarms=0)
     >>> lasec.evaluate(lasec.Tracker(rate=0.2), X, y, delay=500)
-    Evaluation(rounds=3000, accuracy=0.765, labels=623, answers=525, alarms=0)
+    Evaluation(rounds=3000, accuracy=0.767, labels=626, answers=533, alarms=0)
     """
     run = _Run(learner, X, y, times, meter or Meter(window=1_000), alarms, on_alarm, every)
     waits = np.asarray(delay, dtype=np.float64)

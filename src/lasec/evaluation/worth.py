@@ -42,7 +42,7 @@ class Worth:
     ...     if decision.asked:
     ...         worth.tell(tracker.tell(decision.ticket, int(label)))
     >>> [round(gain.value, 3) for gain in worth.gains]
-    [0.462, -0.004, 0.001, -0.001]
+    [0.459, -0.008, -0.002, 0.003]
     """
 
     def __init__(self, learner: Learner, labels: int = 200, keep: int = 100) -> None:

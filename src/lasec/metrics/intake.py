@@ -113,7 +113,7 @@ class Intake(Ledger):
         >>> meter = lasec.metrics.Meter()
         >>> meter.extend(lasec.Tracker(rate=0.1).run(X, y), y)
         >>> meter.rounds, meter.labels
-        (5000, 511)
+        (5000, 526)
         """
         columns, labels = self._columns(records, y)
         while len(columns):

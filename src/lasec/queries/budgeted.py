@@ -15,17 +15,19 @@ by a proportional and an integral term::
     surplus = tokens - burst / 2 + loan
     u       = g surplus + i,     i <- i + (r / 4) min(g, 0.3)^2 surplus      r: labels a round
     P(ask)  = e + (1 - e) o exp(u) / (1 + o exp(u))     with o = p / (1 - p), p the inner chance
+                                                        (at most 1 - 1e-6, so that it can be moved)
 
-The pull is g = (70 / labels in a ``window``)^2, between 0.08 and 8: then the labels in a window are
-within about a tenth of the plan. The integral's factor makes the loop critically damped.
+The pull is g = (100 / labels in a ``window``)^3, between 0.08 and 8: then the labels in a window
+are within about a tenth of the plan. The integral's factor makes the loop critically damped.
 
 *Floor.* e = ``floor`` r, so that no row is invisible: every propensity is at least that. The last
 eight tokens of the bucket are left to the floor. Should it become empty all the same, nothing is
 asked until a token is there: the propensity is 0, and the round is counted as blind.
 
-*Cold start.* A share ``advance`` of the labels of the ``horizon`` (in ticks) is lent at the start
-and paid back evenly over the horizon. :meth:`Budgeted.lend` does the same later, after an alarm for
-example, under the same hard cap.
+*Cold start.* ``advance`` labels are lent at the start and paid back evenly over the ``horizon`` (in
+ticks); at most a twentieth of its labels, and less where a window has fewer than 50, so that no
+window after the first falls behind by more than a tenth. :meth:`Budgeted.lend` does the same later,
+after an alarm for example, under the same hard cap.
 
 *Total.* With ``total``, the rate is at most what is left of it over what is left of the horizon, or
 over a tenth of the horizon where less is left: the total is never exceeded.
@@ -47,8 +49,8 @@ from lasec.types import Margin, Moment, Query, Vector
 
 __all__ = ["Budgeted", "inner_chance", "pull", "purse", "settled"]
 
-LOOSE, FIRM, MILD, PULL = 0.08, 8.0, 0.3, 70.0
-LARGEST_SHIFT, RESERVE, LONG = 14.0, 8.0, 1000.0
+LOOSE, FIRM, MILD, PULL = 0.08, 8.0, 0.3, 100.0
+LARGEST_SHIFT, CERTAIN, RESERVE, LONG = 14.0, 1.0 - 1e-6, 8.0, 1000.0
 
 # What is remembered: rounds, labels, the integral, tokens, the loan that is left and what is paid
 # back of it in a tick, the times of the first and the last round, the mean time between rounds,
@@ -72,18 +74,18 @@ def inner_chance(query: Any, margin: Margin, t: int) -> float:
     return float(query.probability(margin, t))
 
 
-def settled(query: Any) -> tuple[float, float]:
-    """The rate at the start, and the size of the bucket."""
+def settled(query: Any) -> tuple[float, float, float]:
+    """The rate at the start, what is lent then, and the size of the bucket."""
     rate = min(query.rate, query.total / query.horizon) if query.total > 0.0 else query.rate
-    if query.burst > 0.0:
-        return rate, query.burst
-    lent = query.advance * rate * query.horizon
-    return rate, 2.0 * (2.0 * RESERVE + 0.1 * rate * query.window + lent)
+    labels = rate * query.window
+    lent = min(query.advance, 0.05 * rate * query.horizon * min(1.0, labels / 50.0))
+    burst = query.burst if query.burst > 0.0 else 2.0 * (2.0 * RESERVE + 0.1 * labels + lent)
+    return rate, lent, burst
 
 
 def pull(query: Any, pace: float) -> float:
     """How hard the controller pulls: the harder, the fewer labels a window has."""
-    return float(max(LOOSE, min(FIRM, (PULL / max(pace * query.window, 1e-9)) ** 2)))
+    return float(max(LOOSE, min(FIRM, (PULL / max(pace * query.window, 1e-9)) ** 3)))
 
 
 def purse(query: Any, memory: Vector, now: Moment) -> Purse:
@@ -96,7 +98,7 @@ def purse(query: Any, memory: Vector, now: Moment) -> Purse:
     ticks = time - memory[LAST] if seen > 0.0 else 0.0
     if query.timed and seen > 0.0:
         gap += (ticks - gap) / min(seen, LONG)
-    pace, burst = settled(query)
+    pace, _, burst = settled(query)
     if query.total > 0.0:
         ahead = max(query.horizon - (memory[LAST] - memory[FIRST]), 0.1 * query.horizon)
         pace = min(query.rate, (query.total - memory[LABELS]) / ahead)
@@ -118,11 +120,11 @@ class Budgeted(NamedTuple):
     >>> doubt, certain = Margin(0.0, 0.0, 0.0), Margin(0.9, 0.0, 0.9)
     >>> now = Moment(round=1, time=1.0, open=0)
     >>> query.chance(doubt, memory, now), round(query.chance(certain, memory, now), 2)
-    (1.0, 1.0)
-    >>> for _ in range(30):
+    (0.9999999999991851, 1.0)
+    >>> for _ in range(60):
     ...     query.spend(memory, True, now)
     >>> round(query.chance(doubt, memory, now), 2), round(query.chance(certain, memory, now), 2)
-    (1.0, 0.05)
+    (1.0, 0.16)
     """
 
     rate: Positive = 0.1
@@ -130,7 +132,7 @@ class Budgeted(NamedTuple):
     floor: Share = 0.2
     window: Positive = 1000.0
     horizon: Positive = 10_000.0
-    advance: Annotated[float, Range(0.0, 1.0)] = 0.02
+    advance: NonNegative = 50.0
     burst: NonNegative = 0.0
     total: NonNegative = 0.0
     max_open: Annotated[int, Range(0, 2**31)] = 0
@@ -153,10 +155,9 @@ class Budgeted(NamedTuple):
 
     def start(self) -> Vector:
         """Nothing asked yet."""
-        rate, burst = settled(self)
+        _, lent, burst = settled(self)
         memory = np.zeros(BLIND + 1)
-        memory[TOKENS] = burst / 2.0
-        memory[LOAN], memory[REPAY] = self.advance * rate * self.horizon, self.advance * rate
+        memory[TOKENS], memory[LOAN], memory[REPAY] = burst / 2.0, lent, lent / self.horizon
         return memory
 
     def chance(self, margin: Margin, memory: Vector, now: Moment) -> float:
@@ -166,10 +167,10 @@ class Budgeted(NamedTuple):
         pace, share, tokens, loan, _, _ = purse(self, memory, now)
         if tokens < 1.0:
             return 0.0
-        surplus = tokens - settled(self)[1] / 2.0 + loan
+        surplus = tokens - settled(self)[2] / 2.0 + loan
         shift = pull(self, pace) * surplus + memory[INTEGRAL]
         odds = math.exp(min(max(shift, -LARGEST_SHIFT), LARGEST_SHIFT))
-        p = inner_chance(self.inner, margin, now.round)
+        p = min(inner_chance(self.inner, margin, now.round), CERTAIN)
         wanted = p * odds / (1.0 - p + p * odds)
         allowed = min(1.0, max(0.0, tokens / RESERVE - 1.0))
         if self.max_open > 0:
@@ -188,7 +189,7 @@ class Budgeted(NamedTuple):
         memory[TOKENS], memory[LOAN] = account.tokens - asked, account.loan
         memory[LAST], memory[GAP] = account.time, account.gap
         if self.max_open == 0 or 2 * now.open <= self.max_open:
-            surplus = memory[TOKENS] - settled(self)[1] / 2.0 + account.loan
+            surplus = memory[TOKENS] - settled(self)[2] / 2.0 + account.loan
             step = account.share * min(pull(self, account.pace), MILD) ** 2 / 4.0 * surplus
             memory[INTEGRAL] = min(max(memory[INTEGRAL] + step, -LARGEST_SHIFT), LARGEST_SHIFT)
 
@@ -202,7 +203,7 @@ class Budgeted(NamedTuple):
         possible = (
             0.0 <= memory[LABELS] <= memory[ROUNDS]
             and abs(memory[INTEGRAL]) <= LARGEST_SHIFT
-            and 0.0 <= memory[TOKENS] <= settled(self)[1]
+            and 0.0 <= memory[TOKENS] <= settled(self)[2]
             and min(memory[LOAN], memory[REPAY], memory[GAP]) >= 0.0
             and memory[FIRST] <= memory[LAST]
             and 0.0 <= memory[BLIND] <= memory[ROUNDS]
