@@ -305,7 +305,7 @@ def test_a_support_that_does_not_sum_to_its_weights_is_refused():
         ("state.covs", -1.0, "cov is not positive definite"),
         ("query.memory", -1.0, "the query's memory holds impossible numbers"),
         ("query.memory[1]", 1e9, "the query's memory holds impossible numbers"),
-        ("query.memory[2]", 15.0, "the query's memory holds impossible numbers"),
+        ("query.memory[2]", 19.0, "the query's memory holds impossible numbers"),
         ("query.memory[3]", 1e9, "the query's memory holds impossible numbers"),
         ("query.memory[4]", -1.0, "the query's memory holds impossible numbers"),
         ("query.memory[9]", -1.0, "the query's memory holds impossible numbers"),

@@ -157,7 +157,7 @@ class Controller:
         shift = self.gain * (self.tokens - self.burst / 2.0 + self.loan) + self.integral
         doubt = abs(margin) ** (1.5 + min(0.5, 1.25 * self.rate))
         p = min(0.5 / (0.5 + doubt), 1.0 - 1e-6)
-        odds = p / (1.0 - p) * np.exp(np.clip(shift, -14.0, 14.0))
+        odds = p / (1.0 - p) * np.exp(np.clip(shift, -18.0, 18.0))
         floor = 0.2 * self.rate
         allowed = np.clip(self.tokens / 8.0 - 1.0, 0.0, 1.0)
         return floor + (1.0 - floor) * odds / (1.0 + odds) * allowed
@@ -166,7 +166,7 @@ class Controller:
         self.tokens -= asked
         surplus = self.tokens - self.burst / 2.0 + self.loan
         step = self.rate * min(self.gain, 0.3) ** 2 / 4.0 * surplus
-        self.integral = np.clip(self.integral + step, -14.0, 14.0)
+        self.integral = np.clip(self.integral + step, -18.0, 18.0)
 
 
 def play(d, rate, X, y, coins, horizon=10_000):

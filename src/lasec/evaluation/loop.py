@@ -51,7 +51,7 @@ def evaluate(
     >>> lasec.evaluate(lasec.Tracker(rate=0.2), X, y)
     Evaluation(rounds=3000, accuracy=0.971, labels=636, answers=636, alarms=0)
     >>> lasec.evaluate(lasec.Tracker(rate=0.2), X, y, delay=500)
-    Evaluation(rounds=3000, accuracy=0.767, labels=626, answers=533, alarms=0)
+    Evaluation(rounds=3000, accuracy=0.768, labels=624, answers=534, alarms=0)
     """
     run = _Run(learner, X, y, times, meter or Meter(window=1_000), alarms, on_alarm, every)
     waits = np.asarray(delay, dtype=np.float64)

@@ -50,7 +50,7 @@ from lasec.types import Margin, Moment, Query, Vector
 __all__ = ["Budgeted", "inner_chance", "pull", "purse", "settled"]
 
 LOOSE, FIRM, MILD, PULL = 0.08, 8.0, 0.3, 100.0
-LARGEST_SHIFT, CERTAIN, RESERVE, LONG = 14.0, 1.0 - 1e-6, 8.0, 1000.0
+LARGEST_SHIFT, CERTAIN, RESERVE, LONG = 18.0, 1.0 - 1e-6, 8.0, 1000.0
 
 # What is remembered: rounds, labels, the integral, tokens, the loan that is left and what is paid
 # back of it in a tick, the times of the first and the last round, the mean time between rounds,
@@ -119,8 +119,8 @@ class Budgeted(NamedTuple):
     >>> memory = query.start()
     >>> doubt, certain = Margin(0.0, 0.0, 0.0), Margin(0.9, 0.0, 0.9)
     >>> now = Moment(round=1, time=1.0, open=0)
-    >>> query.chance(doubt, memory, now), round(query.chance(certain, memory, now), 2)
-    (0.9999999999991851, 1.0)
+    >>> round(query.chance(doubt, memory, now), 2), round(query.chance(certain, memory, now), 2)
+    (1.0, 1.0)
     >>> for _ in range(60):
     ...     query.spend(memory, True, now)
     >>> round(query.chance(doubt, memory, now), 2), round(query.chance(certain, memory, now), 2)
