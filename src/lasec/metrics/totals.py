@@ -21,6 +21,8 @@ The variance of each is estimated by the sum over labels of (1 - q) r^2/q^2, whe
 v less its weighted mean. Ratios are taken to first order (delta method). The interval uses
 Student's t with as many degrees of freedom as labels that matter, (sum u)^2/(sum u^2) - 1 with
 u = (1 - q)(v - a)^2/q^2: a few labels with large weights make a variance that is itself uncertain.
+Fewer than three are not assumed: that would widen the intervals of short windows by half, and cover
+hardly more often.
 
 Where a share of the answers is lost, at random, every q above is q times the share answered.
 """
@@ -39,6 +41,7 @@ from lasec.metrics.sums import LOSS, MINUS, PLUS, Column
 
 Array = NDArray[np.float64]
 C = Column
+LEAST = 3.0
 ERRORS = Costs(false_positive=1.0, false_negative=1.0)
 
 
@@ -125,11 +128,11 @@ def linear(costs: Costs) -> dict[int, tuple[float, float]]:
 
 
 def freedom(scope: Scope, slopes: dict[int, float]) -> float:
-    """How many labels matter to a sum of channels with these slopes, less one."""
+    """How many labels matter to a sum of channels with these slopes, less one; at least three."""
     rows = scope.square
     whole = sum(b * b * (rows[c, C.DD2] - rows[c, C.DD1]) for c, b in slopes.items())
     parts = sum(b**4 * rows[c, C.U2] for c, b in slopes.items())
-    return float(whole * whole / parts) - 1.0 if parts > 0.0 else math.inf
+    return max(float(whole * whole / parts) - 1.0, LEAST) if parts > 0.0 else math.inf
 
 
 def ratio(metric: Metric, count: float, plus: float, minus: float) -> float:
