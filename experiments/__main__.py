@@ -12,7 +12,7 @@ import typer
 from experiments import claims, figures, theorems
 from experiments.arena.command import ALL, asked, hold
 from experiments.datasets import TUNING, set_data
-from experiments.honest import budget, delays
+from experiments.honest import budget, delays, guide
 from experiments.journal import Journal
 from experiments.output import read_csv, write_csv, write_json
 from experiments.panels import PANELS, rows, tuned
@@ -143,6 +143,12 @@ def delays_(out: Out, seeds: Seeds = 5, jobs: Jobs = 1, data: Folder = None) -> 
     set_data(data)
     with Journal(out / "journal.jsonl", jobs) as journal:
         typer.echo(delays.measure(journal, out, seeds))
+
+
+@app.command(name="guide")
+def guide_(out: Out) -> None:
+    """The picture of the guide "How good is my model right now?"."""
+    typer.echo(guide.picture(out))
 
 
 def _summarise(out: Path) -> None:
