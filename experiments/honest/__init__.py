@@ -1,0 +1,1 @@
+"""Whether what is said from asked labels can be trusted, where the truth is known."""
