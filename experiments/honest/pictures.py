@@ -49,13 +49,21 @@ def picture(out: Path, cells: list[Row]) -> None:
         _label(grid)
         lines = dict(zip(*grid[3, 0].get_legend_handles_labels()[::-1], strict=True))
         lines |= dict(zip(*grid[2, 0].get_legend_handles_labels()[::-1], strict=True))
-        figure.legend(lines.values(), lines.keys(), loc="outside lower center", ncols=4, fontsize=8.5)
+        figure.legend(
+            lines.values(), lines.keys(), loc="outside lower center",
+            ncols=min(4, 1 + len(names)), fontsize=8.5,
+        )  # fmt: skip
         save(figure, out / "honest")
 
 
 def _label(grid: np.ndarray) -> None:
     """What the axes are, once a row and once a column."""
-    names = ("bias", "bias, without\nthe plain mean", "coverage of the 95 % interval\n(axis stretched upwards)", "width")
+    names = (
+        "bias",
+        "bias, without\nthe plain mean",
+        "coverage of the 95 % interval\n(axis stretched upwards)",
+        "width",
+    )
     for axes, name in zip(grid[:, 0], names, strict=True):
         axes.set_ylabel(name)
     for axes in grid[-1]:

@@ -41,7 +41,7 @@ def summary(rows: list[Row]) -> list[Row]:
 
 
 def _cell(group: list[Row]) -> Row:
-    """The streams of one cell; those without an estimate count as covered, by all that can be."""
+    """The streams of one cell. Those without an estimate count as covered, by all that can be."""
     columns = ("estimate", "low", "high", "truth", "labels")
     table = np.array([[row[name] for name in columns] for row in group], dtype=float)
     estimate, low, high, truth, labels = table[~np.isnan(table[:, 3])].T
@@ -52,17 +52,22 @@ def _cell(group: list[Row]) -> Row:
     return {
         "streams": len(group),
         "without": len(group) - error.size,
-        "labels": round(float(labels.mean()), 1),
-        "truth": round(float(truth.mean()), 4),
-        "bias": round(float(error.mean()), 5),
+        "labels": _mean(labels, 1),
+        "truth": _mean(truth, 4),
+        "bias": _mean(error, 5),
         "bias_error": round(spread / math.sqrt(max(1, error.size)), 5),
         "spread": round(spread, 5),
-        "coverage": round(1.0 - float((over | under).mean()), 4),
-        "truth_above": round(float(over.mean()), 4),
-        "truth_below": round(float(under.mean()), 4),
-        "width": round(float((high - low).mean()), 4),
-        "always": round(float(np.mean(always)), 4) if always else "",
+        "coverage": _mean(~(over | under), 4),
+        "truth_above": _mean(over, 4),
+        "truth_below": _mean(under, 4),
+        "width": _mean(high - low, 4),
+        "always": _mean(np.array(always), 4) if always else "",
     }
+
+
+def _mean(values: Any, digits: int) -> float:
+    """NaN where no stream has anything settled yet."""
+    return round(float(values.mean()), digits) if values.size else math.nan
 
 
 def document(cells: list[Row], rounds: int) -> str:
