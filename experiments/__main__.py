@@ -12,7 +12,8 @@ import typer
 from experiments import claims, figures, theorems
 from experiments.arena.command import ALL, asked, hold
 from experiments.datasets import TUNING, set_data
-from experiments.honest import budget, delays, guide
+from experiments.honest import alarms, budget, delays, guide
+from experiments.honest import command as honesty
 from experiments.journal import Journal
 from experiments.output import read_csv, write_csv, write_json
 from experiments.panels import PANELS, rows, tuned
@@ -145,10 +146,33 @@ def delays_(out: Out, seeds: Seeds = 5, jobs: Jobs = 1, data: Folder = None) -> 
         typer.echo(delays.measure(journal, out, seeds))
 
 
+@app.command(name="alarms")
+def alarms_(out: Out, streams: Seeds = 5, jobs: Jobs = 1) -> None:
+    """Drift detectors on asked labels: switches found, and how often they are fooled."""
+    with Journal(out / "journal.jsonl", jobs) as journal:
+        typer.echo(alarms.study(journal, out, streams))
+
+
 @app.command(name="guide")
 def guide_(out: Out) -> None:
     """The picture of the guide "How good is my model right now?"."""
     typer.echo(guide.picture(out))
+
+
+@app.command()
+def honest(
+    out: Out,
+    streams: Annotated[int, typer.Option(min=2, help="How many streams of each scenario.")] = 50,
+    rate: Annotated[str | None, typer.Option(help="One share of labels, for --rates.")] = None,
+    rates: Annotated[str, typer.Option(help="Shares of labels.")] = honesty.RATES,
+    scenarios: Annotated[str, typer.Option(help="Names with commas between; or all.")] = ALL,
+    rounds: Annotated[int, typer.Option(min=100, help="How long each stream is.")] = 5_000,
+    jobs: Jobs = 1,
+) -> None:
+    """Hold estimates from asked labels against the truth. Started again, it goes on."""
+    study = honesty.asked(scenarios, rate or rates, streams, rounds)
+    with Journal(out / "journal.jsonl", jobs) as journal:
+        typer.echo(honesty.hold(journal, study, out))
 
 
 def _summarise(out: Path) -> None:

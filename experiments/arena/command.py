@@ -25,9 +25,9 @@ LIBRARIES = ("river", "vowpalwabbit", "scikit-activeml", "capymoa")
 def asked(streams: str, learners: str, rates: str, seeds: int, size: float) -> Contest:
     """The contest that these options describe, or a refusal that says what there is."""
     return Contest(
-        streams=_named("stream", streams, where.STREAMS, where.missing),
-        learners=_named("learner", learners, who.LEARNERS, who.missing),
-        rates=_rates(rates),
+        streams=named("stream", streams, where.STREAMS, where.missing),
+        learners=named("learner", learners, who.LEARNERS, who.missing),
+        rates=label_rates(rates),
         seeds=seeds,
         size=size,
     )
@@ -52,7 +52,7 @@ def hold(journal: Journal, contest: Contest, out: Path) -> str:
     return summary(found) if comparisons(found) else f"{len(made)} rows"
 
 
-def _named(
+def named(
     kind: str, text: str, known: Iterable[str], missing: Callable[[str], str | None]
 ) -> list[str]:
     """Names from a list with commas; of ``all``, those that there are the means for."""
@@ -73,7 +73,7 @@ def _named(
     return names
 
 
-def _rates(text: str) -> list[float]:
+def label_rates(text: str) -> list[float]:
     """Shares of labels, above 0 and at most 1."""
     made = []
     for word in text.split(","):

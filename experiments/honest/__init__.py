@@ -1,1 +1,1 @@
-"""Whether what is said of a stream can be believed, though its labels were not asked at random."""
+"""Whether what is said from asked labels can be trusted, where the truth is known."""

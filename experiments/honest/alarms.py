@@ -1,7 +1,5 @@
 """Drift detectors on labels that were asked for where rows are hard: found, and fooled.
 
-``python -m experiments.honest.alarms --streams 5 --jobs 2 --out DIR``
-
 On streams whose concept switches, a detector should raise the alarm soon after each switch and
 never else. On streams whose concept stays, it should be silent, whatever the learner and its asking
 do: learn from nothing (cold), have learned (settled), ask for an eighth of the labels from the
@@ -15,7 +13,6 @@ the true concept on 5 % more of the last 100 rows than before.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -219,18 +216,3 @@ def study(journal: Journal, out: Path, streams: int) -> str:
     (out / "alarms.md").write_text(table(rows))
     draw(out, rows)
     return table(rows)
-
-
-def main(argv: Sequence[str] | None = None) -> None:
-    """The command line."""
-    parser = argparse.ArgumentParser(description="Drift detectors on selectively asked labels.")
-    parser.add_argument("--streams", type=int, default=3, help="How many draws of each stream.")
-    parser.add_argument("--jobs", type=int, default=1, help="How many processes.")
-    parser.add_argument("--out", type=Path, required=True, help="Folder for what is written.")
-    given = parser.parse_args(argv)
-    with Journal(given.out / "journal.jsonl", given.jobs) as journal:
-        print(study(journal, given.out, given.streams))  # noqa: T201
-
-
-if __name__ == "__main__":
-    main()

@@ -104,7 +104,7 @@ def test_the_interval_is_that_of_the_definition():
     got = metered(chunk).estimate("error", level=0.9)
     assert (got.low, got.high) == pytest.approx((got.value - reach, got.value + reach), rel=1e-10)
     w = np.exp(-(2_000 - np.minimum((np.arange(2_000) // 16 + 1) * 16, 2_000)) / 500.0)
-    whole, parts = (w**2 * u).sum(), (w**2 * u**2).sum()
+    whole, parts = (w**2 * u).sum(), (w**4 * u**2).sum()
     reach = student(0.9, whole**2 / parts - 1) * np.sqrt(whole) / w.sum()
     got = metered(chunk, window=None, fade=500.0).estimate("error", over="fading", level=0.9)
     assert (got.low, got.high) == pytest.approx((got.value - reach, got.value + reach), rel=1e-10)

@@ -109,9 +109,10 @@ class Interval(StrEnum):
 class Scope(NamedTuple):
     """The block of the rounds that an estimate is about.
 
-    ``block`` are sums with the weights of the rounds, ``square`` with the weights squared (the same
-    where all weights are one). ``start`` is the number, from 1, of the pane with which a window
-    begins, and 0 if it begins with the first round of all.
+    ``block`` are sums with the weights of the rounds, ``square`` with the weights squared, and the
+    sums of squares in it with their fourth power (all the same where all weights are one).
+    ``start`` is the number, from 1, of the pane with which a window begins, and 0 if it begins with
+    the first round of all.
     """
 
     block: Array

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lasec.metrics.estimate import Over, Scope
-from lasec.metrics.sums import SHAPE
+from lasec.metrics.sums import SHAPE, Column
 
 Array = NDArray[np.float64]
 PANES, PLAIN = 32, 256
@@ -122,5 +122,6 @@ class Panes:
         if self.fade is None:
             return self.faded
         once = math.exp(-pane.rounds / self.fade)
-        weights = np.array([once, once * once]).reshape(2, 1, 1)
+        weights = np.array([once, once**2])[:, None, None] * np.ones(SHAPE)
+        weights[1, :, Column.U2] = once**4  # it is a square itself
         return np.asarray(self.faded * weights + pane.block)

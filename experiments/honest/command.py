@@ -1,0 +1,48 @@
+"""Everything that ``python -m experiments honest`` writes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from experiments.arena.command import ALL, label_rates, named
+from experiments.honest import scenarios
+from experiments.honest.coverage import Study, measure
+from experiments.honest.pictures import picture
+from experiments.honest.tables import document, reached, summary
+from experiments.journal import Journal
+from experiments.output import write_csv, write_json
+
+RATES = "0.02,0.05,0.1,0.2,0.4"
+
+__all__ = ["ALL", "RATES", "asked", "hold"]
+
+
+def asked(names: str, rates: str, streams: int, rounds: int) -> Study:
+    """The study that these options describe, or a refusal that says what there is."""
+    chosen = named("scenario", names, scenarios.SCENARIOS, lambda _: None)
+    return Study(chosen, label_rates(rates), streams, rounds)
+
+
+def hold(journal: Journal, study: Study, out: Path) -> str:
+    """Run what is missing, write all files, and give the outcome in a few lines."""
+    rows = measure(journal, study)
+    write_csv(out / "honest.csv", rows)
+    cells = summary(rows)
+    write_csv(out / "summary.csv", cells)
+    write_json(
+        out / "summary.json",
+        study=study._asdict(),
+        stream={"dimension": scenarios.DIMENSION, "noise": scenarios.NOISE},
+        late={
+            "mean_delay": scenarios.MEAN_DELAY,
+            "lost": scenarios.LOST,
+            "patience": scenarios.PATIENCE,
+            "rounds_between_looks": scenarios.LOOK,
+        },
+        meter={"window": scenarios.WINDOW, "fade": scenarios.FADE},
+        costs=scenarios.COSTS._asdict(),
+        cells=cells,
+    )
+    (out / "summary.md").write_text(document(cells, study.rounds))
+    picture(out, cells)
+    return "\n".join(reached(cells))

@@ -1,0 +1,125 @@
+"""Estimates held against the truth: the command, small; its sums; and the published tables."""
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from experiments.honest import coverage, scenarios
+from experiments.honest.tables import KEYS, document, summary
+from experiments.output import read_csv
+
+import lasec
+from lasec.metrics.sequence import evidence
+from lasec.metrics.sums import MINUS, PLUS, SUMS, Column
+
+ROOT = Path(__file__).parents[2]
+PUBLISHED = ROOT / "docs" / "results" / "honest"
+
+
+def honest(out, *options):
+    return subprocess.run(
+        [sys.executable, "-m", "experiments", "honest", "--rounds", "2600", "--out", str(out),
+         *options],
+        cwd=ROOT, capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+
+
+def test_the_command_writes_goes_on_and_adds_up(tmp_path):
+    done = honest(tmp_path, "--streams", "2", "--rate", "0.2", "--scenarios", "switch,late")
+    assert done.returncode == 0, done.stderr
+    journal = (tmp_path / "journal.jsonl").read_text()
+    assert journal.count("\n") == 4
+    done = honest(tmp_path, "--streams", "3", "--rate", "0.2")
+    assert done.returncode == 0, done.stderr
+    assert "Of 4 pairs" in done.stdout
+    assert (tmp_path / "journal.jsonl").read_text().startswith(journal)
+    assert (tmp_path / "journal.jsonl").read_text().count("\n") == 12
+
+    rows, cells = (read_csv(tmp_path / f"{name}.csv") for name in ("honest", "summary"))
+    assert len(rows) == 3 * len(cells) == 3 * 4 * 12
+    for cell in cells:
+        group = [row for row in rows if all(row[k] == cell[k] for k in KEYS)]
+        errors = [row["estimate"] - row["truth"] for row in group]
+        assert cell["bias"] == pytest.approx(np.mean(errors), abs=1e-5)
+        assert cell["bias_error"] == pytest.approx(np.std(errors, ddof=1) / 3**0.5, abs=1e-5)
+        held = [row["low"] <= row["truth"] <= row["high"] for row in group]
+        assert cell["coverage"] == pytest.approx(np.mean(held), abs=1e-4)
+        assert cell["width"] == pytest.approx(
+            np.mean([row["high"] - row["low"] for row in group]), abs=1e-4
+        )
+        assert (cell["always"] == "") == (cell["estimator"] != "sequence")
+    made = json.loads((tmp_path / "summary.json").read_text())
+    assert made["cells"] == cells
+    assert made["study"]["streams"] == 3
+    assert (tmp_path / "summary.md").read_text() == document(cells, 2_600)
+    assert min((tmp_path / f"honest.{kind}").stat().st_size for kind in ("png", "svg")) > 20_000
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [(["--scenarios", "still"], "choose from switch, slow"), (["--rate", "2"], "at most 1")],
+)
+def test_what_there_is_not_is_refused(tmp_path, options, reason):
+    done = honest(tmp_path, *options)
+    assert done.returncode == 2
+    assert reason in " ".join(done.stderr.replace("│", " ").split())
+
+
+def test_every_round_is_held_against_the_sequence_of_the_meter():
+    run = scenarios.play("switch", 0.1, 1, 1_500)
+    against = scenarios.evidence(run.records, run.y)
+    for rounds in (1, 40, 777, 1_500):
+        columns = ("label", "margin", "variance", "propensity", "asked", "mistake", "updated")
+        part = [getattr(run.records, column)[:rounds] for column in columns]
+        meter = lasec.Meter(window=None)
+        meter.extend(lasec.Records(*part, first=0), run.y[:rounds])
+        arrays = meter.arrays()
+        plus, minus = (arrays["total"] + arrays["waiting"].sum(axis=0))[[PLUS, MINUS]]
+        guess = plus[Column.ROUNDS] - plus[Column.GUESS] + minus[Column.GUESS]
+        missing = run.records.mistake[:rounds].sum() - guess
+        expected = evidence(plus[SUMS:][::-1] + minus[SUMS:], missing)
+        assert against[rounds - 1] == pytest.approx(expected, abs=1e-8)
+    assert run.always == (against.max() < -math.log(0.05))
+
+
+def test_the_truth_is_that_of_the_rounds_an_estimate_speaks_of():
+    run = scenarios.play("late", 0.4, 1, 3_000)
+    right = ~run.records.mistake
+    whole, window = (run.meter.estimate(over=over) for over in ("all", "window"))
+    assert 0 < whole.until < 2_000
+    assert coverage.truth(run, "accuracy", whole) == right[: whole.until].mean()
+    rows = slice(window.until - window.rounds, window.until)
+    assert coverage.truth(run, "accuracy", window, "window") == right[rows].mean()
+    assert 0.85 < run.heard[: whole.until].sum() / run.records.asked[: whole.until].sum() < 0.95
+    precision = coverage.truth(run, "precision", whole)
+    assert precision == (run.y[: whole.until] == 1)[run.records.label[: whole.until] == 1].mean()
+
+
+def test_the_plain_mean_fails_and_ours_does_not():
+    rows = [coverage.honesty("switch", 0.1, number, 2_000) for number in range(1, 31)]
+    found = {
+        row["estimator"]: row
+        for row in summary([
+            {"scenario": "switch", "rate": 0.1, **dict(zip(coverage.COLUMNS, row, strict=True))}
+            for part in rows
+            for row in part
+        ])
+        if row["metric"] == "accuracy"
+    }  # fmt: skip
+    assert found["plain"]["bias"] < -0.08
+    assert found["plain"]["coverage"] < 0.3
+    for name in ("weighted", "normalised", "assisted", "window", "fading"):
+        assert abs(found[name]["bias"]) < 4 * found[name]["bias_error"]
+        assert found[name]["coverage"] > 0.8
+    assert found["sequence"]["always"] > 0.9
+
+
+def test_published_tables_are_those_of_the_published_run():
+    cells = read_csv(PUBLISHED / "summary.csv")
+    made = json.loads((PUBLISHED / "summary.json").read_text())
+    assert made["cells"] == cells
+    assert (PUBLISHED / "summary.md").read_text() == document(cells, made["study"]["rounds"])
