@@ -58,8 +58,7 @@ class Learner(Model):
         row = self._row(x)
         tossed = -1.0 if coin is None else float(guards.coins("coin", [coin], 1)[0])
         now = self._moment(time)
-        if self.max_age is not None:
-            self.expired += self._pending.expire(before=now - self.max_age)
+        self._expire(now)
         decision = self._look(row, tossed, self.memory, now)
         self.rounds += 1
         if decision.asked:
@@ -158,7 +157,7 @@ class Learner(Model):
         bad, columns, state, ceiling = engine.run(
             self.rule, self.query, self.state, memory, rows, signs, given, np.uint64(self.seed),
             self.rounds, mistakes_only=self.update == Update.MISTAKES, times=clock,
-            ceiling=self._ceiling, lazy=lazy and self._can_be_lazy(),
+            waiting=len(self._pending), ceiling=self._ceiling, lazy=lazy and self._can_be_lazy(),
         )  # fmt: skip
         if bad >= 0:
             guards.finite("X", rows[bad])
@@ -174,7 +173,14 @@ class Learner(Model):
             told=self.told + labels,
             updates=self.updates + updates,
         )
+        if n:
+            self._expire(float(clock[-1]) if clock.size else float(self.rounds))
         return records
+
+    def _expire(self, now: float) -> None:
+        """Give up questions that have been open for too long."""
+        if self.max_age is not None:
+            self.expired += self._pending.expire(before=now - self.max_age)
 
     def _can_be_lazy(self) -> bool:
         """Whether it pays to decide rows without their variance, and the query allows it."""

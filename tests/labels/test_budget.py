@@ -13,7 +13,7 @@ from lasec.queries.budgeted import BLIND, LABELS, settled
 from lasec.rules import Perceptron
 from lasec.types import Margin, Moment
 
-ROUNDS = int(os.environ.get("LASEC_ROUNDS", "300000"))
+ROUNDS = int(os.environ.get("LASEC_ROUNDS", "2000000"))
 
 
 def play(query, margins, coins, times=None, waiting=None):
@@ -204,6 +204,27 @@ def test_backpressure_in_a_learner():
         counts.append(tracker.asked)
     assert 600 <= counts[0] <= 700  # nothing is learned, so nothing is certain: up to the cap
     assert counts[1] < 200  # nobody answers: the floor goes on
+
+
+def test_a_run_sees_the_questions_that_were_open_before():
+    X, y = lasec.streams.switching(600, dimension=4, seed=1)
+    together, apart = (
+        lasec.Tracker(4, budget=Budgeted(0.3, max_open=40), seed=3, max_age=400) for _ in range(2)
+    )
+    for tracker in (together, apart):
+        for x in X[:100]:
+            tracker.ask(x)
+    assert len(apart.pending) > 20
+    records = together.run(X[100:350], y[100:350])
+    for t in range(100, 350):
+        decision = apart.ask(X[t])
+        assert decision.propensity == records.propensity[t - 100]
+        if decision.asked:
+            apart.tell(decision.ticket, int(y[t]))
+    assert apart.to_bytes() == together.to_bytes()
+    together.run(X[350:], y[350:])
+    assert together.pending == ()
+    assert together.expired > 20
 
 
 def test_hurry_asks_more_now_and_less_later():

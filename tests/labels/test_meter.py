@@ -6,7 +6,7 @@ import pytest
 import lasec
 from labels.synthetic import metered, told, tossed, world
 from lasec.metrics import Costs, Meter
-from lasec.metrics.quantile import student
+from lasec.metrics.totals import student
 from lasec.state import pack, unpack
 
 COSTS = Costs(true_positive=-1.0, false_positive=2.0, false_negative=7.0, true_negative=0.5)
@@ -280,7 +280,8 @@ def test_patience_counts_as_lose_does():
     told_so.lose(0)
     patient.tell(told(decisions[0], 1))
     assert (patient.lost, patient.ignored, patient.labels, patient.open) == (1, 1, 0, 0)
-    np.testing.assert_array_equal(patient.arrays()["waiting"], told_so.arrays()["waiting"])
+    ours, theirs = (unpack(meter.to_bytes())[1]["waiting"] for meter in (patient, told_so))
+    np.testing.assert_array_equal(ours, theirs)
     in_time = Meter(patience=10)
     for decision in decisions[:11]:
         in_time.ask(decision)
@@ -297,8 +298,7 @@ def test_saving_in_the_middle_is_invisible(cut):
     straight, first = Meter(**options), Meter(**options)
     play(straight, chunk, delay)
     mail = play(first, chunk, delay, upto=cut)
-    header, arrays = unpack(pack(first.header(), first.arrays()))
-    second = Meter.restore(arrays, header)
+    second = Meter.from_bytes(first.to_bytes())
     assert repr(second) == repr(first)
     play(second, chunk, delay, since=cut, mail=mail)
     np.testing.assert_allclose(everything(second), everything(straight), rtol=1e-11, atol=1e-12)
@@ -308,18 +308,18 @@ def test_saving_in_the_middle_is_invisible(cut):
 
 def test_a_damaged_meter_is_refused():
     meter = metered(tossed(world(500, 1), 1))
-    header, arrays = meter.header(), meter.arrays()
+    header, arrays = unpack(meter.to_bytes())
     with pytest.raises(lasec.StateError, match="no meter"):
-        Meter.restore(arrays, header | {"meter": 2})
+        Meter.from_bytes(pack(header | {"meter": 2}, arrays))
     with pytest.raises(lasec.StateError, match="total"):
-        Meter.restore(arrays | {"total": np.zeros(3)}, header)
+        Meter.from_bytes(pack(header, arrays | {"total": np.zeros(3)}))
     with pytest.raises(lasec.StateError, match="invalid"):
-        Meter.restore({}, header)
+        Meter.from_bytes(pack(header, {}))
     extra = {"tickets": np.array([3]), "questions": np.zeros((1, 5))}
     with pytest.raises(lasec.StateError, match="open questions"):
-        Meter.restore(arrays | extra, header)
+        Meter.from_bytes(pack(header, arrays | extra))
     with pytest.raises(ValueError, match="probability"):
-        Meter.restore(arrays, header, probability=np.tanh)
+        Meter.from_bytes(meter.to_bytes(), probability=np.tanh)
 
 
 def test_memory_does_not_grow_with_the_rounds():
@@ -327,7 +327,7 @@ def test_memory_does_not_grow_with_the_rounds():
         meter = Meter(window=320)
         play(meter, tossed(world(rounds, 15), 15), delay=lambda t: 200)
         waiting = meter._panes.waiting
-        return len(waiting), len(meter._questions), len(pack(meter.header(), meter.arrays()))
+        return len(waiting), len(meter._questions), len(meter.to_bytes())
 
     short, long = size(3_000), size(30_000)
     assert long[0] <= 22
@@ -444,3 +444,25 @@ def test_with_a_tracker_whose_free_rows_take_tickets():
     assert (meter.rounds, meter.open, meter.blind) == (2_700, 0, 0)
     assert np.mean(right) in meter.accuracy
     assert np.mean(right) in meter.estimate(interval="sequence")
+
+
+def test_a_window_without_an_asked_error_is_not_too_certain():
+    """Errors are rare and hardly ever asked: the model's own doubt then widens the interval."""
+    rng = np.random.default_rng(5)
+    covered, silent = [], 0
+    for _ in range(300):
+        n, q = 1_000, 0.01
+        wrong, asked = rng.random(n) < 0.05, rng.random(n) < q
+        columns = [np.full(n, value) for value in (1, 0.9, 0.1, q)]
+        records = lasec.Records(
+            columns[0].astype(np.int8), *columns[1:], asked, wrong, asked, first=0
+        )
+        meter = Meter(window=n)
+        meter.extend(records, np.where(wrong, -1, 1))
+        estimate = meter.accuracy
+        if math.isnan(estimate.value):  # nothing was asked at all
+            continue
+        silent += not (asked & wrong).any()
+        covered.append(1.0 - wrong.mean() in estimate)
+    assert silent > 100
+    assert np.mean(covered) >= 0.93

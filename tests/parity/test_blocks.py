@@ -53,6 +53,8 @@ def row_by_row(learner, X, y):
         X,
         y,
         coins,
+        engine.NO_TIMES,
+        0,
         learner.update == "mistakes",
         columns,
     )

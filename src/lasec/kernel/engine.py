@@ -69,7 +69,7 @@ def largest_strain(state: Any) -> float:
 def run(
     rule: Rule[Any], query: Query, state: Any, memory: Vector, X: NDArray[Any],
     y: NDArray[np.float64], given: NDArray[np.float64], seed: np.uint64, first: int, *,
-    mistakes_only: bool, times: Vector = NO_TIMES, lazy: bool = False,
+    mistakes_only: bool, times: Vector = NO_TIMES, waiting: int = 0, lazy: bool = False,
     ceiling: Ceiling | None = None, block: int = 0,
 ) -> tuple[int, Columns, Any, Ceiling | None]:  # fmt: skip
     """A chunk of rounds; gives a row to refuse or -1, the columns, state and ceiling after it.
@@ -78,15 +78,16 @@ def run(
     ``memory``, which is the query's, is written.
 
     ``given`` are the coins to use; where it is empty they come from the seed and the tickets, of
-    which ``first`` is the first. ``times`` are event times, for queries that remember.
-    ``block`` is the number of rows in a block, 0 to choose it.
+    which ``first`` is the first. ``times`` are event times and ``waiting`` counts open questions,
+    for queries that remember. ``block`` is the number of rows in a block, 0 to choose it.
     """
     out, coins = Columns.empty(len(X)), Coins(given, seed, first)
     after = type(state)(*(array.copy() for array in state)) if len(X) > 1 else state
     if len(X) < _FEW or not blocked(rule, state) or memory.size:
         bad: int = _ROWS(
-            (rule, query), rule, query, after, memory, X, y, coins, times, mistakes_only, out
-        )
+            (rule, query),
+            rule, query, after, memory, X, y, coins, times, waiting, mistakes_only, out,
+        )  # fmt: skip
         return bad, out, after, None
     w, C = after
     part = parts(w.size)

@@ -83,11 +83,12 @@ def tell_row(
 
 def run_rows(
     rule: Rule[Any], query: Query, state: Any, memory: Vector, X: NDArray[Any], y: NDArray[Any],
-    coins: Coins, times: Vector, mistakes_only: bool, out: Columns,
+    coins: Coins, times: Vector, waiting: int, mistakes_only: bool, out: Columns,
 ) -> int:  # fmt: skip
     """Ask and, where asked, tell at once, for each row of ``X``; a row to refuse, or -1.
 
     ``times`` are the event times of the rows; where it is empty, the rounds are taken for them.
+    ``waiting`` is the number of questions that were open before and stay so.
     """
     given, seed, first = coins
     for i in range(X.shape[0]):
@@ -95,7 +96,7 @@ def run_rows(
             return i
         t = first + i + 1
         seen = margin_at(rule, state, X[i], t)
-        now = Moment(t, times[i] if times.size else float(t), 0)
+        now = Moment(t, times[i] if times.size else float(t), waiting)
         p = chance(query, seen, memory, now)
         positive, asked = seen.raw >= 0.0, p >= 1.0 or toss(given, seed, first, i) < p
         spend(query, memory, asked, now)

@@ -14,6 +14,7 @@ from lasec.metrics import sums
 from lasec.metrics.estimate import Costs
 from lasec.metrics.panes import Panes
 from lasec.parameters import Range, number
+from lasec.state import pack, unpack
 
 Array = NDArray[np.float64]
 Probability = Callable[[Array], Array]
@@ -62,14 +63,40 @@ class Ledger:
         self._admitted = self._room = 0
         self._blind = self._asked = self._labels = self._lost = self._ignored = 0
 
-    def header(self) -> dict[str, Any]:
-        """All that is no array, for a JSON header.
+    def to_bytes(self) -> bytes:
+        """The whole meter, open questions included, as bytes that :meth:`from_bytes` reads.
+
+        A ``probability`` of one's own cannot be saved and must be given again.
 
         >>> import lasec
-        >>> lasec.metrics.Meter(window=500).header()["window"]
-        500
+        >>> meter = lasec.Meter(window=500)
+        >>> meter.ask(lasec.Decision(1, 0.6, 1.0, 0.5, asked=True, ticket=0))
+        >>> lasec.Meter.from_bytes(meter.to_bytes())
+        Meter(window=500, rounds=1, asked=1, labels=0)
         """
         self._flush()
+        return pack(self._header(), self._arrays())
+
+    @classmethod
+    def from_bytes(cls, data: bytes, probability: Probability | None = None) -> Self:
+        """The meter that :meth:`to_bytes` wrote, or a :class:`~lasec.StateError`.
+
+        >>> import lasec
+        >>> lasec.Meter.from_bytes(lasec.LASEC(dimension=2).to_bytes())
+        Traceback (most recent call last):
+        lasec.errors.StateError: newer or foreign: this is no meter of format 1
+        """
+        header, arrays = unpack(bytes(data))
+        if header.get("meter") != FORMAT:
+            raise StateError(f"newer or foreign: this is no meter of format {FORMAT}")
+        if header.get("own_probability") != (probability is not None):
+            raise ValueError("probability: the saved meter had one of its own, or had none")
+        try:
+            return cls._restored(arrays, header, probability)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise StateError(f"invalid: {error}") from error
+
+    def _header(self) -> dict[str, Any]:
         return {
             "meter": FORMAT,
             "window": self.window,
@@ -84,46 +111,13 @@ class Ledger:
             "panes": self._panes.counts(),
         }
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """All sums and open questions, as arrays of float64 and int64.
-
-        >>> import lasec
-        >>> sorted(lasec.metrics.Meter().arrays())
-        ['faded', 'kept', 'questions', 'tickets', 'total', 'waiting']
-        """
-        self._flush()
+    def _arrays(self) -> dict[str, NDArray[Any]]:
         questions = [list(question) for question in self._questions.values()]
         return {
             **self._panes.arrays(),
             "tickets": np.array(list(self._questions), dtype=np.int64),
             "questions": np.array(questions, dtype=np.float64).reshape(-1, len(Question._fields)),
         }
-
-    @classmethod
-    def restore(
-        cls,
-        arrays: Mapping[str, NDArray[Any]],
-        header: Mapping[str, Any],
-        probability: Probability | None = None,
-    ) -> Self:
-        """The meter that :meth:`arrays` and :meth:`header` came from; it goes on as if never saved.
-
-        A ``probability`` of one's own cannot be saved and must be given again.
-
-        >>> import lasec
-        >>> meter = lasec.metrics.Meter(window=500)
-        >>> meter.ask(lasec.Decision(1, 0.6, 1.0, 0.5, asked=True, ticket=0))
-        >>> lasec.metrics.Meter.restore(meter.arrays(), meter.header())
-        Meter(window=500, rounds=1, asked=1, labels=0)
-        """
-        if header.get("meter") != FORMAT:
-            raise StateError(f"newer or foreign: this is no meter of format {FORMAT}")
-        if header["own_probability"] != (probability is not None):
-            raise ValueError("probability: the saved meter had one of its own, or had none")
-        try:
-            return cls._restored(arrays, header, probability)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise StateError(f"invalid: {error}") from error
 
     @classmethod
     def _restored(

@@ -15,9 +15,9 @@ that is calibrated, and q is the same for all.
 from __future__ import annotations
 
 import math
-from statistics import NormalDist
 from typing import NamedTuple
 
+from lasec.metrics.totals import student
 from lasec.parameters import Range, number, seconds
 
 RATES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4)
@@ -87,8 +87,8 @@ def plan(
 
     >>> plan(width=0.05, window=10_000)
     Plan(labels=896, rate=0.0896, width=0.05, window=10000)
-    >>> plan(labels=200, window="12h", rows_per_day=40_000).width
     0.11031...
+    0.11031655167479917
     """
     rounds = rounds_in(window, rows_per_day)
     share = number("accuracy", accuracy, float, Range(0.0, 1.0))
@@ -112,4 +112,4 @@ def rounds_in(window: int | str, rows_per_day: float | None = None) -> int:
 
 
 def _normal(level: float) -> float:
-    return NormalDist().inv_cdf(0.5 + number("level", level, float, Range(0.01, 0.999999)) / 2.0)
+    return student(number("level", level, float, Range(0.01, 0.999999)), math.inf)

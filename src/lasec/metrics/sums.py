@@ -33,7 +33,7 @@ class Column(IntEnum):
     ``LOW`` and ``HIGH`` are what the sum of v is at least and at most, given the answers.
 
     >>> Column.ROUNDS.value, len(Column)
-    (0, 18)
+    (0, 19)
     """
 
     ROUNDS = 0  # rounds
@@ -42,18 +42,19 @@ class Column(IntEnum):
     GUESS = 3  # a
     LOW = 4
     HIGH = 5
-    LOST = 6  # 1/q of questions that will not be answered
-    LABELS = 7  # answers
-    W1 = 8  # 1/q
-    V1 = 9  # v/q
-    D1 = 10  # d/q
-    VV1 = 11  # v^2/q
-    DD1 = 12  # d^2/q
-    W2 = 13  # 1/q^2
-    V2 = 14  # v/q^2
-    VV2 = 15  # v^2/q^2
-    DD2 = 16  # d^2/q^2
-    U2 = 17  # the square of (1 - q) d^2/q^2, the term of the variance
+    EXPECTED = 6  # (1 - q)/q times the variance of v under p, over the rounds seen
+    LOST = 7  # 1/q of questions that will not be answered
+    LABELS = 8  # answers
+    W1 = 9  # 1/q
+    V1 = 10  # v/q
+    D1 = 11  # d/q
+    VV1 = 12  # v^2/q
+    DD1 = 13  # d^2/q
+    W2 = 14  # 1/q^2
+    V2 = 15  # v/q^2
+    VV2 = 16  # v^2/q^2
+    DD2 = 17  # d^2/q^2
+    U2 = 18  # the square of (1 - q) d^2/q^2, the term of the variance
 
 
 SUMS = len(Column)
@@ -93,8 +94,8 @@ def of_rounds(p: Array, q: Array, chance: Array, *, loss: bool) -> Array:
     """What each round adds to its channel before any answer; ``chance`` is q times what is kept.
 
     >>> one = of_rounds(np.array([0.8]), np.array([0.1]), np.array([0.1]), loss=False)[0]
-    >>> one[: Column.LABELS].tolist()
-    [1.0, 1.0, 0.1, 0.8, 0.0, 1.0, 0.0]
+    >>> one[: Column.LABELS].round(2).tolist()
+    [1.0, 1.0, 0.1, 0.8, 0.0, 1.0, 1.44, 0.0]
     """
     values = Values(p, loss=loss)
     rows = np.zeros((p.size, WIDTH))
@@ -104,6 +105,10 @@ def of_rounds(p: Array, q: Array, chance: Array, *, loss: bool) -> Array:
     rows[:, Column.GUESS] = values.guess
     rows[:, Column.LOW] = values.low
     rows[:, Column.HIGH] = values.high
+    spread = p * (1.0 - p) * (values.v1 - values.v0) ** 2
+    rows[:, Column.EXPECTED] = np.where(
+        q > 0.0, (1.0 - q) * spread / np.where(q > 0.0, q, 1.0), 0.0
+    )
     rows[:, SUMS:] = sequence.unasked(values.d0, values.d1, chance)
     return rows
 

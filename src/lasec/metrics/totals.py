@@ -22,7 +22,9 @@ v less its weighted mean. Ratios are taken to first order (delta method). The in
 Student's t with as many degrees of freedom as labels that matter, (sum u)^2/(sum u^2) - 1 with
 u = (1 - q)(v - a)^2/q^2: a few labels with large weights make a variance that is itself uncertain.
 Fewer than three are not assumed: that would widen the intervals of short windows by half, and cover
-hardly more often.
+hardly more often. Where fewer than five matter, "assisted" also asks the model: the interval is not
+narrower than the normal one with the variance that the model expects, (1 - q)/q p (1 - p) summed
+over the rounds. A window in which no error happened to be asked would look too certain otherwise.
 
 Where a share of the answers is lost, at random, every q above is q times the share answered.
 """
@@ -36,33 +38,49 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lasec.metrics.estimate import Costs, Method, Metric, Scope
-from lasec.metrics.quantile import student
 from lasec.metrics.sums import LOSS, MINUS, PLUS, Column
 
 Array = NDArray[np.float64]
 C = Column
-LEAST = 3.0
+LEAST, FEW, MANY = 3.0, 5.0, 1e9
 ERRORS = Costs(false_positive=1.0, false_negative=1.0)
 
 
 class Total(NamedTuple):
-    """An estimated sum, with its variance."""
+    """An estimated sum, with its variance, and the one that the model expects."""
 
     value: float
     variance: float
+    expected: float = 0.0
 
 
 class Value(NamedTuple):
-    """An estimated metric with its standard deviation, and the degrees of freedom behind it."""
+    """An estimated metric with its standard deviation and the degrees of freedom behind it.
+
+    ``least`` is a deviation that a normal interval should have at least.
+    """
 
     value: float
     deviation: float
     freedom: float
+    least: float = 0.0
 
     def interval(self, level: float) -> tuple[float, float]:
         """The t-interval; NaN where there is no value."""
         reach = student(level, self.freedom) * self.deviation
+        reach = max(reach, student(level, math.inf) * self.least)
         return self.value - reach, self.value + reach
+
+
+def student(level: float, freedom: float) -> float:
+    """How many standard deviations to either side hold a share ``level``.
+
+    >>> round(student(0.95, math.inf), 3), round(student(0.95, 3), 3)
+    (1.96, 3.182)
+    """
+    from scipy.special import stdtrit  # noqa: PLC0415, a fifth of a second that few need
+
+    return float(stdtrit(min(freedom, MANY), 0.5 + level / 2.0))
 
 
 def total(scope: Scope, channel: int, method: Method, b0: float = 0.0, b1: float = 1.0) -> Total:
@@ -81,7 +99,10 @@ def total(scope: Scope, channel: int, method: Method, b0: float = 0.0, b1: float
     rest = _rest(scope.square[channel], rho)
     if method is Method.ASSISTED:
         value = s[C.GUESS] + s[C.D1] / rho
-        return Total(float(b0 * s[C.ROUNDS] + b1 * value), float(b1 * b1 * rest[3]))
+        expected = b1 * b1 * scope.square[channel, C.EXPECTED] / rho
+        return Total(
+            float(b0 * s[C.ROUNDS] + b1 * value), float(b1 * b1 * rest[3]), float(expected)
+        )
     if method is Method.WEIGHTED:
         variance = b0 * b0 * rest[0] + 2.0 * b0 * b1 * rest[1] + b1 * b1 * rest[2]
         return Total(float((b0 * s[C.W1] + b1 * s[C.V1]) / rho), float(variance))
@@ -110,7 +131,7 @@ def value(scope: Scope, metric: Metric, method: Method, costs: Costs | None) -> 
     slopes = linear(cost)
     plus = total(scope, PLUS, method, *slopes[PLUS])
     minus = total(scope, MINUS, method, *slopes[MINUS])
-    both = Total(plus.value + minus.value, plus.variance + minus.variance)
+    both = Total(*(a + b for a, b in zip(plus, minus, strict=True)))
     made = _over(both, count, freedom(scope, {c: slope for c, (_, slope) in slopes.items()}))
     return made._replace(value=1.0 - made.value) if metric is Metric.ACCURACY else made
 
@@ -132,7 +153,7 @@ def freedom(scope: Scope, slopes: dict[int, float]) -> float:
     rows = scope.square
     whole = sum(b * b * (rows[c, C.DD2] - rows[c, C.DD1]) for c, b in slopes.items())
     parts = sum(b**4 * rows[c, C.U2] for c, b in slopes.items())
-    return max(float(whole * whole / parts) - 1.0, LEAST) if parts > 0.0 else math.inf
+    return max(float(whole * whole / parts) - 1.0, LEAST) if parts > 0.0 else LEAST
 
 
 def ratio(metric: Metric, count: float, plus: float, minus: float) -> float:
@@ -148,7 +169,8 @@ def ratio(metric: Metric, count: float, plus: float, minus: float) -> float:
 
 def _over(sum_: Total, count: float, free: float) -> Value:
     deviation = math.sqrt(max(sum_.variance, 0.0)) if sum_.variance == sum_.variance else math.nan
-    return Value(float(sum_.value / count), float(deviation / count), free)
+    expected = math.sqrt(sum_.expected) if free < FEW else 0.0
+    return Value(float(sum_.value / count), float(deviation / count), free, expected / count)
 
 
 def _rest(row: Array, rho: float) -> Array:
@@ -170,4 +192,7 @@ def _ratio(scope: Scope, metric: Metric, method: Method) -> Value:
     scale = (2.0 if metric is Metric.F1 else 1.0) / (count + plus + minus) ** 2
     up, down = scale * (count + minus), scale * plus
     variance = up * up * totals[PLUS].variance + down * down * totals[MINUS].variance
-    return Value(made, math.sqrt(max(variance, 0.0)), freedom(scope, {PLUS: up, MINUS: down}))
+    free = freedom(scope, {PLUS: up, MINUS: down})
+    expected = up * up * totals[PLUS].expected + down * down * totals[MINUS].expected
+    least = math.sqrt(expected) if free < FEW else 0.0
+    return Value(made, math.sqrt(max(variance, 0.0)), free, least)
