@@ -71,17 +71,38 @@ def _mean(values: Any, digits: int) -> float:
 
 
 def document(cells: list[Row], rounds: int) -> str:
-    """Everything as Markdown: what was hoped for and reached, then a table a scenario."""
+    """Everything as Markdown: what was hoped for and reached, in short, then a table a scenario."""
     parts = [
         f"Streams of {rounds:,} rounds, 95 % intervals. Bias: the mean of estimate less truth over "
         "the streams, ± its standard error. Above, below: how often the truth lay above or below "
         "the interval. Always: the share of streams in which the sequence never missed.\n",
         *reached(cells),
+        "\n**The accuracy over all rounds, assisted, beside the plain mean**\n",
+        *brief(cells),
     ]
     for name in dict.fromkeys(row["scenario"] for row in cells):
         group = [row for row in cells if row["scenario"] == name]
-        parts += [f"\n## {SCENARIOS[name].title}\n", *table(group)]
+        parts += [f"\n**All estimators: {SCENARIOS[name].title}**\n", *table(group)]
     return "\n".join(parts) + "\n"
+
+
+def brief(cells: list[Row]) -> list[str]:
+    """A line a scenario and rate."""
+    lines = [
+        "| scenario | rate | labels | bias | coverage | width | sequence always | its width "
+        "| plain mean: bias | coverage | width |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    names = ("plain", "assisted", "sequence")
+    for plain, ours, always in zip(*(_accuracies(cells, name) for name in names), strict=True):
+        shown = (
+            SCENARIOS[ours["scenario"]].title, f"{ours['rate']:g}", f"{ours['labels']:.0f}",
+            f"{ours['bias']:+.4f} ± {ours['bias_error']:.4f}", f"{ours['coverage']:.1%}",
+            f"{ours['width']:.3f}", f"{always['always']:.1%}", f"{always['width']:.3f}",
+            f"{plain['bias']:+.4f}", f"{plain['coverage']:.1%}", f"{plain['width']:.3f}",
+        )  # fmt: skip
+        lines.append(f"| {' | '.join(shown)} |")
+    return lines
 
 
 def reached(cells: list[Row]) -> list[str]:
