@@ -87,8 +87,8 @@ def plan(
 
     >>> plan(width=0.05, window=10_000)
     Plan(labels=896, rate=0.0896, width=0.05, window=10000)
+    >>> plan(labels=200, window="12h", rows_per_day=40_000).width
     0.11031...
-    0.11031655167479917
     """
     rounds = rounds_in(window, rows_per_day)
     share = number("accuracy", accuracy, float, Range(0.0, 1.0))

@@ -22,9 +22,10 @@ v less its weighted mean. Ratios are taken to first order (delta method). The in
 Student's t with as many degrees of freedom as labels that matter, (sum u)^2/(sum u^2) - 1 with
 u = (1 - q)(v - a)^2/q^2: a few labels with large weights make a variance that is itself uncertain.
 Fewer than three are not assumed: that would widen the intervals of short windows by half, and cover
-hardly more often. Where fewer than five matter, "assisted" also asks the model: the interval is not
-narrower than the normal one with the variance that the model expects, (1 - q)/q p (1 - p) summed
-over the rounds. A window in which no error happened to be asked would look too certain otherwise.
+hardly more often. Where fewer than five matter, or there are fewer than 60 in all, "assisted" also
+asks the model: the interval is not narrower than the normal one with the variance that the model
+expects, (1 - q)/q p (1 - p) summed over the rounds. A window in which no error happened to be asked
+would look too certain otherwise.
 
 Where a share of the answers is lost, at random, every q above is q times the share answered.
 """
@@ -42,7 +43,7 @@ from lasec.metrics.sums import LOSS, MINUS, PLUS, Column
 
 Array = NDArray[np.float64]
 C = Column
-LEAST, FEW, MANY = 3.0, 5.0, 1e9
+LEAST, FEW, SMALL, MANY = 3.0, 5.0, 60.0, 1e9
 ERRORS = Costs(false_positive=1.0, false_negative=1.0)
 
 
@@ -126,13 +127,13 @@ def value(scope: Scope, metric: Metric, method: Method, costs: Costs | None) -> 
         return nothing
     if metric in (Metric.PRECISION, Metric.LOG_LOSS):
         channel = PLUS if metric is Metric.PRECISION else LOSS
-        return _over(total(scope, channel, method), count, freedom(scope, {channel: 1.0}))
+        return _over(scope, total(scope, channel, method), count, freedom(scope, {channel: 1.0}))
     cost = costs if metric is Metric.COST and costs is not None else ERRORS
     slopes = linear(cost)
     plus = total(scope, PLUS, method, *slopes[PLUS])
     minus = total(scope, MINUS, method, *slopes[MINUS])
     both = Total(*(a + b for a, b in zip(plus, minus, strict=True)))
-    made = _over(both, count, freedom(scope, {c: slope for c, (_, slope) in slopes.items()}))
+    made = _over(scope, both, count, freedom(scope, {c: slope for c, (_, slope) in slopes.items()}))
     return made._replace(value=1.0 - made.value) if metric is Metric.ACCURACY else made
 
 
@@ -156,6 +157,11 @@ def freedom(scope: Scope, slopes: dict[int, float]) -> float:
     return max(float(whole * whole / parts) - 1.0, LEAST) if parts > 0.0 else LEAST
 
 
+def few(scope: Scope, free: float) -> bool:
+    """Whether there are too few labels to trust the variance that they show."""
+    return free < FEW or float(scope.block[LOSS, C.LABELS]) < SMALL
+
+
 def ratio(metric: Metric, count: float, plus: float, minus: float) -> float:
     """Recall or f1 from n+, S+ and S-; NaN for 0/0.
 
@@ -167,10 +173,10 @@ def ratio(metric: Metric, count: float, plus: float, minus: float) -> float:
     return above / below if below > 0.0 else math.nan
 
 
-def _over(sum_: Total, count: float, free: float) -> Value:
+def _over(scope: Scope, sum_: Total, count: float, free: float) -> Value:
     deviation = math.sqrt(max(sum_.variance, 0.0)) if sum_.variance == sum_.variance else math.nan
-    expected = math.sqrt(sum_.expected) if free < FEW else 0.0
-    return Value(float(sum_.value / count), float(deviation / count), free, expected / count)
+    least = math.sqrt(sum_.expected) if few(scope, free) else 0.0
+    return Value(float(sum_.value / count), float(deviation / count), free, float(least / count))
 
 
 def _rest(row: Array, rho: float) -> Array:
@@ -194,5 +200,5 @@ def _ratio(scope: Scope, metric: Metric, method: Method) -> Value:
     variance = up * up * totals[PLUS].variance + down * down * totals[MINUS].variance
     free = freedom(scope, {PLUS: up, MINUS: down})
     expected = up * up * totals[PLUS].expected + down * down * totals[MINUS].expected
-    least = math.sqrt(expected) if free < FEW else 0.0
+    least = math.sqrt(expected) if few(scope, free) else 0.0
     return Value(made, math.sqrt(max(variance, 0.0)), free, least)
