@@ -41,7 +41,6 @@ def hold(journal: Journal, study: Study, out: Path) -> str:
         },
         meter={"window": scenarios.WINDOW, "fade": scenarios.FADE},
         costs=scenarios.COSTS._asdict(),
-        cells=cells,
     )
     (out / "summary.md").write_text(document(cells, study.rounds))
     picture(out, cells)

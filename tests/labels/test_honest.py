@@ -15,6 +15,7 @@ from experiments.output import read_csv
 import lasec
 from lasec.metrics.sequence import evidence
 from lasec.metrics.sums import MINUS, PLUS, SUMS, Column
+from lasec.state import unpack
 
 ROOT = Path(__file__).parents[2]
 PUBLISHED = ROOT / "docs" / "results" / "honest"
@@ -53,7 +54,6 @@ def test_the_command_writes_goes_on_and_adds_up(tmp_path):
         )
         assert (cell["always"] == "") == (cell["estimator"] != "sequence")
     made = json.loads((tmp_path / "summary.json").read_text())
-    assert made["cells"] == cells
     assert made["study"]["streams"] == 3
     assert (tmp_path / "summary.md").read_text() == document(cells, 2_600)
     assert min((tmp_path / f"honest.{kind}").stat().st_size for kind in ("png", "svg")) > 20_000
@@ -77,7 +77,7 @@ def test_every_round_is_held_against_the_sequence_of_the_meter():
         part = [getattr(run.records, column)[:rounds] for column in columns]
         meter = lasec.Meter(window=None)
         meter.extend(lasec.Records(*part, first=0), run.y[:rounds])
-        arrays = meter.arrays()
+        _, arrays = unpack(meter.to_bytes())
         plus, minus = (arrays["total"] + arrays["waiting"].sum(axis=0))[[PLUS, MINUS]]
         guess = plus[Column.ROUNDS] - plus[Column.GUESS] + minus[Column.GUESS]
         missing = run.records.mistake[:rounds].sum() - guess
@@ -121,5 +121,4 @@ def test_the_plain_mean_fails_and_ours_does_not():
 def test_published_tables_are_those_of_the_published_run():
     cells = read_csv(PUBLISHED / "summary.csv")
     made = json.loads((PUBLISHED / "summary.json").read_text())
-    assert made["cells"] == cells
     assert (PUBLISHED / "summary.md").read_text() == document(cells, made["study"]["rounds"])
