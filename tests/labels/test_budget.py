@@ -123,6 +123,14 @@ def test_unspent_budget_is_carried_over_up_to_the_burst():
     assert 30 <= asked <= 40 + 0.1 * 100
 
 
+def test_a_small_burst_is_held_and_used():
+    X, y = lasec.streams.switching(10_000, dimension=10, seed=1)
+    records = lasec.Tracker(10, budget=Budgeted(0.1, burst=8.0)).run(X, y)
+    assert abs(records.labels - 1_000) <= 10
+    spent = np.concatenate([[0], np.cumsum(records.asked)])
+    assert (spent[100:] - spent[:-100]).max() <= 18
+
+
 def test_a_cold_start_asks():
     records = lasec.Tracker(rate=0.05).run(*lasec.streams.switching(2_000, seed=1))
     assert records.asked[:5].all()

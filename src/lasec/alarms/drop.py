@@ -38,7 +38,7 @@ from numpy.typing import ArrayLike
 
 from lasec.alarms.alarm import Alarm
 from lasec.alarms.baseline import Baseline
-from lasec.alarms.waiting import Settled, Waiting, rounds_of
+from lasec.alarms.waiting import Settled, Waiting, raised_by
 from lasec.parameters import Range, number
 from lasec.types import Decision, Outcome
 
@@ -149,14 +149,9 @@ class DropAlarm:
         >>> [alarm.kind for alarm in alarms]
         ['drop']
         """
-        raised = []
-        for decision, outcome in rounds_of(records, y):
-            if alarm := self.ask(decision):
-                raised.append(alarm)
-            if outcome is not None and (alarm := self.tell(outcome)):
-                raised.append(alarm)
-        self.raised = bool(raised)
-        return raised
+        found = raised_by(self, records, y)
+        self.raised = bool(found)
+        return found
 
     @property
     def evidence(self) -> float:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from numpy.typing import ArrayLike
 
 from lasec import guards
+from lasec.alarms.alarm import Alarm, Detector
 from lasec.types import Decision, Outcome
 
 
@@ -98,3 +99,14 @@ def rounds_of(records: Any, y: ArrayLike) -> Iterator[tuple[Decision, Outcome | 
     for row, label, effect in zip(rows, signs, effects, strict=True):
         decision = Decision(*row)
         yield decision, Outcome(decision, label, *effect) if decision.asked else None
+
+
+def raised_by(detector: Detector, records: Any, y: ArrayLike) -> list[Alarm]:
+    """All alarms that a detector raises in a chunk of rounds, as if each label had come at once."""
+    found = []
+    for decision, outcome in rounds_of(records, y):
+        if alarm := detector.ask(decision):
+            found.append(alarm)
+        if outcome is not None and (alarm := detector.tell(outcome)):
+            found.append(alarm)
+    return found

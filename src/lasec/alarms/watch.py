@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lasec.alarms.alarm import Alarm
-from lasec.alarms.waiting import Settled, Waiting, rounds_of
+from lasec.alarms.waiting import Settled, Waiting, raised_by
 from lasec.parameters import Range, number
 from lasec.types import Decision, Outcome
 
@@ -88,14 +88,9 @@ class Watch:
 
     def extend(self, records: Any, y: ArrayLike) -> list[Alarm]:
         """All alarms of a chunk of rounds, as if each label had come at once."""
-        raised = []
-        for decision, outcome in rounds_of(records, y):
-            if alarm := self.ask(decision):
-                raised.append(alarm)
-            if outcome is not None and (alarm := self.tell(outcome)):
-                raised.append(alarm)
-        self.raised = bool(raised)
-        return raised
+        found = raised_by(self, records, y)
+        self.raised = bool(found)
+        return found
 
     def _advance(self) -> Alarm | None:
         """Feed what can be fed, up to an alarm."""

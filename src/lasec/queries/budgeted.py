@@ -21,8 +21,9 @@ The pull is g = (100 / labels in a ``window``)^3, between 0.08 and 8: then the l
 are within about a tenth of the plan. The integral's factor makes the loop critically damped.
 
 *Floor.* e = ``floor`` r, so that no row is invisible: every propensity is at least that. The last
-eight tokens of the bucket are left to the floor. Should it become empty all the same, nothing is
-asked until a token is there: the propensity is 0, and the round is counted as blind.
+eight tokens (of a small bucket, the last quarter) are left to the floor. Should it become empty all
+the same, nothing is asked until a token is there: the propensity is 0, and the round is counted as
+blind.
 
 *Cold start.* ``advance`` labels are lent at the start and paid back evenly over the ``horizon`` (in
 ticks); at most a twentieth of its labels, and less where a window has fewer than 50, so that no
@@ -167,12 +168,13 @@ class Budgeted(NamedTuple):
         pace, share, tokens, loan, _, _ = purse(self, memory, now)
         if tokens < 1.0:
             return 0.0
-        surplus = tokens - settled(self)[2] / 2.0 + loan
+        burst = settled(self)[2]
+        surplus = tokens - burst / 2.0 + loan
         shift = pull(self, pace) * surplus + memory[INTEGRAL]
         odds = math.exp(min(max(shift, -LARGEST_SHIFT), LARGEST_SHIFT))
         p = min(inner_chance(self.inner, margin, now.round), CERTAIN)
         wanted = p * odds / (1.0 - p + p * odds)
-        allowed = min(1.0, max(0.0, tokens / RESERVE - 1.0))
+        allowed = min(1.0, max(0.0, tokens / min(RESERVE, burst / 4.0) - 1.0))
         if self.max_open > 0:
             allowed *= min(1.0, max(0.0, 2.0 - 2.0 * now.open / self.max_open))
         least = self.floor * share
