@@ -21,6 +21,7 @@ from experiments.arena import streams as arena
 from experiments.figures import SETTINGS, save
 from experiments.journal import Journal, Task
 from experiments.output import write_csv, write_json
+from lasec.queries.budgeted import settled
 
 STREAMS = ("switch", "slow", "stationary", "usps", "elec2", "spam", "usenet1", "usenet2")
 RATES = (0.02, 0.05, 0.1, 0.2, 0.4)
@@ -64,7 +65,6 @@ def one(name: str, rate: float, seed: int) -> dict[str, float]:
         for step in (1, WINDOW)
     )
     over = spent - rate * np.arange(spent.size)
-    burst = 2.0 * tracker.query.start()[3]  # type: ignore[attr-defined]
     return {
         "rounds": len(y),
         "labels": records.labels,
@@ -73,7 +73,7 @@ def one(name: str, rate: float, seed: int) -> dict[str, float]:
         "window": float(following.max(initial=0.0)),
         "sliding": float(sliding.max(initial=0.0)),
         "sliding_beyond": float((sliding > 0.1 + 1e-9).mean()) if sliding.size else 0.0,
-        "cap": float((over - np.minimum.accumulate(over)).max() / burst),
+        "cap": float((over - np.minimum.accumulate(over)).max() / settled(query)[2]),
         "least": float(records.propensity.min() / (query.floor * rate)),
         "accuracy": records.accuracy,
     }

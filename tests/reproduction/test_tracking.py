@@ -41,8 +41,8 @@ def test_every_constant_is_changed():
     assert set(sensitivity.QUERY) == set(Budgeted._fields) - kept
     rule, constants = sensitivity.changed("slots", 2.0)
     assert (rule.slots, constants) == (12, {})
-    rule, constants = sensitivity.changed("gain", 0.5)
-    assert (rule, constants) == (Tracking(), {"gain": 0.01})
+    rule, constants = sensitivity.changed("window", 0.5)
+    assert (rule, constants) == (Tracking(), {"window": 500.0})
 
 
 def test_an_oracle_is_no_worse_where_concepts_switch():
