@@ -130,6 +130,25 @@ def test_the_majority_counts_once_it_is_certain():
         lasec.LASEC(2, policy="majority", opinions=4)
 
 
+def test_one_answer_is_no_majority():
+    X, y = (part[:200] for part in STREAM)
+    evaluation = lasec.evaluate(learner(policy="majority"), X, y)
+    assert not evaluation.records.updated.any()
+    with pytest.raises(ValueError, match="no rows"):
+        lasec.evaluate(learner(), X[:0], y[:0])
+
+
+def test_an_evaluation_goes_on_where_the_learner_was():
+    X, y = STREAM
+    late = learner()
+    for x in X[:50]:
+        late.ask(x)
+    evaluation = lasec.evaluate(late, X[50:300], y[50:300], delay=20)
+    assert evaluation.records.first == 50
+    assert all(0.0 <= point.age <= 250.0 for point in evaluation.points)
+    assert evaluation.points[-1].open > 0
+
+
 def test_half_heard_questions_survive_saving():
     one = lasec.LASEC(2, policy="majority")
     ticket = one.ask([1.0, 2.0]).ticket

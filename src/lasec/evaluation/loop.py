@@ -16,7 +16,7 @@ from lasec.evaluation.results import Answer, Evaluation, Point
 from lasec.learner import Learner
 from lasec.metrics import Meter
 from lasec.records import Records
-from lasec.types import Decision, Outcome
+from lasec.types import Decision, Outcome, Policy
 
 Reaction = Callable[[Learner, Alarm], object]
 
@@ -55,7 +55,8 @@ def evaluate(
     """
     run = _Run(learner, X, y, times, meter or Meter(window=1_000), alarms, on_alarm, every)
     waits = np.asarray(delay, dtype=np.float64)
-    if answers is None and not alarms and not waits.any():
+    alone = learner.policy is not Policy.MAJORITY  # one answer settles a question
+    if answers is None and alone and not alarms and not waits.any():
         run.at_once()
     else:
         run.late(*run.replies(waits, answers))
@@ -72,6 +73,8 @@ class _Run:
         self.learner, self.meter, self.detectors, self.on_alarm = learner, meter, alarms, on_alarm
         self.X = guards.finite("X", guards.real("X", X, 2))
         self.n = len(self.X)
+        if self.n == 0:
+            raise ValueError("X: there are no rows to evaluate on")
         self.y = guards.labels(y, self.n)
         self.times = None if times is None else guards.times(times, self.n)
         self.first = learner.rounds
@@ -167,6 +170,7 @@ class _Run:
         spoken = slice(max(0, until - here.rounds), until)
         right = self._labels(spoken) == self.y[spoken]
         waiting = self.learner.pending
+        oldest = max(waiting[0] - self.first, 0) if waiting else done - 1
         self.points.append(
             Point(
                 round=done,
@@ -176,9 +180,7 @@ class _Run:
                 labels=self.learner.asked,
                 planned=self._planned(float(self.clock[done - 1])),
                 open=len(waiting),
-                age=float(self.clock[done - 1] - self.clock[waiting[0] - self.first])
-                if waiting
-                else 0.0,
+                age=float(self.clock[done - 1] - self.clock[oldest]),
             )
         )
 
