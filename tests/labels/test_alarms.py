@@ -283,11 +283,11 @@ def test_it_begins_anew_after_an_alarm():
     assert not alarm.raised
 
 
-def test_rounds_that_could_not_be_asked_are_refused():
+def test_rounds_that_could_not_be_asked_are_left_out():
     decision = Decision(1, 0.2, 0.0, 0.0, asked=False, ticket=0)
     for alarm in (DropAlarm(), Watch(Level())):
-        with pytest.raises(ValueError, match="propensity"):
-            alarm.ask(decision)
+        assert alarm.ask(decision) is None
+        assert len(alarm._waiting) == 0
         with pytest.raises(ValueError, match="propensity"):
             alarm.ask(decision._replace(propensity=math.nan))
 

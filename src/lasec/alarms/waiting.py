@@ -50,12 +50,14 @@ class Waiting:
         return len(self._rounds)
 
     def ask(self, decision: Decision) -> None:
-        """A round begins; it must have had a chance to be asked."""
-        if not 0.0 < decision.propensity <= 1.0:
+        """A round begins; one that had no chance to be asked tells nothing, and is left out."""
+        if not 0.0 <= decision.propensity <= 1.0:
             raise ValueError(
-                f"decision: expected a propensity in (0, 1], got {decision.propensity}: where no "
-                "coin is thrown, no honest estimate of the error is possible"
+                f"decision: expected a propensity in [0, 1], got {decision.propensity}: without it "
+                "no honest estimate of the error is possible"
             )
+        if decision.propensity == 0.0:
+            return
         if decision.asked:
             self._open.add(decision.ticket)
         self._rounds.append((self._count, decision))
