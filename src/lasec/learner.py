@@ -58,9 +58,9 @@ class Learner(Model):
         row = self._row(x)
         tossed = -1.0 if coin is None else float(guards.coins("coin", [coin], 1)[0])
         now = self._moment(time)
-        self._expire(now)
         decision = self._look(row, tossed, self.memory, now)
         self.rounds += 1
+        self._expire(now)
         if decision.asked:
             self.asked += 1
             self.dropped += self._pending.add(decision, row, now)
@@ -138,11 +138,12 @@ class Learner(Model):
         """Ask and, where asked, tell at once, for each row: a whole chunk in compiled code.
 
         The decisions are those of the loop over :meth:`ask` and :meth:`tell`, however the stream is
-        cut into chunks. ``times`` says when each row came, for budgets by time; ``coins`` are
-        uniform numbers to use instead of the learner's own. With ``lazy`` the decisions are the
-        same, but margin, variance and propensity of a row that was not asked are only computed
-        where the decision needs them, and may be NaN elsewhere; that saves most of the time where
-        rows are wide (from 64 features on) and few are asked.
+        cut into chunks (questions that were open before count as open to the end of the chunk, and
+        one label settles a question, whatever the policy). ``times`` says when each row came, for
+        budgets by time; ``coins`` are uniform numbers to use instead of the learner's own. With
+        ``lazy`` the decisions are the same, but margin, variance and propensity of a row that was
+        not asked are only computed where the decision needs them, and may be NaN elsewhere; that
+        saves most of the time where rows are wide (from 64 features on) and few are asked.
 
         >>> import lasec
         >>> X, y = lasec.streams.switching(seed=1)
@@ -157,7 +158,7 @@ class Learner(Model):
         bad, columns, state, ceiling = engine.run(
             self.rule, self.query, self.state, memory, rows, signs, given, np.uint64(self.seed),
             self.rounds, mistakes_only=self.update == Update.MISTAKES, times=clock,
-            waiting=len(self._pending), ceiling=self._ceiling, lazy=lazy and self._can_be_lazy(),
+            waiting=self._pending.waiting, ceiling=self._ceiling, lazy=lazy and self._can_be_lazy(),
         )  # fmt: skip
         if bad >= 0:
             guards.finite("X", rows[bad])
@@ -219,7 +220,7 @@ class Learner(Model):
             self._asker = kernel.engine.asker(self.rule, self.query, self.state, memory, x)
         fine, raw, margin, variance, propensity, asked = self._asker(
             self.rule, self.query, self.state, memory, x, self.seed, self.rounds, coin, time,
-            len(self._pending),
+            self._pending.waiting,
         )  # fmt: skip
         if not fine:
             guards.finite("x", x)
@@ -236,14 +237,14 @@ class Learner(Model):
             plus=(0 if last else plus) + (y > 0.0),
             minus=(0 if last else minus) + (y < 0.0),
         )
-        verdict = decided(heard, self.policy, self.opinions)
+        heard.answer = verdict = decided(heard, self.policy, self.opinions)
         decision = question.decision
         if verdict == question.answer:  # not decided yet, or nothing new
             outcome = Outcome(decision, int(y), decision.label != y, False, settled=verdict != 0)
         else:
             outcome = self._learn(decision, question.x, float(verdict))
             self.told += not question.answered
-        question.plus, question.minus, question.answer = heard.plus, heard.minus, verdict
+        self._pending.hear(question, heard)
         self.contradicted += (minus if y > 0.0 else plus) > 0
         if verdict and not last:
             self._pending.close(decision.ticket)

@@ -100,6 +100,32 @@ class Model:
         """
         return tuple(self._pending)
 
+    @property
+    def unanswered(self) -> tuple[int, ...]:
+        """The open tickets without an answer, oldest first.
+
+        Under the policy "last" an answered question stays open, so that it can be corrected.
+
+        >>> import lasec
+        >>> learner = lasec.LASEC(dimension=2, policy="last")
+        >>> tickets = [learner.ask([1.0, t]).ticket for t in range(2)]
+        >>> outcome = learner.tell(tickets[0], 1)
+        >>> learner.pending, learner.unanswered
+        ((0, 1), (1,))
+        """
+        return self._pending.unanswered
+
+    def is_open(self, ticket: int) -> bool:
+        """Whether a ticket can still be told: it was asked, and is not settled, expired or dropped.
+
+        >>> import lasec
+        >>> learner = lasec.LASEC(dimension=2, max_age=1)
+        >>> tickets = [learner.ask([1.0, t]).ticket for t in range(3)]
+        >>> [learner.is_open(ticket) for ticket in tickets]
+        [False, True, True]
+        """
+        return ticket in self._pending
+
     def to_bytes(self) -> bytes:
         """The whole learner, open questions included, as bytes that :meth:`from_bytes` reads.
 

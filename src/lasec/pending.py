@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -37,6 +38,7 @@ class Pending:
     """Open tickets in the order in which they were given out, at most ``limit`` of them.
 
     Where one more is added past the limit, the oldest is dropped: its label will be refused.
+    ``waiting`` counts those without an answer. A clock that jumps back stands still.
 
     >>> book = Pending(limit=1)
     >>> first = Decision(1, 0.2, 1.0, 0.5, asked=True, ticket=0)
@@ -48,7 +50,9 @@ class Pending:
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
+        self.waiting = 0
         self._open: dict[int, Question] = {}
+        self._latest = -math.inf
 
     def __len__(self) -> int:
         return len(self._open)
@@ -56,14 +60,19 @@ class Pending:
     def __iter__(self) -> Iterator[int]:
         return iter(self._open)
 
+    def __contains__(self, ticket: object) -> bool:
+        return ticket in self._open
+
     @property
-    def waiting(self) -> int:
-        """How many questions have not been answered."""
-        return sum(not question.answered for question in self._open.values())
+    def unanswered(self) -> tuple[int, ...]:
+        """The tickets without an answer, oldest first."""
+        return tuple(ticket for ticket, asked in self._open.items() if not asked.answered)
 
     def add(self, decision: Decision, x: Vector, time: float) -> int:
         """Open a ticket; gives how many unanswered ones had to be dropped for it (0 or 1)."""
-        self._open[decision.ticket] = Question(decision, x.copy(), time)
+        self._latest = max(self._latest, time)
+        self._open[decision.ticket] = Question(decision, x.copy(), self._latest)
+        self.waiting += 1
         return self._drop() if len(self._open) > self.limit else 0
 
     def expire(self, before: float) -> int:
@@ -75,7 +84,9 @@ class Pending:
 
     def _drop(self) -> int:
         """Close the oldest ticket; gives 1 if it was never answered."""
-        return 0 if self._open.pop(next(iter(self._open))).answered else 1
+        unanswered = not self._open.pop(next(iter(self._open))).answered
+        self.waiting -= unanswered
+        return int(unanswered)
 
     def find(self, ticket: int, issued: int) -> Question:
         """What is remembered of an open ticket; ``issued`` is how many have been given out."""
@@ -91,6 +102,11 @@ class Pending:
                 f"has expired, or was dropped because more than {self.limit} were open"
             )
         return self._open[int(ticket)]
+
+    def hear(self, question: Question, heard: Question) -> None:
+        """Take note of an answer: what is known of the question after it."""
+        self.waiting -= heard.answered and not question.answered
+        question.plus, question.minus, question.answer = heard.plus, heard.minus, heard.answer
 
     def close(self, ticket: int) -> None:
         """Forget a ticket whose label has come."""
@@ -142,7 +158,10 @@ class Pending:
             ticket.tolist(), x, decision.tolist(), time.tolist(), votes.tolist(), strict=True
         ):
             made = Decision(int(label), margin, spread, chance, asked=True, ticket=number)
-            self._open[number] = Question(made, row.copy(), when, *counts)
+            question = Question(made, row.copy(), when, *counts)
+            self._open[number] = question
+            self.waiting += not question.answered
+            self._latest = when
 
 
 def decided(question: Question, policy: Policy, opinions: int) -> int:

@@ -77,6 +77,8 @@ class Tracker(Learner):
         rule: Tracking | None = None,
         **options: Unpack[Options],
     ) -> None:
+        if budget is not None and (rate, horizon) != (0.1, 10_000):
+            raise ValueError("budget: it has a rate and a horizon of its own, so give one or other")
         self._unsized = dimension is None
         super().__init__(
             rule or Tracking(), budget or _budget(rate, horizon),

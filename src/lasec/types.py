@@ -75,7 +75,8 @@ class Outcome(NamedTuple):
     ``mistake`` is judged under the model of the moment in which the label arrives, as the analysis
     demands; ``correct`` is judged under the prediction that was given out when the label was asked.
     ``updated`` says that the label was handed to the rule (which may find nothing to change).
-    ``settled`` is False while further opinions are waited for; nothing is learned until then.
+    ``settled`` is False while further opinions are waited for; nothing is learned until then, and
+    ``mistake`` is judged under the prediction that was given out.
 
     >>> asked = Decision(label=1, margin=0.2, variance=2.0, propensity=0.5, asked=True, ticket=7)
     >>> Outcome(decision=asked, y=-1, mistake=True, updated=True).correct

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 import lasec
+from lasec.queries import Budgeted
 
 STREAM = lasec.streams.switching(1_500, dimension=4, every=500, seed=1)
 
@@ -96,6 +97,72 @@ def test_time_makes_questions_expire_too():
     tracker.ask([1.0], time=3_000.0)
     tracker.ask([1.0], time=3_601.0)
     assert (tracker.expired, tracker.pending) == (1, (1, 2))
+
+
+def test_a_clock_that_jumps_back_stands_still():
+    tracker = lasec.Tracker(1, rate=1.0, max_age=10.0)
+    for time in (100.0, 50.0, 105.0):
+        tracker.ask([1.0], time=time)
+    again = lasec.Tracker.from_bytes(tracker.to_bytes())
+    assert again.to_bytes() == tracker.to_bytes()
+    tracker.ask([1.0], time=111.0)
+    assert tracker.pending == (2, 3)
+
+
+def test_a_refused_row_leaves_questions_alone():
+    tracker = lasec.Tracker(2, rate=1.0, max_age=1)
+    for _ in range(2):
+        tracker.ask(np.ones(2))
+    before = tracker.to_bytes()
+    with pytest.raises(ValueError, match="NaN"):
+        tracker.ask(np.array([np.nan, 1.0]))
+    assert tracker.to_bytes() == before
+
+
+def test_single_opinions_are_no_labels():
+    one, meter = lasec.LASEC(2, policy="majority"), lasec.Meter()
+    alarm, worth = lasec.alarms.DropAlarm(), lasec.Worth(one, labels=1)
+    decision = one.ask([1.0, 2.0])
+    for listener in (meter, alarm):
+        listener.ask(decision)
+    worth.ask(decision, [1.0, 2.0])
+    for y in (-1, 1):
+        outcome = one.tell(decision.ticket, y)
+        for listener in (meter, alarm, worth):
+            listener.tell(outcome)
+    assert (meter.labels, len(worth.gains), len(alarm._waiting)) == (0, 0, 1)
+    outcome = one.tell(decision.ticket, 1)
+    for listener in (meter, alarm, worth):
+        listener.tell(outcome)
+    assert (meter.labels, len(worth.gains), len(alarm._waiting)) == (1, 1, 0)
+
+
+def test_the_meter_learns_of_questions_that_were_given_up():
+    X, y = STREAM
+    delay = np.where(np.random.default_rng(0).random(1_500) < 0.1, np.inf, 20)
+    evaluation = lasec.evaluate(learner(max_age=100), X, y, delay=delay)
+    assert evaluation.points[-1].estimate.until > 1_300
+
+
+def test_points_where_times_are_no_rounds():
+    X, y = (part[:400] for part in STREAM)
+    times = 1.7e9 + np.arange(400.0)
+    late = learner()
+    point = lasec.evaluate(late, X, y, times=times, delay=5).points[-1]
+    assert point.planned == pytest.approx(0.3 * 400)
+    budget = Budgeted.every(100.0, labels=30)
+    timed = lasec.Tracker(4, budget=budget)
+    for part in (slice(0, 200), slice(200, 400)):
+        point = lasec.evaluate(timed, X[part], y[part], times=times[part]).points[-1]
+    assert point.planned == pytest.approx(0.3 * 399)
+    assert np.isnan(point.truth) or point.estimate.rounds <= 200
+
+
+def test_corrections_are_updates():
+    X, y = (part[:300] for part in STREAM)
+    answers = np.column_stack([y, y])
+    evaluation = lasec.evaluate(learner(policy="last"), X, y, answers=answers)
+    assert (evaluation.records.updated == evaluation.records.asked).all()
 
 
 def test_the_first_answer_counts():
@@ -198,6 +265,23 @@ def test_an_alarm_can_raise_the_asking():
     assert spent[1] >= spent[0] + 15
 
 
+def test_worth_waits_for_late_answers():
+    X, y = lasec.streams.switching(3_000, dimension=5, seed=1)
+    tracker = lasec.Tracker(5, rate=0.2, seed=1)
+    worth, due = lasec.Worth(tracker, labels=100), []
+    for t, (x, label) in enumerate(zip(X, y, strict=True)):
+        decision = tracker.ask(x)
+        worth.ask(decision, x)
+        if decision.asked:
+            due.append((t + 300, decision.ticket, int(label)))
+        while due and due[0][0] <= t:
+            _, ticket, answer = due.pop(0)
+            worth.tell(tracker.tell(ticket, answer))
+    assert len(worth.gains) >= 3
+    assert all(300 <= gain.rounds <= 700 for gain in list(worth.gains)[1:])
+    assert len(worth._before) <= 200
+
+
 def test_what_labels_are_worth():
     """Much while the concept is new, nothing once it is known, and much again after a change."""
     X, y = lasec.streams.switching(12_000, dimension=10, every=8_000, seed=1)
@@ -216,7 +300,15 @@ def test_what_labels_are_worth():
 
 
 @pytest.mark.parametrize(
-    "options", [{"delay": -1}, {"delay": np.nan}, {"delay": [1.0, 2.0]}, {"answers": [1, 1]}]
+    "options",
+    [
+        {"delay": -1},
+        {"delay": np.nan},
+        {"delay": [1.0, 2.0]},
+        {"delay": np.zeros(7)},
+        {"answers": [1, 1]},
+        {"answers": np.zeros(1_500)},
+    ],
 )
 def test_delays_that_make_no_sense_are_refused(options):
     with pytest.raises(ValueError, match="delay, answers"):

@@ -12,8 +12,9 @@ from lasec.types import Decision, Outcome
 class Alarm(NamedTuple):
     """Something has changed: what, seen in which round, and how sure that is.
 
-    ``kind`` is what was watched ("drop", "input" or the name of a detector), ``ticket`` the round
-    in which the evidence sufficed, ``evidence`` how large it was when it passed its threshold.
+    ``kind`` is what was watched ("drop", "input: feature 7" or the name of a detector), ``ticket``
+    the round in which the evidence sufficed, ``evidence`` how large it was when it passed its
+    threshold.
     ``before`` and ``after`` are the error rate (for an input: the mean of the score that moved most
     clearly, in standard deviations) before the change and since, and ``since`` is the ticket at
     which the change is thought to have come. What a detector does not know is NaN.

@@ -113,7 +113,7 @@ class DropAlarm:
         self.drop = float(number("drop", drop, float, Range(0.0, 1.0)))
         self.every = float(number("every", every, float, Range(1.0, 1e15)))
         self.memory = int(number("memory", memory, int, Range(64, 2**40)))
-        self.patience = int(number("patience", patience, int, Range(0, 2**40)))
+        self.patience = int(number("patience", patience, int, Range(1, 2**40)))
         self.raised = False
         self._waiting = Waiting(self.patience)
         self._baseline = Baseline(self.memory)

@@ -146,8 +146,8 @@ class InputAlarm:
 
     def _row(self, x: ArrayLike, decision: Decision | None) -> Array:
         """The row, and the confidence if that is wanted."""
-        self._dimension = self._dimension or guards.real("x", x, 1).size
-        row = guards.row(x, self._dimension)
+        row = guards.row(x, self._dimension or max(1, guards.real("x", x, 1).size))
+        self._dimension = row.size
         if not self.confidence:
             return row.copy()
         if decision is None:
@@ -157,7 +157,8 @@ class InputAlarm:
     def _begin(self, rows: Array) -> None:
         """Set the scale and the bins, and begin to count."""
         self._mean, spread = rows.mean(axis=0), rows.std(axis=0)
-        self._spread = np.where(spread > 0.0, spread, 1.0)
+        steady = spread <= 1e-9 * (1.0 + np.abs(self._mean))  # constant, but for rounding
+        self._spread = np.where(steady, 1.0, spread)
         scores = _scores((rows - self._mean) / self._spread, self._dimension)
         self._edges = np.quantile(scores, np.arange(1, BINS) / BINS, axis=0).T.copy()
         count = scores.shape[1]

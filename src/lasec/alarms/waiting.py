@@ -66,7 +66,7 @@ class Waiting:
     def tell(self, outcome: Outcome) -> None:
         """A label comes; one that is no longer waited for, or never was, is ignored."""
         ticket = outcome.decision.ticket
-        if ticket in self._open:
+        if ticket in self._open and outcome.settled:
             self._open.remove(ticket)
             self._wrong[ticket] = not outcome.correct
 

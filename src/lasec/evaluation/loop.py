@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from lasec.errors import TicketError
 from lasec.evaluation.results import Answer, Evaluation, Point
 from lasec.learner import Learner
 from lasec.metrics import Meter
+from lasec.parameters import Range, number
 from lasec.records import Records
 from lasec.types import Decision, Outcome, Policy
 
@@ -42,7 +44,8 @@ def evaluate(
     are what is answered, if it is not ``y``: for each row, or for each row and annotator. ``meter``
     (a new one with a window of 1,000 rounds, if none is given) and ``alarms`` watch, and
     ``on_alarm`` is called with the learner and each alarm. ``every`` so many rounds a
-    :class:`Point` is taken.
+    :class:`Point` is taken. Where answers get lost, give the learner a ``max_age`` or the meter a
+    ``patience``: estimates speak of the rounds before the oldest question that is still open.
 
     With no delay, ask-then-tell is what :meth:`~lasec.Learner.run` does.
 
@@ -53,13 +56,16 @@ def evaluate(
     >>> lasec.evaluate(lasec.Tracker(rate=0.2), X, y, delay=500)
     Evaluation(rounds=3000, accuracy=0.768, labels=624, answers=534, alarms=0)
     """
+    if meter is not None and meter.window is None:
+        raise ValueError("meter: expected one with a window")
     run = _Run(learner, X, y, times, meter or Meter(window=1_000), alarms, on_alarm, every)
     waits = np.asarray(delay, dtype=np.float64)
     alone = learner.policy is not Policy.MAJORITY  # one answer settles a question
+    said, waits = run.replies(waits, answers)
     if answers is None and alone and not alarms and not waits.any():
         run.at_once()
     else:
-        run.late(*run.replies(waits, answers))
+        run.late(said, waits)
     return run.result()
 
 
@@ -80,10 +86,12 @@ class _Run:
         self.first = learner.rounds
         rounds = self.first + 1.0 + np.arange(self.n, dtype=np.float64)
         self.clock = rounds if self.times is None else self.times
-        self.every = every or max(1, self.n // 200)
+        usual = max(1, self.n // 200)
+        self.every: int = number("every", every or usual, int, Range(1, 2**62))
         self.parts: list[Records] = []
         self.decisions: list[Decision] = []
         self.updated: dict[int, bool] = {}
+        self.waiting: deque[int] = deque()  # asked, and perhaps not yet answered
         self.points: list[Point] = []
         self.answers: list[Answer] = []
         self.alarms: list[Alarm] = []
@@ -110,7 +118,8 @@ class _Run:
         waits = waits[:, None] if waits.ndim == 1 else waits
         try:
             wide = np.broadcast_shapes(said.shape, waits.shape)
-            if wide[0] != self.n or np.isnan(waits).any() or (waits < 0.0).any():
+            sound = wide[0] == self.n and (waits >= 0.0).all() and (np.abs(said) == 1.0).all()
+            if not sound:
                 raise ValueError
             return np.broadcast_to(said, wide), np.broadcast_to(waits, wide)
         except (ValueError, IndexError):
@@ -127,9 +136,11 @@ class _Run:
             decision = self.learner.ask(self.X[t], time=time)
             self.decisions.append(decision)
             self.meter.ask(decision)
+            self._give_up()
             for detector in self.detectors:
                 self._note(detector.ask(decision, self.X[t]))
             if decision.asked:
+                self.waiting.append(decision.ticket)
                 for k in np.flatnonzero(np.isfinite(waits[t])).tolist():
                     heapq.heappush(due, (float(self.clock[t] + waits[t, k]), t, k))
             while due and due[0][0] <= self.clock[t]:
@@ -137,6 +148,13 @@ class _Run:
                 self._hear(self.decisions[row].ticket, int(said[row, k]), t + 1)
             if (t + 1) % self.every == 0 or t + 1 == self.n:
                 self._point(t + 1)
+
+    def _give_up(self) -> None:
+        """Tell the meter of questions that the learner has given up."""
+        while self.waiting and not self.learner.is_open(self.waiting[0]):
+            ticket = self.waiting.popleft()
+            if ticket not in self.updated:
+                self.meter.lose(ticket)
 
     def _hear(self, ticket: int, y: int, round_: int) -> None:
         """An answer has come."""
@@ -151,7 +169,8 @@ class _Run:
 
     def _settle(self, outcome: Outcome) -> None:
         """A question has its answer."""
-        self.updated[outcome.decision.ticket] = outcome.updated
+        ticket = outcome.decision.ticket
+        self.updated[ticket] = outcome.updated or self.updated.get(ticket, False)
         self.meter.tell(outcome)
         for detector in self.detectors:
             self._note(detector.tell(outcome))
@@ -166,10 +185,10 @@ class _Run:
         """How things stand after so many rounds."""
         here = self.meter.estimate("accuracy", over="window")
         always = self.meter.estimate("accuracy", over="window", interval="sequence")
-        until = min(max(here.until - self.first, 0), done)
-        spoken = slice(max(0, until - here.rounds), until)
-        right = self._labels(spoken) == self.y[spoken]
-        waiting = self.learner.pending
+        until = min(here.until - self.first, done)
+        spoken = slice(until - here.rounds, until)
+        right = self._labels(spoken) == self.y[spoken] if spoken.start >= 0 else np.empty(0)
+        waiting = self.learner.unanswered
         oldest = max(waiting[0] - self.first, 0) if waiting else done - 1
         self.points.append(
             Point(
@@ -178,18 +197,16 @@ class _Run:
                 always=always,
                 truth=float(right.mean()) if right.size else float("nan"),
                 labels=self.learner.asked,
-                planned=self._planned(float(self.clock[done - 1])),
+                planned=self._planned(),
                 open=len(waiting),
                 age=float(self.clock[done - 1] - self.clock[oldest]),
             )
         )
 
-    def _planned(self, now: float) -> float:
+    def _planned(self) -> float:
         """What the budget allows by now."""
         query: Any = self.learner.query
-        if not hasattr(query, "rate"):
-            return float("nan")
-        return float(query.rate * (now - self.clock[0] if getattr(query, "timed", False) else now))
+        return query.planned(self.learner.memory) if hasattr(query, "planned") else float("nan")
 
     def _labels(self, rows: slice) -> NDArray[Any]:
         """What was predicted for these rows."""

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lasec import guards, kernel
+from lasec.alarms.waiting import Waiting
 from lasec.learner import Learner
 from lasec.metrics import Estimate
 from lasec.parameters import Range, number
@@ -30,7 +31,8 @@ class Worth:
     """Watches what the last ``labels`` labels have gained.
 
     Every ``labels`` answers the old model is replaced by the present one; ``gains`` keeps the last
-    finished estimates, the newest last, and ``gain`` is the newest.
+    finished estimates, the newest last, and ``gain`` is the newest. Rounds are judged in order,
+    once no question before them is open; after ``patience`` rounds a question is given up.
 
     >>> import lasec
     >>> X, y = lasec.streams.stationary(4_000, dimension=10, seed=1)
@@ -45,10 +47,13 @@ class Worth:
     [0.459, -0.008, -0.002, 0.003]
     """
 
-    def __init__(self, learner: Learner, labels: int = 200, keep: int = 100) -> None:
+    def __init__(
+        self, learner: Learner, labels: int = 200, keep: int = 100, patience: int = 10_000
+    ) -> None:
         self.labels: int = number("labels", labels, int, Range(1, 10**9))
         self.gains: deque[Estimate] = deque(maxlen=number("keep", keep, int, Range(1, 10**6)))
         self._learner = learner
+        self._waiting = Waiting(number("patience", patience, int, Range(1, 2**40)))
         self._before: dict[int, int] = {}
         self._begin(learner.rounds)
 
@@ -58,48 +63,52 @@ class Worth:
         return self.gains[-1] if self.gains else None
 
     def ask(self, decision: Decision, x: ArrayLike) -> None:
-        """Take note of a round; call it with every decision."""
-        self._until = decision.ticket + 1
-        if self._old is None:  # the learner takes its dimension from the first row
+        """Take note of a round; call it with every decision, after the learner has made it."""
+        if self._old is None:  # the learner has taken its dimension from this row
             self._begin(decision.ticket)
+        self._waiting.ask(decision)
         if decision.asked:
-            row = guards.row(x, self._learner.dimension)
-            out = np.empty(1)
-            kernel.engine.margins(
-                self._learner.rule, self._old, row[None].astype(self._kind), self._until, out
-            )
+            row = guards.row(x, self._learner.dimension, self._learner.precision.kind)
+            out, now = np.empty(1), decision.ticket + 1
+            kernel.engine.margins(self._learner.rule, self._old, row[None], now, out)
             self._before[decision.ticket] = 1 if out[0] >= 0.0 else -1
+        self._advance()
 
     def tell(self, outcome: Outcome) -> None:
         """Take note of a label."""
-        then = self._before.pop(outcome.decision.ticket, None)
-        if then is None or outcome.decision.ticket < self._since:
-            return
-        q = outcome.decision.propensity
-        d = float(outcome.decision.label == outcome.y) - float(then == outcome.y)
-        self._told += 1
-        self._sum += d / q
-        self._square += (1.0 - q) * d * d / (q * q)
-        if self._told >= self.labels:
-            self._finish()
+        self._waiting.tell(outcome)
+        self._advance()
 
-    def _finish(self) -> None:
+    def _advance(self) -> None:
+        """Judge the rounds before the oldest open question."""
+        while (settled := self._waiting.next()) is not None:
+            decision, wrong = settled
+            then = self._before.pop(decision.ticket, 0)
+            if decision.ticket < self._since:
+                continue
+            self._rounds += 1
+            if wrong is not None:
+                old_wrong = wrong != (then != decision.label)
+                d, q = float(old_wrong) - float(wrong), decision.propensity
+                self._told += 1
+                self._sum += d / q
+                self._square += (1.0 - q) * d * d / (q * q)
+            if self._told >= self.labels:
+                self._finish(decision.ticket + 1)
+
+    def _finish(self, until: int) -> None:
         """Keep the estimate, and set the present model aside."""
-        n = max(1, self._until - self._since)
-        half = 1.96 * self._square**0.5 / n
-        value = self._sum / n
-        self.gains.append(
-            Estimate(value, max(-1.0, value - half), min(1.0, value + half), n, self._told,
-                     self._until)
-        )  # fmt: skip
-        self._begin(self._until)
+        n = self._rounds
+        value, half = self._sum / n, 1.96 * self._square**0.5 / n
+        low, high = max(-1.0, value - half), min(1.0, value + half)
+        self.gains.append(Estimate(value, low, high, n, self._told, until))
+        self._begin(self._learner.rounds)
 
     def _begin(self, ticket: int) -> None:
+        """Set the model aside as it is before the round ``ticket``."""
         learner = self._learner
-        unsized = getattr(learner, "_unsized", False)
         self._old: Any = None
-        if not unsized:
+        if not getattr(learner, "_unsized", False):
             self._old = type(learner.state)(*(array.copy() for array in learner.state))
-        self._kind = learner.precision.kind
-        self._since = self._until = ticket
-        self._told, self._sum, self._square = 0, 0.0, 0.0
+        self._since = ticket
+        self._rounds, self._told, self._sum, self._square = 0, 0, 0.0, 0.0

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lasec.metrics.sums import LOSS, Column
+from lasec.parameters import REAL
 
 Array = NDArray[np.float64]
 
@@ -39,7 +40,7 @@ class Estimate(NamedTuple):
         return self.high - self.low
 
     def __contains__(self, value: object) -> bool:
-        return isinstance(value, (int, float)) and self.low <= value <= self.high
+        return isinstance(value, REAL) and bool(self.low <= value <= self.high)
 
 
 class Costs(NamedTuple):

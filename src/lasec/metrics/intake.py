@@ -67,6 +67,8 @@ class Intake(Ledger):
     def tell(self, outcome: Outcome) -> None:
         """Take note of an answer. Answers that come twice, too late, or unasked, are ``ignored``.
 
+        One opinion of several, which settles nothing yet, is passed over.
+
         >>> import lasec
         >>> decision = lasec.Decision(1, 0.6, 1.0, 0.5, asked=True, ticket=0)
         >>> meter = lasec.metrics.Meter()
@@ -77,6 +79,11 @@ class Intake(Ledger):
         (1, 1)
         """
         ticket, y = outcome.decision.ticket, outcome.y
+        if not outcome.settled:
+            return
+        if outcome.decision.propensity == 0.0:  # a label that came for free
+            self._ignored += 1
+            return
         if ticket > self._last:
             raise TicketError(f"ticket {ticket} was never seen: the last one is {self._last}")
         self._answers.append((ticket, guards.label(y), self._admitted + len(self._asks)))
@@ -106,7 +113,7 @@ class Intake(Ledger):
     def extend(self, records: Rounds, y: ArrayLike) -> None:
         """Take note of a whole chunk of rounds, of which all that were asked were answered.
 
-        ``y`` has a label for each round; only those of the asked rounds are read.
+        ``y`` has a label for each round, of which only those of the asked rounds count.
 
         >>> import lasec
         >>> X, y = lasec.streams.switching(5_000, seed=1)

@@ -21,7 +21,7 @@ class Meter(Intake):
     :mod:`lasec.metrics.totals`. Tell a meter every decision, in order, and every outcome, whenever
     it comes. Estimates are about the rounds before the oldest question that is still open.
 
-    ``window`` is the number of last rounds for ``over="window"`` (up to a 32nd more are taken), and
+    ``window`` is the number of last rounds for ``over="window"`` (up to a 16th more are taken), and
     ``fade`` the number of rounds in which weights fall to 1/e for ``over="fading"``. A question not
     answered within ``patience`` rounds is taken for lost, and losses are taken to be at random.
     ``probability`` turns an array of margins into P(y = +1), if that is not (1 + margin)/2; it is

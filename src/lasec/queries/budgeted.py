@@ -9,7 +9,8 @@ its odds so that the labels spent keep to a plan. There is one account, a bucket
 
 Nothing is asked without a token, so that in any stretch of n ticks at most rate n + burst labels
 are asked: that is the hard cap. Unspent budget is carried over up to ``burst``; what comes beyond
-it lapses. The bucket is half full at the start, and the controller keeps it so. It moves the odds
+it lapses (where time runs the bucket, it holds two windows, so that a night without rows loses
+nothing). The bucket is half full at the start, and the controller keeps it so. It moves the odds
 by a proportional and an integral term::
 
     surplus = tokens - burst / 2 + loan
@@ -51,23 +52,23 @@ from lasec.types import Margin, Moment, Query, Vector
 __all__ = ["Budgeted", "inner_chance", "pull", "purse", "settled"]
 
 LOOSE, FIRM, MILD, PULL = 0.08, 8.0, 0.3, 100.0
-LARGEST_SHIFT, CERTAIN, RESERVE, LONG = 18.0, 1.0 - 1e-6, 8.0, 1000.0
+LARGEST_SHIFT, CERTAIN, RESERVE = 18.0, 1.0 - 1e-6, 8.0
 
 # What is remembered: rounds, labels, the integral, tokens, the loan that is left and what is paid
-# back of it in a tick, the times of the first and the last round, the mean time between rounds,
-# blind rounds.
-ROUNDS, LABELS, INTEGRAL, TOKENS, LOAN, REPAY, FIRST, LAST, GAP, BLIND = range(10)
+# back of it in a tick, the times of the first and the last round, the rows of a window (a count
+# that fades over a window's time), blind rounds.
+ROUNDS, LABELS, INTEGRAL, TOKENS, LOAN, REPAY, FIRST, LAST, CROWD, BLIND = range(10)
 
 
 class Purse(NamedTuple):
-    """The account in one round: labels a tick and a round, tokens, loan, time and mean gap."""
+    """The account in one round: labels a tick and a round, tokens, loan, time, rows a window."""
 
     pace: float
     share: float
     tokens: float
     loan: float
     time: float
-    gap: float
+    crowd: float
 
 
 def inner_chance(query: Any, margin: Margin, t: int) -> float:
@@ -81,6 +82,8 @@ def settled(query: Any) -> tuple[float, float, float]:
     labels = rate * query.window
     lent = min(query.advance, 0.05 * rate * query.horizon * min(1.0, labels / 50.0))
     burst = query.burst if query.burst > 0.0 else 2.0 * (2.0 * RESERVE + 0.1 * labels + lent)
+    if query.timed and query.burst == 0.0:
+        burst = max(burst, 2.0 * labels)
     return rate, lent, burst
 
 
@@ -92,13 +95,11 @@ def pull(query: Any, pace: float) -> float:
 def purse(query: Any, memory: Vector, now: Moment) -> Purse:
     """The account as of this round, before it is decided."""
     seen = memory[ROUNDS]
-    time, gap = seen + 1.0, 1.0
+    time = seen + 1.0
     if query.timed:
         time = now.time if seen == 0.0 else max(now.time, memory[LAST])
-        gap = 0.0 if seen == 0.0 else memory[GAP]
     ticks = time - memory[LAST] if seen > 0.0 else 0.0
-    if query.timed and seen > 0.0:
-        gap += (ticks - gap) / min(seen, LONG)
+    crowd = 1.0 + memory[CROWD] * math.exp(-ticks / query.window)
     pace, _, burst = settled(query)
     if query.total > 0.0:
         ahead = max(query.horizon - (memory[LAST] - memory[FIRST]), 0.1 * query.horizon)
@@ -107,7 +108,8 @@ def purse(query: Any, memory: Vector, now: Moment) -> Purse:
     if query.total > 0.0 and memory[LABELS] + 1.0 > query.total:
         tokens = 0.0
     loan = max(0.0, memory[LOAN] - memory[REPAY] * ticks)
-    return Purse(pace, min(1.0, pace * gap), tokens, loan, time, gap)
+    share = min(1.0, pace * query.window / crowd) if query.timed else pace
+    return Purse(pace, share, tokens, loan, time, crowd)
 
 
 @checked
@@ -151,6 +153,8 @@ class Budgeted(NamedTuple):
         (500.0, True)
         """
         ticks = seconds("window", window) if isinstance(window, str) else float(window)
+        if not ticks > 0.0:
+            raise ValueError(f"window must be a time above 0, got {window}")
         settings = {"window": ticks, "horizon": 10.0 * ticks} | options
         return cls(rate=labels / ticks, timed=True, **settings)
 
@@ -163,7 +167,7 @@ class Budgeted(NamedTuple):
 
     def chance(self, margin: Margin, memory: Vector, now: Moment) -> float:
         """The probability of asking in the round that follows what is remembered."""
-        if self.rate >= 1.0 and not self.timed and self.total == 0.0:
+        if self.rate >= 1.0 and not self.timed and self.total == 0.0 and self.max_open == 0:
             return 1.0
         pace, share, tokens, loan, _, _ = purse(self, memory, now)
         if tokens < 1.0:
@@ -189,16 +193,32 @@ class Budgeted(NamedTuple):
         memory[LABELS] += asked
         memory[BLIND] += account.tokens < 1.0
         memory[TOKENS], memory[LOAN] = account.tokens - asked, account.loan
-        memory[LAST], memory[GAP] = account.time, account.gap
+        memory[LAST], memory[CROWD] = account.time, account.crowd
+        if account.loan == 0.0:
+            memory[REPAY] = 0.0
         if self.max_open == 0 or 2 * now.open <= self.max_open:
             surplus = memory[TOKENS] - settled(self)[2] / 2.0 + account.loan
             step = account.share * min(pull(self, account.pace), MILD) ** 2 / 4.0 * surplus
             memory[INTEGRAL] = min(max(memory[INTEGRAL] + step, -LARGEST_SHIFT), LARGEST_SHIFT)
 
+    def planned(self, memory: Vector) -> float:
+        """The labels that the budget allows by now, without carry-over and loans.
+
+        >>> query = Budgeted(rate=0.1)
+        >>> memory = query.start()
+        >>> query.spend(memory, True, Moment(round=1, time=1.0, open=0))
+        >>> query.planned(memory)
+        0.1
+        """
+        ticks = memory[LAST] - memory[FIRST] if self.timed else memory[ROUNDS]
+        if self.total > 0.0:
+            return float(min(self.rate * ticks, self.total * min(1.0, ticks / self.horizon)))
+        return float(self.rate * ticks)
+
     def lend(self, memory: Vector, labels: float, ticks: float) -> None:
         """Spend ``labels`` earlier, to be saved again over the next ``ticks``."""
         memory[LOAN] += labels
-        memory[REPAY] = max(memory[REPAY], memory[LOAN] / ticks)
+        memory[REPAY] += labels / ticks
 
     def defect(self, memory: Vector) -> str:
         """Why an array is nothing that this query can remember, as a phrase; empty if it can."""
@@ -206,7 +226,7 @@ class Budgeted(NamedTuple):
             0.0 <= memory[LABELS] <= memory[ROUNDS]
             and abs(memory[INTEGRAL]) <= LARGEST_SHIFT
             and 0.0 <= memory[TOKENS] <= settled(self)[2]
-            and min(memory[LOAN], memory[REPAY], memory[GAP]) >= 0.0
+            and min(memory[LOAN], memory[REPAY], memory[CROWD]) >= 0.0
             and memory[FIRST] <= memory[LAST]
             and 0.0 <= memory[BLIND] <= memory[ROUNDS]
         )
@@ -222,8 +242,10 @@ class Budgeted(NamedTuple):
             return f"inner: {type(self.inner).__name__} holds a budget itself"
         if not self.timed and self.rate > 1.0:
             return f"rate must be at most one label a round, got {self.rate:g}"
-        if 0.0 < self.burst < 2.0:
-            return f"burst must be at least 2 labels, got {self.burst:g}"
+        if 0.0 < self.burst < 2.0 * RESERVE:
+            return f"burst must be at least 16 labels, got {self.burst:g}"
+        if 0.0 < self.total < 1.0:
+            return f"total must be at least one label, got {self.total:g}"
         return ""
 
     @property
