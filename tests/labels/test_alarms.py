@@ -221,8 +221,8 @@ def test_chunks_and_the_loop_agree():
 def test_late_labels_raise_the_same_alarms():
     rng = np.random.default_rng(1)
     rounds = [round_of(rng, t, 0.1 if t < 3_000 else 0.6, least=0.2) for t in range(4_000)]
-    prompt, late = DropAlarm(), DropAlarm()
-    expected = [alarm for pair in rounds for alarm in feed(prompt, *pair)]
+    quick, late = DropAlarm(), DropAlarm()
+    expected = [alarm for pair in rounds for alarm in feed(quick, *pair)]
     raised, due = [], []
     for t, (decision, outcome) in enumerate(rounds):
         raised.append(late.ask(decision))
@@ -234,7 +234,7 @@ def test_late_labels_raise_the_same_alarms():
     raised += [late.tell(outcome) for _, outcome in due]
     assert [alarm for alarm in raised if alarm] == expected
     assert expected
-    assert late.evidence == prompt.evidence
+    assert late.evidence == quick.evidence
 
 
 def test_a_lost_answer_never_blocks():
