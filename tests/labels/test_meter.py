@@ -348,9 +348,25 @@ def test_blind_rounds():
     sure = np.where(chunk.label > 0, chunk.p, 1.0 - chunk.p)
     want = (1_500 * only.accuracy.value + sure[blind].sum()) / 2_000
     assert meter.accuracy.value == pytest.approx(want, rel=1e-10)
-    trusting, strict = meter.accuracy, meter.estimate(interval="sequence")
-    assert chunk.accuracy in strict
-    assert strict.width > trusting.width + 0.2
+    for interval in ("normal", "sequence"):  # a quarter of the rounds can be anything
+        assert meter.estimate(interval=interval).width > only.estimate(interval=interval).width
+        assert meter.estimate(interval=interval).width > 0.25
+        assert chunk.accuracy in meter.estimate(interval=interval)
+
+
+def test_rounds_that_nobody_could_ask_do_not_make_it_sure():
+    """The model is sure of itself and always wrong once the budget is spent."""
+    n = 1_000
+    seen = np.arange(n) < 500
+    asked = seen & (np.random.default_rng(1).random(n) < 0.2)
+    columns = (np.full(n, 1, dtype=np.int8), np.full(n, 0.9), np.zeros(n), np.where(seen, 0.2, 0.0))
+    records = lasec.Records(*columns, asked, ~seen, asked, first=0)
+    y = np.where(seen, 1, -1)
+    meter = Meter(window=None, costs=COSTS)
+    meter.extend(records, y)
+    for metric, truth in (("accuracy", 0.5), ("error", 0.5), ("precision", 0.5), ("f1", 2 / 3)):
+        assert truth in meter.estimate(metric), metric
+    assert meter.blind == 500
 
 
 def test_a_probability_of_ones_own():

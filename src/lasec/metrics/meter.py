@@ -26,8 +26,8 @@ class Meter(Intake):
     answered within ``patience`` rounds is taken for lost, and losses are taken to be at random.
     ``probability`` turns an array of margins into P(y = +1), if that is not (1 + margin)/2; it is
     kept within .001 and .999. A wrong one widens intervals and biases nothing. ``costs`` are for
-    ``estimate("cost")``. Rounds with propensity 0 could not be asked: "assisted" trusts the model
-    there, and the other methods leave them out.
+    ``estimate("cost")``. Rounds with propensity 0 could not be asked: "assisted" takes the model's
+    word for them and widens the interval by all that they can be; the others leave them out.
 
     >>> import lasec
     >>> X, y = lasec.streams.walking(5_000, speed=0.01, seed=1)

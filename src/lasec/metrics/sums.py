@@ -33,7 +33,7 @@ class Column(IntEnum):
     ``LOW`` and ``HIGH`` are what the sum of v is at least and at most, given the answers.
 
     >>> Column.ROUNDS.value, len(Column)
-    (0, 19)
+    (0, 21)
     """
 
     ROUNDS = 0  # rounds
@@ -42,19 +42,21 @@ class Column(IntEnum):
     GUESS = 3  # a
     LOW = 4
     HIGH = 5
-    EXPECTED = 6  # (1 - q)/q times the variance of v under p, over the rounds seen
-    LOST = 7  # 1/q of questions that will not be answered
-    LABELS = 8  # answers
-    W1 = 9  # 1/q
-    V1 = 10  # v/q
-    D1 = 11  # d/q
-    VV1 = 12  # v^2/q
-    DD1 = 13  # d^2/q
-    W2 = 14  # 1/q^2
-    V2 = 15  # v/q^2
-    VV2 = 16  # v^2/q^2
-    DD2 = 17  # d^2/q^2
-    U2 = 18  # the square of (1 - q) d^2/q^2, the term of the variance
+    BELOW = 6  # a less the least v, over the rounds that could not be asked
+    ABOVE = 7  # the most v less a, over the same
+    EXPECTED = 8  # (1 - q)/q times the variance of v under p, over the rounds seen
+    LOST = 9  # 1/q of questions that will not be answered
+    LABELS = 10  # answers
+    W1 = 11  # 1/q
+    V1 = 12  # v/q
+    D1 = 13  # d/q
+    VV1 = 14  # v^2/q
+    DD1 = 15  # d^2/q
+    W2 = 16  # 1/q^2
+    V2 = 17  # v/q^2
+    VV2 = 18  # v^2/q^2
+    DD2 = 19  # d^2/q^2
+    U2 = 20  # the square of (1 - q) d^2/q^2, the term of the variance
 
 
 SUMS = len(Column)
@@ -95,7 +97,7 @@ def of_rounds(p: Array, q: Array, chance: Array, *, loss: bool) -> Array:
 
     >>> one = of_rounds(np.array([0.8]), np.array([0.1]), np.array([0.1]), loss=False)[0]
     >>> one[: Column.LABELS].round(2).tolist()
-    [1.0, 1.0, 0.1, 0.8, 0.0, 1.0, 1.44, 0.0]
+    [1.0, 1.0, 0.1, 0.8, 0.0, 1.0, 0.0, 0.0, 1.44, 0.0]
     """
     values = Values(p, loss=loss)
     rows = np.zeros((p.size, WIDTH))
@@ -105,6 +107,8 @@ def of_rounds(p: Array, q: Array, chance: Array, *, loss: bool) -> Array:
     rows[:, Column.GUESS] = values.guess
     rows[:, Column.LOW] = values.low
     rows[:, Column.HIGH] = values.high
+    rows[:, Column.BELOW] = np.where(q > 0.0, 0.0, values.guess - values.low)
+    rows[:, Column.ABOVE] = np.where(q > 0.0, 0.0, values.high - values.guess)
     spread = p * (1.0 - p) * (values.v1 - values.v0) ** 2
     rows[:, Column.EXPECTED] = np.where(
         q > 0.0, (1.0 - q) * spread / np.where(q > 0.0, q, 1.0), 0.0

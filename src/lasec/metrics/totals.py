@@ -27,6 +27,9 @@ asks the model: the interval is not narrower than the normal one with the varian
 expects, (1 - q)/q p (1 - p) summed over the rounds. A window in which no error happened to be asked
 would look too certain otherwise.
 
+Rounds that could not be asked at all (q = 0, where a hard cap was reached) are guessed by the model
+in "assisted", and the interval is widened by all that they can be; the others leave them out.
+
 Where a share of the answers is lost, at random, every q above is q times the share answered.
 """
 
@@ -48,29 +51,37 @@ ERRORS = Costs(false_positive=1.0, false_negative=1.0)
 
 
 class Total(NamedTuple):
-    """An estimated sum, with its variance, and the one that the model expects."""
+    """An estimated sum, with its variance, and the one that the model expects.
+
+    ``below`` and ``above`` are how far off it can be by the rounds that could not be asked.
+    """
 
     value: float
     variance: float
     expected: float = 0.0
+    below: float = 0.0
+    above: float = 0.0
 
 
 class Value(NamedTuple):
     """An estimated metric with its standard deviation and the degrees of freedom behind it.
 
-    ``least`` is a deviation that a normal interval should have at least.
+    ``least`` is a deviation that a normal interval should have at least, ``below`` and ``above``
+    what is added to its sides for the rounds that could not be asked.
     """
 
     value: float
     deviation: float
     freedom: float
     least: float = 0.0
+    below: float = 0.0
+    above: float = 0.0
 
     def interval(self, level: float) -> tuple[float, float]:
         """The t-interval; NaN where there is no value."""
         reach = student(level, self.freedom) * self.deviation
         reach = max(reach, student(level, math.inf) * self.least)
-        return self.value - reach, self.value + reach
+        return self.value - reach - self.below, self.value + reach + self.above
 
 
 def student(level: float, freedom: float) -> float:
@@ -101,9 +112,10 @@ def total(scope: Scope, channel: int, method: Method, b0: float = 0.0, b1: float
     if method is Method.ASSISTED:
         value = s[C.GUESS] + s[C.D1] / rho
         expected = b1 * b1 * scope.square[channel, C.EXPECTED] / rho
-        return Total(
-            float(b0 * s[C.ROUNDS] + b1 * value), float(b1 * b1 * rest[3]), float(expected)
-        )
+        sides = (b1 * s[C.BELOW], b1 * s[C.ABOVE])
+        below, above = sides if b1 >= 0.0 else (-sides[1], -sides[0])
+        made = (b0 * s[C.ROUNDS] + b1 * value, b1 * b1 * rest[3], expected, below, above)
+        return Total(*map(float, made))
     if method is Method.WEIGHTED:
         variance = b0 * b0 * rest[0] + 2.0 * b0 * b1 * rest[1] + b1 * b1 * rest[2]
         return Total(float((b0 * s[C.W1] + b1 * s[C.V1]) / rho), float(variance))
@@ -134,7 +146,9 @@ def value(scope: Scope, metric: Metric, method: Method, costs: Costs | None) -> 
     minus = total(scope, MINUS, method, *slopes[MINUS])
     both = Total(*(a + b for a, b in zip(plus, minus, strict=True)))
     made = _over(scope, both, count, freedom(scope, {c: slope for c, (_, slope) in slopes.items()}))
-    return made._replace(value=1.0 - made.value) if metric is Metric.ACCURACY else made
+    if metric is not Metric.ACCURACY:
+        return made
+    return made._replace(value=1.0 - made.value, below=made.above, above=made.below)
 
 
 def linear(costs: Costs) -> dict[int, tuple[float, float]]:
@@ -176,7 +190,10 @@ def ratio(metric: Metric, count: float, plus: float, minus: float) -> float:
 def _over(scope: Scope, sum_: Total, count: float, free: float) -> Value:
     deviation = math.sqrt(max(sum_.variance, 0.0)) if sum_.variance == sum_.variance else math.nan
     least = math.sqrt(sum_.expected) if few(scope, free) else 0.0
-    return Value(float(sum_.value / count), float(deviation / count), free, float(least / count))
+    value, spread, least, below, above = (
+        float(part / count) for part in (sum_.value, deviation, least, sum_.below, sum_.above)
+    )
+    return Value(value, spread, free, least, below, above)
 
 
 def _rest(row: Array, rho: float) -> Array:
@@ -201,4 +218,9 @@ def _ratio(scope: Scope, metric: Metric, method: Method) -> Value:
     free = freedom(scope, {PLUS: up, MINUS: down})
     expected = up * up * totals[PLUS].expected + down * down * totals[MINUS].expected
     least = math.sqrt(expected) if few(scope, free) else 0.0
-    return Value(made, math.sqrt(max(variance, 0.0)), free, least)
+    (_, _, _, less, more), (_, _, _, fewer, further) = totals
+    worst = ratio(metric, count, max(plus - less, 0.0), minus + further)
+    best = ratio(metric, count, plus + more, max(minus - fewer, 0.0))
+    below = made - (0.0 if math.isnan(worst) else worst)
+    above = (1.0 if math.isnan(best) else best) - made
+    return Value(made, math.sqrt(max(variance, 0.0)), free, least, below, above)
