@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -232,11 +231,10 @@ class Learner(Model):
         """Let an answer in, and the label too, if the answers so far decide it."""
         plus, minus = question.plus, question.minus
         last = self.policy is Policy.LAST
-        heard = replace(
-            question,
-            plus=(0 if last else plus) + (y > 0.0),
-            minus=(0 if last else minus) + (y < 0.0),
-        )
+        heard = Question(
+            question.decision, question.x, question.time,
+            plus=(0 if last else plus) + (y > 0.0), minus=(0 if last else minus) + (y < 0.0),
+        )  # fmt: skip
         heard.answer = verdict = decided(heard, self.policy, self.opinions)
         decision = question.decision
         if verdict == question.answer:  # not decided yet, or nothing new

@@ -55,8 +55,8 @@ LOOSE, FIRM, MILD, PULL = 0.08, 8.0, 0.3, 100.0
 LARGEST_SHIFT, CERTAIN, RESERVE = 18.0, 1.0 - 1e-6, 8.0
 
 # What is remembered: rounds, labels, the integral, tokens, the loan that is left and what is paid
-# back of it in a tick, the times of the first and the last round, the rows of a window (a count
-# that fades over a window's time), blind rounds.
+# back of it in a tick, the times of the first and the last round, the rows of a window (by time: a
+# count that fades over a window), blind rounds.
 ROUNDS, LABELS, INTEGRAL, TOKENS, LOAN, REPAY, FIRST, LAST, CROWD, BLIND = range(10)
 
 
@@ -99,7 +99,6 @@ def purse(query: Any, memory: Vector, now: Moment) -> Purse:
     if query.timed:
         time = now.time if seen == 0.0 else max(now.time, memory[LAST])
     ticks = time - memory[LAST] if seen > 0.0 else 0.0
-    crowd = 1.0 + memory[CROWD] * math.exp(-ticks / query.window)
     pace, _, burst = settled(query)
     if query.total > 0.0:
         ahead = max(query.horizon - (memory[LAST] - memory[FIRST]), 0.1 * query.horizon)
@@ -108,7 +107,10 @@ def purse(query: Any, memory: Vector, now: Moment) -> Purse:
     if query.total > 0.0 and memory[LABELS] + 1.0 > query.total:
         tokens = 0.0
     loan = max(0.0, memory[LOAN] - memory[REPAY] * ticks)
-    share = min(1.0, pace * query.window / crowd) if query.timed else pace
+    share, crowd = pace, 0.0
+    if query.timed:
+        crowd = 1.0 + memory[CROWD] * math.exp(-ticks / query.window)
+        share = min(1.0, pace * query.window / crowd)
     return Purse(pace, share, tokens, loan, time, crowd)
 
 
