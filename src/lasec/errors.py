@@ -22,3 +22,13 @@ class StateError(ValueError):
     Traceback (most recent call last):
     lasec.errors.StateError: not a lasec model: the file does not begin with lasec's signature
     """
+
+
+class TableError(ValueError):
+    """A table cannot be read as was asked: a column, a format or a value is not what it should be.
+
+    >>> import lasec.tables
+    >>> lasec.tables.open_table("mails.doc")
+    Traceback (most recent call last):
+    lasec.errors.TableError: mails.doc: there is no such file
+    """

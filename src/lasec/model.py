@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import os
-import secrets
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self, TypedDict
@@ -15,7 +14,7 @@ from lasec.errors import StateError
 from lasec.parameters import Range, number
 from lasec.pending import Pending
 from lasec.queries import Always
-from lasec.state import pack, unpack
+from lasec.state import pack, unpack, write
 from lasec.types import Policy, Precision, Query, Rule, Update, Vector
 
 ALWAYS = Always()
@@ -178,18 +177,7 @@ class Model:
         ...     lasec.Learner.load(f"{folder}/model.lasec")
         Learner('LASEC', dimension=3, rounds=0, asked=0, updates=0)
         """
-        target = Path(path).resolve()
-        draft = target.with_name(f".{secrets.token_hex(8)}.tmp")
-        try:
-            with open(draft, "xb") as file:
-                file.write(self.to_bytes())
-                file.flush()
-                os.fsync(file.fileno())
-            if target.exists():
-                draft.chmod(target.stat().st_mode)
-            draft.replace(target)
-        finally:
-            draft.unlink(missing_ok=True)
+        write(path, self.to_bytes())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

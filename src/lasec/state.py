@@ -19,8 +19,11 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
+import secrets
 import struct
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -53,6 +56,29 @@ def pack(header: Mapping[str, Any], arrays: Arrays) -> bytes:
     total = _PROLOGUE.size + len(text) + sum(map(len, blobs)) + _DIGEST
     body = b"".join([_PROLOGUE.pack(SIGNATURE, FORMAT, len(text), total), text, *blobs])
     return body + _digest(body)
+
+
+def write(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file, all of it or nothing.
+
+    >>> import tempfile, pathlib
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "model.lasec")
+    >>> write(file, b"all of it")
+    >>> file.read_bytes()
+    b'all of it'
+    """
+    target = Path(path).resolve()
+    draft = target.with_name(f".{secrets.token_hex(8)}.tmp")
+    try:
+        with open(draft, "xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if target.exists():
+            draft.chmod(target.stat().st_mode)
+        draft.replace(target)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def unpack(data: bytes) -> tuple[dict[str, Any], Arrays]:

@@ -17,12 +17,13 @@ from lasec.kernel.ceiling import Ceiling
 from lasec.kernel.fleet import Stack
 from lasec.kernel.rounds import LARGEST_STRAIN, LARGEST_STRAIN_SINGLE, Coins, Columns
 from lasec.kernel.rows import ask_row, look_rows, run_rows, tell_row
+from lasec.kernel.scaling import scale_rows
 from lasec.rules.gaussian import Gaussian
 from lasec.types import Query, Rule, Vector
 
 __all__ = [
     "LAZY_FROM", "Columns", "Stack", "asker", "blocked", "first_unsound", "group",
-    "largest_strain", "margins", "run", "run_share", "teller", "unpack",
+    "largest_strain", "margins", "run", "run_share", "scale", "teller", "unpack",
 ]  # fmt: skip
 
 config: Any = numba.config
@@ -31,6 +32,7 @@ _LOOK = Entry(look_rows)
 _ROWS, _BLOCKS = Entry(run_rows), Entry(run_blocks)
 _SORT, _SHARE = Entry(fleet.sort_rows), Entry(fleet.run_share)
 _CHECK, _UNPACK = Entry(fleet.first_unsound), Entry(fleet.unpack)
+_SCALE = Entry(scale_rows)
 # With fewer weights, finding out which rows need no variance costs more than all variances.
 LAZY_FROM = 64
 NO_TIMES: Vector = np.empty(0)
@@ -135,3 +137,10 @@ def run_share(
 def unpack(packed: NDArray[np.float64], begin: int, end: int, out: Columns) -> None:
     """The columns of some rows of what :func:`run_share` has written."""
     _UNPACK((), packed, begin, end, out)
+
+
+def scale(X: NDArray[np.float64], sums: tuple[Vector, Vector, Vector]) -> NDArray[np.float64]:
+    """The rows on a common scale, each by the rows up to it; count, mean and spread go on."""
+    out = np.empty_like(X)
+    _SCALE((), X, *sums, out)
+    return out

@@ -1,0 +1,170 @@
+"""``lasec compare``: several algorithms along one file, side by side."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.table import Table as Grid
+
+from lasec import reports
+from lasec.cli import options as o
+from lasec.cli.opening import Opened, encoder, learner, open_file
+from lasec.cli.output import STOPPED, honest, interval, percent, plain, put, say, screen
+from lasec.cli.progress import bar
+from lasec.cli.running import Baselines, Stop
+from lasec.errors import TableError
+from lasec.evaluation import Trace
+from lasec.learner import Learner
+from lasec.tables import TableLearner, recipe
+
+USUAL = "tracker,uniform,lasec-ss,sop-ss,perceptron-ss"
+
+
+@honest
+def compare(
+    file: o.File,
+    label: o.Label = None,
+    algorithms: o.Algorithms = USUAL,
+    rate: o.Rate = 0.1,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Folder for report and summary.")
+    ] = None,
+    labels_per_day: o.PerDay = None,
+    time: o.Time = None,
+    positive: o.Positive = None,
+    category: o.Category = None,
+    text: o.Text = None,
+    ignore: o.Ignore = None,
+    width: o.Width = None,
+    standardise: o.Standardise = True,
+    format: o.Format = None,  # noqa: A002
+    separator: o.Separator = None,
+    seed: o.Seed = 0,
+    limit: o.Limit = None,
+    data: o.Data = None,
+    as_json: o.AsJson = False,
+) -> None:
+    """Run several algorithms along a file whose labels are known, each with its own labels.
+
+    Beside them: the label before, were every label known, and the commoner class.
+    """
+    reading = o.Reading(
+        label, positive, time, tuple(category or ()), tuple(text or ()), tuple(ignore or ()),
+        width, standardise, format, separator, data,
+    )  # fmt: skip
+    names = list(dict.fromkeys(name.strip() for name in algorithms.split(",") if name.strip()))
+    if not names:
+        raise TableError("--algorithms: name at least one")
+    recipes = [recipe(name) for name in names]
+    opened = open_file(file, reading)
+    with opened.table:
+        race = Race(opened, names, o.Asking(rate, labels_per_day, seed))
+        stop = Stop()
+        with (
+            stop.watching(),
+            bar(opened.title, as_json, math.isnan(opened.table.progress)) as shown,
+        ):
+            for _ in race.go(limit, stop):
+                if shown.due():
+                    first = race.traces[0]
+                    progress = opened.table.progress
+                    shown.show(progress, first.rounds, first.labels, first.estimate)
+    rows = [race.row(i, chosen.title) for i, chosen in enumerate(recipes)]
+    _finish(race, rows, out, as_json)
+    if stop.wanted:
+        raise typer.Exit(STOPPED)
+
+
+class Race:
+    """Several learners on the same rows, in the same order."""
+
+    def __init__(self, opened: Opened, names: list[str], asking: o.Asking) -> None:
+        self.opened, self.baselines = opened, Baselines()
+        made = encoder(opened, constant=True)
+        self._bare = [recipe(name).intercept for name in names]  # without the column of ones
+        self.learners: list[Learner] = [
+            learner(name, made.dimension - bare, opened.reading, asking)
+            for name, bare in zip(names, self._bare, strict=True)
+        ]
+        self._desk = TableLearner(
+            self.learners[0], made, label=opened.label, classes=opened.classes,
+            positive=opened.reading.positive, time=opened.reading.time,
+        )  # fmt: skip
+        self.traces = [Trace() for _ in names]
+
+    def go(self, limit: int | None, stop: Stop) -> Iterator[None]:
+        """Batch after batch, each learner in turn."""
+        left = math.inf if limit is None else limit
+        for batch in self.opened.table.batches():
+            rows = self._desk.rows(batch.slice(0, int(min(left, batch.num_rows))))
+            left -= batch.num_rows
+            inner = np.ascontiguousarray(rows.X[:, :-1])
+            for trace, one, bare in zip(self.traces, self.learners, self._bare, strict=True):
+                trace.run(one, inner if bare else rows.X, rows.y, times=rows.times)
+            self.baselines.extend(rows.y)
+            if left <= 0 or stop.wanted:
+                break
+            yield
+
+    def row(self, index: int, title: str) -> dict[str, Any]:
+        """How one of them did."""
+        trace = self.traces[index]
+        estimate = trace.estimate
+        return {
+            "algorithm": title,
+            "accuracy": trace.accuracy,
+            "estimate": {"value": estimate.value, "low": estimate.low, "high": estimate.high},
+            "labels": trace.labels,
+            "rate": trace.labels / max(trace.rounds, 1),
+        }
+
+
+def _finish(race: Race, rows: list[dict[str, Any]], out: Path | None, as_json: bool) -> None:
+    """Say and write how they did."""
+    baselines = {"persistence": race.baselines.persistence, "majority": race.baselines.majority}
+    summary = {
+        "file": race.opened.title, "rows": race.baselines.rows, "algorithms": rows, **baselines,
+    }  # fmt: skip
+    if out is not None and race.baselines.rows:
+        out.mkdir(parents=True, exist_ok=True)
+        (out / "compare.json").write_text(json.dumps(plain(summary), indent=1) + "\n")
+        named = {
+            row["algorithm"]: (trace, one)
+            for row, trace, one in zip(rows, race.traces, race.learners, strict=True)
+        }
+        beside = {"label before": baselines["persistence"], "commoner class": baselines["majority"]}
+        reports.compare(out / "compare.html", named, title=race.opened.title, baselines=beside)
+    if as_json:
+        put(summary)
+        return
+    console = screen()
+    console.print(_grid(race, rows))
+    if out is not None:
+        console.print(f"wrote {out}", markup=False)
+    if race.baselines.persistence > max(row["accuracy"] for row in rows):
+        say("lasec: labels come in runs here: the one before, if known, is right more often")
+
+
+def _grid(race: Race, rows: list[dict[str, Any]]) -> Grid:
+    """The table that people read."""
+    grid = Grid(title=f"{race.opened.title}: {race.baselines.rows:,} rows", title_justify="left")
+    grid.add_column("algorithm")
+    for heading in ("right, in truth", "as estimated", "labels", "rate"):
+        grid.add_column(heading, justify="right")
+    order = sorted(range(len(rows)), key=lambda i: -rows[i]["accuracy"])
+    for i in order:
+        row, trace = rows[i], race.traces[i]
+        grid.add_row(
+            row["algorithm"], percent(row["accuracy"]), interval(trace.estimate),
+            f"{row['labels']:,}", percent(row["rate"]),
+        )  # fmt: skip
+    grid.add_section()
+    grid.add_row("label before", percent(race.baselines.persistence), "", "all", "100.0 %")
+    grid.add_row("commoner class", percent(race.baselines.majority), "", "all", "100.0 %")
+    return grid

@@ -1,0 +1,61 @@
+"""Predictions as lines of JSON, in a file that can be gone on with."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lasec.records import Records
+from lasec.tables import TableLearner
+from lasec.types import Decision
+
+
+class Lines:
+    """A file of lines, cut to ``size`` bytes before it is gone on with."""
+
+    def __init__(self, path: Path, size: int = 0) -> None:
+        self._file = open(path, "r+b" if path.exists() and size else "wb")  # noqa: SIM115
+        self._file.truncate(size)
+        self._file.seek(size)
+
+    def records(self, records: Records, desk: TableLearner, rows: NDArray[np.int64]) -> None:
+        """One line for each round; ``rows`` are the numbers of the rows in their table."""
+        names = {sign: json.dumps(desk.name(sign)) for sign in (-1, 1)}
+        columns = (
+            rows.tolist(), records.ticket.tolist(), records.label.tolist(),
+            records.margin.tolist(), records.propensity.tolist(), records.asked.tolist(),
+        )  # fmt: skip
+        self._file.writelines(
+            (
+                f'{{"row": {row}, "ticket": {ticket}, "label": {names[label]}, '
+                f'"margin": {margin:.6g}, "propensity": {chance:.6g}, "asked": {_WORD[asked]}}}\n'
+            ).encode()
+            for row, ticket, label, margin, chance, asked in zip(*columns, strict=True)
+        )
+
+    def flush(self) -> int:
+        """Write what is not yet written; gives the size of the file."""
+        self._file.flush()
+        return self._file.tell()
+
+    def close(self) -> None:
+        """No more lines."""
+        self._file.close()
+
+
+def line(decision: Decision, desk: TableLearner) -> dict[str, Any]:
+    """A decision as a line of JSON has it."""
+    return {
+        "ticket": decision.ticket,
+        "label": desk.name(decision.label),
+        "margin": float(f"{decision.margin:.6g}"),
+        "propensity": float(f"{decision.propensity:.6g}"),
+        "asked": decision.asked,
+    }
+
+
+_WORD = {True: "true", False: "false"}

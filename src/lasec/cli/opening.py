@@ -1,0 +1,112 @@
+"""From a file, or the name of a known stream, to a table and a learner at it."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from lasec.cli.options import Asking, Reading
+from lasec.errors import TableError
+from lasec.learner import Learner
+from lasec.tables import Encoder, Table, TableLearner, brew, open_table, recipe
+from lasec.tables.cells import as_text
+from lasec.tables.kinds import nearest
+
+
+class Opened(NamedTuple):
+    """A table, how it is read now that it is known, and its classes."""
+
+    table: Table
+    reading: Reading
+    classes: list[str]
+    title: str
+
+    @property
+    def label(self) -> str:
+        """The column of labels."""
+        assert self.reading.label is not None
+        return self.reading.label
+
+
+def open_file(file: str, reading: Reading) -> Opened:
+    """Open a file or a known stream, and see to it that the columns named are there."""
+    table, reading = _find(file, reading)
+    if reading.label is None:
+        table.__exit__()
+        raise TableError(f"which column holds the labels? Say --label; there are {_few(table)}")
+    for name in filter(None, [reading.label, reading.time]):
+        if name not in table.names:
+            table.__exit__()
+            raise nearest(name, table.names, "column")
+    try:
+        classes = _classes(table, reading)
+    except TableError:
+        table.__exit__()
+        raise
+    return Opened(table, reading, classes, Path(file).name)
+
+
+def _find(file: str, reading: Reading) -> tuple[Table, Reading]:
+    texts = frozenset(filter(None, [reading.label, *reading.category, *reading.text]))
+    if reading.format == "svmlight" and reading.label is None:
+        reading = reading._replace(label="label")
+    return (
+        open_table(file, format=reading.format, separator=reading.separator, texts=texts),
+        reading,
+    )
+
+
+def _few(table: Table) -> str:
+    names = table.names
+    return ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+
+
+def _classes(table: Table, reading: Reading) -> list[str]:
+    """The two classes of the first rows, in order; those that are not there yet come later."""
+    if reading.positive is not None:
+        return []
+    found = sorted(map(as_text, table.head[reading.label].drop_null().unique().to_pylist()))
+    if len(found) > 2:
+        shown = ", ".join(found[:8]) + (" ..." if len(found) > 8 else "")
+        raise TableError(
+            f"{reading.label} has {len(found)} values ({shown}): "
+            "which one is looked for? Say --positive"
+        )
+    return found if len(found) == 2 else []
+
+
+def encoder(opened: Opened, constant: bool) -> Encoder:
+    """The encoder of a table; its label and its times are not features."""
+    reading = opened.reading
+    beside = frozenset(filter(None, [reading.label, reading.time]))
+    return Encoder.fit(
+        opened.table.head, kinds=reading.kinds, left_out=beside, width=reading.width,
+        standardise=reading.standardise, constant=constant,
+    )  # fmt: skip
+
+
+def learner(algorithm: str, dimension: int, reading: Reading, asking: Asking) -> Learner:
+    """The learner of an algorithm, with its budget."""
+    return brew(
+        algorithm, dimension, rate=asking.rate, budget=asking.budget(reading.time),
+        settings=asking.parameters(), seed=asking.seed,
+    )  # fmt: skip
+
+
+def seat(opened: Opened, algorithm: str, asking: Asking, **origin: Any) -> TableLearner:
+    """A new learner at a table."""
+    made = encoder(opened, constant=not recipe(algorithm).intercept)
+    return TableLearner(
+        learner(algorithm, made.dimension, opened.reading, asking), made,
+        label=opened.label, classes=opened.classes, positive=opened.reading.positive,
+        time=opened.reading.time, origin=origin,
+    )  # fmt: skip
+
+
+def fingerprint(head: pa.RecordBatch) -> str:
+    """A few characters that tell one table's beginning from another's."""
+    rows = repr(head.slice(0, 100).to_pylist()).encode("utf-8", "replace")
+    return hashlib.blake2b(rows, digest_size=8).hexdigest()

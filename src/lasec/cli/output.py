@@ -1,0 +1,94 @@
+"""What is said to people, and what to scripts."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import sys
+from collections.abc import Callable
+from typing import Any, ParamSpec
+
+import typer
+from rich.console import Console
+
+from lasec.errors import StateError, TableError, TicketError
+from lasec.metrics import Estimate
+
+REFUSED, WRONG, STOPPED = 1, 2, 130
+P = ParamSpec("P")
+
+
+def screen() -> Console:
+    """The terminal that people read: plain text where it is none."""
+    return Console(stderr=False, highlight=False, soft_wrap=not sys.stdout.isatty())
+
+
+def say(text: str) -> None:
+    """A line beside the output: to standard error."""
+    sys.stderr.write(text + "\n")
+
+
+def put(data: Any) -> None:
+    """Something for scripts, as one line of JSON."""
+    sys.stdout.write(json.dumps(plain(data), ensure_ascii=False) + "\n")
+    sys.stdout.flush()
+
+
+def plain(value: Any) -> Any:
+    """The value as JSON has it: no NaN, no infinity.
+
+    >>> plain({"accuracy": math.nan, "rows": 3})
+    {'accuracy': None, 'rows': 3}
+    """
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def percent(value: float) -> str:
+    """A share, for people.
+
+    >>> percent(0.8765), percent(math.nan)
+    ('87.7 %', '-')
+    """
+    return "-" if math.isnan(value) else f"{100 * value:.1f} %"
+
+
+def interval(estimate: Estimate) -> str:
+    """An estimate with its interval, for people.
+
+    >>> interval(Estimate(0.9, 0.88, 0.92, rounds=1_000, labels=100, until=1_000))
+    '90.0 % (88.0 to 92.0)'
+    """
+    if math.isnan(estimate.value):
+        return "-"
+    return f"{percent(estimate.value)} ({100 * estimate.low:.1f} to {100 * estimate.high:.1f})"
+
+
+def honest(command: Callable[P, None]) -> Callable[P, None]:
+    """Errors that a user can mend are said in one line, with exit code 2."""
+
+    @functools.wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            command(*args, **kwargs)
+        except (TableError, StateError, TicketError, OSError, ValueError) as error:
+            if isinstance(error, BrokenPipeError):
+                _leave_pipe()
+            say(f"lasec: {error}")
+            raise typer.Exit(WRONG) from None
+
+    return run
+
+
+def _leave_pipe() -> None:
+    """Whoever read the output has gone: nothing more to say."""
+    import os  # noqa: PLC0415
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    raise typer.Exit(0)

@@ -1,0 +1,183 @@
+"""``lasec run``: one algorithm along one file."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from lasec import reports
+from lasec.cli import options as o
+from lasec.cli.lines import Lines
+from lasec.cli.opening import Opened, fingerprint, open_file, seat
+from lasec.cli.output import STOPPED, honest, interval, percent, plain, put, say, screen
+from lasec.cli.progress import bar
+from lasec.cli.running import PREDICTIONS, Run, Stop
+from lasec.errors import TableError
+from lasec.evaluation import Trace
+from lasec.tables import Kind
+from lasec.tables.kinds import nearest
+
+
+@honest
+def run(
+    file: o.File,
+    label: o.Label = None,
+    algorithm: o.Algorithm = "tracker",
+    rate: o.Rate = 0.1,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Folder for model, report and summary.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
+    predictions: Annotated[
+        bool, typer.Option("--predictions", help="Write every prediction into --out, too.")
+    ] = False,
+    group: Annotated[
+        str | None, typer.Option("--group", help="A column to report on value by value.")
+    ] = None,
+    labels_per_day: o.PerDay = None,
+    time: o.Time = None,
+    positive: o.Positive = None,
+    settings: o.Settings = None,
+    category: o.Category = None,
+    text: o.Text = None,
+    ignore: o.Ignore = None,
+    width: o.Width = None,
+    standardise: o.Standardise = True,
+    format: o.Format = None,  # noqa: A002
+    separator: o.Separator = None,
+    seed: o.Seed = 0,
+    limit: o.Limit = None,
+    data: o.Data = None,
+    as_json: o.AsJson = False,
+) -> None:
+    """Run along a file whose labels are known: what would be asked, and how good it is.
+
+    Labels that are not asked for are not learned from; they only tell the true accuracy. With
+    --out the run is saved as it goes, can be stopped with Ctrl-C, and be gone on with --resume.
+    """
+    reading = o.Reading(
+        label, positive, time, tuple(category or ()), tuple(text or ()), tuple(ignore or ()),
+        width, standardise, format, separator, data,
+    )  # fmt: skip
+    asking = o.Asking(rate, labels_per_day, seed, tuple(settings or ()))
+    if (resume or predictions) and out is None:
+        raise TableError("--resume and --predictions need --out: where is, or goes, the run?")
+    opened = open_file(file, reading)
+    with opened.table:
+        if group is not None and group not in opened.table.names:
+            raise nearest(group, opened.table.names, "column")
+        if out is not None:
+            out.mkdir(parents=True, exist_ok=True)
+        task = _begin(opened, algorithm, asking, out, resume, predictions, group)
+        finished = _go(task, opened, limit, quiet=as_json)
+    _finish(task, opened, out, finished, as_json)
+    if not finished:
+        raise typer.Exit(STOPPED)
+
+
+def _begin(
+    opened: Opened, algorithm: str, asking: o.Asking, out: Path | None, resume: bool,
+    predictions: bool, group: str | None,
+) -> Run:  # fmt: skip
+    """A new run, or the one that was stopped."""
+    head = fingerprint(opened.table.head)
+    choice = [algorithm, asking.rate, asking.per_day, asking.seed, list(asking.settings)]
+    if resume and out is not None:
+        task = Run.resume(out, head, group, predictions)
+        begun = task.desk.origin.get("choice")
+        if begun != choice:
+            raise TableError(f"this run was begun with {_said(begun)}, not with {_said(choice)}")
+        return task
+    desk = seat(opened, algorithm, asking, file=opened.title, head=head, choice=choice)
+    lines = Lines(out / PREDICTIONS) if predictions and out is not None else None
+    return Run(desk, Trace(), out, lines, group)
+
+
+def _said(choice: Any) -> str:
+    algorithm, rate, per_day, seed, settings = choice
+    budget = f"rate {rate}" if per_day is None else f"{per_day} labels a day"
+    return ", ".join([algorithm, budget, f"seed {seed}", *settings])
+
+
+def _go(task: Run, opened: Opened, limit: int | None, quiet: bool) -> bool:
+    """To the end of the table, or until stopped; whether it came to the end."""
+    stop, table, before = Stop(), opened.table, task.consumed
+    with stop.watching(), bar(opened.title, quiet, math.isnan(table.progress)) as shown:
+        for _ in task.go(table.batches(skip=before), limit, stop):
+            if shown.due():
+                rows, labels = task.consumed - before, task.trace.labels
+                shown.show(table.progress, rows, labels, task.trace.estimate)
+    task.save()
+    if task.lines is not None:
+        task.lines.close()
+    return not stop.wanted
+
+
+def _finish(task: Run, opened: Opened, out: Path | None, finished: bool, as_json: bool) -> None:
+    """Say what came out, and write it."""
+    summary = {"file": opened.title, "finished": finished, **task.summary()}
+    if out is not None:
+        (out / "summary.json").write_text(json.dumps(plain(summary), indent=1) + "\n")
+        if finished and task.trace.rounds:
+            reports.write(
+                out / "report.html", task.trace, task.desk.learner, title=opened.title,
+                facts=_facts(task, opened),
+            )  # fmt: skip
+    if as_json:
+        put(summary)
+    else:
+        _tell(task, summary, out)
+
+
+def _facts(task: Run, opened: Opened) -> dict[str, str]:
+    """What the report says about the table."""
+    return {
+        "rows": f"{task.consumed:,}",
+        "columns": _columns(task),
+        "label": f"{opened.label}: {' / '.join(map(str, task.desk.classes))}",
+        "label before, if always known": percent(task.baselines.persistence),
+        "commoner class": percent(task.baselines.majority),
+    }
+
+
+def _columns(task: Run) -> str:
+    """How many columns of which kind there are."""
+    counts = dict.fromkeys(Kind, 0)
+    for column in task.desk.encoder.columns:
+        counts[column.kind] += 1
+    words = [f"{n} {kind.value}" for kind, n in counts.items() if n]
+    return f"{', '.join(words)}; {task.desk.learner.dimension} features"
+
+
+def _tell(task: Run, summary: dict[str, Any], out: Path | None) -> None:
+    """The result, for people."""
+    console, baselines = screen(), task.baselines
+    ignored = [c for c in task.desk.encoder.columns if c.kind is Kind.IGNORED]
+    facts = [
+        ("rows", f"{summary['rows']:,}  ({summary['rows'] / (summary['seconds'] + 1e-9):,.0f}/s)"),
+        ("columns", _columns(task)),
+        ("asked", f"{summary['labels']:,} labels, {percent(summary['rate'])} of the rows"),
+        ("right", f"{interval(task.trace.estimate)}, as the asked labels tell"),
+        ("in truth", percent(task.trace.accuracy)),
+        ("beside", f"label before {percent(baselines.persistence)}, "
+                   f"commoner class {percent(baselines.majority)}"),
+    ]  # fmt: skip
+    console.print(f"[bold]{summary['algorithm']}[/bold] on {summary['file']}")
+    for name, value in facts:
+        console.print(f"  {name:<9}{value}", markup=False)
+    if ignored:
+        told = ", ".join(f"{column.name} ({column.why})" for column in ignored)
+        console.print(f"  {'not read':<9}{told}", markup=False)
+    if summary["unlabelled"]:
+        console.print(f"  {summary['unlabelled']:,} rows have no label and were left out")
+    if baselines.persistence > task.trace.accuracy:
+        say("lasec: labels come in runs here: the one before, if known, is right more often")
+    if out is not None:
+        done = "wrote" if summary["finished"] else "stopped; go on with --resume:"
+        console.print(f"  {done} {out}", markup=False)
+    elif not summary["finished"]:
+        say("lasec: stopped; with --out it could be gone on with")

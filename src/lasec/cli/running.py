@@ -1,0 +1,174 @@
+"""A learner along a table whose labels are known, batch by batch; it can be stopped and resumed."""
+
+from __future__ import annotations
+
+import math
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from lasec.cli.lines import Lines
+from lasec.errors import TableError
+from lasec.evaluation import Trace
+from lasec.tables import TableLearner
+from lasec.tables.learner import Rows
+
+SAVE_EVERY = 10.0  # seconds
+
+
+class Baselines:
+    """What knows nothing: the label before, with every label known, and the commoner class."""
+
+    def __init__(self, rows: int = 0, plus: int = 0, same: int = 0, last: float = 0.0) -> None:
+        self.rows, self.plus, self.same, self.last = rows, plus, same, last
+
+    def extend(self, y: NDArray[np.float64]) -> None:
+        """Some more labels.
+
+        >>> baselines = Baselines()
+        >>> baselines.extend(np.array([1.0, 1.0, -1.0]))
+        >>> round(baselines.majority, 2), round(baselines.persistence, 2)
+        (0.67, 0.33)
+        """
+        if y.size:
+            self.same += int((y == np.r_[self.last, y[:-1]]).sum())
+            self.rows, self.plus = self.rows + y.size, self.plus + int((y > 0.0).sum())
+            self.last = float(y[-1])
+
+    @property
+    def majority(self) -> float:
+        """The accuracy of the commoner class, which is known only afterwards."""
+        return max(self.plus, self.rows - self.plus) / self.rows if self.rows else math.nan
+
+    @property
+    def persistence(self) -> float:
+        """The accuracy of the label before; the first is a mistake."""
+        return self.same / self.rows if self.rows else math.nan
+
+
+class Stop:
+    """Whether somebody wants the run to end; a second Ctrl-C ends it at once."""
+
+    wanted = False
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Take Ctrl-C and a polite kill as a wish, for the time of a ``with``."""
+
+        def wish(number: int, frame: object) -> None:
+            if self.wanted:
+                raise KeyboardInterrupt
+            self.wanted = True
+
+        before = {s: signal.signal(s, wish) for s in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+class Run:
+    """A run under way: the learner, its trace, what else is counted, and where it is saved."""
+
+    def __init__(
+        self, desk: TableLearner, trace: Trace, folder: Path | None, lines: Lines | None,
+        group: str | None = None,
+    ) -> None:  # fmt: skip
+        self.desk, self.trace, self.folder, self.lines, self.group = (
+            desk,
+            trace,
+            folder,
+            lines,
+            group,
+        )
+        self.baselines = Baselines(*desk.origin.get("baselines", ()))
+        self.consumed: int = desk.origin.get("consumed", 0)
+        self.seconds: float = desk.origin.get("seconds", 0.0)
+        self._saved = self._began = time.monotonic()
+
+    @classmethod
+    def resume(cls, folder: Path, head: str, group: str | None, predictions: bool) -> Run:
+        """The run that was saved in a folder, if it was a run over the same table."""
+        file = folder / MODEL
+        if not file.is_file():
+            raise TableError(f"there is nothing to resume: {file} does not exist")
+        desk, parts = TableLearner.from_bytes(file.read_bytes())
+        if desk.origin.get("head") != head or "trace" not in parts:
+            raise TableError(f"{file} was not begun with this table: resume it with its own")
+        lines = Lines(folder / PREDICTIONS, desk.origin.get("written", 0)) if predictions else None
+        return cls(desk, Trace.from_bytes(parts["trace"]), folder, lines, group)
+
+    def feed(self, batch: pa.RecordBatch) -> None:
+        """Learn a batch."""
+        rows: Rows = self.desk.rows(batch)
+        groups = None
+        if self.group is not None:
+            groups = [str(v) for v in batch[self.group].take(pa.array(rows.kept)).to_pylist()]
+        records = self.trace.run(self.desk.learner, rows.X, rows.y, groups=groups, times=rows.times)
+        self.baselines.extend(rows.y)
+        if self.lines is not None:
+            self.lines.records(records, self.desk, self.consumed + rows.kept)
+        self.consumed += batch.num_rows
+
+    def go(
+        self, batches: Iterator[pa.RecordBatch], limit: int | None, stop: Stop
+    ) -> Iterator[None]:
+        """Learn batch after batch, up to ``limit`` rows or until stopped; yields after each."""
+        for batch in batches:
+            room = batch.num_rows if limit is None else min(batch.num_rows, limit - self.consumed)
+            if room <= 0:
+                break
+            self.feed(batch.slice(0, room))
+            if stop.wanted:
+                break
+            if time.monotonic() - self._saved > SAVE_EVERY:
+                self.save()
+            yield
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds so far, those before it was resumed included."""
+        return self.seconds + time.monotonic() - self._began
+
+    def save(self) -> None:
+        """Write the model and all that is needed to go on, if there is a folder for it."""
+        self._saved = time.monotonic()
+        if self.folder is None:
+            return
+        b = self.baselines
+        self.desk.origin |= {
+            "consumed": self.consumed,
+            "baselines": [b.rows, b.plus, b.same, b.last],
+            "seconds": round(self.elapsed, 3),
+            "written": self.lines.flush() if self.lines is not None else 0,
+        }
+        self.desk.save(self.folder / MODEL, trace=self.trace.to_bytes())
+
+    def summary(self) -> dict[str, Any]:
+        """The run in numbers."""
+        learner, estimate = self.desk.learner, self.trace.estimate
+        return {
+            "algorithm": learner.name,
+            "rows": self.trace.rounds,
+            "unlabelled": self.consumed - self.trace.rounds,
+            "labels": self.trace.labels,
+            "rate": self.trace.labels / max(self.trace.rounds, 1),
+            "accuracy": self.trace.accuracy,
+            "estimate": {"value": estimate.value, "low": estimate.low, "high": estimate.high},
+            "persistence": self.baselines.persistence,
+            "majority": self.baselines.majority,
+            "classes": self.desk.classes,
+            "features": learner.dimension,
+            "seconds": round(self.elapsed, 3),
+        }
+
+
+MODEL, PREDICTIONS = "model.lasec", "predictions.jsonl"

@@ -1,0 +1,23 @@
+"""Tables with columns of any kind as streams: needs pyarrow (``lasec[cli]``)."""
+
+from lasec.tables.cells import batch_of
+from lasec.tables.encoder import Encoder
+from lasec.tables.kinds import Column, Kind
+from lasec.tables.learner import TableLearner, read_learner
+from lasec.tables.recipes import RECIPES, Recipe, brew, recipe
+from lasec.tables.source import Table, open_table
+
+__all__ = [
+    "RECIPES",
+    "Column",
+    "Encoder",
+    "Kind",
+    "Recipe",
+    "Table",
+    "TableLearner",
+    "batch_of",
+    "brew",
+    "open_table",
+    "read_learner",
+    "recipe",
+]

@@ -1,0 +1,110 @@
+"""What the columns of a table are: numbers, categories, words, or nothing to learn from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from difflib import get_close_matches
+from enum import StrEnum
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lasec.errors import TableError
+
+_WORDS = 3.0  # more words than these on average: text
+_NAMES = re.compile(r"(?:^|.*_)(?:id|uuid|guid|index)$|unnamed: ?0", re.IGNORECASE)
+_NAME = "a name for each row"
+_ENOUGH = 50  # rows, to tell a name that never comes twice
+
+
+class Kind(StrEnum):
+    """How a column is read.
+
+    >>> Kind("text") is Kind.TEXT
+    True
+    """
+
+    NUMBER = "number"
+    CATEGORY = "category"
+    TEXT = "text"
+    PAIRS = "pairs"
+    IGNORED = "ignored"
+
+
+class Column(NamedTuple):
+    """A column's name, how it is read, and why, where that is not plain.
+
+    >>> Column("price", Kind.NUMBER)
+    Column(name='price', kind=<Kind.NUMBER: 'number'>, why='')
+    """
+
+    name: str
+    kind: Kind
+    why: str = ""
+
+
+def nearest(name: str, known: Iterable[str], what: str) -> TableError:
+    """The error about a name that is not there, with the nearest that is.
+
+    >>> print(nearest("prise", ["price", "demand"], "column"))
+    there is no column 'prise': did you mean 'price'? There are price, demand
+    """
+    names = list(known)
+    by_lower = {other.lower(): other for other in names}
+    close = get_close_matches(name.lower(), by_lower, n=1, cutoff=0.5)
+    hint = f": did you mean {by_lower[close[0]]!r}?" if close else "."
+    shown = ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
+    return TableError(f"there is no {what} {name!r}{hint} There are {shown}")
+
+
+def find_kinds(batch: pa.RecordBatch, given: dict[str, Kind], left_out: set[str]) -> list[Column]:
+    """The columns of a table's first rows, without those that are ``left_out``.
+
+    ``given`` says how some are read; the others are judged by their type and these rows.
+
+    >>> rows = pa.RecordBatch.from_pylist([{"price": 1.5, "shop": "north"}])
+    >>> [column.kind.value for column in find_kinds(rows, {}, set())]
+    ['number', 'category']
+    """
+    for name in [*given, *left_out]:
+        if name not in batch.schema.names:
+            raise nearest(name, batch.schema.names, "column")
+    return [
+        Column(name, given[name], "as you said") if name in given else _judge(name, values)
+        for name, values in zip(batch.schema.names, batch.columns, strict=True)
+        if name not in left_out
+    ]
+
+
+def _judge(name: str, values: pa.Array) -> Column:
+    """How one column is read."""
+    kind = values.type
+    if values.null_count == len(values):
+        return Column(name, Kind.IGNORED, "empty")
+    if pa.types.is_map(kind):
+        return Column(name, Kind.PAIRS)
+    if pa.types.is_string(kind):
+        return _judge_text(name, values)
+    if pa.types.is_floating(kind) or pa.types.is_integer(kind):
+        named = _NAMES.match(name) and _all_distinct(values)
+        return Column(name, Kind.IGNORED, _NAME) if named else Column(name, Kind.NUMBER)
+    return Column(name, Kind.IGNORED, "a time" if pa.types.is_temporal(kind) else f"a {kind}")
+
+
+def _judge_text(name: str, values: pa.Array) -> Column:
+    """Text has words; a category has values that come again."""
+    words = pc.mean(
+        pc.list_value_length(pc.utf8_split_whitespace(pc.fill_null(values, "")))
+    ).as_py()
+    if words is not None and words > _WORDS:
+        return Column(name, Kind.TEXT)
+    if _all_distinct(values):
+        return Column(name, Kind.IGNORED, _NAME)
+    return Column(name, Kind.CATEGORY)
+
+
+def _all_distinct(values: pa.Array) -> bool:
+    """Whether there are enough values to say so, and no two are alike."""
+    return len(values) >= _ENOUGH and pc.count_distinct(values, mode="all").as_py() == len(values)

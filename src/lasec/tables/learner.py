@@ -1,0 +1,193 @@
+"""A learner at a table: rows with named columns go in, classes with names come out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from lasec.errors import StateError, TableError
+from lasec.learner import Learner
+from lasec.metrics import Meter
+from lasec.state import Arrays, pack, unpack, write
+from lasec.tables.cells import as_text, batch_of, moments
+from lasec.tables.encoder import Encoder
+from lasec.tracker import Tracker
+from lasec.types import Decision, Outcome
+
+KIND = "table"
+
+
+class Rows(NamedTuple):
+    """Rows as a learner takes them: which rows of the batch have a label, and what they hold."""
+
+    kept: NDArray[np.int64]
+    X: NDArray[np.float64]
+    y: NDArray[np.float64]
+    times: NDArray[np.float64] | None
+
+
+class TableLearner:
+    """A learner, the encoder of its rows, the names of its classes, and a meter of its accuracy.
+
+    ``label`` names the column of labels, ``classes`` are the names of -1 and +1: those not given
+    are taken from the labels as they come. With ``positive``, that class is +1 and all others
+    together are -1. ``time`` names the column of times, for budgets by time.
+
+    >>> import lasec
+    >>> head = pa.RecordBatch.from_pylist([{"price": 1.0}, {"price": 3.0}])
+    >>> encoder = Encoder.fit(head)
+    >>> desk = TableLearner(lasec.Tracker(1), encoder, classes=["down", "up"])
+    >>> decision = desk.ask([{"price": 2.0}])[0]
+    >>> desk.name(decision.label), desk.tell(decision.ticket, "down").correct
+    ('up', False)
+    """
+
+    def __init__(
+        self,
+        learner: Learner,
+        encoder: Encoder,
+        *,
+        label: str = "label",
+        classes: Sequence[str] = (),
+        positive: str | None = None,
+        time: str | None = None,
+        meter: Meter | None = None,
+        origin: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.learner, self.encoder, self.meter = learner, encoder, meter or Meter()
+        self.label, self.positive, self.time = label, positive, time
+        self.classes = [str(name) for name in classes]
+        if positive is not None:
+            self.classes = [f"not {positive}", positive]
+        if len(set(self.classes)) != len(self.classes) or len(self.classes) > 2:
+            raise TableError(f"expected two classes, got {', '.join(self.classes)}")
+        self.origin = dict(origin or {})
+
+    def name(self, sign: int) -> str | None:
+        """The class of a label -1 or +1; None while it has no name yet."""
+        index = 0 if sign < 0 else 1
+        return self.classes[index] if index < len(self.classes) else None
+
+    def sign(self, name: object) -> int:
+        """-1 or +1 for the name of a class; a name that is new becomes the second class."""
+        text = as_text(name)
+        if self.positive is not None:
+            return 1 if text == self.positive else -1
+        if text not in self.classes:
+            if len(self.classes) == 2:
+                raise TableError(
+                    f"{text!r} is a third class, beside {' and '.join(map(repr, self.classes))}: "
+                    "name the one that is looked for as the positive one (--positive)"
+                )
+            self.classes.append(text)
+        return 1 if self.classes.index(text) else -1
+
+    def rows(self, batch: pa.RecordBatch) -> Rows:
+        """The rows that have a label, encoded; the encoder learns from them."""
+        labels = batch[self.label]
+        kept = np.flatnonzero(labels.is_valid().to_numpy(zero_copy_only=False))
+        if kept.size < batch.num_rows:
+            batch = batch.take(pa.array(kept))
+        coded = batch[self.label].dictionary_encode()
+        signs = np.array([self.sign(n) for n in coded.dictionary.to_pylist()], dtype=np.float64)
+        y = signs[coded.indices.to_numpy(zero_copy_only=False)] if kept.size else np.empty(0)
+        times = None if self.time is None else moments(batch[self.time])
+        return Rows(kept, self.encoder.encode(batch), y, times)
+
+    def ask(self, rows: Sequence[Mapping[str, Any]]) -> list[Decision]:
+        """A decision for each row; a row that cannot be read is refused before any is asked."""
+        batch = batch_of(rows, self.encoder.columns)
+        clock = None
+        if self.time is not None:
+            clock = moments(pa.array([row.get(self.time) for row in rows]))
+        decisions = []
+        for i, x in enumerate(self.encoder.encode(batch)):
+            time = None if clock is None else float(clock[i])
+            decision = self.learner.ask(x, time=time)
+            self.meter.ask(decision)
+            decisions.append(decision)
+        return decisions
+
+    def tell(self, ticket: int, name: object) -> Outcome:
+        """Learn the class of a row that was asked about."""
+        outcome = self.learner.tell(ticket, self.sign(name))
+        self.meter.tell(outcome)
+        return outcome
+
+    def to_bytes(self, **parts: bytes) -> bytes:
+        """All of it as bytes that :meth:`from_bytes` reads; ``parts`` are kept beside it."""
+        parts = {"learner": self.learner.to_bytes(), "meter": self.meter.to_bytes()} | parts
+        header = {
+            "kind": KIND,
+            "encoder": self.encoder.header(),
+            "label": self.label,
+            "classes": self.classes,
+            "positive": self.positive,
+            "time": self.time,
+            "origin": self.origin,
+            "parts": {name: len(data) for name, data in parts.items()},
+        }
+        arrays: Arrays = {f"encoder.{name}": a for name, a in self.encoder.arrays().items()}
+        for name, data in parts.items():
+            padded = data + b"\0" * (-len(data) % 8)
+            arrays[f"part.{name}"] = np.frombuffer(padded, "<i8")
+        return pack(header, arrays)
+
+    def save(self, path: str | os.PathLike[str], **parts: bytes) -> None:
+        """Write it to a file, all of it or nothing."""
+        write(path, self.to_bytes(**parts))
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> tuple[Self, dict[str, bytes]]:
+        """What :meth:`to_bytes` wrote, and the parts that were kept beside it."""
+        header, arrays = unpack(data)
+        if header.get("kind") != KIND:
+            raise StateError("foreign: this is no learner at a table; load it with lasec.Learner")
+        try:
+            parts = {
+                name: arrays[f"part.{name}"].astype("<i8").tobytes()[:size]
+                for name, size in header["parts"].items()
+            }
+            sums = {n: arrays[f"encoder.{n}"] for n in ("count", "mean", "spread")}
+            encoder = Encoder.restore(header["encoder"], sums)
+            made = cls(
+                read_learner(parts.pop("learner")), encoder, label=header["label"],
+                classes=() if header["positive"] is not None else header["classes"],
+                positive=header["positive"], time=header["time"],
+                meter=Meter.from_bytes(parts.pop("meter")), origin=header["origin"],
+            )  # fmt: skip
+        except StateError:
+            raise
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise StateError(f"invalid: {error}") from error
+        if made.learner.dimension != encoder.dimension:
+            raise StateError("invalid: the learner takes other rows than the encoder makes")
+        return made, parts
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """The learner of a file.
+
+        >>> import lasec, tempfile
+        >>> head = pa.RecordBatch.from_pylist([{"price": 1.0}])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     TableLearner(lasec.Tracker(1), Encoder.fit(head)).save(f"{folder}/m.lasec")
+        ...     TableLearner.load(f"{folder}/m.lasec").learner
+        Tracker('Tracker', dimension=1, rounds=0, asked=0, updates=0)
+        """
+        return cls.from_bytes(Path(path).read_bytes())[0]
+
+
+def read_learner(data: bytes) -> Learner:
+    """The learner of some bytes: a Tracker where it is one."""
+    header, _ = unpack(data)
+    if header.get("kind") == KIND:
+        raise StateError("foreign: this is a learner at a table; load it with tables.TableLearner")
+    kinds = [header.get(part, {}).get("kind") for part in ("rule", "query")]
+    return (Tracker if kinds == ["Tracking", "Budgeted"] else Learner).from_bytes(data)

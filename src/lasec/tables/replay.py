@@ -1,0 +1,60 @@
+"""A stream of bytes whose beginning can be looked at before it is read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Replay:
+    """Reads ``stream`` from its beginning, of which up to ``size`` bytes are ``peeked`` at first.
+
+    >>> import io
+    >>> file = Replay(io.BytesIO(b"abcdef"), 4)
+    >>> file.peeked, file.read(3), file.read(9), file.read(9)
+    (b'abcd', b'abc', b'def', b'')
+    """
+
+    closed = False
+
+    def __init__(self, stream: Any, size: int) -> None:
+        self._stream = stream
+        self.peeked = self._fill(size)
+        self.ended = len(self.peeked) < size
+        self._at = 0
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes, ``size`` at most; empty at the end."""
+        rest = self.peeked[self._at : None if size < 0 else self._at + size]
+        self._at += len(rest)
+        if size < 0:
+            return rest + bytes(self._stream.read())
+        return rest + (self._fill(size - len(rest)) if len(rest) < size else b"")
+
+    def _fill(self, size: int) -> bytes:
+        """So many bytes, or all that there are: a pipe gives them in small pieces."""
+        pieces, missing = [], size
+        while missing > 0 and (piece := bytes(self._stream.read(missing))):
+            pieces.append(piece)
+            missing -= len(piece)
+        return b"".join(pieces)
+
+    def readable(self) -> bool:
+        """It can be read."""
+        return True
+
+    def close(self) -> None:
+        """It is closed by whoever opened the stream."""
+
+
+def whole_lines(block: bytes, ended: bool) -> bytes:
+    r"""The rows of a block that are all there: up to the last line end outside quotes.
+
+    >>> whole_lines(b'a,"x' + bytes([10]) + b'y"' + bytes([10]) + b'b,"z' + bytes([10]), False)
+    b'a,"x\ny"\n'
+    """
+    if ended:
+        return block
+    end = block.rfind(b"\n") + 1
+    while end > 0 and block.count(b'"', 0, end) % 2:
+        end = block.rfind(b"\n", 0, block.rfind(b'"', 0, end)) + 1
+    return block[:end] if end > 0 else block
