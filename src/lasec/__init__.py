@@ -17,7 +17,7 @@ from lasec.algorithms import (
 )
 from lasec.draws import uniforms
 from lasec.errors import StateError, TicketError
-from lasec.evaluation import Evaluation, Worth, evaluate
+from lasec.evaluation import Evaluation, Trace, Worth, evaluate
 from lasec.fleet import Fleet
 from lasec.learner import Learner
 from lasec.metrics import Estimate, Meter
@@ -54,6 +54,7 @@ __all__ = [
     "Shifting",
     "StateError",
     "TicketError",
+    "Trace",
     "Tracker",
     "Update",
     "Worth",

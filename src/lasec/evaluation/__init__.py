@@ -2,6 +2,8 @@
 
 from lasec.evaluation.loop import evaluate
 from lasec.evaluation.results import Answer, Evaluation, Point
+from lasec.evaluation.tally import Margins, Part
+from lasec.evaluation.trace import Trace
 from lasec.evaluation.worth import Worth
 
-__all__ = ["Answer", "Evaluation", "Point", "Worth", "evaluate"]
+__all__ = ["Answer", "Evaluation", "Margins", "Part", "Point", "Trace", "Worth", "evaluate"]

@@ -18,6 +18,7 @@ from lasec.learner import Learner
 from lasec.metrics import Meter
 from lasec.parameters import Range, number
 from lasec.records import Records
+from lasec.tracker import Tracker
 from lasec.types import Decision, Outcome, Policy
 
 Reaction = Callable[[Learner, Alarm], object]
@@ -200,6 +201,7 @@ class _Run:
                 planned=self._planned(),
                 open=len(waiting),
                 age=float(self.clock[done - 1] - self.clock[oldest]),
+                belief=self.learner.belief if isinstance(self.learner, Tracker) else None,
             )
         )
 
@@ -217,7 +219,7 @@ class _Run:
     def result(self) -> Evaluation:
         """All that was seen."""
         records = Records.join(self.parts) if self.parts else self._records()
-        return Evaluation(records, self.points, self.answers, self.alarms, self.refused)
+        return Evaluation(records, self.points, self.answers, self.alarms, self.refused, self.meter)
 
     def _records(self) -> Records:
         """The decisions as columns."""

@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from lasec.alarms import Alarm
 from lasec.evaluation.pictures import draw, drawable, png
-from lasec.metrics import Estimate
+from lasec.evaluation.tally import Columns, Margins, Part, part, rows_of
+from lasec.metrics import Estimate, Meter
 from lasec.records import Records
+from lasec.tracker import Belief
 
 
 class Answer(NamedTuple):
@@ -26,7 +30,8 @@ class Point(NamedTuple):
     for this moment; ``always`` has the interval that holds at all moments at once. ``truth`` is the
     accuracy of the very same rounds, which only a simulation can know. ``planned`` is what the
     budget allows by now (NaN without a budget). ``open`` counts the questions without an answer,
-    ``age`` is that of the oldest, in rounds or in the time that was given.
+    ``age`` is that of the oldest, in rounds or in the time that was given. ``belief`` is what a
+    Tracker believes then about its stream; other learners believe nothing.
     """
 
     round: int
@@ -37,13 +42,15 @@ class Point(NamedTuple):
     planned: float
     open: int
     age: float
+    belief: Belief | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
     """The rounds of a run, how things stood along it, which answers came when, and the alarms.
 
-    ``refused`` counts the answers that came too late, or to a question that was settled.
+    ``refused`` counts the answers that came too late, or to a question that was settled. ``meter``
+    is the one that has listened.
 
     >>> import lasec
     >>> X, y = lasec.streams.switching(3_000, dimension=5, every=1_000, seed=1)
@@ -60,6 +67,82 @@ class Evaluation:
     answers: list[Answer]
     alarms: list[Alarm]
     refused: int
+    meter: Meter
+
+    @property
+    def first(self) -> int:
+        """The ticket of the first round."""
+        return self.records.first
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds there were."""
+        return len(self.records)
+
+    @property
+    def labels(self) -> int:
+        """How many labels were asked for."""
+        return self.records.labels
+
+    @property
+    def accuracy(self) -> float:
+        """The true accuracy over all rounds."""
+        return self.records.accuracy
+
+    @property
+    def estimate(self) -> Estimate:
+        """The accuracy over all settled rounds, as the meter tells it from the answers."""
+        return self.meter.accuracy
+
+    @property
+    def groups(self) -> list[Part]:
+        """None: the rows of an evaluation have no names. See :class:`lasec.Trace`."""
+        return []
+
+    @property
+    def margins(self) -> Margins:
+        """How margins lie, where it asked, and where it was wrong."""
+        bounded = bool(np.abs(self.records.margin).max(initial=0.0) <= 1.0)
+        return Margins.none(bounded=bounded).add(self._columns(0, self.rounds))
+
+    def parts(self, count: int = 10) -> list[Part]:
+        """The run in ``count`` equal stretches of time.
+
+        Estimates are from the answers; one speaks of the settled rounds of its part.
+
+        >>> import lasec
+        >>> X, y = lasec.streams.switching(2_000, dimension=5, every=1_000, seed=1)
+        >>> evaluation = lasec.evaluate(lasec.Tracker(rate=0.2), X, y)
+        >>> [(part.name, part.labels) for part in evaluation.parts(2)]
+        [('1-1000', 242), ('1001-2000', 198)]
+        """
+        ends = sorted({round(end) for end in np.linspace(0.0, self.rounds, count + 1)} - {0})
+        parts = []
+        for begin, end in zip([0, *ends], ends, strict=False):
+            settled = max(begin, min(end, self.estimate.until - self.first))
+            known = part("", rows_of(self._columns(begin, settled)).sum(axis=1), settled)
+            whole = rows_of(self._columns(begin, end)).sum(axis=1)
+            name = f"{begin + 1}-{end}"
+            parts.append(part(name, whole, end)._replace(estimate=known.estimate))
+        return parts
+
+    def _columns(self, begin: int, end: int) -> Columns:
+        """Some of the rounds; questions that stay without an answer are lost at random."""
+        asked, q = self.records.asked, self.records.propensity
+        votes = np.zeros(self.rounds)
+        for answer in self.answers:
+            if answer.ticket >= self.first:
+                votes[answer.ticket - self.first] += answer.y
+        settled = np.arange(self.rounds) < self.estimate.until - self.first
+        answered = asked & (votes != 0.0)
+        weights = [float((1.0 / q[chosen & settled]).sum()) for chosen in (answered, asked)]
+        share = weights[0] / weights[1] if weights[0] > 0.0 else 1.0
+        wrong = np.sign(votes) != self.records.label
+        columns = Columns(
+            self.records.label, self.records.margin, q * share, asked, self.records.mistake,
+            answered, wrong,
+        )  # fmt: skip
+        return Columns(*(column[begin:end] for column in columns))
 
     def __repr__(self) -> str:
         return (

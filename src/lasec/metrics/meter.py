@@ -12,6 +12,8 @@ from lasec.metrics.planner import RATES, Plan, Spread
 from lasec.metrics.sums import LOSS, MINUS, PLUS, Column
 from lasec.parameters import Range, number
 
+NOTHING = Costs()
+
 
 class Meter(Intake):
     """Estimates accuracy and its relatives over all rounds, from the labels that were asked.
@@ -76,22 +78,13 @@ class Meter(Intake):
         number("level", level, float, Range(0.01, 0.999999))
         if metric is Metric.COST and self.costs is None:
             raise ValueError('costs: estimate("cost") needs a meter with costs')
-        costs = self.costs or Costs()
-        scope = self._scope(over)
-        found = totals.value(scope, metric, method, costs)
-        if Interval(interval) is Interval.SEQUENCE:
-            if over is Over.FADING:
-                raise ValueError(
-                    'interval="sequence" holds for all rounds or a window: with fading weights '
-                    "the target itself changes each round, and no sequence is known"
-                )
-            ends = anytime.bounds(scope, metric, costs, 1.0 - level)
-        else:
-            ends = found.interval(level)
-        known = Column.ROUNDS if method is Method.ASSISTED else Column.SEEN
-        rounds, labels = (round(float(scope.block[LOSS, c])) for c in (known, Column.LABELS))
-        low, high = _within(ends, _possible(metric, costs))
-        return Estimate(found.value, low, high, rounds, labels, scope.until)
+        if Interval(interval) is Interval.SEQUENCE and over is Over.FADING:
+            raise ValueError(
+                'interval="sequence" holds for all rounds or a window: with fading weights '
+                "the target itself changes each round, and no sequence is known"
+            )
+        costs = self.costs or NOTHING
+        return estimate_of(self.scope(over), metric, method, Interval(interval), costs, level)
 
     @property
     def accuracy(self) -> Estimate:
@@ -188,7 +181,13 @@ class Meter(Intake):
         self._flush()
         return int(getattr(self, name))
 
-    def _scope(self, over: Over) -> Scope:
+    def scope(self, over: Over = Over.ALL) -> Scope:
+        """The sums that an estimate is made of, as they are now: see :func:`estimate_of`.
+
+        >>> import lasec
+        >>> lasec.Meter().scope().block.shape[0]
+        3
+        """
         if over is Over.WINDOW and self.window is None:
             raise ValueError('over="window" needs a meter with a window')
         if over is Over.FADING and self.fade is None:
@@ -197,13 +196,37 @@ class Meter(Intake):
         return self._panes.scope(over)
 
     def _spread(self) -> Spread:
-        scope = self._scope(Over.ALL)
+        scope = self.scope()
         rows, share = scope.block[[PLUS, MINUS]].sum(axis=0), scope.share
         if math.isnan(share):
             return Spread(0.25, 0.25, 1.0)
         rounds = float(rows[Column.ROUNDS])
         a, b = rows[Column.DD2] / share**2, rows[Column.DD1] / share
         return Spread(float(a) / rounds, float(b) / rounds, float(rows[Column.CHANCE]) / rounds)
+
+
+def estimate_of(
+    scope: Scope, metric: Metric = Metric.ACCURACY, method: Method = Method.ASSISTED,
+    interval: Interval = Interval.NORMAL, costs: Costs = NOTHING, level: float = 0.95,
+) -> Estimate:  # fmt: skip
+    """The estimate that these sums make, now or later.
+
+    >>> import lasec
+    >>> X, y = lasec.streams.switching(5_000, seed=1)
+    >>> meter = lasec.Meter()
+    >>> meter.extend(lasec.Tracker(rate=0.1).run(X, y), y)
+    >>> estimate_of(meter.scope()) == meter.accuracy
+    True
+    """
+    found = totals.value(scope, metric, method, costs)
+    if interval is Interval.SEQUENCE:
+        ends = anytime.bounds(scope, metric, costs, 1.0 - level)
+    else:
+        ends = found.interval(level)
+    known = Column.ROUNDS if method is Method.ASSISTED else Column.SEEN
+    rounds, labels = (round(float(scope.block[LOSS, c])) for c in (known, Column.LABELS))
+    low, high = _within(ends, _possible(metric, costs))
+    return Estimate(found.value, low, high, rounds, labels, scope.until)
 
 
 def _possible(metric: Metric, costs: Costs) -> tuple[float, float]:

@@ -1,0 +1,177 @@
+"""A trace is the same however the stream was cut, saved and loaded, and its numbers are right."""
+
+import numpy as np
+import pytest
+
+import lasec
+from lasec.errors import StateError
+
+ROWS = 13_337
+X, Y = lasec.streams.switching(ROWS, dimension=6, every=4_000, noise=0.03, seed=1)
+GROUPS = np.array(["DE", "FR", "<script>", "other", "PL", "IT"])[
+    np.random.default_rng(1).integers(6, size=ROWS)
+].tolist()
+
+
+def traced(cuts, *, saving=False, groups=True, **options):
+    learner, trace = lasec.Tracker(rate=0.15), lasec.Trace(**options)
+    ends = [*cuts, ROWS]
+    for begin, end in zip([0, *ends], ends, strict=False):
+        rows = slice(begin, end)
+        trace.run(learner, X[rows], Y[rows], groups=GROUPS[rows] if groups else None)
+        if saving:
+            trace = lasec.Trace.from_bytes(trace.to_bytes())
+            learner = lasec.Tracker.from_bytes(learner.to_bytes())
+    return trace
+
+
+@pytest.fixture(scope="module")
+def whole():
+    return traced([], points=40, segments=4)
+
+
+def same(a, b):
+    assert a.to_bytes() == b.to_bytes()
+    assert (a.rounds, a.labels, a.accuracy) == (b.rounds, b.labels, b.accuracy)
+    assert a.points == b.points
+    assert a.estimate == b.estimate
+    assert a.groups == b.groups
+    assert a.parts() == b.parts()
+
+
+@pytest.mark.parametrize(
+    "cuts", [[1], [50, 51, 149, 7_777], [13_336], list(range(0, ROWS, 730)), [3_200, 6_400]]
+)
+def test_any_chunking_gives_the_same_trace_to_the_bit(whole, cuts):
+    same(traced(cuts, points=40, segments=4), whole)
+
+
+def test_saved_and_loaded_half_way_it_goes_on_as_if_nothing_had_been(whole):
+    same(traced([33, 5_001, 9_600], points=40, segments=4, saving=True), whole)
+
+
+def test_looking_changes_nothing(whole):
+    learner, trace = lasec.Tracker(rate=0.15), lasec.Trace(points=40, segments=4)
+    for begin in range(0, ROWS, 999):
+        rows = slice(begin, begin + 999)
+        trace.run(learner, X[rows], Y[rows], groups=GROUPS[rows])
+        assert trace.points[-1].round == trace.rounds == trace.meter.rounds
+        assert sum(part.rounds for part in trace.parts()) == trace.rounds
+    same(trace, whole)
+
+
+def test_its_numbers_are_those_of_evaluate_and_of_a_plain_count(whole):
+    found = lasec.evaluate(lasec.Tracker(rate=0.15), X, Y, every=50)
+    at = {point.round: point for point in found.points}
+    for point in whole.points:
+        other = at[point.round]
+        np.testing.assert_allclose(point.estimate[:3], other.estimate[:3], rtol=1e-9)
+        np.testing.assert_allclose(point.always[:3], other.always[:3], rtol=1e-6)
+        assert point[3:] == other[3:]
+    assert whole.accuracy == found.records.accuracy
+    assert whole.labels == found.records.labels
+    meter = lasec.Meter()
+    meter.extend(found.records, Y)
+    assert whole.estimate == pytest.approx(meter.accuracy)
+
+
+def test_parts_and_groups_are_what_a_meter_of_their_own_would_say(whole):
+    records = lasec.Tracker(rate=0.15).run(X, Y)
+    kept = [group.name for group in whole.groups]
+    assert kept[-1] == "other"
+    assert len(kept) == 5
+    names = np.where(np.isin(GROUPS, kept[:-1]), GROUPS, "other")
+    masks = {group: names == group.name for group in whole.groups}
+    for part in whole.parts():
+        begin, end = map(int, part.name.split("-"))
+        masks[part] = (np.arange(1, ROWS + 1) >= begin) & (np.arange(1, ROWS + 1) <= end)
+    for part, mask in masks.items():
+        meter = lasec.Meter()
+        columns = ("label", "margin", "propensity", "asked", "ticket")
+        chosen = type("Chosen", (), {name: getattr(records, name)[mask] for name in columns})()
+        meter.extend(chosen, Y[mask])
+        assert part.rounds == mask.sum()
+        assert part.labels == records.asked[mask].sum()
+        assert part.accuracy == pytest.approx(1.0 - records.mistake[mask].mean())
+        assert part.estimate[:5] == pytest.approx(meter.accuracy[:5], rel=1e-9)
+
+
+def test_margins_are_counted_once_each(whole):
+    margins, records = whole.margins, lasec.Tracker(rate=0.15).run(X, Y)
+    rows, _ = np.histogram(records.margin, margins.edges)
+    wrong, _ = np.histogram(records.margin[records.mistake], margins.edges)
+    assert np.array_equal(margins.rows, rows)
+    assert np.array_equal(margins.mistakes, wrong)
+    assert margins.asked.sum() == records.labels
+    assert margins.propensity.sum() == pytest.approx(records.propensity.sum())
+
+
+def test_a_rule_with_unbounded_margins_and_no_budget():
+    learner, trace = lasec.LASEC_SS(6, caution=0.3), lasec.Trace()
+    for begin in range(0, ROWS, 1_000):
+        trace.run(learner, X[begin : begin + 1_000], Y[begin : begin + 1_000])
+    records = lasec.LASEC_SS(6, caution=0.3).run(X, Y)
+    assert trace.labels == records.labels
+    assert trace.margins.rows.sum() == ROWS
+    assert not trace.margins.bounded
+    assert all(point.belief is None and np.isnan(point.planned) for point in trace.points)
+    assert trace.accuracy in trace.estimate
+
+
+def test_rows_that_could_not_be_asked_widen_the_interval_by_all_they_can_be():
+    learner, trace = lasec.BBQ(6, exponent=0.3), lasec.Trace()
+    records = trace.run(learner, X[:3_000], Y[:3_000])
+    meter = lasec.Meter()
+    meter.extend(records, Y[:3_000])
+    (part,) = trace.parts(1)
+    assert part.estimate == pytest.approx(meter.accuracy)
+    assert part.estimate.width > 0.5
+
+
+@pytest.mark.parametrize("points", [2, 3, 10, 200])
+def test_memory_is_bounded(points):
+    trace = traced([], groups=False, points=points)
+    assert points / 2 <= len(trace.points) <= points + 1
+    assert len(trace.to_bytes()) < 100_000 + 2_000 * points
+
+
+def test_short_and_empty_runs():
+    trace, learner = lasec.Trace(), lasec.Tracker(dimension=6)
+    assert trace.points == trace.parts() == trace.groups == []
+    assert np.isnan(trace.accuracy)
+    assert np.isnan(trace.estimate.value)
+    assert len(trace.run(learner, X[:0], Y[:0])) == 0
+    assert trace.points == []
+    trace.run(learner, X[:3], Y[:3])
+    assert [point.round for point in trace.points] == [3]
+
+
+def test_by_time():
+    budget = lasec.queries.Budgeted(rate=0.2, window=100.0, timed=True, horizon=1_000.0)
+    learner, trace = lasec.Tracker(budget=budget), lasec.Trace()
+    trace.run(learner, X[:500], Y[:500], times=np.arange(500.0))
+    assert trace.points[-1].planned == pytest.approx(0.2 * 499)
+    assert trace.labels == learner.asked
+
+
+def test_what_is_refused():
+    trace, learner = lasec.Trace(), lasec.Tracker(rate=0.1)
+    trace.run(learner, X[:100], Y[:100], groups=GROUPS[:100])
+    with pytest.raises(ValueError, match="this one is at round 0"):
+        trace.run(lasec.Tracker(rate=0.1), X[:10], Y[:10], groups=GROUPS[:10])
+    with pytest.raises(ValueError, match="every row must have one"):
+        trace.run(learner, X[:10], Y[:10])
+    with pytest.raises(ValueError, match="expected 10 names"):
+        trace.run(learner, X[:10], Y[:10], groups=["DE"])
+    with pytest.raises(ValueError, match="NaN"):
+        trace.run(learner, np.full((10, 6), np.nan), Y[:10], groups=GROUPS[:10])
+    assert trace.rounds == learner.rounds == 100
+
+
+def test_a_damaged_file_is_refused(whole):
+    data = bytearray(whole.to_bytes())
+    for broken in (data[:-1], data[:100], data[:500] + b"x" + data[501:], b""):
+        with pytest.raises(StateError):
+            lasec.Trace.from_bytes(bytes(broken))
+    with pytest.raises(StateError, match="no trace"):
+        lasec.Trace.from_bytes(lasec.Tracker(dimension=2).to_bytes())
