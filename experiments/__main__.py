@@ -18,6 +18,7 @@ from experiments.journal import Journal
 from experiments.output import read_csv, write_csv, write_json
 from experiments.panels import PANELS, rows, tuned
 from experiments.tracking.command import study
+from experiments.whole import command as whole
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
 
@@ -173,6 +174,23 @@ def honest(
     study = honesty.asked(scenarios, rate or rates, streams, rounds)
     with Journal(out / "journal.jsonl", jobs) as journal:
         typer.echo(honesty.hold(journal, study, out))
+
+
+@app.command(name="streams")
+def streams_(
+    out: Out,
+    streams: Annotated[str, typer.Option(help="Names with commas between; or all.")] = ALL,
+    rates: Annotated[str, typer.Option(help="Shares of labels.")] = "0.05,0.1,0.3,1.0",
+    seeds: Seeds = 3,
+    jobs: Jobs = 1,
+    data: Folder = None,
+    size: Size = 1.0,
+) -> None:
+    """Five real streams from end to end. Started again, it goes on where it was."""
+    set_data(data)
+    sweep = whole.asked(streams, rates, seeds, size)
+    with Journal(out / "journal.jsonl", jobs) as journal:
+        typer.echo(whole.measure(journal, sweep, out))
 
 
 def _summarise(out: Path) -> None:

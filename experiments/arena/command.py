@@ -43,7 +43,7 @@ def hold(journal: Journal, contest: Contest, out: Path) -> str:
         contest=contest._asdict(),
         families={name: who.LEARNERS[name].family for name in contest.learners},
         seeds={"tuning": TUNING, "runs": list(range(1, contest.seeds + 1))},
-        libraries=_libraries(),
+        libraries=versions_of(*LIBRARIES),
         tuning=tuning,
     )
     (out / "arena.md").write_text(document(made))
@@ -90,10 +90,10 @@ def label_rates(text: str) -> list[float]:
     return sorted(set(made))
 
 
-def _libraries() -> dict[str, str]:
-    """The versions of the libraries that are installed."""
+def versions_of(*libraries: str) -> dict[str, str]:
+    """The versions of those of these libraries that are installed."""
     found = {}
-    for name in LIBRARIES:
+    for name in libraries:
         try:
             found[name] = version(name)
         except PackageNotFoundError:

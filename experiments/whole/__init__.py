@@ -1,0 +1,1 @@
+"""Five real streams from end to end, at a few label rates."""
