@@ -8,6 +8,7 @@ from lasec.cli.compare import compare
 from lasec.cli.inspect import cite, info
 from lasec.cli.questions import ask, tell
 from lasec.cli.run import run
+from lasec.cli.streams import datasets
 
 app = typer.Typer(
     add_completion=False,
@@ -17,5 +18,5 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Classify a stream whose concept drifts, when labels cost money.",
 )
-for command in (run, compare, ask, tell, info, cite):
+for command in (run, compare, ask, tell, info, cite, datasets):
     app.command()(command)

@@ -12,7 +12,6 @@ import numpy as np
 import typer
 from rich.table import Table as Grid
 
-from lasec import reports
 from lasec.cli import options as o
 from lasec.cli.opening import Opened, encoder, learner, open_file
 from lasec.cli.output import STOPPED, honest, interval, percent, plain, put, say, screen
@@ -139,6 +138,8 @@ def _finish(race: Race, rows: list[dict[str, Any]], out: Path | None, as_json: b
             for row, trace, one in zip(rows, race.traces, race.learners, strict=True)
         }
         beside = {"label before": baselines["persistence"], "commoner class": baselines["majority"]}
+        from lasec import reports  # noqa: PLC0415
+
         reports.compare(out / "compare.html", named, title=race.opened.title, baselines=beside)
     if as_json:
         put(summary)

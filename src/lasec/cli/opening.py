@@ -6,12 +6,14 @@ import hashlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from lasec.cli.options import Asking, Reading
 from lasec.errors import TableError
 from lasec.learner import Learner
-from lasec.tables import Encoder, Table, TableLearner, brew, open_table, recipe
+from lasec.streams import catalogue, open_dataset
+from lasec.tables import Encoder, Table, TableLearner, brew, open_table, recipe, table_of
 from lasec.tables.cells import as_text
 from lasec.tables.kinds import nearest
 
@@ -50,13 +52,26 @@ def open_file(file: str, reading: Reading) -> Opened:
 
 
 def _find(file: str, reading: Reading) -> tuple[Table, Reading]:
+    """The table of a file, or of a known stream with its own label."""
+    if file != "-" and not Path(file).exists() and file in {k.name for k in catalogue()}:
+        return _known(file, reading)
     texts = frozenset(filter(None, [reading.label, *reading.category, *reading.text]))
-    if reading.format == "svmlight" and reading.label is None:
+    table = open_table(file, format=reading.format, separator=reading.separator, texts=texts)
+    if reading.label is None and table.names == ["label", "features"]:  # svmlight
         reading = reading._replace(label="label")
-    return (
-        open_table(file, format=reading.format, separator=reading.separator, texts=texts),
-        reading,
-    )
+    return table, reading
+
+
+def _known(name: str, reading: Reading) -> tuple[Table, Reading]:
+    data = open_dataset(name, reading.data)
+    reading = reading._replace(label=reading.label or data.label)
+    several = len(np.unique(data.columns[data.label])) > 2
+    if several and data.positive is not None and (reading.label, reading.positive) == (
+        data.label, None,
+    ):  # fmt: skip
+        reading = reading._replace(positive=as_text(data.positive))
+    texts = frozenset(filter(None, [reading.label, *reading.category, *reading.text]))
+    return table_of(data.columns, texts), reading
 
 
 def _few(table: Table) -> str:

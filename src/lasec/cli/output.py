@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import math
+import os
 import sys
 from collections.abc import Callable
 from typing import Any, ParamSpec
@@ -21,7 +22,8 @@ P = ParamSpec("P")
 
 def screen() -> Console:
     """The terminal that people read: plain text where it is none."""
-    return Console(stderr=False, highlight=False, soft_wrap=not sys.stdout.isatty())
+    there = sys.stdout.isatty()
+    return Console(highlight=False, soft_wrap=not there, width=None if there else 200)
 
 
 def say(text: str) -> None:
@@ -56,7 +58,7 @@ def percent(value: float) -> str:
     >>> percent(0.8765), percent(math.nan)
     ('87.7 %', '-')
     """
-    return "-" if math.isnan(value) else f"{100 * value:.1f} %"
+    return "-" if math.isnan(value) else f"{max(100 * value, 0.0):.1f} %"
 
 
 def interval(estimate: Estimate) -> str:
@@ -80,15 +82,20 @@ def honest(command: Callable[P, None]) -> Callable[P, None]:
         except (TableError, StateError, TicketError, OSError, ValueError) as error:
             if isinstance(error, BrokenPipeError):
                 _leave_pipe()
-            say(f"lasec: {error}")
+            say(f"lasec: {_words(error)}")
             raise typer.Exit(WRONG) from None
 
     return run
 
 
+def _words(error: Exception) -> str:
+    """An error in a line; a file's name comes first."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror[0].lower()}{error.strerror[1:]}"
+    return str(error)
+
+
 def _leave_pipe() -> None:
     """Whoever read the output has gone: nothing more to say."""
-    import os  # noqa: PLC0415
-
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     raise typer.Exit(0)

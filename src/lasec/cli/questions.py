@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
-import pyarrow as pa
 import typer
 from filelock import FileLock
 
@@ -22,7 +21,7 @@ from lasec.cli.opening import learner
 from lasec.cli.output import REFUSED, honest, put, say
 from lasec.errors import TableError, TicketError
 from lasec.tables import Encoder, TableLearner, recipe
-from lasec.tables.typed import typed
+from lasec.tables.cells import head_of
 
 MOST = 1_000  # lines that are taken at a time
 Given = Annotated[str, typer.Argument(help="A file of JSON lines; - is standard input.")]
@@ -125,7 +124,9 @@ def _new(
     """A new model, for rows such as these."""
     if len(classes) != 2:
         raise TableError(f"--classes: expected two, as in ham,spam, got {', '.join(classes)}")
-    head = typed(pa.RecordBatch.from_pylist(rows), None, frozenset(reading.kinds))
+    if not rows:
+        raise TableError("the first lines hold no row: a model cannot be begun with them")
+    head = head_of(rows, frozenset(reading.kinds))
     beside = frozenset(filter(None, [reading.time]))
     encoder = Encoder.fit(
         head, kinds=reading.kinds, left_out=beside, width=reading.width,

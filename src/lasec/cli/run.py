@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 import typer
 
-from lasec import reports
 from lasec.cli import options as o
 from lasec.cli.lines import Lines
 from lasec.cli.opening import Opened, fingerprint, open_file, seat
@@ -123,6 +122,8 @@ def _finish(task: Run, opened: Opened, out: Path | None, finished: bool, as_json
     if out is not None:
         (out / "summary.json").write_text(json.dumps(plain(summary), indent=1) + "\n")
         if finished and task.trace.rounds:
+            from lasec import reports  # noqa: PLC0415
+
             reports.write(
                 out / "report.html", task.trace, task.desk.learner, title=opened.title,
                 facts=_facts(task, opened),

@@ -5,7 +5,7 @@ from lasec.tables.encoder import Encoder
 from lasec.tables.kinds import Column, Kind
 from lasec.tables.learner import TableLearner, read_learner
 from lasec.tables.recipes import RECIPES, Recipe, brew, recipe
-from lasec.tables.source import Table, open_table
+from lasec.tables.source import Table, open_table, table_of
 
 __all__ = [
     "RECIPES",
@@ -20,4 +20,5 @@ __all__ = [
     "open_table",
     "read_learner",
     "recipe",
+    "table_of",
 ]

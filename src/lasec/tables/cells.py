@@ -38,6 +38,32 @@ def batch_of(rows: Sequence[Mapping[str, Any]], columns: Sequence[Column]) -> pa
     return pa.RecordBatch.from_arrays(arrays, names=[column.name for column in wanted])
 
 
+def head_of(rows: Sequence[Mapping[str, Any]], texts: frozenset[str]) -> pa.RecordBatch:
+    """The first rows of a table that comes in JSON lines: a column is what most of its values are.
+
+    >>> head_of([{"price": 1}, {"price": "?"}, {"price": 2.5}], frozenset()).to_pylist()
+    [{'price': 1.0}, {'price': None}, {'price': 2.5}]
+    """
+    columns: dict[str, pa.Array] = {}
+    for name in dict.fromkeys(name for row in rows for name in row):
+        cells = [row.get(name) for row in rows]
+        known = [cell for cell in cells if cell is not None]
+        numbers = [isinstance(cell, (int, float)) for cell in known]
+        if name not in texts and sum(numbers) > len(known) / 2:
+            values = [float(c) if isinstance(c, (int, float)) else None for c in cells]
+            columns[name] = pa.array(values, pa.float64())
+        elif any(isinstance(cell, dict) for cell in known):
+            pairs = [list(c.items()) if isinstance(c, dict) else None for c in cells]
+            columns[name] = pa.array(
+                [p and [(int(k), float(v)) for k, v in p] for p in pairs], PAIRS
+            )
+        else:
+            columns[name] = pa.array(
+                [None if c is None else as_text(c) for c in cells], pa.string()
+            )
+    return pa.RecordBatch.from_pydict(columns)
+
+
 def _cell(value: Any, column: Column) -> Any:
     """A value of a JSON line, as its column wants it."""
     if value is None:

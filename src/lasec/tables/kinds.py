@@ -88,7 +88,7 @@ def _judge(name: str, values: pa.Array) -> Column:
     if pa.types.is_string(kind):
         return _judge_text(name, values)
     if pa.types.is_floating(kind) or pa.types.is_integer(kind):
-        named = _NAMES.match(name) and _all_distinct(values)
+        named = _NAMES.match(name) and _all_distinct(values, _ENOUGH)
         return Column(name, Kind.IGNORED, _NAME) if named else Column(name, Kind.NUMBER)
     return Column(name, Kind.IGNORED, "a time" if pa.types.is_temporal(kind) else f"a {kind}")
 
@@ -100,11 +100,11 @@ def _judge_text(name: str, values: pa.Array) -> Column:
     ).as_py()
     if words is not None and words > _WORDS:
         return Column(name, Kind.TEXT)
-    if _all_distinct(values):
+    if _all_distinct(values, 1 if _NAMES.match(name) else _ENOUGH):
         return Column(name, Kind.IGNORED, _NAME)
     return Column(name, Kind.CATEGORY)
 
 
-def _all_distinct(values: pa.Array) -> bool:
+def _all_distinct(values: pa.Array, enough: int) -> bool:
     """Whether there are enough values to say so, and no two are alike."""
-    return len(values) >= _ENOUGH and pc.count_distinct(values, mode="all").as_py() == len(values)
+    return len(values) >= enough and pc.count_distinct(values, mode="all").as_py() == len(values)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, Self
 
@@ -106,6 +106,22 @@ def open_table(
         return _open_text(str(path), kind, packing, separator, texts)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise TableError(f"{path}: not readable as {kind}: {error}") from error
+
+
+def table_of(columns: Mapping[str, Any], texts: frozenset[str] = frozenset()) -> Table:
+    """Columns in memory, read as a file would be.
+
+    >>> table = table_of({"price": [1, 2, 4], "shop": ["north", "south", "north"]})
+    >>> [batch.num_rows for batch in table.batches(skip=1)]
+    [2]
+    """
+    whole = pa.table({name: pa.array(values) for name, values in columns.items()})
+    if not whole.num_rows:
+        raise TableError("there are no rows")
+    batches = whole.combine_chunks().to_batches(max_chunksize=ROWS)
+    head = typed(batches[0], None, texts)
+    read = (typed(batch, head.schema, texts) for batch in batches)
+    return Table(head, read, None, whole.num_rows)
 
 
 def _format(path: str, told: str | None) -> tuple[str, str | None]:

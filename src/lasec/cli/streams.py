@@ -1,0 +1,92 @@
+"""``lasec datasets``: the known streams, listed, described, and written as files."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import typer
+from rich.table import Table as Grid
+
+from lasec.cli import options as o
+from lasec.cli.output import honest, plain, put, screen
+from lasec.errors import TableError
+from lasec.streams import Dataset, Known, catalogue, open_dataset
+from lasec.tables.kinds import nearest
+
+
+@honest
+def datasets(
+    name: Annotated[str | None, typer.Argument(help="One of them: what it is.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write it: .csv, .parquet or .jsonl.")
+    ] = None,
+    data: o.Data = None,
+    as_json: o.AsJson = False,
+) -> None:
+    """List the known streams; with a name, describe one, and write it as a file.
+
+    They are read from the folder --data, or from that in the variable LASEC_DATA, or else fetched
+    from their public source, where they have one. ``lasec run NAME`` runs along one of them.
+    """
+    known = {entry.name: entry for entry in catalogue()}
+    if name is not None and name not in known:
+        raise nearest(name, known, "stream")
+    if name is None:
+        entries = [_entry(entry, data) for entry in known.values()]
+        put(entries) if as_json else _list(entries)
+        return
+    if out is not None:
+        write(open_dataset(name, data), out)
+    facts = _entry(known[name], data) | ({"wrote": str(out)} if out is not None else {})
+    put(facts) if as_json else _describe(facts)
+
+
+def write(data: Dataset, out: Path) -> None:
+    """The rows of a known stream, as a file of the format that its name says."""
+    table = pa.table({name: pa.array(column) for name, column in data.columns.items()})
+    ending = out.suffix.lower()
+    if ending == ".csv":
+        pa.csv.write_csv(table, out)
+    elif ending == ".parquet":
+        pa.parquet.write_table(table, out)
+    elif ending == ".jsonl":
+        with open(out, "w", encoding="utf-8") as file:
+            for batch in table.to_batches(max_chunksize=10_000):
+                file.writelines(json.dumps(plain(row)) + "\n" for row in batch.to_pylist())
+    else:
+        raise TableError(f"{out}: expected a name that ends in .csv, .parquet or .jsonl")
+
+
+def _entry(known: Known, folder: Path | None) -> dict[str, Any]:
+    """What is known about a stream, and whether its file is here."""
+    place = folder or os.environ.get("LASEC_DATA")
+    here = place is not None and (Path(place) / known.file).exists()
+    return known._asdict() | {"here": here}
+
+
+def _list(entries: list[dict[str, Any]]) -> None:
+    grid = Grid(box=None, pad_edge=False)
+    grid.add_column("name", no_wrap=True)
+    grid.add_column("rows", justify="right", no_wrap=True)
+    grid.add_column("what it is")
+    grid.add_column("from", no_wrap=True)
+    for entry in entries:
+        origin = "here" if entry["here"] else entry["origin"]
+        grid.add_row(entry["name"], f"{entry['rows']:,}", entry["title"], origin)
+    screen().print(grid)
+
+
+def _describe(facts: dict[str, Any]) -> None:
+    console = screen()
+    for name, value in facts.items():
+        if value not in (None, ""):
+            shown = (
+                f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else value
+            )
+            console.print(f"{name:<12}{shown}", markup=False)

@@ -1,0 +1,373 @@
+"""The command ``lasec``: as people, as scripts, and as pipes use it."""
+
+import fcntl
+import json
+import os
+import pty
+import re
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+
+import lasec
+from lasec.evaluation import Trace
+from lasec.tables import TableLearner
+
+LASEC = [sys.executable, "-m", "lasec.cli"]
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+
+
+def call(*arguments, given="", cwd=None):
+    done = subprocess.run(
+        [*LASEC, *map(str, arguments)], input=given, capture_output=True, text=True, cwd=cwd,
+        check=False, timeout=300,
+    )  # fmt: skip
+    return done
+
+
+def table(rounds, seed=1, dimension=8):
+    X, y = lasec.streams.switching(rounds, dimension=dimension, every=rounds // 3, seed=seed)
+    columns = {f"x{j}": np.round(X[:, j], 4) for j in range(dimension)}
+    place = np.where(X[:, 0] > 0, "north", "south").tolist()
+    return columns | {"place": place, "fate": np.where(y > 0, "win", "loss").tolist()}
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("cli") / "stream.csv"
+    pa.csv.write_csv(pa.table(table(6_000)), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def long_file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("cli") / "long.csv"
+    pa.csv.write_csv(pa.table(table(300_000, dimension=20)), path)
+    return path
+
+
+def test_run_says_what_it_found(file):
+    done = call("run", file, "--label", "fate", "--rate", "0.2")
+    assert done.returncode == 0, done.stderr
+    assert "Tracker on stream.csv" in done.stdout
+    assert "8 number, 1 category" in done.stdout
+    assert not CONTROL.search(done.stdout + done.stderr)
+
+
+def test_run_for_scripts_is_the_plain_library(file):
+    done = call("run", file, "--label", "fate", "--rate", "0.2", "--as-it-is", "--ignore", "place",
+                "--json")  # fmt: skip
+    found = json.loads(done.stdout)
+    columns = table(6_000)
+    X = np.column_stack([columns[f"x{j}"] for j in range(8)])
+    y = np.where(np.array(columns["fate"]) == "win", 1, -1)
+    trace = Trace()
+    trace.run(lasec.Tracker(rate=0.2), X, y)
+    assert found["labels"] == trace.labels
+    assert found["accuracy"] == trace.accuracy
+    assert found["estimate"]["value"] == pytest.approx(trace.estimate.value, abs=1e-12)
+    assert found["persistence"] == pytest.approx((y[1:] == y[:-1]).sum() / 6_000)
+    assert done.stderr == ""
+
+
+def test_run_writes_model_report_and_predictions(file, tmp_path):
+    done = call(
+        "run", file, "-l", "fate", "-o", tmp_path / "out", "--predictions", "--group", "place"
+    )
+    assert done.returncode == 0, done.stderr
+    names = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert names == ["model.lasec", "predictions.jsonl", "report.html", "summary.json"]
+    lines = [json.loads(text) for text in (tmp_path / "out/predictions.jsonl").open()]
+    summary = json.loads((tmp_path / "out/summary.json").read_text())
+    assert len(lines) == summary["rows"] == 6_000
+    assert sum(line["asked"] for line in lines) == summary["labels"]
+    truth = table(6_000)["fate"]
+    right = np.mean([line["label"] == fate for line, fate in zip(lines, truth, strict=True)])
+    assert right == pytest.approx(summary["accuracy"])
+    page = (tmp_path / "out/report.html").read_text()
+    assert "stream.csv" in page
+    assert "north" in page
+    shown = json.loads(call("info", tmp_path / "out/model.lasec", "--json").stdout)
+    assert shown["rounds"] == 6_000
+    assert shown["classes"] == ["loss", "win"]
+
+
+def interrupted(arguments, folder, number):
+    """Start a run, and send a signal once it has written its first predictions."""
+    running = subprocess.Popen([*LASEC, *map(str, arguments)], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)  # fmt: skip
+    written = folder / "predictions.jsonl"
+    deadline = time.monotonic() + 200.0
+    while not (written.exists() and written.stat().st_size) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    running.send_signal(number)
+    out, err = running.communicate(timeout=100)
+    return running.returncode, out, err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_that_is_stopped_and_resumed_is_the_same_run(long_file, tmp_path, number):
+    folder, whole = tmp_path / "stopped", tmp_path / "whole"
+    begin = ["run", long_file, "--label", "fate", "--predictions", "--out"]
+    code, _, err = interrupted([*begin, folder], folder, number)
+    assert code == 130, err
+    partly = json.loads((folder / "summary.json").read_text())
+    assert not partly["finished"]
+    assert 0 < partly["rows"] < 300_000
+    assert call(*begin, folder, "--resume").returncode == 0
+    assert call(*begin, whole).returncode == 0
+    assert (folder / "predictions.jsonl").read_bytes() == (whole / "predictions.jsonl").read_bytes()
+    ends = [TableLearner.from_bytes((f / "model.lasec").read_bytes()) for f in (folder, whole)]
+    (first, kept), (second, other) = ends
+    assert first.learner.to_bytes() == second.learner.to_bytes()
+    assert kept == other  # the trace
+    summaries = [json.loads((f / "summary.json").read_text()) for f in (folder, whole)]
+    assert [{**s, "seconds": 0} for s in summaries][0] == {**summaries[1], "seconds": 0}
+    pages = [(f / "report.html").read_bytes() for f in (folder, whole)]
+    assert pages[0] == pages[1]
+
+
+def test_resume_refuses_another_table_or_another_choice(file, long_file, tmp_path):
+    out = tmp_path / "out"
+    assert "nothing to resume" in call("run", file, "-l", "fate", "-o", out, "--resume").stderr
+    call("run", file, "-l", "fate", "-o", out, "--limit", "2000")
+    other = call("run", long_file, "-l", "fate", "-o", out, "--resume")
+    assert (other.returncode, "not begun with this table" in other.stderr) == (2, True)
+    rate = call("run", file, "-l", "fate", "-o", out, "--rate", "0.3", "--resume")
+    assert (rate.returncode, "begun with tracker, rate 0.1" in rate.stderr) == (2, True)
+    on = call("run", file, "-l", "fate", "-o", out, "--resume", "--json")
+    assert json.loads(on.stdout)["rows"] == 6_000
+
+
+def in_terminal(columns, arguments):
+    """What a terminal of so many columns is sent."""
+    parent, child = pty.openpty()
+    fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    running = subprocess.Popen(
+        [*LASEC, *map(str, arguments)], stdout=child, stderr=child, stdin=child,
+        env=os.environ | {"TERM": "xterm-256color", "COLUMNS": str(columns)},
+    )  # fmt: skip
+    os.close(child)
+    pieces = []
+    while True:
+        try:
+            piece = os.read(parent, 1 << 16)
+        except OSError:
+            break
+        if not piece:
+            break
+        pieces.append(piece)
+    os.close(parent)
+    return running.wait(), b"".join(pieces).decode()
+
+
+@pytest.mark.parametrize("columns", [80, 200])
+def test_a_terminal_sees_progress_that_fits(long_file, columns):
+    code, sent = in_terminal(columns, ["run", long_file, "-l", "fate"])
+    assert code == 0
+    shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", sent)
+    bars = [text for text in re.split(r"[\r\n]+", shown) if "labels" in text and "/s" in text]
+    assert any("right" in text and "±" in text for text in bars), shown[-2_000:]
+    assert max(len(text.rstrip()) for text in re.split(r"[\r\n]+", shown)) <= columns
+
+
+def test_compare_runs_side_by_side(file, tmp_path):
+    done = call(
+        "compare", file, "-l", "fate", "-a", "tracker,lasec-ss,perceptron", "-r", "0.2", "--json"
+    )
+    found = json.loads(done.stdout)
+    rows = {row["algorithm"]: row for row in found["algorithms"]}
+    assert list(rows) == ["Tracker", "LASEC-SS", "Perceptron"]
+    alone = json.loads(call("run", file, "-l", "fate", "-r", "0.2", "--json").stdout)
+    assert rows["Tracker"]["accuracy"] == alone["accuracy"]
+    assert rows["Perceptron"]["labels"] == 6_000
+    shown = call("compare", file, "-l", "fate", "-a", "tracker,lasec-ss", "-o", tmp_path)
+    assert "label before" in shown.stdout
+    assert not CONTROL.search(shown.stdout)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["compare.html", "compare.json"]
+
+
+def as_lines(columns, count):
+    names = [name for name in columns if name != "fate"]
+    rows = ({n: plain(columns[n][i]) for n in names} | {"id": f"r{i}"} for i in range(count))
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def plain(value):
+    return float(value) if isinstance(value, np.floating) else value
+
+
+def test_ask_and_tell_in_a_pipe(file, tmp_path):
+    model, columns = tmp_path / "m.lasec", table(6_000)
+    call("run", file, "-l", "fate", "-o", tmp_path, "--limit", "3000")
+    (tmp_path / "model.lasec").rename(model)
+    asked = call("ask", "--model", model, "--keep", "id", given=as_lines(columns, 500))
+    assert asked.returncode == 0, asked.stderr
+    answers = [json.loads(text) for text in asked.stdout.splitlines()]
+    assert len(answers) == 500
+    assert not CONTROL.search(asked.stdout)
+    questions = [line for line in answers if line["asked"]]
+    assert 20 < len(questions) < 90
+    replies = "".join(
+        json.dumps({"ticket": q["ticket"], "label": columns["fate"][int(q["id"][1:])]}) + "\n"
+        for q in questions
+    )
+    told = call("tell", "--model", model, given=replies)
+    assert told.returncode == 0, told.stderr
+    assert len(told.stdout.splitlines()) == len(questions)
+    again = call("tell", "--model", model, given=replies.splitlines()[0])
+    assert again.returncode == 1
+    assert "not open" in json.loads(again.stdout)["error"]
+    shown = json.loads(call("info", model, "--json").stdout)
+    assert (shown["rounds"], shown["open"]) == (3_500, 0)
+    assert shown["estimate"]["low"] <= shown["estimate"]["value"] <= shown["estimate"]["high"]
+
+
+def test_ask_and_tell_at_the_same_time_lose_nothing(tmp_path):
+    model, columns, n = tmp_path / "m.lasec", table(3_000), 1_500
+    asking = subprocess.Popen(
+        [*LASEC, "ask", "--model", str(model), "--classes", "loss,win", "--questions", "--keep", "id"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    lines = as_lines(columns, n).splitlines(keepends=True)
+    telling, told = None, 0
+    for start in range(0, n, 100):
+        asking.stdin.writelines(lines[start : start + 100])
+        asking.stdin.flush()
+        if start == 0:
+            first = asking.stdout.readline()
+            telling = subprocess.Popen(
+                [*LASEC, "tell", "--model", str(model)], stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE, text=True,
+            )  # fmt: skip
+            answer(telling, first, columns)
+            told += 1
+    asking.stdin.close()
+    for text in asking.stdout:
+        answer(telling, text, columns)
+        told += 1
+    out, _ = telling.communicate()
+    assert (asking.wait(), telling.returncode) == (0, 0)
+    assert len(out.splitlines()) == told
+    shown = json.loads(call("info", model, "--json").stdout)
+    assert (shown["rounds"], shown["asked"], shown["told"], shown["open"]) == (n, told, told, 0)
+
+
+def answer(telling, question, columns):
+    question = json.loads(question)
+    fate = columns["fate"][int(question["id"][1:])]
+    telling.stdin.write(json.dumps({"ticket": question["ticket"], "label": fate}) + "\n")
+    telling.stdin.flush()
+
+
+def test_a_slow_pipe_is_answered_line_by_line(tmp_path):
+    asking = subprocess.Popen(
+        [*LASEC, "ask", "-m", str(tmp_path / "m.lasec"), "--classes", "a,b"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    for ticket in range(3):
+        asking.stdin.write('{"x": 1.5}\n')
+        asking.stdin.flush()
+        assert json.loads(asking.stdout.readline())["ticket"] == ticket
+    asking.stdin.close()
+    assert asking.wait() == 0
+
+
+def test_a_reader_that_leaves_is_no_error(file, tmp_path):
+    call("run", file, "-l", "fate", "-o", tmp_path, "--limit", "1000")
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text(as_lines(table(6_000), 6_000))
+    model = tmp_path / "model.lasec"
+    command = f"'{sys.executable}' -m lasec.cli ask -m '{model}' '{rows}' | head -n 1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert done.stdout.count("\n") == 1
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["run", "FILE", "--label", "fat"], "there is no column 'fat': did you mean 'fate'?"),
+        (["run", "FILE"], "which column holds the labels?"),
+        (["run", "FILE", "-l", "x0"], "which one is looked for? Say --positive"),
+        (["run", "FILE", "-l", "fate", "-a", "lasek"], "did you mean 'lasec'?"),
+        (["run", "FILE", "-l", "fate", "--rate", "-1"], "rate must be a number"),
+        (["run", "FILE", "-l", "fate", "--set", "drift"], "expected a name and a number"),
+        (["run", "FILE", "-l", "fate", "-a", "lasec", "--set", "speed=1"], "lasec: "),
+        (["run", "FILE", "-l", "fate", "--ignore", "plac"], "did you mean 'place'?"),
+        (["run", "FILE", "-l", "fate", "--group", "plac"], "did you mean 'place'?"),
+        (["run", "FILE", "-l", "fate", "--labels-per-day", "9"], "needs --time"),
+        (["run", "FILE", "-l", "fate", "--resume"], "need --out"),
+        (["run", "nowhere.csv", "-l", "fate"], "nowhere.csv: there is no such file"),
+        (["compare", "FILE", "-l", "fate", "-a", ","], "name at least one"),
+        (["ask", "-m", "nowhere.lasec", "FILE"], "give --classes"),
+        (["info", "nowhere.lasec"], "nowhere.lasec: no such file"),
+        (["info", "FILE"], "not a lasec model"),
+        (["datasets", "elec"], "did you mean 'elec2'?"),
+        (["cite", "trackr"], "did you mean 'tracker'?"),
+    ],
+)
+def test_errors_are_one_line_and_exit_code_2(file, tmp_path, arguments, words):
+    done = call(*(file if a == "FILE" else a for a in arguments), given='{"a": 1}\n', cwd=tmp_path)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert done.stdout == ""
+
+
+def test_labels_a_day(tmp_path):
+    columns = table(4_000)
+    hours = [
+        f"2026-01-{1 + i // 400:02d}T{i % 400 * 3 // 60:02d}:{i % 400 * 3 % 60:02d}:00"
+        for i in range(4_000)
+    ]
+    pa.csv.write_csv(pa.table(columns | {"when": hours}), tmp_path / "days.csv")
+    done = call("run", tmp_path / "days.csv", "-l", "fate", "--time", "when", "--labels-per-day",
+                "50", "--json")  # fmt: skip
+    found = json.loads(done.stdout)
+    assert 400 < found["labels"] <= 600  # ten days
+    assert found["features"] == 8 + 64
+
+
+def test_rows_without_a_label_are_left_out(tmp_path):
+    columns = table(1_000)
+    columns["fate"] = [None if i % 10 == 0 else fate for i, fate in enumerate(columns["fate"])]
+    pa.csv.write_csv(pa.table(columns), tmp_path / "holes.csv")
+    found = json.loads(call("run", tmp_path / "holes.csv", "-l", "fate", "--json").stdout)
+    assert (found["rows"], found["unlabelled"]) == (900, 100)
+
+
+def test_standard_input(file):
+    done = call("run", "-", "--format", "csv", "-l", "fate", "--json", given=file.read_text())
+    direct = json.loads(call("run", file, "-l", "fate", "--json").stdout)
+    found = json.loads(done.stdout)
+    assert found["accuracy"] == direct["accuracy"]
+
+
+def test_cite_and_datasets():
+    assert "Selective Sampling with Drift" in call("cite", "lasec-ss").stdout
+    listed = json.loads(call("datasets", "--json").stdout)
+    assert {"elec2", "covertype"} <= {entry["name"] for entry in listed}
+    assert "elec2" in call("datasets").stdout
+
+
+def test_a_missing_extra_is_named(tmp_path):
+    (tmp_path / "typer.py").write_text("raise ImportError\n")
+    code = (
+        "import sys, importlib.util as u; old = u.find_spec\n"
+        "import lasec.cli as c\n"
+        "c.find_spec = lambda n: None if n == 'pyarrow' else old(n)\n"
+        "c.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "pip install 'lasec[cli]'" in done.stderr

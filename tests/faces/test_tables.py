@@ -1,0 +1,278 @@
+"""Files of every format become the same rows, and rows become numbers as promised."""
+
+import gzip
+import json
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+import lasec
+from lasec.errors import StateError, TableError
+from lasec.tables import Encoder, Kind, TableLearner, brew, open_table, table_of
+from lasec.tables.recipes import RECIPES
+
+RNG = np.random.default_rng(3)
+N = 20_000
+COLUMNS = {
+    "price": np.round(RNG.normal(50.0, 9.0, N), 3),
+    "count": RNG.integers(0, 1_000, N),
+    "shop": RNG.choice(["north", "south", "west"], N).tolist(),
+    "remark": [
+        " ".join(words)
+        for words in RNG.choice(["good", "bad", 'so "so"', "never again", "fine"], (N, 4)).tolist()
+    ],
+    "bought": RNG.choice(["no", "yes"], N).tolist(),
+}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("files")
+    table = pa.table(COLUMNS)
+    pa.csv.write_csv(table, folder / "rows.csv")
+    pa.parquet.write_table(table, folder / "rows.parquet", row_group_size=3_000)
+    lines = "".join(json.dumps(row) + "\n" for row in table.to_pylist())
+    (folder / "rows.jsonl").write_text(lines)
+    (folder / "rows.csv.gz").write_bytes(gzip.compress((folder / "rows.csv").read_bytes()))
+    semicolons = (folder / "rows.csv").read_text().replace(",", ";")
+    (folder / "semicolons.csv").write_text(semicolons)
+    return folder
+
+
+def whole(table):
+    return pa.Table.from_batches(list(table.batches()))
+
+
+@pytest.mark.parametrize(
+    "name", ["rows.csv", "rows.parquet", "rows.jsonl", "rows.csv.gz", "semicolons.csv"]
+)
+def test_every_format_gives_the_same_rows(files, name):
+    rows = whole(open_table(files / name))
+    assert rows.column_names == list(COLUMNS)
+    assert rows.num_rows == N
+    for column, expected in COLUMNS.items():
+        found = rows[column].to_pylist()
+        if isinstance(expected, list):
+            assert found == expected
+        else:
+            np.testing.assert_allclose(found, expected)
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.parquet", "rows.jsonl"])
+@pytest.mark.parametrize("skip", [0, 1, 8_192, 12_345, N])
+def test_rows_can_be_skipped(files, name, skip):
+    left = [
+        row
+        for batch in open_table(files / name).batches(skip)
+        for row in batch["count"].to_pylist()
+    ]
+    np.testing.assert_array_equal(left, COLUMNS["count"][skip:])
+
+
+def test_a_file_is_read_to_the_end_only_as_far_as_wanted(files):
+    table = open_table(files / "rows.csv")
+    with table:
+        next(table.batches())
+    assert table.progress == 1.0  # closed
+
+
+def test_line_ends_inside_quotes(tmp_path):
+    file = tmp_path / "mails.csv"
+    file.write_text('text,label\n"two\nlines",ham\nplain,spam\n' * 1)
+    assert whole(open_table(file))["text"].to_pylist() == ["two\nlines", "plain"]
+
+
+def test_what_is_missing_is_missing(tmp_path):
+    file = tmp_path / "holes.csv"
+    file.write_text("a,b\n1,x\n?,\nNA,z\n4,w\n")
+    rows = whole(open_table(file))
+    assert rows["a"].to_pylist() == [1.0, None, None, 4.0]
+    assert rows["b"].to_pylist() == ["x", None, "z", "w"]
+
+
+def test_a_number_that_turns_out_to_be_none_is_said_with_a_way_out(tmp_path):
+    file = tmp_path / "late.csv"
+    file.write_text("a\n" + "1\n" * 3_000_000 + "oops\n")
+    with pytest.raises(TableError, match=r"oops.*--category or --text"):
+        whole(open_table(file))
+    assert whole(open_table(file, texts=frozenset({"a"})))["a"][-1].as_py() == "oops"
+
+
+@pytest.mark.parametrize(
+    ("name", "contents", "words"),
+    [
+        ("none.csv", None, "no such file"),
+        ("empty.csv", "", "no rows"),
+        ("names.csv", "a,b\n", "no rows"),
+        ("rows.doc", "a\n1\n", "no known format"),
+        ("broken.jsonl", '{"a": 1}\n{"a": \n', "not readable as jsonl"),
+        ("broken.parquet", "PAR1 nonsense", "not readable as parquet"),
+        ("broken.svm", "+1 3\n", "expected index:value, got '3'"),
+    ],
+)
+def test_what_cannot_be_read_is_named(tmp_path, name, contents, words):
+    file = tmp_path / name
+    if contents is not None:
+        file.write_text(contents)
+    with pytest.raises(TableError, match=words):
+        open_table(file)
+
+
+def test_svmlight_with_few_and_with_many_features(tmp_path):
+    file = tmp_path / "rows.svm"
+    file.write_text("+1 1:0.5 3:2\n-1 2:1 # remark\n\n+1\n")
+    table = open_table(file)
+    encoder = Encoder.fit(table.head, left_out=frozenset({"label"}))
+    X = encoder.encode(next(table.batches()))
+    np.testing.assert_array_equal(X, [[0, 0.5, 0, 2], [0, 0, 1, 0], [0, 0, 0, 0]])
+    file.write_text("+1 1:0.5 40000:2\n")
+    table = open_table(file)
+    assert Encoder.fit(table.head, left_out=frozenset({"label"}), width=32).dimension == 32
+    table.__exit__()
+
+
+def test_kinds_are_found():
+    head = table_of(
+        {
+            "price": [1.5, 2.0] * 30,
+            "user_id": [f"u{i}" for i in range(60)],
+            "index": list(range(60)),
+            "shop": ["a", "b", "c"] * 20,
+            "text": ["the quick brown fox jumps"] * 60,
+            "nothing": [None] * 60,
+            "when": pa.array(range(60), pa.timestamp("s")),
+            "flag": [True, False] * 30,
+        }
+    ).head
+    kinds = {c.name: c.kind for c in Encoder.fit(head).columns}
+    assert kinds == {
+        "price": Kind.NUMBER, "user_id": Kind.IGNORED, "index": Kind.IGNORED,
+        "shop": Kind.CATEGORY, "text": Kind.TEXT, "nothing": Kind.IGNORED,
+        "when": Kind.IGNORED, "flag": Kind.NUMBER,
+    }  # fmt: skip
+
+
+def test_numbers_are_standardised_by_the_rows_so_far_however_they_are_cut():
+    table = table_of({"price": COLUMNS["price"], "count": COLUMNS["count"]})
+    head = table.head
+    rows = whole(table).combine_chunks().to_batches()[0]
+    at_once = Encoder.fit(head).encode(rows)
+    pieces = Encoder.fit(head)
+    cut = np.vstack([pieces.encode(rows.slice(at, 777)) for at in range(0, N, 777)])
+    np.testing.assert_array_equal(at_once, cut)
+    for t in (1, 2, 50, N - 1):
+        x = np.column_stack([COLUMNS["price"], COLUMNS["count"]])[: t + 1].astype(float)
+        np.testing.assert_allclose(at_once[t], (x[-1] - x.mean(0)) / x.std(0), rtol=1e-9)
+
+
+def test_holes_infinities_and_constants_do_no_harm():
+    rows = {"a": [1.0, None, np.inf, 3.0], "b": [5.0, 5.0, 5.0, 5.0]}
+    table = table_of(rows)
+    X = Encoder.fit(table.head).encode(table.head)
+    np.testing.assert_array_equal(X, [[0, 0], [0, 0], [0, 0], [1, 0]])
+
+
+def test_places_of_names_never_change():
+    table = table_of({"shop": ["north", "south", None]})
+    X = Encoder.fit(table.head, width=16).encode(table.head)
+    assert [(int(np.flatnonzero(x)[0]), float(x.sum())) for x in X] == [
+        (2, 1.0),
+        (14, -1.0),
+        (10, 1.0),
+    ]
+
+
+def test_words_count_once_and_rows_have_length_one():
+    table = table_of({"text": ["spam spam eggs and more", "", "one two three four five"]})
+    X = Encoder.fit(table.head, width=4_096).encode(table.head)
+    np.testing.assert_allclose((X**2).sum(axis=1), [1.0, 0.0, 1.0])
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_every_recipe_can_be_made_and_cited(name):
+    learner = brew(name, 3, rate=0.3)
+    assert lasec.cite(learner)
+    again = lasec.tables.read_learner(learner.to_bytes())
+    assert (again.rule, again.query) == (learner.rule, learner.query)
+
+
+@pytest.mark.parametrize("name", ["tracker", "uniform", "lasec-ss", "bbq"])
+def test_recipes_learn_and_are_saved(name, tmp_path):
+    table = open_table_of_two_classes()
+    encoder = Encoder.fit(table.head, left_out=frozenset({"y"}), constant=True)
+    desk = TableLearner(brew(name, encoder.dimension, rate=0.3), encoder, label="y")
+    for batch in table.batches():
+        rows = desk.rows(batch)
+        records = desk.learner.run(rows.X, rows.y)
+    assert records.accuracy > 0.8
+    if RECIPES[name].selective:
+        assert 0.2 < records.rate < 0.45
+    desk.save(tmp_path / "m.lasec")
+    again = TableLearner.load(tmp_path / "m.lasec")
+    assert again.to_bytes() == desk.to_bytes()
+    assert type(again.learner) is type(desk.learner)
+
+
+def open_table_of_two_classes():
+    X, y = lasec.streams.stationary(2_000, dimension=3, seed=1)
+    names = np.where(y > 0, "up", "down").tolist()
+    return table_of({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "y": names}, frozenset({"y"}))
+
+
+def desk_of(**options):
+    encoder = Encoder.fit(table_of({"a": [1.0, 2.0]}).head)
+    return TableLearner(lasec.Tracker(1), encoder, **options)
+
+
+def test_classes_get_their_names_as_they_come_and_a_third_is_refused():
+    desk = desk_of()
+    assert [desk.sign("b"), desk.sign("a"), desk.sign("b")] == [-1, 1, -1]
+    with pytest.raises(TableError, match=r"'c' is a third class.*--positive"):
+        desk.sign("c")
+    one = desk_of(positive="2")
+    assert [one.sign(1), one.sign(2), one.sign("7")] == [-1, 1, -1]
+    assert one.classes == ["not 2", "2"]
+
+
+def test_ask_and_tell_by_name_keep_a_meter():
+    desk = desk_of(classes=["down", "up"])
+    for t in range(200):
+        x = float(RNG.normal())
+        decision = desk.ask([{"a": x}])[0]
+        if decision.asked:
+            desk.tell(decision.ticket, "up" if x > 0 else "down")
+    assert desk.meter.rounds == 200
+    assert desk.meter.labels == desk.learner.told > 10
+    assert desk.meter.accuracy.value > 0.8
+
+
+def test_a_refused_row_changes_nothing():
+    desk = desk_of(classes=["down", "up"])
+    desk.ask([{"a": 1.0}])
+    before = desk.to_bytes()
+    with pytest.raises(TableError, match="a: expected a number, got 'x'"):
+        desk.ask([{"a": 1.0}, {"a": "x"}])
+    assert desk.to_bytes() == before
+
+
+def test_foreign_and_broken_files_are_refused(tmp_path):
+    lasec.LASEC(2).save(tmp_path / "plain.lasec")
+    with pytest.raises(StateError, match="no learner at a table"):
+        TableLearner.load(tmp_path / "plain.lasec")
+    data = desk_of().to_bytes()
+    for cut in (10, len(data) // 2, len(data) - 1):
+        with pytest.raises(StateError):
+            TableLearner.from_bytes(data[:cut])
+    with pytest.raises(StateError, match="at a table"):
+        lasec.tables.read_learner(data)
+
+
+def test_importing_lasec_does_not_import_arrow():
+    import subprocess
+
+    code = "import sys, lasec; sys.exit('pyarrow' in sys.modules or 'typer' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
