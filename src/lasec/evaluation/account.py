@@ -158,7 +158,7 @@ class Account:
             "totals": np.array([mark.total for mark in marks]).reshape(-1, WIDTH),
             "total": self._total,
             "table": self._table,
-            "margins": np.array(self._margins[:4]),
+            "margins": self._margins.table,
             "recent": np.flatnonzero(self._recent),
             "rest": np.array(rest).reshape(len(Rest._fields), -1),
         }
@@ -180,7 +180,7 @@ class Account:
         said = Mark.of(arrays["said"].tolist(), made._total, made._total)
         made._said = (said.labels, said.planned, said.belief)
         made._total, made._table = arrays["total"], arrays["table"]
-        made._margins = Margins(*arrays["margins"], bounded=bool(header["bounded"]))
+        made._margins = Margins.of(arrays["margins"], bounded=bool(header["bounded"]))
         made._recent = np.zeros(number("recent", header["recent"], int, Range(0, 2**31)), bool)
         made._recent[arrays["recent"]] = True
         rest = Rest(*(a.astype(k) for a, k in zip(arrays["rest"], _KINDS, strict=True)))

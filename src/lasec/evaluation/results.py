@@ -142,7 +142,7 @@ class Evaluation:
             self.records.label, self.records.margin, q * share, asked, self.records.mistake,
             answered, wrong,
         )  # fmt: skip
-        return Columns(*(column[begin:end] for column in columns))
+        return columns.cut(begin, end)
 
     def __repr__(self) -> str:
         return (

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +56,11 @@ class Columns(NamedTuple):
     mistake: NDArray[np.bool_]
     answered: NDArray[np.bool_]
     wrong: NDArray[np.bool_]
+
+    def cut(self, begin: int, end: int) -> Columns:
+        """Some of the rounds."""
+        columns: list[Any] = [column[begin:end] for column in self]
+        return Columns(*columns)
 
 
 class Part(NamedTuple):
@@ -101,7 +106,18 @@ class Margins(NamedTuple):
     @classmethod
     def none(cls, *, bounded: bool) -> Margins:
         """No rows yet."""
-        return cls(*np.zeros((4, BINS)), bounded=bounded)
+        return cls.of(np.zeros((4, BINS)), bounded=bounded)
+
+    @classmethod
+    def of(cls, table: Array, *, bounded: bool) -> Margins:
+        """The four columns of a table."""
+        rows, asked, mistakes, propensity = table
+        return cls(rows, asked, mistakes, propensity, bounded)
+
+    @property
+    def table(self) -> Array:
+        """The four columns together."""
+        return np.array(self[:4])
 
     @property
     def edges(self) -> Array:
@@ -112,12 +128,11 @@ class Margins(NamedTuple):
         """These and the margins of some more rounds."""
         m = columns.margin if self.bounded else columns.margin / (1.0 + np.abs(columns.margin))
         bins = ((m + 1.0) * (BINS / 2.0)).astype(np.int64).clip(0, BINS - 1)
-        more = (
+        more = [
             np.bincount(bins, weights, BINS)
             for weights in (None, columns.asked, columns.mistake, columns.chance)
-        )
-        table = (old + new for old, new in zip(self[:4], more, strict=True))
-        return Margins(*table, bounded=self.bounded)
+        ]
+        return Margins.of(self.table + more, bounded=self.bounded)
 
 
 def rows_of(columns: Columns) -> Array:

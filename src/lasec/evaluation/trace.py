@@ -37,11 +37,11 @@ class Trace(Account):
 
     >>> import lasec
     >>> X, y = lasec.streams.switching(20_000, dimension=10, every=5_000, seed=1)
-    >>> tracker, trace = lasec.Tracker(rate=0.1), Trace()
+    >>> tracker, trace = lasec.Tracker(rate=0.1, seed=1), Trace()
     >>> for begin in range(0, 20_000, 6_000):
     ...     records = trace.run(tracker, X[begin : begin + 6_000], y[begin : begin + 6_000])
     >>> trace
-    Trace(rounds=20000, accuracy=0.975, labels=2001, points=200)
+    Trace(rounds=20000, accuracy=0.974, labels=2000, points=200)
     >>> trace.accuracy in trace.estimate
     True
     """
@@ -134,7 +134,7 @@ class Trace(Account):
         """
         marks = self._whole()._marks
         rounds = np.array([mark.round for mark in marks])
-        wanted = np.linspace(0.0, self.rounds, count + 1)[1:] if marks else []
+        wanted = np.linspace(0.0, self.rounds, count + 1)[1:] if marks else np.empty(0)
         ends = sorted({int(np.abs(rounds - end).argmin()) for end in wanted})
         parts, before, begin = [], np.zeros(WIDTH), 0
         for mark in (marks[end] for end in ends):

@@ -1,0 +1,118 @@
+"""The page around figures and tables: one file, no network, and every word of a user escaped."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from importlib import resources
+
+from lasec.reports import svg
+from lasec.reports.plates import NARROW, WIDE, Plate
+
+
+def page(title: str, body: str) -> str:
+    """A whole page."""
+    style, script = (_part(name) for name in ("page.css", "page.js"))
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n'
+        f"<title>{escape(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<main>\n"
+        f"{body}\n</main>\n<script>\n{script}</script>\n</body>\n</html>\n"
+    )
+
+
+def section(name: str, title: str, *parts: str) -> str:
+    """A section with a heading; nothing where there is nothing in it."""
+    inside = "\n".join(filter(None, parts))
+    if not inside:
+        return ""
+    return f'<section id="{name}">\n<h2>{escape(title)}</h2>\n{inside}\n</section>'
+
+
+def paragraph(words: str, kind: str = "") -> str:
+    """A paragraph of plain words."""
+    shown = f' class="{kind}"' if kind else ""
+    return f"<p{shown}>{escape(words)}</p>" if words else ""
+
+
+def tiles(facts: Iterable[tuple[str, str]]) -> str:
+    """Large numbers, each with what it is."""
+    inside = "".join(
+        f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts
+    )
+    return f'<dl class="tiles">{inside}</dl>'
+
+
+def facts(given: Mapping[str, str], caption: str) -> str:
+    """A table of names and values."""
+    if not given:
+        return ""
+    rows = "".join(
+        f'<tr><th scope="row">{escape(name)}</th><td>{escape(value)}</td></tr>'
+        for name, value in given.items()
+    )
+    return (
+        f'<div class="scroll"><table class="facts"><caption>{escape(caption)}</caption>'
+        f"<tbody>{rows}</tbody></table></div>"
+    )
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str) -> str:
+    """A table whose first column names the row."""
+    listed = [
+        f'<tr><th scope="row">{escape(name)}</th>'
+        + "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+        + "</tr>"
+        for name, *cells in rows
+    ]
+    if not listed:
+        return ""
+    top = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
+    return (
+        f'<div class="scroll"><table><caption>{escape(caption)}</caption><thead><tr>{top}</tr>'
+        f"</thead><tbody>{''.join(listed)}</tbody></table></div>"
+    )
+
+
+def figure(plate: Plate) -> str:
+    """A plate as a section: drawn for wide and for narrow screens, with a readout."""
+    drawn, areas = [], {}
+    for size, width in (("wide", WIDE), ("narrow", NARROW)):
+        made = plate.figure(width)
+        name = f"{plate.name}-{size}"
+        inside = svg.inline(made, name, plate.title, plate.reading)
+        areas[size] = [round(number, 5) for number in svg.plot_area(made)]
+        drawn.append(f'<div class="plot {size}" data-size="{size}">{inside}<i></i></div>')
+    data = {
+        "axis": plate.axis,
+        "areas": areas,
+        "x": _numbers(plate.x),
+        "series": [[name, kind, _numbers(values)] for name, kind, values in plate.series],
+    }
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    return section(
+        plate.name, plate.title, f'<p class="reading">{escape(plate.reading)}</p>',
+        f'<figure data-plate="{plate.name}">{"".join(drawn)}'
+        f'<figcaption class="readout">Point at the figure to read its values.</figcaption>'
+        f'<script type="application/json">{text}</script></figure>',
+    )  # fmt: skip
+
+
+def _numbers(values: Iterable[float]) -> list[float | int | None]:
+    """Numbers in few digits; None where there is none."""
+    return [_short(value) for value in values]
+
+
+def _short(value: float) -> float | int | None:
+    if not math.isfinite(value):
+        return None
+    if value == int(value):
+        return int(value)
+    return float(f"{value:.5g}")
+
+
+def _part(name: str) -> str:
+    return resources.files("lasec.reports").joinpath(name).read_text(encoding="utf-8")

@@ -1,0 +1,181 @@
+"""One run as one page, and as files for a paper."""
+
+from __future__ import annotations
+
+import math
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from html import escape
+from importlib import import_module, metadata
+from pathlib import Path
+from typing import Any
+
+from lasec.algorithms import cite
+from lasec.evaluation import Part, pictures
+from lasec.learner import Learner
+from lasec.reports import page, svg
+from lasec.reports.plates import plates
+from lasec.reports.source import Source, beliefs, between, cautions, headline, now, percent
+
+NONE: Mapping[str, str] = {}
+
+
+def write(
+    path: str | os.PathLike[str],
+    source: Source,
+    learner: Learner,
+    *,
+    title: str = "",
+    facts: Mapping[str, str] = NONE,
+) -> None:
+    """Write the report of a run: one HTML file that needs no network and opens from disk.
+
+    ``source`` is a :class:`lasec.Trace` or a :class:`lasec.Evaluation` of ``learner``; ``facts``
+    are printed as they are: the file that was read, the columns, the date. The same run writes the
+    same bytes.
+
+    >>> import lasec, lasec.reports, tempfile
+    >>> X, y = lasec.streams.switching(2_000, dimension=5, every=1_000, seed=1)
+    >>> tracker, trace = lasec.Tracker(rate=0.2), lasec.Trace()
+    >>> records = trace.run(tracker, X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     lasec.reports.write(f"{folder}/report.html", trace, tracker, facts={"data": "made up"})
+    ...     Path(folder, "report.html").read_text()[:15]
+    '<!DOCTYPE html>'
+    """
+    name = title or f"{learner.name} on {source.rounds:,} rows"
+    body = [
+        f"<header>\n<h1>{escape(name)}</h1>",
+        page.paragraph(headline(source), "headline"),
+        page.paragraph(now(source)),
+        page.paragraph(beliefs(source)),
+        *(page.paragraph(words, "caution") for words in cautions(source, learner)),
+        page.tiles(numbers(source)),
+        "</header>",
+        *(page.figure(plate) for plate in plates(source)),
+        page.section("time", "Stretch by stretch", _parts(source.parts(), "rows", _TIME)),
+        page.section("groups", "Group by group", _parts(source.groups, "group", _GROUPS)),
+        page.section("made", "How it was made", *made(learner, facts)),
+    ]
+    Path(path).write_text(page.page(name, "\n".join(filter(None, body))), encoding="utf-8")
+
+
+def figures(source: Source, learner: Learner) -> dict[str, Any]:
+    """The figures of the report, each a matplotlib ``Figure``, to be changed as one likes.
+
+    >>> import lasec, lasec.reports
+    >>> X, y = lasec.streams.switching(2_000, dimension=5, every=1_000, seed=1)
+    >>> learner, trace = lasec.LASEC_SS(dimension=5), lasec.Trace()
+    >>> records = trace.run(learner, X, y)
+    >>> list(lasec.reports.figures(trace, learner))
+    ['accuracy', 'labels', 'asked', 'doubt', 'margins']
+    """
+    return {plate.name: plate.figure() for plate in plates(source)}
+
+
+def save_figures(
+    folder: str | os.PathLike[str],
+    source: Source,
+    learner: Learner,
+    formats: Sequence[str] = ("png", "svg"),
+) -> list[Path]:
+    """Write each figure to a file of its own in each format, and give the paths.
+
+    >>> import lasec, lasec.reports, tempfile
+    >>> X, y = lasec.streams.switching(2_000, dimension=5, every=1_000, seed=1)
+    >>> learner, trace = lasec.LASEC_SS(dimension=5), lasec.Trace()
+    >>> records = trace.run(learner, X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [path.name for path in lasec.reports.save_figures(folder, trace, learner, ["svg"])][:2]
+    ['accuracy.svg', 'labels.svg']
+    """
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    written = []
+    for name, figure in figures(source, learner).items():
+        for kind in formats:
+            path = Path(folder, f"{name}.{kind}")
+            if kind == "svg":
+                path.write_text(svg.text(figure), encoding="utf-8")
+            else:
+                with pictures.styled():
+                    figure.savefig(path, dpi=150)
+            written.append(path)
+    return written
+
+
+def numbers(source: Source) -> list[tuple[str, str]]:
+    """The few numbers that everybody asks for."""
+    rate = source.labels / source.rounds if source.rounds else math.nan
+    shown = [
+        ("right, as estimated", percent(source.estimate.value)),
+        ("right, in truth", percent(source.accuracy)),
+        ("labels asked", f"{source.labels:,}"),
+        ("of all rows", percent(rate)),
+    ]
+    if source.alarms:
+        shown.append(("alarms", f"{len(source.alarms):,}"))
+    return shown
+
+
+def made(learner: Learner, facts: Mapping[str, str]) -> list[str]:
+    """Facts, parameters, versions, and what to cite."""
+    cited = "".join(f"<li>{escape(line)}</li>" for line in cite(learner).splitlines())
+    return [
+        page.facts(facts, "The data"),
+        page.facts(parameters(learner), "The learner"),
+        page.facts(versions(), "Versions"),
+        f'<p class="quiet">Papers to cite</p><ul class="cite">{cited}</ul>' if cited else "",
+    ]
+
+
+def parameters(learner: Learner) -> dict[str, str]:
+    """All that a learner was given.
+
+    >>> import lasec
+    >>> list(parameters(lasec.Perceptron(dimension=2)))[:4]
+    ['algorithm', 'rule', 'query', 'learns from']
+    """
+    given = {
+        "algorithm": learner.name,
+        "rule": repr(learner.rule),
+        "query": repr(learner.query),
+        "learns from": f"asked {learner.update.value}",
+        "features": f"{learner.dimension:,}",
+    }
+    names = ("seed", "precision", "policy", "opinions", "max_pending", "max_age")
+    return given | {name.replace("_", " "): _plain(getattr(learner, name)) for name in names}
+
+
+def versions() -> dict[str, str]:
+    """Of lasec and of what it stands on."""
+    found = {"lasec": str(import_module("lasec").__version__), "python": platform.python_version()}
+    return found | {name: metadata.version(name) for name in ("numpy", "numba", "matplotlib")}
+
+
+def _plain(value: object) -> str:
+    return "none" if value is None else str(getattr(value, "value", value))
+
+
+def _parts(parts: Sequence[Part], what: str, caption: str) -> str:
+    head = (what, "count", "labels", "asked", "right, in truth", "right, as estimated")
+    rows = [
+        (
+            part.name.replace("-", "\N{EN DASH}") if what == "rows" else part.name,
+            f"{part.rounds:,}", f"{part.labels:,}", percent(part.rate), percent(part.accuracy),
+            between(part.estimate),
+        )
+        for part in parts
+    ]  # fmt: skip
+    return page.table(head, rows, caption)
+
+
+_TIME = (
+    "The run in equal stretches: how many labels were asked in each, how good the model was in "
+    "truth, and what the asked labels say of it, with 95 % intervals."
+)
+_GROUPS = (
+    "The same for each group of rows. Each group's estimate is from its own asked labels, weighted "
+    "by the probability with which they were asked, so groups can be compared even if one was "
+    "asked far more often than another."
+)

@@ -1,0 +1,177 @@
+"""What a report is made from, and what it says of it in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Protocol
+
+from lasec.alarms import Alarm
+from lasec.evaluation import Margins, Part, Point
+from lasec.learner import Learner
+from lasec.metrics import Estimate, Meter
+
+
+class Source(Protocol):
+    """What :class:`lasec.Trace` and :class:`lasec.Evaluation` have in common."""
+
+    @property
+    def first(self) -> int:
+        """The ticket of the first round."""
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds there were."""
+
+    @property
+    def labels(self) -> int:
+        """How many labels were asked for."""
+
+    @property
+    def accuracy(self) -> float:
+        """The true accuracy."""
+
+    @property
+    def estimate(self) -> Estimate:
+        """The accuracy as the asked labels tell it."""
+
+    @property
+    def meter(self) -> Meter:
+        """The meter that has listened."""
+
+    @property
+    def points(self) -> list[Point]:
+        """How things stood along the run."""
+
+    @property
+    def alarms(self) -> list[Alarm]:
+        """The alarms that were raised."""
+
+    @property
+    def groups(self) -> list[Part]:
+        """A part for each group of rows."""
+
+    @property
+    def margins(self) -> Margins:
+        """How margins lie."""
+
+    def parts(self, count: int = 10) -> list[Part]:
+        """The run in equal stretches of time."""
+
+
+def percent(value: float) -> str:
+    """A share in percent.
+
+    >>> percent(0.9417), percent(float("nan"))
+    ('94.2 %', 'unknown')
+    """
+    return "unknown" if math.isnan(value) else f"{100.0 * value:.1f} %"
+
+
+def between(estimate: Estimate) -> str:
+    """An estimate with its interval.
+
+    >>> between(Estimate(0.942, 0.931, 0.95, 100, 10, 100))
+    '94.2 % (93.1 to 95.0 %)'
+    """
+    if math.isnan(estimate.value):
+        return "unknown"
+    if estimate.width < 5e-4:
+        return percent(estimate.value)
+    low, high = 100.0 * estimate.low, 100.0 * estimate.high
+    return f"{percent(estimate.value)} ({low:.1f} to {high:.1f} %)"
+
+
+def headline(source: Source) -> str:
+    """How good it was, and what that cost, in one sentence.
+
+    >>> import lasec
+    >>> X, y = lasec.streams.switching(2_000, dimension=5, every=1_000, seed=1)
+    >>> trace = lasec.Trace()
+    >>> records = trace.run(lasec.Tracker(rate=0.2), X, y)
+    >>> headline(trace)
+    '96.9 % right (between 95.2 % and 98.6 %), as estimated from ...'
+    """
+    here, rows, truth = source.estimate, f"{source.rounds:,} rows", percent(source.accuracy)
+    if math.isnan(here.value):
+        return f"No answer has come, so nothing can be estimated over {rows}; in truth {truth} right."
+    if source.labels == source.rounds and here.width < 5e-4:
+        return f"{truth} right, counted over all {rows}: every label was asked."
+    said = (
+        f"{percent(here.value)} right (between {percent(here.low)} and {percent(here.high)}), "
+        f"as estimated from {here.labels:,} asked labels of {rows}; in truth {truth}."
+    )
+    if here.rounds == source.rounds and source.accuracy not in here:
+        said += " The truth lies outside the interval, as it does in about one run of twenty."
+    return said
+
+
+def now(source: Source) -> str:
+    """How good it was at the end."""
+    if not source.points or math.isnan(source.points[-1].estimate.value):
+        return ""
+    last = source.points[-1]
+    if last.estimate.rounds >= source.rounds:
+        return ""
+    return (
+        f"At the end, over the last {last.estimate.rounds:,} settled rows, it was "
+        f"{between(last.estimate)} right; in truth {percent(last.truth)}."
+    )
+
+
+def changes(points: Sequence[Point], first: int = 0) -> list[int]:
+    """After which rounds of the run the concept changed, as a Tracker believes, oldest first.
+
+    The last is where the present concept began, as is believed at the end; the one before it is
+    where its predecessor began, as was believed just before that; and so on.
+    """
+    found: list[int] = []
+    end: float = math.inf
+    for point in reversed(points):
+        if point.belief is None:
+            return []
+        if point.round <= end:
+            end = point.belief.since - first
+            if end > 0:
+                found.append(int(end))
+            else:
+                break
+    return sorted(found)
+
+
+def beliefs(source: Source) -> str:
+    """What a Tracker believes about the stream, in a sentence or two; empty for other learners."""
+    if not source.points or source.points[-1].belief is None:
+        return ""
+    belief, found = source.points[-1].belief, changes(source.points, source.first)
+    if not found:
+        said = "It believes that the concept has never changed suddenly."
+    else:
+        newest = ", ".join(f"{at:,}" for at in found[-8:])
+        more = "" if len(found) <= 8 else f" (the last 8 of {len(found)})"
+        rows = "row" if len(found) == 1 else "rows"
+        said = f"It believes that the concept changed suddenly after {rows} {newest}{more}."
+    return (
+        f"{said} In a thousand rows some {percent(-math.expm1(-1000.0 * belief.drift))} of the "
+        f"concept drifts away, and about {percent(belief.noise)} of the labels are wrong."
+    )
+
+
+def cautions(source: Source, learner: Learner) -> list[str]:
+    """What a reader should know before trusting the numbers."""
+    said = []
+    if not learner.query.has_propensity:
+        said.append(
+            "This query throws no coin: some rows can never be asked. Estimates take the model's "
+            "word for them, and intervals are widened by all that they can be."
+        )
+    elif source.meter.blind:
+        said.append(
+            f"{source.meter.blind:,} rows could not be asked, because the budget was spent; "
+            "intervals are widened by all that they can be."
+        )
+    if source.meter.lost:
+        said.append(f"{source.meter.lost:,} questions were never answered.")
+    if source.meter.open:
+        said.append(f"{source.meter.open:,} questions were still open at the end.")
+    return said
