@@ -17,6 +17,7 @@ from lasec.tracker import Tracker
 from lasec.types import Decision, Margin, Moment, Outcome, Query
 
 Row = dict[Hashable, Any]
+_MANY = 128
 
 
 class ClassDecision(NamedTuple):
@@ -60,7 +61,8 @@ class Asking:
         self.meter = Meter()
         self._asks = self.query or Tracker(dimension=1, rate=rate).query
         self._memory = snapshot.memory(self._asks)
-        self._rounds = 0
+        self._rounds = self._drawn = 0
+        self._coins: list[float] = []
         self._questions: dict[int, tuple[Row, ClassDecision]] = {}
 
     @property
@@ -114,6 +116,10 @@ class Asking:
     def _toss(self, margin: Margin, now: Moment) -> tuple[float, bool]:
         """The probability of asking, and how the coin falls; the round is counted."""
         chance = dispatch.chance(self._asks, margin, self._memory, now)
-        asked = bool(uniforms(self.seed, now.round - 1, 1)[0, 0] < chance)
+        place = now.round - 1 - self._drawn
+        if not 0 <= place < len(self._coins):  # many at a time, which is cheaper
+            self._drawn, place = now.round - 1, 0
+            self._coins = uniforms(self.seed, self._drawn, _MANY)[:, 0].tolist()
+        asked = self._coins[place] < chance
         dispatch.spend(self._asks, self._memory, asked, now)
         return chance, asked

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -92,7 +92,7 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
     def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
         """Learn the rows of a table one after the other, as ``learn_one`` would."""
         table = _table(X)
-        self._meet(X.columns)
+        self._meet(tuple(X.columns))
         self._rows.arrange(tuple(X.columns))
         for values, label in zip(table, y, strict=True):
             self._teach(self._rows.put(values), label, self._rounds)
@@ -136,7 +136,7 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
 
     def _winner(self, seen: list[Margin]) -> tuple[Any, float, float]:
         """The class that is predicted, its lead, and its variance."""
-        names = list(self._classes)
+        names = self.classes
         if len(seen) > 1:
             order = sorted(range(len(seen)), key=lambda k: -seen[k].margin)
             first, second = seen[order[0]], seen[order[1]]
@@ -163,7 +163,7 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
         return likely
 
     def _judged(self, x: Row, now: Moment) -> tuple[ClassDecision, float]:
-        self._meet(x)
+        self._meet(tuple(x))
         row, ticket = self._rows.fill(x), now.round - 1
         if len(self._states) > 1:
             seen = self._seen(row)
@@ -182,9 +182,9 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
         return ClassDecision(label, lead, variance, chance, asked, ticket), sure
 
     def _learn(self, x: Row, y: Any, ticket: int) -> None:
-        values = numbers(x)
-        self._meet(x)
-        self._rows.arrange(tuple(x))
+        values, names = numbers(x), tuple(x)
+        self._meet(names)
+        self._rows.arrange(names)
         self._teach(self._rows.put(values), y, ticket)
 
     def _teach(self, row: Vector, y: Any, ticket: int) -> None:
@@ -222,8 +222,10 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
             self._states.append(self._rule.init(self._rows.row.size))
         return known[y]
 
-    def _meet(self, names: Iterable[Hashable]) -> None:
+    def _meet(self, names: tuple[Hashable, ...]) -> None:
         """Make room for features that have not come before."""
+        if self._rows.has(names):
+            return
         rows, known = self._rows, self._rows.used
         needed, size = rows.meet(names) + self._spare, rows.row.size
         if size == 0:

@@ -15,6 +15,8 @@ from lasec.types import Vector
 __all__ = ["Rows", "numbers"]
 
 _MOST = LARGEST_ENTRY**2
+# The features of no row: an object that is equal to nothing else.
+_NOBODY = (float("nan"),)
 
 
 def numbers(x: Mapping[Hashable, Any]) -> Vector:
@@ -57,7 +59,7 @@ class Rows:
         self.most, self.first = most, int(intercept)
         self.index: dict[Hashable, int] = {}
         self.row: Vector = np.zeros(0)
-        self._names: tuple[Hashable, ...] = ()
+        self._names: tuple[Hashable, ...] = _NOBODY
         self._places: slice | NDArray[np.intp] = slice(0, 0)
         self._known: NDArray[np.bool_] | None = None
 
@@ -65,6 +67,10 @@ class Rows:
     def used(self) -> int:
         """How many places are in use."""
         return self.first + len(self.index)
+
+    def has(self, names: tuple[Hashable, ...]) -> bool:
+        """Whether these are the features of the last row, and all known."""
+        return self._known is None and names == self._names
 
     def meet(self, names: Iterable[Hashable]) -> int:
         """Give a place to each new feature; gives how many places are in use."""
@@ -77,13 +83,13 @@ class Rows:
         for name in new:
             self.index[name] = self.used
         if new:
-            self._names = ()
+            self._names = _NOBODY
         return self.used
 
     def widen(self, dimension: int) -> None:
         """From now on, rows have so many places."""
         self.row = np.zeros(dimension)
-        self._names = ()
+        self._names = _NOBODY
 
     def fill(self, x: Mapping[Hashable, Any]) -> Vector:
         """The row of a dict; it is good until the next one. Unknown features are left out."""
@@ -100,6 +106,8 @@ class Rows:
         in_order = np.array_equal(places, np.arange(run.start, run.stop))
         self._names, self._places = names, run if in_order else places
         self._known = None if known.all() else known
+        self.row.fill(0.0)
+        self.row[: self.first] = 1.0
 
     def put(self, values: Vector) -> Vector:
         """The row with these values; it is good until the next one."""
@@ -107,8 +115,5 @@ class Rows:
             if not np.isfinite(values).all():
                 raise ValueError("x: contains NaN or infinity")
             raise ValueError(f"x: contains a value beyond {LARGEST_ENTRY:g} in size")
-        row = self.row
-        row.fill(0.0)
-        row[: self.first] = 1.0
-        row[self._places] = values if self._known is None else values[self._known]
-        return row
+        self.row[self._places] = values if self._known is None else values[self._known]
+        return self.row
