@@ -74,6 +74,10 @@ class Asking:
         """Predict the class of ``x``, and decide whether to ask for the true one.
 
         ``time`` is when ``x`` came, for budgets by time. The label is told with :meth:`tell_one`.
+
+        >>> from lasec.river import TrackerClassifier
+        >>> TrackerClassifier().ask_one({"size": 2.0, "member": True}).asked
+        True
         """
         if time is None and getattr(self._asks, "timed", False):
             raise ValueError("time: this budget is by time, so every row must say when it came")
@@ -91,7 +95,16 @@ class Asking:
         return decision
 
     def tell_one(self, ticket: int, y: Hashable) -> bool:
-        """Learn the label that was asked for; whether the prediction given out then was right."""
+        """Learn the label that was asked for; whether the prediction given out then was right.
+
+        >>> from lasec.river import TrackerClassifier
+        >>> model = TrackerClassifier()
+        >>> decision = model.ask_one({"size": 2.0})
+        >>> model.tell_one(decision.ticket, "spam")
+        False
+        >>> model.ask_one({"size": 2.0}).label, model.pending
+        ('spam', (1,))
+        """
         if ticket not in self._questions:
             raise TicketError(
                 f"ticket {ticket} is not open: it was not given out or not asked, has been told "
