@@ -1,0 +1,194 @@
+"""The classifiers of the River face: one for each rule."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from lasec import rules
+from lasec.river.learning import StreamClassifier
+from lasec.types import Query, Rule
+
+
+class TrackerClassifier(StreamClassifier):
+    """:class:`lasec.Tracker` for River: no drift, no scale and no caution to set.
+
+    ``learn_one`` learns from every label. ``ask_one`` decides whether to ask for one, and holds a
+    ``rate``; ``query`` is a query of :mod:`lasec.queries` to use instead. ``rule`` is another
+    setting of the mixture. Features need no scaling; new ones may come at any time, up to
+    ``max_features``, and missing ones are zero. ``dimension`` is the number of features, if it is
+    known: with fewer in the first row, a Tracker that grows is not quite one that knew them all
+    (:mod:`lasec.river.growth`). The probabilities mean what they say.
+
+    >>> from river import datasets, evaluate, metrics
+    >>> from lasec.river import TrackerClassifier
+    >>> evaluate.progressive_val_score(datasets.Phishing(), TrackerClassifier(), metrics.Accuracy())
+    Accuracy: 87.51%
+    """
+
+    def __init__(
+        self,
+        rate: float = 0.1,
+        *,
+        query: Query | None = None,
+        rule: rules.Tracking | None = None,
+        dimension: int = 0,
+        max_features: int = 2_000,
+        seed: int = 0,
+        max_pending: int = 10_000,
+    ) -> None:
+        self.rule = rule
+        self.dimension = dimension
+        self.max_features = max_features
+        self._open(rate, query, seed, max_pending)
+        self._begin(
+            rule or rules.Tracking(), mistakes_only=False, intercept=False, most=max_features,
+            dimension=dimension,
+        )  # fmt: skip
+
+    def _leaning(self, margin: float) -> float:
+        return margin
+
+
+class MarginClassifier(StreamClassifier):
+    """A rule whose margin is no probability.
+
+    ``predict_proba_one`` maps it by P(+1) = 1 / (1 + exp(-2 margin)), which rises with the margin
+    and is a half at zero, and is not calibrated.
+    """
+
+    _labels = False
+
+    def _ready(
+        self, rule: Rule[Any], rate: float, query: Query | None,
+        intercept: bool, max_features: int, seed: int, max_pending: int,
+    ) -> None:  # fmt: skip
+        self.intercept = intercept
+        self.max_features = max_features
+        self._open(rate, query, seed, max_pending)
+        self._begin(
+            rule, mistakes_only=not self._labels, intercept=intercept, most=max_features,
+            dimension=0,
+        )  # fmt: skip
+
+    def _leaning(self, margin: float) -> float:
+        return math.tanh(margin)
+
+
+class LASECClassifier(MarginClassifier):
+    """LASEC for River: second order, made for drift; see :class:`lasec.rules.SecondOrder`.
+
+    It learns from the labels that it would have missed. ``rate`` or ``query``, ``max_features``,
+    ``seed`` and ``max_pending`` are as in :class:`TrackerClassifier`; ``intercept`` adds a feature
+    that is always 1.
+
+    >>> from river import datasets, evaluate, metrics
+    >>> from lasec.river import LASECClassifier
+    >>> model = LASECClassifier()
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 82.71%
+    """
+
+    def __init__(
+        self,
+        drift: float = 0.01,
+        ridge: float = 1.0,
+        *,
+        rate: float = 0.1,
+        query: Query | None = None,
+        intercept: bool = True,
+        max_features: int = 2_000,
+        seed: int = 0,
+        max_pending: int = 10_000,
+    ) -> None:
+        self.drift = drift
+        self.ridge = ridge
+        self._ready(
+            rules.SecondOrder(drift, ridge), rate, query, intercept, max_features, seed, max_pending
+        )
+
+
+class SOPClassifier(MarginClassifier):
+    """The second-order perceptron for River: LASEC without drift.
+
+    ``rate`` or ``query``, ``max_features``, ``seed`` and ``max_pending`` are as in
+    :class:`TrackerClassifier`; ``intercept`` adds a feature that is always 1.
+
+    >>> from river import datasets, evaluate, metrics
+    >>> from lasec.river import SOPClassifier
+    >>> model = SOPClassifier()
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 84.47%
+    """
+
+    def __init__(
+        self,
+        ridge: float = 1.0,
+        *,
+        rate: float = 0.1,
+        query: Query | None = None,
+        intercept: bool = True,
+        max_features: int = 2_000,
+        seed: int = 0,
+        max_pending: int = 10_000,
+    ) -> None:
+        self.ridge = ridge
+        self._ready(
+            rules.SecondOrder(0.0, ridge), rate, query, intercept, max_features, seed, max_pending
+        )
+
+
+class PerceptronClassifier(MarginClassifier):
+    """The perceptron for River; see :class:`lasec.rules.Perceptron`.
+
+    ``rate`` or ``query``, ``max_features``, ``seed`` and ``max_pending`` are as in
+    :class:`TrackerClassifier`; ``intercept`` adds a feature that is always 1.
+
+    >>> from river import datasets, evaluate, metrics
+    >>> from lasec.river import PerceptronClassifier
+    >>> model = PerceptronClassifier()
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 82.95%
+    """
+
+    def __init__(
+        self,
+        *,
+        rate: float = 0.1,
+        query: Query | None = None,
+        intercept: bool = True,
+        max_features: int = 2_000,
+        seed: int = 0,
+        max_pending: int = 10_000,
+    ) -> None:
+        self._ready(rules.Perceptron(), rate, query, intercept, max_features, seed, max_pending)
+
+
+class AROWClassifier(MarginClassifier):
+    """AROW for River, which learns from every label; see :class:`lasec.rules.AROW`.
+
+    ``rate`` or ``query``, ``max_features``, ``seed`` and ``max_pending`` are as in
+    :class:`TrackerClassifier`; ``intercept`` adds a feature that is always 1.
+
+    >>> from river import datasets, evaluate, metrics
+    >>> from lasec.river import AROWClassifier
+    >>> model = AROWClassifier()
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 89.67%
+    """
+
+    _labels = True
+
+    def __init__(
+        self,
+        noise: float = 1.0,
+        *,
+        rate: float = 0.1,
+        query: Query | None = None,
+        intercept: bool = True,
+        max_features: int = 2_000,
+        seed: int = 0,
+        max_pending: int = 10_000,
+    ) -> None:
+        self.noise = noise
+        self._ready(rules.AROW(noise), rate, query, intercept, max_features, seed, max_pending)

@@ -1,0 +1,88 @@
+"""States that grow: more features, or a class of its own, in the middle of a stream.
+
+A feature that has not come yet is one that was always zero. In every rule but the Tracker's such a
+coordinate lives alone: its weight is zero, and its variance is the same number as that of any other
+coordinate that was always zero. So there is always a spare one at the end, which no feature uses,
+and a state grows by repeating it: exactly what it had been with all features from the start.
+
+The Tracker divides its rows by the root of the number of features, and what it has learned cannot
+be had for another number without learning it again. Its beliefs about the features that it knows
+are carried over as they are, to the new unit: it says the same as before about the rows it knew.
+The prior, drift, and how long a row may be before it is shortened are those of the new number from
+then on.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from lasec.rules.gaussian import Gaussian
+from lasec.rules.seen import EXTRA, LABEL
+from lasec.rules.tracking import Beliefs
+from lasec.types import Rule
+
+
+def needs_spare(rule: Rule[Any]) -> bool:
+    """Whether a state of this rule grows by a spare coordinate.
+
+    >>> import lasec
+    >>> needs_spare(lasec.rules.SecondOrder()), needs_spare(lasec.rules.Tracking())
+    (True, False)
+    """
+    return not isinstance(rule.init(1), Beliefs)
+
+
+def widened(rule: Rule[Any], state: Any, dimension: int, known: int) -> Any:
+    """The state with ``dimension`` coordinates, of which the first ``known`` are in use.
+
+    >>> import lasec, numpy as np
+    >>> rule = lasec.rules.SecondOrder(drift=0.1)
+    >>> state = rule.init(2)
+    >>> rule.update(state, np.array([1.0, 0.0]), y=1.0, draw=0.0)
+    >>> widened(rule, state, dimension=3, known=1).cov.diagonal().tolist()
+    [0.6, 1.1, 1.1]
+    """
+    larger = rule.init(dimension)
+    if isinstance(state, Beliefs):
+        return _carried(state, larger, known)
+    for before, after in zip(state, larger, strict=True):
+        after[tuple(map(slice, before.shape))] = before
+    if isinstance(state, Gaussian):
+        fresh = np.arange(state.weights.size, dimension)
+        larger.cov[fresh, fresh] = state.cov[-1, -1]
+    return larger
+
+
+def _carried(state: Beliefs, larger: Beliefs, known: int) -> Beliefs:
+    """The Tracker's beliefs about ``known`` features, the intercept and the last label."""
+    before, after = state.squares.size, larger.squares.size
+    old = np.r_[0:known, before : before + EXTRA]
+    new = np.r_[0:known, after : after + EXTRA]
+    unit = np.where(old < before, math.sqrt(after / before), 1.0)
+    larger.weights[:, new] = unit * state.weights[:, old]
+    larger.covs[:, new[:, None], new] = np.outer(unit, unit) * state.covs[:, old[:, None], old]
+    larger.squares[:known] = state.squares[:known]
+    return larger._replace(posterior=state.posterior, born=state.born, clock=state.clock)
+
+
+def mirrored(state: Any) -> Any:
+    """The state that the same rows with the opposite labels had led to.
+
+    >>> import lasec, numpy as np
+    >>> rule = lasec.rules.Perceptron()
+    >>> state = rule.init(2)
+    >>> rule.update(state, np.array([1.0, 2.0]), y=1.0, draw=0.0)
+    >>> mirrored(state).weights.tolist()
+    [-1.0, -2.0]
+    """
+    turned = type(state)(*(array.copy() for array in state))
+    turned.weights[...] *= -1.0
+    if isinstance(state, Beliefs):  # the last label is a feature, and is turned itself
+        turned.weights[:, -1] *= -1.0
+        turned.covs[:, -1] *= -1.0
+        turned.covs[:, :, -1] *= -1.0
+        turned.clock[LABEL] *= -1
+    return turned

@@ -1,0 +1,88 @@
+"""Any River classifier, made selective."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from river import base
+
+from lasec.river.asking import Asking, ClassDecision, Row
+from lasec.types import Margin, Moment, Query
+
+
+class Selective(Asking, base.Wrapper, base.Classifier):  # type: ignore[type-arg]
+    """Asks for a share ``rate`` of the labels of any River classifier or pipeline.
+
+    Its margin is the largest probability less the second (0 while fewer than two classes are
+    known), and rows with a small one are asked more often. Every row has a known probability of
+    being asked, so that ``meter.accuracy`` is an honest estimate over all rows. The same ``seed``
+    asks for the same rows. ``query`` is any query of :mod:`lasec.queries` to use instead of a
+    ``rate``. Up to ``max_pending`` rows wait for their labels; then the oldest is given up.
+
+    ``predict_one`` and ``predict_proba_one`` are those of the classifier, and ``learn_one`` lets it
+    learn a label that came for free. Put it around the whole pipeline: then whatever comes before
+    the classifier learns from the rows that were told.
+
+    >>> from river import datasets, linear_model, preprocessing
+    >>> from lasec.river import Selective
+    >>> pipeline = preprocessing.StandardScaler() | linear_model.LogisticRegression()
+    >>> model = Selective(pipeline, rate=0.2)
+    >>> for x, y in datasets.Phishing():
+    ...     decision = model.ask_one(x)
+    ...     if decision.asked:
+    ...         right = model.tell_one(decision.ticket, y)
+    >>> model.meter
+    Meter(window=1000, rounds=1250, asked=..., labels=...)
+    """
+
+    def __init__(
+        self,
+        classifier: base.Classifier,
+        rate: float = 0.1,
+        *,
+        query: Query | None = None,
+        seed: int = 0,
+        max_pending: int = 10_000,
+    ) -> None:
+        self.classifier = classifier
+        self._open(rate, query, seed, max_pending)
+
+    @property
+    def _wrapped_model(self) -> base.Classifier:
+        return self.classifier
+
+    @property
+    def _multiclass(self) -> bool:
+        return bool(self.classifier._multiclass)
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        from river import linear_model, tree  # noqa: PLC0415
+
+        yield {"classifier": linear_model.LogisticRegression()}
+        yield {"classifier": tree.HoeffdingTreeClassifier(), "rate": 0.5}
+
+    def learn_one(self, x: Row, y: Any, **kwargs: Any) -> None:
+        """Learn a label that came for free."""
+        self.classifier.learn_one(x, y, **kwargs)
+
+    def predict_proba_one(self, x: Row, **kwargs: Any) -> dict[Any, float]:
+        """The probabilities of the classifier."""
+        return self.classifier.predict_proba_one(x, **kwargs)
+
+    def predict_one(self, x: Row, **kwargs: Any) -> Any:
+        """The prediction of the classifier: a plain label."""
+        return self.classifier.predict_one(x, **kwargs)
+
+    def _judged(self, x: Row, now: Moment) -> tuple[ClassDecision, float]:
+        likely = self.classifier.predict_proba_one(x)
+        first, second, *_ = [*sorted(likely.values(), reverse=True), 0.0, 0.0]
+        margin = float(first - second) if len(likely) > 1 else 0.0
+        chance, asked = self._toss(Margin(margin, 0.0, margin), now)
+        label = max(likely, key=likely.__getitem__, default=None)
+        decision = ClassDecision(label, margin, 0.0, chance, asked, now.round - 1)
+        return decision, 2.0 * float(first) - 1.0
+
+    def _learn(self, x: Row, y: Any, ticket: int) -> None:
+        self.classifier.learn_one(x, y)

@@ -1,0 +1,368 @@
+"""The River face against River's own checks, and against the learners that it stands for."""
+
+import copy
+import datetime
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from river import (
+    active,
+    checks,
+    compose,
+    datasets,
+    drift,
+    evaluate,
+    linear_model,
+    metrics,
+    multiclass,
+    preprocessing,
+    tree,
+)
+
+import lasec
+from lasec.river import (
+    AROWClassifier,
+    LASECClassifier,
+    PerceptronClassifier,
+    Selective,
+    SOPClassifier,
+    TrackerClassifier,
+)
+from lasec.river.growth import mirrored, widened
+
+RULES = {
+    LASECClassifier: (lasec.rules.SecondOrder(0.01, 1.0), "mistakes"),
+    SOPClassifier: (lasec.rules.SecondOrder(0.0, 1.0), "mistakes"),
+    PerceptronClassifier: (lasec.rules.Perceptron(), "mistakes"),
+    AROWClassifier: (lasec.rules.AROW(), "labels"),
+    TrackerClassifier: (lasec.rules.Tracking(), "labels"),
+}
+OWN = list(RULES)
+SELECTIVE = [Selective(**params) for params in Selective._unit_test_params()]
+SOME = [*(kind() for kind in OWN), *SELECTIVE, Selective(TrackerClassifier(), 0.3)]
+
+
+def plain(kind, **options):
+    """A model without an intercept, as lasec's own learners are."""
+    return kind(**options) if kind is TrackerClassifier else kind(intercept=False, **options)
+
+
+def rows(n=400, d=6, seed=1, **options):
+    X, y = lasec.streams.switching(n, dimension=d, every=150, seed=seed, **options)
+    return [{f"x{j}": value for j, value in enumerate(x)} for x in X.tolist()], X, y
+
+
+def signed(model, x):
+    """The margin of +1 that the first state sees."""
+    return model._seen(model._rows.fill(x))[0].margin
+
+
+@pytest.mark.parametrize("model", SOME, ids=str)
+def test_rivers_own_checks_pass_with_no_skips(model):
+    assert model._unit_test_skips() == set()
+    for check in checks.yield_checks(model):
+        check(model.clone())
+
+
+@pytest.mark.parametrize("kind", OWN)
+def test_margins_are_those_of_the_plain_learner(kind):
+    model, (rule, update) = plain(kind), RULES[kind]
+    learner = lasec.Learner(rule, dimension=6, update=update)
+    for x, row, y in zip(*rows(), strict=True):
+        model.learn_one(x, bool(y > 0))
+        learner.tell_row(row, int(y))
+        looked = copy.deepcopy(learner).ask(row)
+        assert signed(model, x) == pytest.approx(looked.margin, rel=1e-12, abs=1e-12)
+        assert model.predict_one(x) == (looked.label == 1)
+
+
+@pytest.mark.parametrize("kind", OWN)
+def test_an_intercept_is_a_feature_that_is_always_one(kind):
+    if kind is TrackerClassifier:  # it has one of its own
+        return
+    one, other = kind(), plain(kind)
+    for x, _, y in zip(*rows(), strict=True):
+        one.learn_one(x, y)
+        other.learn_one({"always": 1.0, **x}, y)
+        assert signed(one, x) == pytest.approx(signed(other, {"always": 1.0, **x}), abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", OWN)
+def test_features_that_come_one_by_one_might_have_been_known_from_the_start(kind):
+    d = 12
+    table, X, y = rows(d=d)
+    options = {"dimension": d} if kind is TrackerClassifier else {}
+    model, (rule, update) = plain(kind, **options), RULES[kind]
+    learner = lasec.Learner(rule, dimension=d, update=update)
+    for t, (x, row, label) in enumerate(zip(table, X, y, strict=True)):
+        known = min(d, 1 + t // 25)
+        row[known:] = 0.0
+        model.learn_one({name: x[name] for name in list(x)[:known]}, label)
+        learner.tell_row(row, int(label))
+    for x, row in zip(table, X, strict=True):
+        looked = copy.deepcopy(learner).ask(row)
+        shown = dict(zip(x, row.tolist(), strict=True))
+        assert signed(model, shown) == pytest.approx(looked.margin, rel=1e-10, abs=1e-10)
+
+
+def test_a_tracker_that_grows_says_the_same_of_the_rows_it_knew():
+    rule = lasec.rules.Tracking()
+    state = rule.init(4)
+    _, X, y = rows(d=4)
+    for t, (x, label) in enumerate(zip(X, y, strict=True), 1):
+        rule.update(state, x, label, 0.0, t)
+    larger = widened(rule, state, dimension=9, known=4)
+    assert larger.defect() == ""
+    for x in 0.3 * X:  # none so long that it is shortened
+        wide = np.concatenate([x, np.zeros(5)])
+        # as of the last label: later, drift is that of a row with more features
+        before, after = rule.margin(state, x, t).margin, rule.margin(larger, wide, t).margin
+        assert after == pytest.approx(before, abs=1e-10)
+
+
+def test_a_tracker_that_grows_is_as_good_as_one_that_knew_all():
+    table, _, y = rows(n=2000, d=12)
+    models = TrackerClassifier(), TrackerClassifier(dimension=12)
+    right = np.zeros(2)
+    for t, (x, label) in enumerate(zip(table, y.tolist(), strict=True)):
+        part = {name: x[name] for name in list(x)[: 1 + t // 50]}
+        for k, model in enumerate(models):
+            right[k] += model.predict_one(part) == label
+            model.learn_one(part, label)
+    assert right[0] > right[1] - 20 > 1200
+
+
+def test_too_many_features_are_refused_with_advice():
+    model = TrackerClassifier(max_features=3)
+    model.learn_one({"a": 1, "b": 2, "c": 3}, True)
+    with pytest.raises(ValueError, match="FeatureHasher"):
+        model.learn_one({"d": 1}, False)
+    assert model.predict_one({"d": 1.0}) is model.predict_one({})
+
+
+@pytest.mark.parametrize("value", ["red", None, [1.0]])
+def test_a_feature_that_is_no_number_is_named(value):
+    model = LASECClassifier()
+    for call in (lambda x: model.learn_one(x, True), model.ask_one):
+        with pytest.raises(TypeError, match=r"'colour'.*OneHotEncoder"):
+            call({"size": 1.0, "colour": value})
+    with pytest.raises(TypeError, match="'colour'"):
+        model.learn_many(pd.DataFrame({"size": [1.0], "colour": [value]}), pd.Series([True]))
+    model.learn_one({"size": 1.0, "colour": True}, True)
+    with pytest.raises(ValueError, match="NaN"):
+        model.learn_one({"size": float("nan")}, True)
+
+
+def test_nothing_is_known_before_the_first_label():
+    model = TrackerClassifier()
+    assert model.predict_one({"a": 1.0}) is None
+    assert model.predict_proba_one({"a": 1.0}) == {}
+    assert model.ask_one({"a": 1.0}).label is None
+    assert model.predict_many(pd.DataFrame({"a": [1.0, 2.0]})).tolist() == [None, None]
+    assert model.predict_proba_many(pd.DataFrame({"a": [1.0]})).empty
+    model.learn_one({"a": 1.0}, "spam")
+    assert model.predict_proba_one({"a": 1.0}) == {"spam": 1.0}
+    model.learn_one({"a": -1.0}, "ham")
+    assert set(model.predict_proba_one({"a": 1.0})) == {"spam", "ham"}
+    model = TrackerClassifier()
+    model.learn_one({"a": 1.0}, True)
+    assert set(model.predict_proba_one({"a": 1.0})) == {False, True}
+
+
+@pytest.mark.parametrize("kind", OWN)
+def test_the_mirror_image_has_opposite_margins_and_keeps_them(kind):
+    rule, _ = RULES[kind]
+    state = rule.init(6)
+    _, X, y = rows()
+    times = (lambda t: (t,)) if kind is TrackerClassifier else lambda t: ()
+    for t, (x, label) in enumerate(zip(X[:200], y[:200], strict=True), 1):
+        rule.update(state, x, label, 0.0, *times(t))
+    turned = mirrored(state)
+    for t, (x, label) in enumerate(zip(X[200:], y[200:], strict=True), 201):
+        here, there = (rule.margin(s, x, *times(t)).margin for s in (state, turned))
+        assert there == pytest.approx(-here, abs=1e-9)
+        rule.update(state, x, label, 0.0, *times(t))
+        rule.update(turned, x, -label, 0.0, *times(t))
+
+
+@pytest.mark.parametrize("kind", [TrackerClassifier, LASECClassifier])
+def test_a_third_class_may_come_late(kind):
+    rng = np.random.default_rng(1)
+    centres = {"a": (3.0, 0.0), "b": (-3.0, 0.0), "c": (0.0, 4.0)}
+    model, right = kind(), []
+    for t in range(900):
+        y = rng.choice(["a", "b"] if t < 400 else ["a", "b", "c"])
+        x = dict(zip("uv", rng.normal(centres[y]), strict=True))
+        right.append(model.predict_one(x) == y)
+        model.learn_one(x, y)
+    assert model.classes == tuple(dict.fromkeys(model.classes))
+    assert set(model.classes) == {"a", "b", "c"}
+    assert np.mean(right[600:]) > 0.9
+    likely = model.predict_proba_one({"u": 0.0, "v": 4.0})
+    assert max(likely, key=likely.get) == "c"
+    assert sum(likely.values()) == pytest.approx(1.0)
+    asked = [model.ask_one({"u": 0.0, "v": 4.0}) for _ in range(50)]
+    assert all(decision.label == "c" for decision in asked)
+
+
+@pytest.mark.parametrize("kind", OWN)
+def test_many_is_one_after_the_other(kind):
+    table, _, y = rows()
+    names = np.where(y > 0, "yes", "no")
+    one, many = kind(), kind()
+    for x, label in zip(table, names, strict=True):
+        one.learn_one(x, label)
+    X = pd.DataFrame(table, index=np.arange(7, 407))
+    for begin in range(0, 400, 64):
+        part = slice(begin, begin + 64)
+        many.learn_many(X.iloc[part], pd.Series(names[part]))
+    assert pickle.dumps(one._states) == pickle.dumps(many._states)
+    likely = many.predict_proba_many(X)
+    assert likely.to_dict("records") == [one.predict_proba_one(x) for x in table]
+    assert many.predict_many(X).tolist() == [one.predict_one(x) for x in table]
+    assert likely.index.equals(X.index)
+
+
+def test_asking_with_late_answers_is_what_a_tracker_does():
+    table, X, y = rows(n=1500, d=5)
+    model, tracker = TrackerClassifier(rate=0.2, seed=3), lasec.Tracker(rate=0.2, seed=3)
+    meter, late = lasec.Meter(), 40
+    queue = []
+    for t, (x, row) in enumerate(zip(table, X, strict=True)):
+        ours, theirs = model.ask_one(x), tracker.ask(row)
+        meter.ask(theirs)
+        assert ours[1:] == pytest.approx((abs(theirs.margin), *theirs[2:]), rel=1e-12)
+        if theirs.asked:
+            queue.append((t, theirs.ticket))
+        if model.classes == (-1, 1):
+            assert ours.label == theirs.label
+        while queue and queue[0][0] <= t - late:
+            when, ticket = queue.pop(0)
+            model.tell_one(ticket, int(y[when]))
+            meter.tell(tracker.tell(ticket, int(y[when])))
+    assert model.pending == tracker.pending
+    assert 250 < model.meter.labels == meter.labels < 350
+    # predictions made before any label had a name count as wrong here, and cannot there
+    assert model.meter.accuracy.value == pytest.approx(meter.accuracy.value, abs=0.04)
+
+
+def test_a_ticket_is_good_for_one_answer():
+    model = TrackerClassifier(rate=1.0, max_pending=2)
+    tickets = [model.ask_one({"a": float(t)}).ticket for t in range(3)]
+    assert model.pending == (1, 2)
+    assert model.tell_one(2, "x") is False
+    for ticket in (0, 2, 99):
+        with pytest.raises(lasec.TicketError, match=f"ticket {ticket} "):
+            model.tell_one(ticket, "x")
+    assert tickets == [0, 1, 2]
+    assert model.ask_one({"a": 1.0}).label == "x"
+    assert model.meter.lost == 1
+
+
+@pytest.mark.parametrize(
+    "classifier",
+    [
+        preprocessing.StandardScaler() | linear_model.LogisticRegression(),
+        tree.HoeffdingTreeClassifier(grace_period=20),
+        preprocessing.StandardScaler() | TrackerClassifier(),
+    ],
+    ids=str,
+)
+def test_selective_holds_its_budget_and_repeats_itself(classifier):
+    table, _, y = rows(n=3000, d=5)
+
+    def run(seed):
+        model, made, right = Selective(classifier.clone(), 0.1, seed=seed), [], 0
+        for x, label in zip(table, y.tolist(), strict=True):
+            predicted, decision = model.predict_one(x), model.ask_one(x)
+            assert predicted == decision.label
+            made.append(decision)
+            right += decision.label == label
+            if decision.asked:
+                model.tell_one(decision.ticket, label)
+        return model, made, right / len(table)
+
+    model, made, accuracy = run(seed=5)
+    assert made == run(seed=5)[1]
+    assert [d.asked for d in made] != [d.asked for d in run(seed=6)[1]]
+    asked = sum(d.asked for d in made)
+    assert abs(asked - 300) < 60
+    assert min(d.propensity for d in made) >= 0.2 * 0.1
+    estimate = model.meter.accuracy
+    assert estimate.low - 0.02 < accuracy < estimate.high + 0.02
+
+
+def test_a_query_of_ones_own_can_be_given_and_cloned():
+    coin = lasec.queries.MarginCoin(0.1)
+    for query in (coin, lasec.queries.Always(), lasec.queries.Budgeted.every("1d", labels=50)):
+        for model in (LASECClassifier(query=query), Selective(TrackerClassifier(), query=query)):
+            again = model.clone()
+            assert again._asks == model._asks
+            assert again.ask_one({"a": 1.0}, time=0.0).asked
+    with pytest.raises(ValueError, match="rate of its own"):
+        TrackerClassifier(rate=0.2, query=coin)
+    with pytest.raises(ValueError, match="time"):
+        LASECClassifier(query=query).ask_one({"a": 1.0})
+
+
+def test_it_works_inside_rivers_own_machinery():
+    phishing = [(x | {"day": datetime.datetime(2024, 1, 1)}, y) for x, y in datasets.Phishing()]
+    model = preprocessing.StandardScaler() | TrackerClassifier()
+    score = evaluate.progressive_val_score(datasets.Phishing(), model.clone(), metrics.LogLoss())
+    assert score.get() < 0.35
+    late = compose.Discard("day") | model.clone()
+    score = evaluate.progressive_val_score(
+        phishing, late, metrics.Accuracy(), moment="day", delay=datetime.timedelta(days=1)
+    )
+    assert score.get() == 0.0  # all answers come after the last row
+    score = evaluate.progressive_val_score(
+        datasets.Phishing(), model.clone(), metrics.Accuracy(), delay=50
+    )
+    assert score.get() > 0.82
+    retrained = drift.DriftRetrainingClassifier(LASECClassifier(), drift.binary.DDM())
+    score = evaluate.progressive_val_score(datasets.Phishing(), retrained, metrics.Accuracy())
+    assert score.get() > 0.75
+    ovr = preprocessing.StandardScaler() | multiclass.OneVsRestClassifier(AROWClassifier())
+    segments = datasets.ImageSegments().take(500)
+    assert evaluate.progressive_val_score(segments, ovr, metrics.Accuracy()).get() > 0.7
+    X = pd.DataFrame([x for x, _ in datasets.Phishing()])
+    y = pd.Series([y for _, y in datasets.Phishing()])
+    model.learn_many(X[:1000], y[:1000])
+    assert (model.predict_many(X[1000:]) == y[1000:]).mean() > 0.8
+
+
+@pytest.mark.parametrize("kind", OWN)
+def test_rivers_sampler_can_ask_for_ours(kind):
+    sampler = active.EntropySampler(kind(), discount_factor=3, seed=1)
+    metric, used = metrics.Accuracy(), 0
+    for x, y in datasets.Phishing():
+        predicted, ask = sampler.predict_one(x)
+        if predicted:
+            metric.update(y, predicted)
+        # before two classes are known there is no entropy, and nothing is asked
+        if ask or len(sampler.classifier.classes) < 2:
+            sampler.learn_one(x, y)
+            used += 1
+    assert metric.get() > 0.7
+    assert 10 < used < 1250
+
+
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
+def test_a_copy_in_mid_stream_goes_on_as_the_original(again):
+    table, _, y = rows()
+    for model in (TrackerClassifier(0.3), Selective(linear_model.LogisticRegression(), 0.3)):
+        for x, label in zip(table[:200], y[:200] > 0, strict=True):
+            decision = model.ask_one(x)
+            if decision.asked and decision.ticket % 3:
+                model.tell_one(decision.ticket, bool(label))
+        twin = again(model)
+        assert twin.pending == model.pending != ()
+        for x, label in zip(table[200:], y[200:] > 0, strict=True):
+            decision = model.ask_one(x)
+            assert decision == twin.ask_one(x)
+            if decision.asked:
+                for each in (model, twin):
+                    each.tell_one(decision.ticket, bool(label))
+        assert twin.meter.accuracy == model.meter.accuracy
