@@ -10,9 +10,10 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from experiments.arena.streams import KNOWN
 from experiments.figures import SETTINGS, save
 from experiments.whole.learners import LEARNERS
-from experiments.whole.sources import KNOWN, SOURCES
+from experiments.whole.sources import SOURCES
 from experiments.whole.tables import Cells, Row, cells, mean
 
 # Colours that the colour-blind can tell apart (after Okabe and Ito), markers for print.
