@@ -194,3 +194,64 @@ def test_a_file_of_your_own(tmp_path):
     mails = open_dataset("sms", tmp_path / "mine.jsonl.gz")
     assert mails.columns["text"] == ["hello 0", "hello 1"]
     assert list(mails.columns) == ["text", "spam"]  # the group would tell the label
+
+
+@pytest.fixture
+def cached(tmp_path, monkeypatch):
+    """The cache of scikit-learn, as if these rows had been fetched."""
+    joblib = pytest.importorskip("joblib")
+    monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path))
+
+    def keep(folder, **arrays):
+        (tmp_path / folder).mkdir()
+        for name, array in arrays.items():
+            joblib.dump(array, tmp_path / folder / name)
+
+    return keep
+
+
+def test_covertype_as_scikit_learn_has_it(cached, opened):
+    ours = opened("covertype")
+    rows = np.column_stack([column[:50] for column in ours.features.values()]).astype(float)
+    cached("covertype", samples_py3=rows, targets_py3=ours.columns["cover"][:50].astype("i4"))
+    theirs = open_dataset("covertype")
+    assert list(theirs.columns) == list(ours.columns)
+    for name, column in theirs.columns.items():
+        np.testing.assert_array_equal(column, ours.columns[name][:50])
+
+
+def test_kdd_as_scikit_learn_has_it(cached, opened):
+    ours = opened("kdd")
+    rows = [0, 7_600, 100_000, 494_020]
+    pick = {name: [column[row] for row in rows] for name, column in ours.columns.items()}
+    table = np.empty((4, 41), dtype=object)
+    for j, name in enumerate(ours.features):
+        table[:, j] = [v.encode() if isinstance(v, str) else v for v in pick[name]]
+    target = np.array([b"smurf." if v else b"normal." for v in pick["attack"]], dtype=object)
+    cached("kddcup99_10-py3", samples=table, targets=target)
+    theirs = open_dataset("kdd")
+    assert list(theirs.columns) == list(ours.columns)
+    for name, column in theirs.columns.items():
+        assert list(column) == pick[name], name
+
+
+def test_openml_as_scikit_learn_hands_it_over(monkeypatch, opened):
+    pandas = pytest.importorskip("pandas")
+    sklearn_datasets = pytest.importorskip("sklearn.datasets")
+    elec2, digits = opened("elec2"), opened("usps")
+
+    def fetch(*, data_id, as_frame, **_):
+        if data_id == 151:  # the day is a category there, the class a word
+            X = pandas.DataFrame({k: v[:9] for k, v in elec2.features.items()})
+            X["day"] = X["day"].astype(int).astype(str).astype("category")
+            y = pandas.Series(np.where(elec2.columns["up"][:9] == 1, "UP", "DOWN"))
+            return X, y.astype("category")
+        X = np.column_stack([column[:9] for column in digits.features.values()])
+        return X, np.array([str(digit + 1) for digit in digits.columns["digit"][:9]], dtype=object)
+
+    monkeypatch.setattr(sklearn_datasets, "fetch_openml", fetch)
+    for ours in (elec2, digits):
+        theirs = open_dataset(ours.name)
+        assert list(theirs.columns) == list(ours.columns)
+        for name, column in theirs.columns.items():
+            np.testing.assert_array_equal(column, ours.columns[name][:9])
