@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments import datasets
-from lasec.streams import Stream, recurring, stationary, switching, walking
+from lasec.streams import Stream, catalogue, recurring, stationary, switching, walking
 
+KNOWN = {known.name: known for known in catalogue()}
 SEGMENT = 10_000
 SEGMENTS = 30  # steps between the first segment of a file and the last
 RARER = 50  # rows of the rarer label that a segment of kdd has at least
@@ -83,14 +84,16 @@ def missing(name: str) -> str | None:
 @lru_cache(maxsize=2)
 def _file(path: Path) -> tuple[NDArray[np.generic], NDArray[np.generic]]:
     with np.load(path) as data:
-        return data["X"], data["y"]
+        return data["X"], data["y"]  # codes of categories are numbers here
 
 
-def _rows(file: str) -> tuple[NDArray[np.generic], NDArray[np.generic]]:
-    folder = datasets.data_folder()
+def _rows(name: str) -> tuple[NDArray[np.generic], NDArray[np.bool_]]:
+    """The rows of a known stream, and which of them are positive."""
+    known, folder = KNOWN[name], datasets.data_folder()
     if folder is None:
-        raise FileNotFoundError(f"{file}: there is no folder of data; set LASEC_DATA")
-    return _file(folder / file)
+        raise FileNotFoundError(f"{known.file}: there is no folder of data; set LASEC_DATA")
+    X, y = _file(folder / known.file)
+    return X, y == known.positive
 
 
 def _stream(X: NDArray[np.generic], positive: NDArray[np.bool_]) -> Stream:
@@ -120,15 +123,15 @@ def _usps(rounds: int, seed: int) -> Stream:
     return datasets.DATASETS["usps"].draw(rounds, seed)
 
 
-def _whole(rounds: int, seed: int, file: str) -> Stream:
-    X, y = _rows(file)
-    return _stream(X[:rounds], y[:rounds] == 1)
+def _whole(rounds: int, seed: int, name: str) -> Stream:
+    X, positive = _rows(name)
+    return _stream(X[:rounds], positive[:rounds])
 
 
-def _segment(rounds: int, seed: int, file: str, positive: int, rarer: int = 0) -> Stream:
-    X, y = _rows(file)
-    first = segment_start(y == positive, seed, rarer)
-    return _stream(X[first : first + rounds], y[first : first + rounds] == positive)
+def _segment(rounds: int, seed: int, name: str, rarer: int = 0) -> Stream:
+    X, positive = _rows(name)
+    first = segment_start(positive, seed, rarer)
+    return _stream(X[first : first + rounds], positive[first : first + rounds])
 
 
 def segment_start(positive: NDArray[np.bool_], seed: int, rarer: int) -> int:
@@ -147,8 +150,13 @@ def segment_start(positive: NDArray[np.bool_], seed: int, rarer: int) -> int:
     raise ValueError(f"no segment has {rarer} rows of each label")
 
 
-def _file_source(rounds: int, file: str) -> Source:
-    return Source(rounds, partial(_whole, file=file), file)
+def _file_source(name: str) -> Source:
+    known = KNOWN[name]
+    return Source(known.rows, partial(_whole, name=name), known.file)
+
+
+def _segments(name: str, rarer: int = 0) -> Source:
+    return Source(SEGMENT, partial(_segment, name=name, rarer=rarer), KNOWN[name].file)
 
 
 STREAMS = {
@@ -160,17 +168,11 @@ STREAMS = {
     "stationary-noise": Source(10_000, partial(_still, noise=0.1)),
     "recurring": Source(10_000, _recurring),
     "usps": Source(9_298, _usps, "usps.npz"),
-    "elec2": Source(SEGMENT, partial(_segment, file="elec2.npz", positive=1), "elec2.npz"),
-    "noaa": _file_source(18_159, "noaa_weather.npz"),
-    "covertype": Source(
-        SEGMENT, partial(_segment, file="covertype.npz", positive=2), "covertype.npz"
-    ),
-    "kdd": Source(
-        SEGMENT,
-        partial(_segment, file="kddcup99_10percent.npz", positive=1, rarer=RARER),
-        "kddcup99_10percent.npz",
-    ),
-    "usenet1": _file_source(1_500, "usenet1.npz"),
-    "usenet2": _file_source(1_500, "usenet2.npz"),
-    "phishing": _file_source(11_055, "phishing_websites.npz"),
+    "elec2": _segments("elec2"),
+    "noaa": _file_source("noaa"),
+    "covertype": _segments("covertype"),
+    "kdd": _segments("kdd", rarer=RARER),
+    "usenet1": _file_source("usenet1"),
+    "usenet2": _file_source("usenet2"),
+    "phishing": _file_source("phishing"),
 }

@@ -26,7 +26,7 @@ from lasec.rules import Perceptron, SecondOrder, Tracking
 from lasec.streams import Stream
 
 RIDGES = (0.01, 0.1, 1.0, 10.0, 100.0)
-STABILITIES = (1e1, 1e2, 1e4, 1e6)  # 1 / drift; without end it is SOP
+STABILITIES = (1.0, 1e1, 1e2, 1e4, 1e6)  # 1 / drift; without end it is SOP
 WARM = 64
 
 Shares = tuple[float, float]

@@ -1,4 +1,4 @@
-"""The picture: a panel a stream, accuracy against the share of labels."""
+"""The picture: a panel a stream, mistakes against the share of labels, both on log scales."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator
 
+from experiments.arena.streams import KNOWN
 from experiments.figures import SETTINGS, save
 from experiments.whole.learners import LEARNERS
-from experiments.whole.sources import KNOWN, SOURCES
+from experiments.whole.sources import SOURCES
 from experiments.whole.tables import Cells, Row, cells, mean
 
 # Colours that the colour-blind can tell apart (after Okabe and Ito), markers for print.
@@ -44,27 +46,24 @@ def picture(out: Path, rows: Sequence[Row]) -> None:
         handles, labels = panels[0].get_legend_handles_labels()
         panels[-1].legend(handles, labels, loc="center", fontsize=9)
         figure.supxlabel("share of labels asked")
-        figure.supylabel("accuracy over the whole stream")
+        figure.supylabel("share of mistakes over the whole stream")
         save(figure, out / "streams")
 
 
 def _panel(axes: Axes, found: Cells, stream: str) -> None:
     """One stream: a line a learner."""
-    levels = []
     for name, style in STYLE.items():
         at = sorted(rate for s, learner, rate in found if (s, learner) == (stream, name))
         if not at:
             continue
-        values = [mean(found[stream, name, rate]) for rate in at]
+        values = [1.0 - mean(found[stream, name, rate]) for rate in at]
         axes.plot(at, values, label=LEARNERS[name].title, **({"markersize": 4.5} | style))
-        levels += values if name != "constant" else []
-    low, high = min(levels), max(levels)
-    pad = 0.06 * (high - low) + 0.001
-    axes.set_ylim(low - pad, high + pad)  # the best constant may leave the panel below
     axes.set_title(
         f"{SOURCES[stream].title} ({KNOWN[stream].rows:,} rows)", fontsize=10, loc="left"
     )
-    axes.set_xscale("log")
+    axes.set(xscale="log", yscale="log")
     ticks = sorted({rate for s, _, rate in found if s == stream})
     axes.set_xticks(ticks, [f"{rate:g}" for rate in ticks])
     axes.minorticks_off()
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 1.5, 2.0, 3.0, 5.0, 7.0)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))

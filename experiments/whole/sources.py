@@ -12,13 +12,12 @@ from typing import NamedTuple
 import numpy as np
 
 from experiments import datasets
-from experiments.arena.streams import standardised
-from lasec.streams import Stream, catalogue, open_dataset
+from experiments.arena.streams import KNOWN, standardised
+from lasec.streams import Stream, open_dataset
 
 WIDTH = 512
 LONG = 200_000  # rows from which on River runs once
 LEAST = 400
-KNOWN = {known.name: known for known in catalogue()}
 
 
 class Source(NamedTuple):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from experiments.arena.streams import KNOWN
 from experiments.contestants import Parameters
 from experiments.journal import Journal, Task
 from experiments.whole.learners import LEARNERS, seeds_of, whole_run
-from experiments.whole.sources import KNOWN
 
 Row = dict[str, Any]
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from experiments.arena.streams import KNOWN
 from experiments.whole.learners import LEARNERS, OURS, PEERS
-from experiments.whole.sources import KNOWN, SOURCES
+from experiments.whole.sources import SOURCES
 
 Row = dict[str, Any]
 Cells = dict[tuple[str, str, float], list[Row]]
