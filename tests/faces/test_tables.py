@@ -240,7 +240,7 @@ def test_classes_get_their_names_as_they_come_and_a_third_is_refused():
 
 def test_ask_and_tell_by_name_keep_a_meter():
     desk = desk_of(classes=["down", "up"])
-    for t in range(200):
+    for _ in range(200):
         x = float(RNG.normal())
         decision = desk.ask([{"a": x}])[0]
         if decision.asked:

@@ -94,7 +94,9 @@ def headline(source: Source) -> str:
     """
     here, rows, truth = source.estimate, f"{source.rounds:,} rows", percent(source.accuracy)
     if math.isnan(here.value):
-        return f"No answer has come, so nothing can be estimated over {rows}; in truth {truth} right."
+        return (
+            f"No answer has come, so nothing can be estimated over {rows}; in truth {truth} right."
+        )
     if source.labels == source.rounds and here.width < 5e-4:
         return f"{truth} right, counted over all {rows}: every label was asked."
     said = (

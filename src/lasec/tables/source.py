@@ -57,7 +57,7 @@ class Table:
     @property
     def progress(self) -> float:
         """The share of the file that has been read."""
-        if self._file is None:
+        if self._file is None or math.isnan(self._size):
             return self.rows / self._size
         return 1.0 if self._file.closed else self._file.tell() / self._size
 
