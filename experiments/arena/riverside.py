@@ -72,7 +72,7 @@ def adwin(stream: Stream, rate: float, parameters: Parameters, seed: int) -> tup
     """Logistic regression that starts anew when ADWIN sees a change in its mistakes."""
     from river import drift  # noqa: PLC0415
 
-    detector = drift.ADWIN(delta=parameters["delta"])
+    detector: Any = drift.ADWIN(delta=parameters["delta"])
     model = drift.DriftRetrainingClassifier(
         _logistic(parameters), detector, train_in_background=False
     )

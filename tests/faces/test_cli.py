@@ -26,11 +26,10 @@ CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
 def call(*arguments, given="", cwd=None):
-    done = subprocess.run(
+    return subprocess.run(
         [*LASEC, *map(str, arguments)], input=given, capture_output=True, text=True, cwd=cwd,
         check=False, timeout=300,
     )  # fmt: skip
-    return done
 
 
 def table(rounds, seed=1, dimension=8):
@@ -135,7 +134,8 @@ def test_a_run_that_is_stopped_and_resumed_is_the_same_run(long_file, tmp_path, 
     assert first.learner.to_bytes() == second.learner.to_bytes()
     assert kept == other  # the trace
     summaries = [json.loads((f / "summary.json").read_text()) for f in (folder, whole)]
-    assert {**summaries[0], "seconds": 0} == {**summaries[1], "seconds": 0}
+    clock = {"seconds": 0, "rows_per_second": 0}
+    assert summaries[0] | clock == summaries[1] | clock
     pages = [(f / "report.html").read_bytes() for f in (folder, whole)]
     assert pages[0] == pages[1]
 

@@ -138,9 +138,9 @@ def _finish(race: Race, rows: list[dict[str, Any]], out: Path | None, as_json: b
             for row, trace, one in zip(rows, race.traces, race.learners, strict=True)
         }
         beside = {"label before": baselines["persistence"], "commoner class": baselines["majority"]}
-        from lasec import reports  # noqa: PLC0415
+        from lasec.reports import compare as draw  # noqa: PLC0415
 
-        reports.compare(out / "compare.html", named, title=race.opened.title, baselines=beside)
+        draw(out / "compare.html", named, title=race.opened.title, baselines=beside)
     if as_json:
         put(summary)
         return

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from lasec.cli.known import is_known, open_known
 from lasec.cli.options import Asking, Reading
 from lasec.errors import TableError
 from lasec.learner import Learner
-from lasec.streams import catalogue, open_dataset
 from lasec.tables import Encoder, Table, TableLearner, brew, open_table, recipe, table_of
 from lasec.tables.cells import as_text
 from lasec.tables.kinds import nearest
@@ -53,7 +53,7 @@ def open_file(file: str, reading: Reading) -> Opened:
 
 def _find(file: str, reading: Reading) -> tuple[Table, Reading]:
     """The table of a file, or of a known stream with its own label."""
-    if file != "-" and not Path(file).exists() and file in {k.name for k in catalogue()}:
+    if not Path(file).exists() and is_known(file):
         return _known(file, reading)
     texts = frozenset(filter(None, [reading.label, *reading.category, *reading.text]))
     table = open_table(file, format=reading.format, separator=reading.separator, texts=texts)
@@ -63,7 +63,7 @@ def _find(file: str, reading: Reading) -> tuple[Table, Reading]:
 
 
 def _known(name: str, reading: Reading) -> tuple[Table, Reading]:
-    data = open_dataset(name, reading.data)
+    data = open_known(name, reading.data)
     reading = reading._replace(label=reading.label or data.label)
     several = len(np.unique(data.columns[data.label])) > 2
     if several and data.positive is not None and (reading.label, reading.positive) == (

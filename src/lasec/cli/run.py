@@ -73,7 +73,8 @@ def run(
             out.mkdir(parents=True, exist_ok=True)
         task = _begin(opened, algorithm, asking, out, resume, predictions, group)
         finished = _go(task, opened, limit, quiet=as_json)
-    _finish(task, opened, out, finished, as_json)
+        result = task.summary()
+    _finish(task, result, opened, out, finished, as_json)
     if not finished:
         raise typer.Exit(STOPPED)
 
@@ -116,15 +117,18 @@ def _go(task: Run, opened: Opened, limit: int | None, quiet: bool) -> bool:
     return not stop.wanted
 
 
-def _finish(task: Run, opened: Opened, out: Path | None, finished: bool, as_json: bool) -> None:
+def _finish(
+    task: Run, result: dict[str, Any], opened: Opened, out: Path | None, finished: bool,
+    as_json: bool,
+) -> None:  # fmt: skip
     """Say what came out, and write it."""
-    summary = {"file": opened.title, "finished": finished, **task.summary()}
+    summary = {"file": opened.title, "finished": finished, **result}
     if out is not None:
         (out / "summary.json").write_text(json.dumps(plain(summary), indent=1) + "\n")
         if finished and task.trace.rounds:
-            from lasec import reports  # noqa: PLC0415
+            from lasec.reports import write  # noqa: PLC0415
 
-            reports.write(
+            write(
                 out / "report.html", task.trace, task.desk.learner, title=opened.title,
                 facts=_facts(task, opened),
             )  # fmt: skip
@@ -154,12 +158,16 @@ def _columns(task: Run) -> str:
     return f"{', '.join(words)}; {task.desk.learner.dimension} features"
 
 
+def _pace(speed: float) -> str:
+    return "" if math.isnan(speed) else f", {speed:,.0f} a second"
+
+
 def _tell(task: Run, summary: dict[str, Any], out: Path | None) -> None:
     """The result, for people."""
     console, baselines = screen(), task.baselines
     ignored = [c for c in task.desk.encoder.columns if c.kind is Kind.IGNORED]
     facts = [
-        ("rows", f"{summary['rows']:,}  ({summary['rows'] / (summary['seconds'] + 1e-9):,.0f}/s)"),
+        ("rows", f"{summary['rows']:,}{_pace(summary['rows_per_second'])}"),
         ("columns", _columns(task)),
         ("asked", f"{summary['labels']:,} labels, {percent(summary['rate'])} of the rows"),
         ("right", f"{interval(task.trace.estimate)}, as the asked labels tell"),

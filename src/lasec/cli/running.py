@@ -93,6 +93,7 @@ class Run:
         self.consumed: int = desk.origin.get("consumed", 0)
         self.seconds: float = desk.origin.get("seconds", 0.0)
         self._saved = self._began = time.monotonic()
+        self._warm: tuple[float, int] | None = None  # when compiled code was ready, and rows then
 
     @classmethod
     def resume(cls, folder: Path, head: str, group: str | None, predictions: bool) -> Run:
@@ -117,6 +118,7 @@ class Run:
         if self.lines is not None:
             self.lines.records(records, self.desk, self.consumed + rows.kept)
         self.consumed += batch.num_rows
+        self._warm = self._warm or (time.monotonic(), self.consumed)
 
     def go(
         self, batches: Iterator[pa.RecordBatch], limit: int | None, stop: Stop
@@ -137,6 +139,16 @@ class Run:
     def elapsed(self) -> float:
         """Seconds so far, those before it was resumed included."""
         return self.seconds + time.monotonic() - self._began
+
+    @property
+    def speed(self) -> float:
+        """Rows a second after the first batch, in which code may have to be compiled; or NaN."""
+        began, rows = self._warm or (0.0, self.consumed)
+        return (
+            (self.consumed - rows) / (time.monotonic() - began)
+            if rows < self.consumed
+            else math.nan
+        )
 
     def save(self) -> None:
         """Write the model and all that is needed to go on, if there is a folder for it."""
@@ -167,6 +179,7 @@ class Run:
             "majority": self.baselines.majority,
             "classes": self.desk.classes,
             "features": learner.dimension,
+            "rows_per_second": self.speed,
             "seconds": round(self.elapsed, 3),
         }
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,9 +13,10 @@ import typer
 from rich.table import Table as Grid
 
 from lasec.cli import options as o
+from lasec.cli.known import entries, open_known
 from lasec.cli.output import honest, plain, put, screen
 from lasec.errors import TableError
-from lasec.streams import Dataset, Known, catalogue, open_dataset
+from lasec.streams import Dataset
 from lasec.tables.kinds import nearest
 
 
@@ -31,19 +31,21 @@ def datasets(
 ) -> None:
     """List the known streams; with a name, describe one, and write it as a file.
 
-    They are read from the folder --data, or from that in the variable LASEC_DATA, or else fetched
-    from their public source, where they have one. ``lasec run NAME`` runs along one of them.
+    Some are drawn at random, the same each time. Real ones are read from the folder --data, or
+    from that in the variable LASEC_DATA, or else fetched from their public source, where they have
+    one. "lasec run NAME" runs along one of them.
     """
-    known = {entry.name: entry for entry in catalogue()}
-    if name is not None and name not in known:
-        raise nearest(name, known, "stream")
+    all_of_them = entries(data)
     if name is None:
-        entries = [_entry(entry, data) for entry in known.values()]
-        put(entries) if as_json else _list(entries)
+        put(all_of_them) if as_json else _list(all_of_them)
         return
+    chosen = [entry for entry in all_of_them if entry["name"] == name]
+    if not chosen:
+        raise nearest(name, [entry["name"] for entry in all_of_them], "stream")
+    facts = chosen[0]
     if out is not None:
-        write(open_dataset(name, data), out)
-    facts = _entry(known[name], data) | ({"wrote": str(out)} if out is not None else {})
+        write(open_known(name, data), out)
+        facts["wrote"] = str(out)
     put(facts) if as_json else _describe(facts)
 
 
@@ -61,13 +63,6 @@ def write(data: Dataset, out: Path) -> None:
                 file.writelines(json.dumps(plain(row)) + "\n" for row in batch.to_pylist())
     else:
         raise TableError(f"{out}: expected a name that ends in .csv, .parquet or .jsonl")
-
-
-def _entry(known: Known, folder: Path | None) -> dict[str, Any]:
-    """What is known about a stream, and whether its file is here."""
-    place = folder or os.environ.get("LASEC_DATA")
-    here = place is not None and (Path(place) / known.file).exists()
-    return known._asdict() | {"here": here}
 
 
 def _list(entries: list[dict[str, Any]]) -> None:

@@ -44,7 +44,11 @@ class Recipe(NamedTuple):
         return self.rule is Tracking
 
 
-def _second_order(ridge: float = 1.0) -> SecondOrder:
+def _lasec(drift: float = 0.01, ridge: float = 1.0) -> SecondOrder:
+    return SecondOrder(drift, ridge)
+
+
+def _sop(ridge: float = 1.0) -> SecondOrder:
     return SecondOrder(0.0, ridge)
 
 
@@ -53,12 +57,12 @@ RECIPES = {
     "uniform": Recipe(
         "Tracker, uniform", "the Tracker's rule, asked at random", Tracking, "chance", "labels"
     ),
-    "lasec-ss": Recipe("LASEC-SS", "second order, with drift", SecondOrder, "doubt"),
-    "sop-ss": Recipe("SOP-SS", "second order, no drift", _second_order, "doubt"),
+    "lasec-ss": Recipe("LASEC-SS", "second order, with drift", _lasec, "doubt"),
+    "sop-ss": Recipe("SOP-SS", "second order, no drift", _sop, "doubt"),
     "perceptron-ss": Recipe("Perceptron-SS", "first order", Perceptron, "doubt", caution=1.0),
     "arow-ss": Recipe("AROW-SS", "second order, by confidence", AROW, "doubt", "labels"),
-    "lasec": Recipe("LASEC", "second order, with drift", SecondOrder, "always"),
-    "sop": Recipe("SOP", "second order, no drift", _second_order, "always"),
+    "lasec": Recipe("LASEC", "second order, with drift", _lasec, "always"),
+    "sop": Recipe("SOP", "second order, no drift", _sop, "always"),
     "perceptron": Recipe("Perceptron", "first order", Perceptron, "always"),
     "shifting": Recipe("Shifting", "a perceptron that fades", ShiftingPerceptron, "always"),
     "modified": Recipe("Modified", "a perceptron that reflects", ModifiedPerceptron, "always"),

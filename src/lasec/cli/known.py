@@ -1,0 +1,72 @@
+"""The streams that have a name: real ones of the catalogue, and drawn ones, which need no file."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from lasec.streams import Dataset, Stream, catalogue, open_dataset
+from lasec.streams import stationary as still
+from lasec.streams import switching as switch
+from lasec.streams import walking as walk
+from lasec.tables.kinds import nearest
+
+ROUNDS, SEED = 10_000, 1
+
+
+def _walking() -> Stream:
+    return walk(ROUNDS, dimension=20, speed=0.02, seed=SEED)
+
+
+def _switching() -> Stream:
+    return switch(ROUNDS, dimension=20, every=2_000, noise=0.03, seed=SEED)
+
+
+def _stationary() -> Stream:
+    return still(ROUNDS, dimension=20, seed=SEED)
+
+
+DRAWN = {
+    "walking": ("Drawn: a concept that drifts slowly", _walking),
+    "switching": ("Drawn: a new concept every 2,000 rows, 3 % wrong labels", _switching),
+    "stationary": ("Drawn: a concept that stays", _stationary),
+}
+
+
+def is_known(name: str) -> bool:
+    """Whether a stream has this name.
+
+    >>> is_known("elec2"), is_known("walking"), is_known("mails.csv")
+    (True, True, False)
+    """
+    return name in DRAWN or any(known.name == name for known in catalogue())
+
+
+def entries(folder: Path | None) -> list[dict[str, Any]]:
+    """All that have a name: what is known about each, and whether it is here."""
+    place = folder or os.environ.get("LASEC_DATA")
+    drawn = [
+        {"name": name, "title": title, "rows": ROUNDS, "columns": 20, "label": "y", "here": True}
+        for name, (title, _) in DRAWN.items()
+    ]
+    real = [
+        known._asdict() | {"here": place is not None and (Path(place) / known.file).exists()}
+        for known in catalogue()
+    ]
+    return drawn + real
+
+
+def open_known(name: str, folder: Path | None) -> Dataset:
+    """The stream of this name.
+
+    >>> open_known("walking", None)
+    Dataset('walking', rows=10000, features=20, label='y')
+    """
+    if name in DRAWN:
+        X, y = DRAWN[name][1]()
+        columns: dict[str, Any] = {f"x{j}": X[:, j] for j in range(X.shape[1])}
+        return Dataset(name, columns | {"y": y}, "y", 1, None)
+    if not is_known(name):
+        raise nearest(name, [entry["name"] for entry in entries(folder)], "stream")
+    return open_dataset(name, folder)
