@@ -27,6 +27,7 @@ from lasec.sklearn import (
     Selector,
     SOPClassifier,
     TrackerClassifier,
+    gate,
     rounds,
 )
 
@@ -227,9 +228,9 @@ def test_many_classes_ask_where_the_best_two_are_close(blobs):
     X, y = blobs
     model = LASECClassifier(rate=0.2).fit(X[:200], y[:200])
     top = np.sort(model.decision_function(X[200:]), axis=1)
-    gate = lasec.Learner(lasec.rules.Perceptron(), model.gate_.query, dimension=1)
-    gate.state.weights[0], gate.rounds = 1.0, 200
-    wanted = [gate.ask([lead]) for lead in top[:, -1] - top[:, -2]]
+    plain = lasec.Learner(lasec.rules.Perceptron(), model.gate_.query, dimension=1)
+    plain.state.weights[0], plain.rounds = 1.0, 200
+    wanted = [plain.ask([lead]) for lead in top[:, -1] - top[:, -2]]
     asked, propensity = model.should_ask(X[200:])
     close(propensity, [decision.propensity for decision in wanted])
     assert asked.tolist() == [decision.asked for decision in wanted]
@@ -298,6 +299,21 @@ def test_nothing_is_known_at_first():
     assert len(model._questions) == 2
 
 
+def test_fit_forgets_and_the_oldest_questions_are_forgotten(stream, monkeypatch):
+    X, y = stream
+    monkeypatch.setattr(gate, "MOST_OPEN", 20)
+    model = TrackerClassifier(rate=1.0)
+    assert model.should_ask(X[:50])[0].all()
+    assert len(model._questions) == 20
+    model.partial_fit(X[29:31], y[29:31], classes=[-1, 1])  # the first of these is not known now
+    assert (len(model._questions), model.gate_.rounds) == (19, 51)
+    model.fit(X[:100], y[:100])
+    assert (len(model._questions), model.gate_.rounds, model.gate_.asked) == (0, 100, 0)
+    close(
+        model.decision_function(X), TrackerClassifier().fit(X[:100], y[:100]).decision_function(X)
+    )
+
+
 # The wrapper
 
 
@@ -312,9 +328,9 @@ def test_the_selector_asks_by_what_its_classifier_says(stream):
             margins = np.abs(bare.predict_proba(X) @ [-1.0, 1.0])
         else:
             margins = bare.decision_function(X)
-        gate = lasec.Learner(lasec.rules.Perceptron(), model.gate_.query, dimension=1)
-        gate.state.weights[0] = 1.0
-        wanted = gate.run(margins[:, None], np.where(margins >= 0, 1, -1))
+        plain = lasec.Learner(lasec.rules.Perceptron(), model.gate_.query, dimension=1)
+        plain.state.weights[0] = 1.0
+        wanted = plain.run(margins[:, None], np.where(margins >= 0, 1, -1))
         asked, propensity = model.should_ask(X)
         close(propensity, wanted.propensity)
         assert asked.tolist() == wanted.asked.tolist()
@@ -333,6 +349,18 @@ def test_the_selector_of_a_classifier_that_only_fits(stream):
     assert model.fit(texts, stream.y).gate_.rounds == 0
     with pytest.raises(NotFittedError):
         Selector(SGDClassifier()).predict(stream.X)
+
+
+def test_a_selector_that_knows_one_class_knows_nothing(stream):
+    model = Selector(GaussianNB()).fit(stream.X[:9], np.zeros(9))
+    fresh = Selector(GaussianNB())
+    assert model.should_ask(stream.X)[1].tolist() == fresh.should_ask(stream.X)[1].tolist()
+
+
+def test_the_selector_forgets_names_that_are_gone(stream):
+    model = Selector(SGDClassifier()).fit(pandas.DataFrame(stream.X).add_prefix("f"), stream.y)
+    assert model.feature_names_in_.tolist() == [f"f{j}" for j in range(6)]
+    assert not hasattr(model.fit(*stream), "feature_names_in_")
 
 
 # In scikit-learn's world

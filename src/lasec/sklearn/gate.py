@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterable
 from hashlib import blake2b
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -99,7 +100,7 @@ class Questions:
             key = _key(row)
             self._keys[ticket] = key
             self._tickets.setdefault(key, deque()).append(ticket)
-        self.close(list(self._keys)[: max(0, len(self) - MOST_OPEN)])
+        self.close(list(islice(self._keys, max(0, len(self) - MOST_OPEN))))
 
     def find(self, rows: NDArray[Any], taken: Counter[bytes] | None = None) -> list[int]:
         """The open ticket of each row, -1 where there is none; no ticket is given out twice.

@@ -149,10 +149,14 @@ class Selector(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ign
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(model, name):
                 setattr(self, name, getattr(model, name))
+            elif hasattr(self, name):
+                delattr(self, name)
 
     def _ahead(self, X: Any) -> Vector:
         """By how much the best class is ahead of the second best."""
         model = self.estimator_
         find = model.predict_proba if hasattr(model, "predict_proba") else model.decision_function
         found = np.asarray(find(X), dtype=np.float64)
-        return found if found.ndim == 1 else lead(found)
+        if found.ndim == 1:
+            return found
+        return lead(found) if found.shape[1] > 1 else np.zeros(len(found))
