@@ -199,7 +199,7 @@ class StreamClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         pupils, tickets, taken = self.learners_, list[int](), Counter[bytes]()
         for at, rows in rounds.blocks(X, self._intercept):
             found = self._questions.find(rows, taken)
-            pupils = rounds.taught(pupils, rows, signs[at], found)
+            pupils = rounds.taught(pupils, rows, signs[at], found, at.start)
             tickets += found
         self.learners_, self.gate_.rounds = pupils, pupils[0].rounds
         self._questions.close(tickets)

@@ -66,12 +66,16 @@ def coming(learner: Learner, rows: Matrix, first: int) -> Vector:
 
 
 def taught(
-    learners: Sequence[Learner], rows: Matrix, signs: NDArray[np.int8], tickets: list[int]
+    learners: Sequence[Learner],
+    rows: Matrix,
+    signs: NDArray[np.int8],
+    tickets: list[int],
+    before: int = 0,
 ) -> list[Learner]:
     """The learners after these rows: each learned in the round of its ticket, or in a new one.
 
     ``signs`` has a column of -1 and +1 for each learner. A ticket of -1 is a row that was not asked
-    about.
+    about. ``before`` is how many rows came before these, for the message of an error.
 
     >>> import lasec
     >>> before = [lasec.LASEC(dimension=2)]
@@ -85,10 +89,20 @@ def taught(
     for begin, end, ticket in _stretches(tickets) if timed else [(0, len(rows), -1)]:
         for pupil, column in zip(pupils, signs.T, strict=True):
             pupil.rounds = clock + tickets[:begin].count(-1) if ticket < 0 else ticket
-            pupil.run(rows[begin:end], column[begin:end])
+            _run(pupil, rows[begin:end], column[begin:end], before + begin)
     for pupil in pupils:
         pupil.rounds = clock + tickets.count(-1)
     return pupils
+
+
+def _run(pupil: Learner, rows: Matrix, signs: NDArray[np.int8], before: int) -> None:
+    """Learn a stretch; an error says where it begins, since its rows are counted from there."""
+    try:
+        pupil.run(rows, signs)
+    except ValueError as error:
+        if before == 0:
+            raise
+        raise ValueError(f"counted from row {before} on, {error}") from error
 
 
 def _stretches(tickets: list[int]) -> Iterator[tuple[int, int, int]]:
