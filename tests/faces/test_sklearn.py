@@ -484,11 +484,11 @@ def test_a_row_that_is_refused_after_others_were_learned(blobs, monkeypatch):
     before = state_of(model)
     too_long = X[:20].copy()
     too_long[15] *= 1e9
-    with pytest.raises(ValueError, match="^X: row 15: too large"):
+    with pytest.raises(ValueError, match=r"^X: row 15: too large"):
         model.partial_fit(too_long, y[:20])
     assert state_of(model) == before
     monkeypatch.setattr(rounds, "_BLOCK", 10)  # two rows at a time
-    with pytest.raises(ValueError, match="^counted from row 14 on, X: row 1: too large"):
+    with pytest.raises(ValueError, match=r"^counted from row 14 on, X: row 1: too large"):
         model.partial_fit(csr_array(too_long), y[:20])
     assert state_of(model) == before
 
