@@ -1,0 +1,113 @@
+"""How lasec's learners are driven from a table: what they say about rows, and how rows are learned.
+
+Everything here leaves the learners that it is given as they were, or gives new ones: an estimator
+puts them in place when all has gone well.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lasec import guards, kernel
+from lasec.learner import Learner
+from lasec.queries import Budgeted
+from lasec.rules import Tracking
+from lasec.types import Matrix, Vector
+
+# Sparse rows become dense in blocks of at most so many numbers (16 MB).
+_BLOCK = 2**21
+# Nothing is ever asked: with an empty bucket, and next to nothing flowing into it.
+_SILENT = Budgeted(rate=1e-30)
+
+
+def blocks(X: Any, intercept: bool) -> Iterator[tuple[slice, Matrix]]:
+    """X as dense rows, with a column of ones where wanted: whole, or by blocks if it is sparse.
+
+    >>> from scipy.sparse import csr_array
+    >>> [rows.tolist() for _, rows in blocks(csr_array([[0.0, 2.0]]), intercept=True)]
+    [[[0.0, 2.0, 1.0]]]
+    """
+    count, d = X.shape
+    sparse = not isinstance(X, np.ndarray)
+    step = max(1, _BLOCK // max(1, d)) if sparse else max(1, count)
+    for begin in range(0, count, step):
+        part = X[begin : begin + step]
+        rows = part.toarray() if sparse else part
+        if intercept:
+            rows = np.column_stack([rows, np.ones(len(rows))])
+        dense = guards.finite("X", np.ascontiguousarray(rows, dtype=np.float64))
+        yield slice(begin, begin + len(dense)), dense
+
+
+def now(learner: Learner, rows: Matrix) -> Vector:
+    """The margin of each row, all of them as of the next round."""
+    margin = np.empty(len(rows))
+    kernel.engine.margins(learner.rule, learner.state, rows, learner.rounds + 1, margin)
+    return margin
+
+
+def coming(learner: Learner, rows: Matrix, first: int) -> Vector:
+    """The margin of each row as of its own round, of which ``first`` is the first, counted from 0.
+
+    Only the Tracker's rule looks at the clock.
+    """
+    if not isinstance(learner.rule, Tracking):
+        return now(learner, rows)
+    viewer = Learner(learner.rule, _SILENT, dimension=1)
+    viewer.dimension, viewer.state, viewer.rounds = learner.dimension, learner.state, first
+    viewer.memory[:] = 0.0
+    return viewer.run(rows, np.ones(len(rows))).margin
+
+
+def taught(
+    learners: Sequence[Learner],
+    rows: Matrix,
+    signs: NDArray[np.int8],
+    tickets: list[int],
+    before: int = 0,
+) -> list[Learner]:
+    """The learners after these rows: each learned in the round of its ticket, or in a new one.
+
+    ``signs`` has a column of -1 and +1 for each learner. A ticket of -1 is a row that was not asked
+    about. ``before`` is how many rows came before these, for the message of an error.
+
+    >>> import lasec
+    >>> before = [lasec.LASEC(dimension=2)]
+    >>> after = taught(before, np.ones((3, 2)), np.array([[-1], [-1], [1]]), [-1, -1, -1])
+    >>> before[0].rounds, after[0].rounds, after[0].updates
+    (0, 3, 2)
+    """
+    pupils = [copy.copy(learner) for learner in learners]
+    clock = learners[0].rounds
+    timed = isinstance(learners[0].rule, Tracking)
+    for begin, end, ticket in _stretches(tickets) if timed else [(0, len(rows), -1)]:
+        for pupil, column in zip(pupils, signs.T, strict=True):
+            pupil.rounds = clock + tickets[:begin].count(-1) if ticket < 0 else ticket
+            _run(pupil, rows[begin:end], column[begin:end], before + begin)
+    for pupil in pupils:
+        pupil.rounds = clock + tickets.count(-1)
+    return pupils
+
+
+def _run(pupil: Learner, rows: Matrix, signs: NDArray[np.int8], before: int) -> None:
+    """Learn a stretch; an error says where it begins, since its rows are counted from there."""
+    try:
+        pupil.run(rows, signs)
+    except ValueError as error:
+        if before == 0:
+            raise
+        raise ValueError(f"counted from row {before} on, {error}") from error
+
+
+def _stretches(tickets: list[int]) -> Iterator[tuple[int, int, int]]:
+    """Rows that can be learned at once: begin, end, and the first ticket (-1: not asked)."""
+    order = enumerate(tickets)
+    for _, group in groupby(order, key=lambda item: item[1] - item[0] if item[1] >= 0 else None):
+        items = list(group)
+        yield items[0][0], items[-1][0] + 1, items[0][1]

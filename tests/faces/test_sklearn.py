@@ -1,0 +1,517 @@
+"""The scikit-learn face against plain lasec, and inside scikit-learn's own machinery."""
+
+import copy
+import pickle
+from itertools import pairwise
+
+import numpy as np
+import pandas
+import polars
+import pytest
+from scipy.sparse import csr_array
+from sklearn.datasets import make_blobs
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.model_selection import GridSearchCV, TimeSeriesSplit, cross_val_score
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import lasec
+from lasec.queries import Always, Budgeted
+from lasec.sklearn import (
+    AROWClassifier,
+    LASECClassifier,
+    PerceptronClassifier,
+    Selector,
+    SOPClassifier,
+    TrackerClassifier,
+    gate,
+    rounds,
+)
+
+MAKE = {
+    TrackerClassifier: lambda d: lasec.Tracker(d, rate=1.0),
+    LASECClassifier: lasec.LASEC,
+    SOPClassifier: lasec.SOP,
+    PerceptronClassifier: lasec.Perceptron,
+    AROWClassifier: lambda d: lasec.Learner(lasec.rules.AROW(), dimension=d, update="labels"),
+}
+CLASSIFIERS = list(MAKE)
+each = pytest.mark.parametrize("kind", CLASSIFIERS, ids=lambda kind: kind.__name__)
+
+
+@pytest.fixture(scope="module")
+def stream():
+    return lasec.streams.walking(1_200, dimension=6, speed=0.03, noise=0.03, seed=3)
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    X, y = make_blobs(400, n_features=5, centers=3, cluster_std=4.0, random_state=2)
+    return X, np.array(["cat", "dog", "eel"])[y]
+
+
+def seen(kind, X):
+    """The rows as the plain learner of a classifier gets them."""
+    return X if kind is TrackerClassifier else np.column_stack([X, np.ones(len(X))])
+
+
+def state_of(model):
+    return pickle.dumps(model)
+
+
+def close(a, b):
+    """The same, but for the order of a few sums."""
+    np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
+
+
+# What is learned
+
+
+@each
+def test_two_classes_are_one_plain_learner(kind, stream):
+    X, y = stream
+    model, plain = kind().fit(X[:1_000], y[:1_000]), MAKE[kind](seen(kind, X).shape[1])
+    plain.run(seen(kind, X[:1_000]), y[:1_000])
+    margins = [copy.deepcopy(plain).ask(x).margin for x in seen(kind, X[1_000:])]
+    close(model.decision_function(X[1_000:]), margins)
+    np.testing.assert_array_equal(model.predict(X[1_000:]), np.where(np.array(margins) < 0, -1, 1))
+    assert model.learner_.rule == plain.rule
+    assert model.learner_.update == plain.update
+
+
+@each
+def test_more_classes_are_one_learner_each(kind, blobs):
+    X, y = blobs
+    model = kind().fit(X, y)
+    assert model.classes_.tolist() == ["cat", "dog", "eel"]
+    for k, name in enumerate(model.classes_):
+        plain = MAKE[kind](seen(kind, X).shape[1])
+        plain.run(seen(kind, X), np.where(y == name, 1, -1))
+        next_round = [copy.deepcopy(plain).ask(x).margin for x in seen(kind, X[:20])]
+        close(model.decision_function(X[:20])[:, k], next_round)
+    assert len(model.learners_) == 3
+    best = model.decision_function(X).argmax(axis=1)
+    np.testing.assert_array_equal(model.predict(X), model.classes_[best])
+    assert model.score(X, y) > 0.5
+    with pytest.raises(AttributeError, match="learners_"):
+        _ = model.learner_
+
+
+@each
+@pytest.mark.parametrize("data", ["stream", "blobs"])
+def test_cuts_and_sparseness_change_nothing(kind, data, request, monkeypatch):
+    X, y = request.getfixturevalue(data)
+    X = X * (np.abs(X) > 0.5)
+    whole, parts, sparse = kind().fit(X, y), kind(), kind()
+    once = kind().partial_fit(X, y, classes=np.unique(y))
+    for begin in range(0, len(X), 170):
+        at = slice(begin, begin + 170)
+        parts.partial_fit(X[at], y[at], classes=np.unique(y))
+    monkeypatch.setattr(rounds, "_BLOCK", 100)
+    sparse.fit(csr_array(X), y)
+    wanted = whole.decision_function(X)
+    for other in (parts, once, sparse):
+        close(other.decision_function(X), wanted)
+    close(sparse.decision_function(csr_array(X)), wanted)
+    asked = [whole.should_ask(X), sparse.should_ask(csr_array(X))]
+    assert asked[0][0].tolist() == asked[1][0].tolist()
+    np.testing.assert_allclose(asked[0][1], asked[1][1], rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "names", [["ham", "spam"], [False, True], [0, 1], [7, 3], [0.0, 1.0]], ids=str
+)
+def test_any_two_labels(names, stream):
+    X, y = stream
+    signs = LASECClassifier().fit(X, y)
+    model = LASECClassifier().fit(X, np.array(sorted(names))[(y > 0).astype(int)])
+    assert model.classes_.tolist() == sorted(names)
+    close(model.decision_function(X), signs.decision_function(X))
+    assert set(model.predict(X).tolist()) == set(names)
+
+
+def test_probabilities_are_the_trackers(stream, blobs):
+    X, y = stream
+    model = TrackerClassifier().fit(X, y)
+    close(model.predict_proba(X), model.learner_.predict_proba(X))
+    close(model.predict_log_proba(X), np.log(model.predict_proba(X)))
+    many = TrackerClassifier().fit(*blobs)
+    chances = np.column_stack([each.predict_proba(blobs[0])[:, 1] for each in many.learners_])
+    close(many.predict_proba(blobs[0]), chances / chances.sum(axis=1, keepdims=True))
+    assert not hasattr(LASECClassifier(), "predict_proba")
+
+
+def test_the_intercept_can_be_left_out(stream):
+    X, y = stream
+    model, plain = LASECClassifier(fit_intercept=False).fit(X, y), lasec.LASEC(6)
+    plain.run(X, y)
+    assert model.learner_.state.weights.tolist() == plain.state.weights.tolist()
+    shifted = X + 5.0
+    assert LASECClassifier().fit(shifted, y).learner_.dimension == 7
+
+
+# What is asked
+
+
+def play(model, X, y, step, delay=0):
+    """An annotation queue: answers come ``delay`` calls late; gives what was asked and how."""
+    asked, propensity, waiting = [], [], []
+    for begin in range(0, len(X), step):
+        rows = X[begin : begin + step]
+        mask, chance = model.should_ask(rows)
+        asked.append(mask)
+        propensity.append(chance)
+        waiting.append((rows[mask], y[begin : begin + step][mask]))
+        if len(waiting) > delay:
+            model.partial_fit(*waiting.pop(0), classes=np.unique(y))
+    return np.concatenate(asked), np.concatenate(propensity)
+
+
+@pytest.mark.parametrize(("step", "delay"), [(1, 0), (1, 30), (40, 0), (40, 3)])
+def test_the_tracker_asks_what_the_plain_tracker_asks(step, delay, stream):
+    X, y = stream.X[: 300 * step], stream.y[: 300 * step]
+    model, plain = TrackerClassifier(rate=0.2, seed=5), lasec.Tracker(6, rate=0.2, seed=5)
+    asked, propensity = play(model, X, y, step, delay)
+    wanted, waiting = [], []
+    for begin in range(0, len(X), step):
+        decisions = [plain.ask(x) for x in X[begin : begin + step]]
+        wanted += decisions
+        waiting.append([decision.ticket for decision in decisions if decision.asked])
+        if len(waiting) > delay:
+            for ticket in waiting.pop(0):
+                plain.tell(ticket, y[ticket])
+    assert asked.tolist() == [decision.asked for decision in wanted]
+    close(propensity, [decision.propensity for decision in wanted])
+    close(model.predict_proba(X[:50]), plain.predict_proba(X[:50]))
+    assert model.gate_.asked == plain.asked
+    assert model.gate_.memory.tolist() == plain.memory.tolist()
+    assert model.learner_.rounds == plain.rounds
+
+
+def test_free_labels_are_those_of_tell_row(stream):
+    X, y = stream
+    model, plain = TrackerClassifier(rate=0.2), lasec.Tracker(6, rate=0.2)
+    model.fit(X[:100], y[:100])
+    for x, label in zip(X[:100], y[:100], strict=True):
+        plain.tell_row(x, label)
+    mask, propensity = model.should_ask(X[100:200])
+    decisions = [plain.ask(x) for x in X[100:200]]
+    close(propensity, [decision.propensity for decision in decisions])
+    # one answer, one label that nobody asked for, another answer
+    first, second = np.flatnonzero(mask)[[3, 1]] + 100
+    order = [first, 900, second]
+    model.partial_fit(X[order], y[order])
+    plain.tell(int(first), y[first])
+    plain.tell_row(X[900], y[900])
+    plain.tell(int(second), y[second])
+    close(model.predict_proba(X), plain.predict_proba(X))
+    assert model.gate_.rounds == plain.rounds == 201
+
+
+@each
+def test_cuts_change_no_question(kind, stream):
+    X, y = stream
+    whole, parts = kind(seed=3).fit(X[:300], y[:300]), kind(seed=3).fit(X[:300], y[:300])
+    asked, propensity = whole.should_ask(X[300:])
+    cuts = [300, 301, 350, 350, 800, 1_200]
+    pieces = [parts.should_ask(X[a:b]) for a, b in pairwise(cuts)]
+    assert np.concatenate([piece[0] for piece in pieces]).tolist() == asked.tolist()
+    close(np.concatenate([piece[1] for piece in pieces]), propensity)
+    other = kind(seed=4).fit(X[:300], y[:300]).should_ask(X[300:])[0]
+    assert asked.tolist() != other.tolist()
+
+
+def test_many_classes_ask_where_the_best_two_are_close(blobs):
+    X, y = blobs
+    model = LASECClassifier(rate=0.2).fit(X[:200], y[:200])
+    top = np.sort(model.decision_function(X[200:]), axis=1)
+    plain = lasec.Learner(lasec.rules.Perceptron(), model.gate_.query, dimension=1)
+    plain.state.weights[0], plain.rounds = 1.0, 200
+    wanted = [plain.ask([lead]) for lead in top[:, -1] - top[:, -2]]
+    asked, propensity = model.should_ask(X[200:])
+    close(propensity, [decision.propensity for decision in wanted])
+    assert asked.tolist() == [decision.asked for decision in wanted]
+
+
+def test_the_trackers_classes_are_compared_in_probability(blobs):
+    X, y = blobs
+    model = TrackerClassifier(rate=0.2).fit(X[:200], y[:200])
+    top = np.sort(model.predict_proba(X[200:201]), axis=1)[0]
+    query = model.gate_.query
+    margin = lasec.Margin(0.0, 0.0, top[-1] - top[-2])
+    assert model.should_ask(X[200:201])[1][0] == pytest.approx(
+        query.chance(margin, query.start(), lasec.types.Moment(201, 201.0, 0)), rel=1e-12
+    )
+
+
+@pytest.mark.parametrize("rate", [0.05, 0.2])
+@pytest.mark.parametrize(
+    "make",
+    [*CLASSIFIERS, lambda **given: Selector(SGDClassifier(random_state=0), **given)],
+    ids=[*(kind.__name__ for kind in CLASSIFIERS), "Selector"],
+)
+def test_the_budget_is_held(make, rate):
+    X, y = lasec.streams.walking(6_000, dimension=6, speed=0.02, seed=1)
+    asked, propensity = play(make(rate=rate), X, y, step=50)
+    late = asked[2_000:]
+    assert late.mean() == pytest.approx(rate, rel=0.1)
+    assert 0.2 * rate <= propensity.min() <= propensity.max() <= 1.0
+    # what was promised is what was done
+    assert abs(asked.sum() - propensity.sum()) < 5.0 * np.sqrt(len(X) * rate)
+
+
+def test_a_budget_by_time_and_in_all(stream):
+    X = stream.X
+    model = TrackerClassifier(budget=Budgeted.every("1d", labels=20, total=30))
+    times = np.linspace(0.0, 5 * 86_400.0, len(X))
+    with pytest.raises(ValueError, match="time"):
+        model.should_ask(X)
+    assert not hasattr(model, "gate_")
+    assert model.should_ask(X, times=times)[0].sum() <= 30
+    with pytest.raises(ValueError, match="max_open"):
+        TrackerClassifier(budget=Budgeted(max_open=5)).should_ask(X)
+    with pytest.raises(TypeError, match="budget"):
+        TrackerClassifier(budget=0.1).should_ask(X)
+    with pytest.raises(ValueError, match="budget"):
+        TrackerClassifier(rate=0.3, budget=Budgeted()).should_ask(X)
+
+
+def test_nothing_is_known_at_first():
+    X = np.ones((3, 2))
+    model = TrackerClassifier()
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+    assert model.should_ask(X)[0].all()
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+    with pytest.raises(NotFittedError):
+        _ = model.learner_
+    with pytest.raises(ValueError, match="classes"):
+        model.partial_fit(X, [0, 1, 1])
+    with pytest.raises(ValueError, match="features"):
+        model.should_ask(np.ones((3, 4)))
+    model.partial_fit(X[:0], [], classes=[0, 1])
+    assert model.partial_fit(X[:1], [1]).predict(X).tolist() == [1, 1, 1]
+    assert model.should_ask(X[:0])[0].shape == (0,)
+    assert len(model._questions) == 2
+
+
+def test_fit_forgets_and_the_oldest_questions_are_forgotten(stream, monkeypatch):
+    X, y = stream
+    monkeypatch.setattr(gate, "MOST_OPEN", 20)
+    model = TrackerClassifier(rate=1.0)
+    assert model.should_ask(X[:50])[0].all()
+    assert len(model._questions) == 20
+    model.partial_fit(X[29:31], y[29:31], classes=[-1, 1])  # the first of these is not known now
+    assert (len(model._questions), model.gate_.rounds) == (19, 51)
+    model.fit(X[:100], y[:100])
+    assert (len(model._questions), model.gate_.rounds, model.gate_.asked) == (0, 100, 0)
+    close(
+        model.decision_function(X), TrackerClassifier().fit(X[:100], y[:100]).decision_function(X)
+    )
+
+
+# The wrapper
+
+
+def test_the_selector_asks_by_what_its_classifier_says(stream):
+    X, y = stream
+    for inner in (SGDClassifier(random_state=0), GaussianNB(), LogisticRegression()):
+        model = Selector(inner, rate=0.2).fit(X[:200], y[:200])
+        bare = copy.deepcopy(inner).fit(X[:200], y[:200])
+        np.testing.assert_array_equal(model.predict(X), bare.predict(X))
+        if hasattr(bare, "predict_proba"):
+            close(model.predict_proba(X), bare.predict_proba(X))
+            margins = np.abs(bare.predict_proba(X) @ [-1.0, 1.0])
+        else:
+            margins = bare.decision_function(X)
+        plain = lasec.Learner(lasec.rules.Perceptron(), model.gate_.query, dimension=1)
+        plain.state.weights[0] = 1.0
+        wanted = plain.run(margins[:, None], np.where(margins >= 0, 1, -1))
+        asked, propensity = model.should_ask(X)
+        close(propensity, wanted.propensity)
+        assert asked.tolist() == wanted.asked.tolist()
+
+
+def test_the_selector_of_a_classifier_that_only_fits(stream):
+    texts = np.array([f"{'buy' if label > 0 else 'dear'} {n}" for n, label in enumerate(stream.y)])
+    model = Selector(make_pipeline(HashingVectorizer(n_features=1024), LogisticRegression()))
+    assert not hasattr(model, "partial_fit")
+    asked, _ = model.should_ask(texts[:100])
+    model.refit(texts[:100][asked], stream.y[:100][asked])
+    assert model.gate_.rounds == 100
+    assert model.score(texts, stream.y) > 0.9
+    model.should_ask(texts[100:])
+    assert model.gate_.rounds == 1_200
+    assert model.fit(texts, stream.y).gate_.rounds == 0
+    with pytest.raises(NotFittedError):
+        Selector(SGDClassifier()).predict(stream.X)
+
+
+def test_a_selector_that_knows_one_class_knows_nothing(stream):
+    model = Selector(GaussianNB()).fit(stream.X[:9], np.zeros(9))
+    fresh = Selector(GaussianNB())
+    assert model.should_ask(stream.X)[1].tolist() == fresh.should_ask(stream.X)[1].tolist()
+
+
+def test_the_selector_forgets_names_that_are_gone(stream):
+    model = Selector(SGDClassifier()).fit(pandas.DataFrame(stream.X).add_prefix("f"), stream.y)
+    assert model.feature_names_in_.tolist() == [f"f{j}" for j in range(6)]
+    assert not hasattr(model.fit(*stream), "feature_names_in_")
+
+
+# In scikit-learn's world
+
+
+def test_pipelines_searches_and_scores(stream):
+    X, y = stream
+    pipe = make_pipeline(StandardScaler(), LASECClassifier())
+    splits = TimeSeriesSplit(3)
+    search = GridSearchCV(pipe, {"lasecclassifier__drift": [0.0, 0.01, 0.1]}, cv=splits)
+    search.fit(X, y)
+    plain = cross_val_score(pipe, X, y, cv=splits)
+    assert search.cv_results_["mean_test_score"][1] == pytest.approx(plain.mean())
+    assert search.best_score_ > 0.6
+    scores = cross_val_score(TrackerClassifier(), 1e6 * X, y, cv=splits)
+    assert scores.mean() > 0.6
+    by_loss = cross_val_score(TrackerClassifier(), X, y, cv=splits, scoring="neg_log_loss")
+    assert by_loss.mean() > -0.7
+
+
+@pytest.mark.parametrize("frame", [pandas.DataFrame, polars.DataFrame])
+def test_frames_and_their_names(frame, stream):
+    X, y = stream
+    names = [f"f{j}" for j in range(6)]
+    table = frame(dict(zip(names, X.T, strict=True)))
+    model = TrackerClassifier()
+    asked, _ = model.should_ask(table)
+    assert asked.tolist() == TrackerClassifier().should_ask(X)[0].tolist()
+    assert model.feature_names_in_.tolist() == names
+    model.partial_fit(table, y, classes=[-1, 1])
+    plain = TrackerClassifier()
+    plain.should_ask(X)
+    close(
+        model.decision_function(table),
+        plain.partial_fit(X, y, classes=[-1, 1]).decision_function(X),
+    )
+    before = state_of(model)
+    for wrong in (table[names[::-1]], frame(dict(zip("abcdef", X.T, strict=True)))):
+        for call in (model.predict, model.should_ask, lambda w: model.partial_fit(w, y)):
+            with pytest.raises(ValueError, match="feature names"):
+                call(wrong)
+    assert state_of(model) == before
+
+
+@pytest.mark.parametrize("make", [*CLASSIFIERS, lambda: Selector(SGDClassifier(random_state=0))])
+def test_a_pickle_goes_on_where_it_was(make, stream):
+    X, y = stream
+    model = make()
+    model.should_ask(X[:100])
+    other = pickle.loads(pickle.dumps(model))
+    play(model, X[100:400], y[100:400], 20)
+    play(other, X[100:400], y[100:400], 20)
+    third = pickle.loads(pickle.dumps(model))
+    ends = [play(each, X[400:], y[400:], 20) for each in (model, other, third)]
+    for asked, propensity in ends[1:]:
+        assert asked.tolist() == ends[0][0].tolist()
+        assert propensity.tolist() == ends[0][1].tolist()
+    close(other.decision_function(X), model.decision_function(X))
+    close(third.decision_function(X), model.decision_function(X))
+
+
+def test_a_learner_that_was_asked_itself_is_pickled_too(stream):
+    model = TrackerClassifier().fit(*stream)
+    model.learner_.ask(stream.X[0])  # it holds on to compiled code now
+    other = pickle.loads(pickle.dumps(model))
+    assert isinstance(other.learner_, lasec.Tracker)
+    assert other.learner_.pending == model.learner_.pending
+
+
+def test_learners_can_be_shipped_without_pickle(stream):
+    X, y = stream
+    model = TrackerClassifier().fit(X, y)
+    loaded = lasec.Tracker.from_bytes(model.learner_.to_bytes())
+    close(loaded.predict_proba(X), model.predict_proba(X))
+    assert loaded.belief == model.learner_.belief
+    assert isinstance(LASECClassifier().fit(X, y).learner_.query, Always)
+
+
+# What is refused
+
+
+@each
+def test_refusals_leave_everything_as_it_was(kind, stream):
+    X, y = stream
+    bad, huge = X[:20].copy(), X[:20].copy()
+    bad[7, 2], huge[19, 3] = np.nan, 1e70
+    model = kind()
+    for call in (
+        lambda: model.should_ask(bad),
+        lambda: model.should_ask(huge),
+        lambda: model.partial_fit(huge, y[:20], classes=[-1, 1]),
+        lambda: model.partial_fit(X[:20], np.arange(20), classes=[-1, 1]),
+        lambda: model.partial_fit(X[:20], y[:20], classes=[1]),
+        lambda: model.fit(X[:20], np.ones(20)),
+    ):
+        with pytest.raises(ValueError, match=r"X|y|class"):
+            call()
+        assert vars(model) == vars(kind())
+    model.should_ask(X[:50])
+    model.partial_fit(X[:30], y[:30], classes=[-1, 1])
+    before = state_of(model)
+    for call in (
+        lambda: model.should_ask(bad),
+        lambda: model.should_ask(huge),
+        lambda: model.should_ask(X[:, :3]),
+        lambda: model.partial_fit(huge, y[:20]),
+        lambda: model.partial_fit(X[:20], y[:19]),
+        lambda: model.partial_fit(X[:20], np.arange(20)),
+        lambda: model.partial_fit(X[:20], y[:20], classes=[0, 1]),
+        lambda: model.fit(huge, y[:20]),
+        lambda: model.predict(huge),
+    ):
+        with pytest.raises(ValueError, match=r"X|y|class|samples"):
+            call()
+        assert state_of(model) == before
+
+
+def test_a_row_that_is_refused_after_others_were_learned(blobs, monkeypatch):
+    X, y = blobs
+    model = SOPClassifier().fit(X, y)
+    before = state_of(model)
+    too_long = X[:20].copy()
+    too_long[15] *= 1e9
+    with pytest.raises(ValueError, match=r"^X: row 15: too large"):
+        model.partial_fit(too_long, y[:20])
+    assert state_of(model) == before
+    monkeypatch.setattr(rounds, "_BLOCK", 10)  # two rows at a time
+    with pytest.raises(ValueError, match=r"^counted from row 14 on, X: row 1: too large"):
+        model.partial_fit(csr_array(too_long), y[:20])
+    assert state_of(model) == before
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        (TrackerClassifier(rate=0.0), "rate"),
+        (TrackerClassifier(rate=1.5), "rate"),
+        (TrackerClassifier(rate="much"), "rate"),
+        (TrackerClassifier(horizon=-1), "horizon"),
+        (TrackerClassifier(seed=-1), "seed"),
+        (LASECClassifier(drift=-1.0), "drift"),
+        (LASECClassifier(drift=2.0, ridge=2.0), r"ridge \* drift"),
+        (SOPClassifier(ridge=0.0), "ridge"),
+        (AROWClassifier(noise=np.nan), "noise"),
+        (PerceptronClassifier(rate=-1), "rate"),
+        (PerceptronClassifier(fit_intercept="yes"), "fit_intercept"),
+        (Selector(SGDClassifier(), rate=2.0), "rate"),
+    ],
+    ids=str,
+)
+def test_a_bad_parameter_is_named(model, name, stream):
+    with pytest.raises((TypeError, ValueError), match=name):
+        model.fit(*stream)
+    assert not hasattr(model, "classes_")

@@ -1,0 +1,28 @@
+"""scikit-learn's own checks of an estimator, on every classifier; none is left out."""
+
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from lasec.sklearn import (
+    AROWClassifier,
+    LASECClassifier,
+    PerceptronClassifier,
+    Selector,
+    SOPClassifier,
+    TrackerClassifier,
+)
+
+ALL = [
+    TrackerClassifier(),
+    LASECClassifier(),
+    SOPClassifier(),
+    PerceptronClassifier(),
+    AROWClassifier(),
+    Selector(SGDClassifier(random_state=0)),
+    Selector(LogisticRegression()),
+]
+
+
+@parametrize_with_checks(ALL)
+def test_scikit_learn_agrees(estimator, check):
+    check(estimator)
