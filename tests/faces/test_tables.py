@@ -145,6 +145,7 @@ def test_kinds_are_found():
             "text": ["the quick brown fox jumps"] * 60,
             "nothing": [None] * 60,
             "when": pa.array(range(60), pa.timestamp("s")),
+            "day": ["2026-01-01T10:00:00Z"] * 60,
             "flag": [True, False] * 30,
         }
     ).head
@@ -152,7 +153,7 @@ def test_kinds_are_found():
     assert kinds == {
         "price": Kind.NUMBER, "user_id": Kind.IGNORED, "index": Kind.IGNORED,
         "shop": Kind.CATEGORY, "text": Kind.TEXT, "nothing": Kind.IGNORED,
-        "when": Kind.IGNORED, "flag": Kind.NUMBER,
+        "when": Kind.IGNORED, "day": Kind.IGNORED, "flag": Kind.NUMBER,
     }  # fmt: skip
 
 

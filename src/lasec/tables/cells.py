@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from lasec.errors import TableError
 from lasec.tables.kinds import Column, Kind
 from lasec.tables.svmlight import PAIRS
+from lasec.tables.typed import as_times
 
 
 def as_text(value: object) -> str:
@@ -85,8 +86,9 @@ def moments(values: pa.Array) -> NDArray[np.float64]:
     [1767225601.0, 1767225603.0]
     """
     try:
-        if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
-            values = values.cast(pa.timestamp("us"))
+        if pa.types.is_string(values.type):
+            times = as_times(values)
+            values = values if times is None else times
         if pa.types.is_date(values.type):
             values = values.cast(pa.timestamp("s"))
         if pa.types.is_timestamp(values.type):

@@ -103,12 +103,12 @@ class Encoder:
         for column in self.columns:
             if column.kind is Kind.CATEGORY and batch.num_rows:
                 self._places.categories(column.name, batch[column.name], hashed)
-            elif column.kind is Kind.TEXT:
-                self._places.texts(column.name, batch[column.name], hashed)
             elif column.kind is Kind.PAIRS:
                 self._pairs(
                     batch[column.name], rows[:, self.dimension - self.constant - self.pairs :]
                 )
+        if texts := self._of(Kind.TEXT):
+            self._places.texts([batch[name] for name in texts], hashed)
         if self.constant:
             rows[:, -1] = 1.0
         return rows

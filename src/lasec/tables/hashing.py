@@ -8,6 +8,7 @@ come out even on average. The places depend on the names alone, in every process
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from hashlib import blake2b
 
 import numpy as np
@@ -53,12 +54,13 @@ class Places:
         codes = coded.indices.to_numpy(zero_copy_only=False)
         out[np.arange(len(out)), at[codes]] += sign[codes]
 
-    def texts(self, column: str, values: pa.Array, out: Matrix) -> None:
-        """Add the places of each row's words, each word once, so that the row has length one."""
-        for i, text in enumerate(values.to_pylist()):
-            words = set(_WORD.findall((text or "").lower()))
+    def texts(self, columns: Sequence[pa.Array], out: Matrix) -> None:
+        """Add the places of each row's words, each word once, so that the row has length one.
+
+        A word has the same place in every column: a row of several texts is one text.
+        """
+        for i, parts in enumerate(zip(*(column.to_pylist() for column in columns), strict=True)):
+            words = set(_WORD.findall(" ".join(filter(None, parts)).lower()))
             if words:
-                at, sign = (
-                    np.array(p) for p in zip(*(self.of(column, w) for w in words), strict=True)
-                )
+                at, sign = (np.array(p) for p in zip(*(self.of("", w) for w in words), strict=True))
                 out[i] += np.bincount(at, sign, self.width) / np.sqrt(len(words))

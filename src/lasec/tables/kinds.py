@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lasec.errors import TableError
+from lasec.tables.typed import as_times
 
 _WORDS = 3.0  # more words than these on average: text
 _NAMES = re.compile(r"(?:^|.*_)(?:id|uuid|guid|index)$|unnamed: ?0", re.IGNORECASE)
@@ -100,6 +101,8 @@ def _judge_text(name: str, values: pa.Array) -> Column:
     ).as_py()
     if words is not None and words > _WORDS:
         return Column(name, Kind.TEXT)
+    if as_times(values) is not None:
+        return Column(name, Kind.IGNORED, "a time")
     if _all_distinct(values, 1 if _NAMES.match(name) else _ENOUGH):
         return Column(name, Kind.IGNORED, _NAME)
     return Column(name, Kind.CATEGORY)

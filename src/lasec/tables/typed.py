@@ -33,6 +33,20 @@ def typed(batch: pa.RecordBatch, schema: Any, texts: frozenset[str]) -> pa.Recor
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
+def as_times(texts: pa.Array) -> pa.Array | None:
+    """Texts as times, with or without a zone; None if they are none.
+
+    >>> as_times(pa.array(["2026-01-01T00:00:01Z"])).type
+    TimestampType(timestamp[us, tz=UTC])
+    """
+    for kind in (pa.timestamp("us"), pa.timestamp("us", "UTC")):
+        try:
+            return texts.cast(kind)
+        except pa.ArrowInvalid:
+            continue
+    return None
+
+
 def _wanted(field: Any, texts: frozenset[str]) -> Any:
     """The type a column is read in."""
     kind = field.type
