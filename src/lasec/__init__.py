@@ -16,7 +16,7 @@ from lasec.algorithms import (
     cite,
 )
 from lasec.draws import uniforms
-from lasec.errors import StateError, TicketError
+from lasec.errors import StateError, TableError, TicketError
 from lasec.evaluation import Evaluation, Trace, Worth, evaluate
 from lasec.fleet import Fleet
 from lasec.learner import Learner
@@ -53,6 +53,7 @@ __all__ = [
     "Records",
     "Shifting",
     "StateError",
+    "TableError",
     "TicketError",
     "Trace",
     "Tracker",

@@ -191,6 +191,9 @@ class Model:
         """
         return cls.from_bytes(Path(path).read_bytes())
 
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_asker": None, "_teller": None}  # compiled code is found again
+
     def __copy__(self) -> Self:
         return copy.deepcopy(self)
 

@@ -57,7 +57,7 @@ def test_run_says_what_it_found(file):
     done = call("run", file, "--label", "fate", "--rate", "0.2")
     assert done.returncode == 0, done.stderr
     assert "Tracker on stream.csv" in done.stdout
-    assert "8 number, 1 category" in done.stdout
+    assert "8 numbers, 1 category" in done.stdout
     assert not CONTROL.search(done.stdout + done.stderr)
 
 

@@ -3,38 +3,51 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 import lasec
 from lasec.cli import options as o
-from lasec.cli.output import honest, interval, put, screen
+from lasec.cli.output import columns, honest, interval, put, screen
 from lasec.errors import StateError
+from lasec.evaluation import Trace
 from lasec.learner import Learner
+from lasec.metrics import Estimate
 from lasec.snapshot import describe
 from lasec.tables import RECIPES, TableLearner, brew, read_learner, recipe
 from lasec.tracker import Tracker
 
 
-def load(path: Path) -> tuple[Learner, TableLearner | None]:
-    """The learner of a file, and the table it sits at, if it does."""
+class Found(NamedTuple):
+    """A learner, the table it sits at, if it does, and what its answers tell of its accuracy."""
+
+    learner: Learner
+    desk: TableLearner | None = None
+    estimate: Estimate | None = None
+
+
+def load(path: Path) -> Found:
+    """What is in a model's file."""
     data = path.read_bytes()
     try:
-        return read_learner(data), None
+        return Found(read_learner(data))
     except StateError as error:
         if "at a table" not in str(error):
             raise
-    desk, _ = TableLearner.from_bytes(data)
-    return desk.learner, desk
+    desk, parts = TableLearner.from_bytes(data)
+    if desk.meter.labels:
+        return Found(desk.learner, desk, desk.meter.accuracy)
+    trace = Trace.from_bytes(parts["trace"]) if "trace" in parts else None
+    return Found(desk.learner, desk, trace.estimate if trace and trace.labels else None)
 
 
 @honest
 def info(
     model: Annotated[Path, typer.Argument(help="A model's file.")], as_json: o.AsJson = False
 ) -> None:
-    """What a saved model is, what it has seen, and how good it says it is."""
-    learner, desk = load(model)
+    """What a saved model is, what it has seen, and how good it is as far as its labels tell."""
+    learner, desk, estimate = load(model)
     facts: dict[str, Any] = {
         "algorithm": learner.name,
         "features": learner.dimension,
@@ -42,37 +55,31 @@ def info(
         "asked": learner.asked,
         "told": learner.told,
         "open": len(learner.unanswered),
-        "rule": describe(learner.rule),
-        "query": describe(learner.query),
         "seed": learner.seed,
         "bytes": model.stat().st_size,
+        "rule": describe(learner.rule),
+        "query": describe(learner.query),
     }
+    if desk is not None:
+        facts |= {
+            "label": desk.label,
+            "classes": desk.classes,
+            "columns": {column.name: column.kind.value for column in desk.encoder.columns},
+        }
     if isinstance(learner, Tracker) and learner.told:
         facts["belief"] = learner.belief._asdict()
-    if desk is not None:
-        facts |= _table(desk)
+    if estimate is not None:
+        facts["estimate"] = {"value": estimate.value, "low": estimate.low, "high": estimate.high}
     if as_json:
         put(facts)
         return
+    words = {
+        "columns": columns(desk) if desk else "",
+        "estimate": f"{interval(estimate)} right, as the asked labels tell" if estimate else "",
+    }
     console = screen()
     for name, value in facts.items():
-        shown = _shown(value)
-        console.print(f"{name:<11}{shown}", markup=False)
-    if desk is not None and desk.meter.labels:
-        console.print(f"{'right':<11}{interval(desk.meter.accuracy)}, as the answers tell")
-
-
-def _table(desk: TableLearner) -> dict[str, Any]:
-    """What is known about the table."""
-    facts: dict[str, Any] = {
-        "label": desk.label,
-        "classes": desk.classes,
-        "columns": {column.name: column.kind.value for column in desk.encoder.columns},
-    }
-    if desk.meter.labels:
-        estimate = desk.meter.accuracy
-        facts["estimate"] = {"value": estimate.value, "low": estimate.low, "high": estimate.high}
-    return facts
+        console.print(f"{name:<11}{words.get(name) or _shown(value)}", markup=False)
 
 
 def _shown(value: Any) -> str:
@@ -84,13 +91,9 @@ def _shown(value: Any) -> str:
         return ", ".join(f"{k} {_shown(v)}" for k, v in value.items())
     if isinstance(value, list):
         return ", ".join(map(str, value))
-    return (
-        f"{value:.4g}"
-        if isinstance(value, float)
-        else f"{value:,}"
-        if isinstance(value, int)
-        else str(value)
-    )
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return f"{value:,}" if type(value) is int else str(value)
 
 
 @honest
@@ -102,5 +105,5 @@ def cite(
         recipe(what)
         learner = brew(what, 1)
     else:
-        learner, _ = load(Path(what))
+        learner = load(Path(what)).learner
     screen().print(lasec.cite(learner), markup=False)

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, ParamSpec
 
@@ -15,6 +16,7 @@ from rich.console import Console
 
 from lasec.errors import StateError, TableError, TicketError
 from lasec.metrics import Estimate
+from lasec.tables import Kind, TableLearner
 
 REFUSED, WRONG, STOPPED = 1, 2, 130
 P = ParamSpec("P")
@@ -55,7 +57,7 @@ def plain(value: Any) -> Any:
 def percent(value: float) -> str:
     """A share, for people.
 
-    >>> percent(0.8765), percent(math.nan)
+    >>> percent(0.8768), percent(math.nan)
     ('87.7 %', '-')
     """
     return "-" if math.isnan(value) else f"{max(100 * value, 0.0):.1f} %"
@@ -70,6 +72,13 @@ def interval(estimate: Estimate) -> str:
     if math.isnan(estimate.value):
         return "-"
     return f"{percent(estimate.value)} ({100 * estimate.low:.1f} to {100 * estimate.high:.1f})"
+
+
+def columns(desk: TableLearner) -> str:
+    """How many columns of which kind there are, and what becomes of them."""
+    counts = Counter(column.kind for column in desk.encoder.columns)
+    words = [f"{n} {_NAMES[kind][n > 1]}" for kind, n in counts.items()]
+    return f"{', '.join(words)}; {desk.learner.dimension} features"
 
 
 def honest(command: Callable[P, None]) -> Callable[P, None]:
@@ -99,3 +108,12 @@ def _leave_pipe() -> None:
     """Whoever read the output has gone: nothing more to say."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     raise typer.Exit(0)
+
+
+_NAMES = {
+    Kind.NUMBER: ("number", "numbers"),
+    Kind.CATEGORY: ("category", "categories"),
+    Kind.TEXT: ("text", "texts"),
+    Kind.PAIRS: ("set of pairs", "sets of pairs"),
+    Kind.IGNORED: ("not read", "not read"),
+}

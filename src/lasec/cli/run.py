@@ -12,7 +12,7 @@ import typer
 from lasec.cli import options as o
 from lasec.cli.lines import Lines
 from lasec.cli.opening import Opened, fingerprint, open_file, seat
-from lasec.cli.output import STOPPED, honest, interval, percent, plain, put, say, screen
+from lasec.cli.output import STOPPED, columns, honest, interval, percent, plain, put, say, screen
 from lasec.cli.progress import bar
 from lasec.cli.running import PREDICTIONS, Run, Stop
 from lasec.errors import TableError
@@ -142,20 +142,11 @@ def _facts(task: Run, opened: Opened) -> dict[str, str]:
     """What the report says about the table."""
     return {
         "rows": f"{task.consumed:,}",
-        "columns": _columns(task),
+        "columns": columns(task.desk),
         "label": f"{opened.label}: {' / '.join(map(str, task.desk.classes))}",
         "label before, if always known": percent(task.baselines.persistence),
         "commoner class": percent(task.baselines.majority),
     }
-
-
-def _columns(task: Run) -> str:
-    """How many columns of which kind there are."""
-    counts = dict.fromkeys(Kind, 0)
-    for column in task.desk.encoder.columns:
-        counts[column.kind] += 1
-    words = [f"{n} {kind.value}" for kind, n in counts.items() if n]
-    return f"{', '.join(words)}; {task.desk.learner.dimension} features"
 
 
 def _pace(speed: float) -> str:
@@ -168,7 +159,7 @@ def _tell(task: Run, summary: dict[str, Any], out: Path | None) -> None:
     ignored = [c for c in task.desk.encoder.columns if c.kind is Kind.IGNORED]
     facts = [
         ("rows", f"{summary['rows']:,}{_pace(summary['rows_per_second'])}"),
-        ("columns", _columns(task)),
+        ("columns", columns(task.desk)),
         ("asked", f"{summary['labels']:,} labels, {percent(summary['rate'])} of the rows"),
         ("right", f"{interval(task.trace.estimate)}, as the asked labels tell"),
         ("in truth", percent(task.trace.accuracy)),
