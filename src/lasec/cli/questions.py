@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
+import pyarrow as pa
 import typer
 from filelock import FileLock
 
@@ -21,7 +22,7 @@ from lasec.cli.opening import learner
 from lasec.cli.output import REFUSED, honest, put, say
 from lasec.errors import TableError, TicketError
 from lasec.tables import Encoder, TableLearner, recipe
-from lasec.tables.cells import head_of
+from lasec.tables.cells import check_row, head_of, moments
 
 MOST = 1_000  # lines that are taken at a time
 Given = Annotated[str, typer.Argument(help="A file of JSON lines; - is standard input.")]
@@ -71,16 +72,10 @@ def ask(
         return _new(rows, [name.strip() for name in classes.split(",")], algorithm, reading, asking)
 
     def answer(desk: TableLearner, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        said = []
-        for row in rows:
-            try:
-                decision = desk.ask([row])[0]
-            except (TableError, ValueError) as error:
-                said.append({"error": str(error)} | _kept(row, keep))
-                continue
-            if decision.asked or not questions:
-                said.append(line(decision, desk) | _kept(row, keep))
-        return said
+        said = (
+            entry | _kept(row, keep) for row, entry in zip(rows, _decided(desk, rows), strict=True)
+        )
+        return [entry for entry in said if entry.get("asked", True) or not questions]
 
     _serve(file, model, begin, answer)
 
@@ -96,6 +91,33 @@ def tell(file: Given = "-", model: o.Model = Path("model.lasec")) -> None:
         return [_told(desk, row) for row in rows]
 
     _serve(file, model, begin, answer)
+
+
+def _decided(desk: TableLearner, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A decision for each row, or what is wrong with it."""
+    wrong = {i: text for i, row in enumerate(rows) if (text := _unreadable(desk, row))}
+    X, clock = desk.read([row for i, row in enumerate(rows) if i not in wrong])
+    read = iter(zip(X, clock, strict=True))
+    said: list[dict[str, Any]] = []
+    for i in range(len(rows)):
+        try:
+            said.append(
+                {"error": wrong[i]} if i in wrong else line(desk.ask_read(*next(read)), desk)
+            )
+        except ValueError as error:
+            said.append({"error": str(error)})
+    return said
+
+
+def _unreadable(desk: TableLearner, row: dict[str, Any]) -> str:
+    """Why a row cannot be read; empty if it can."""
+    try:
+        check_row(row, desk.encoder.columns)
+        if desk.time is not None:
+            moments(pa.array([row.get(desk.time)]))
+    except TableError as error:
+        return str(error)
+    return ""
 
 
 def _told(desk: TableLearner, row: dict[str, Any]) -> dict[str, Any]:

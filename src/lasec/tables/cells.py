@@ -39,6 +39,18 @@ def batch_of(rows: Sequence[Mapping[str, Any]], columns: Sequence[Column]) -> pa
     return pa.RecordBatch.from_arrays(arrays, names=[column.name for column in wanted])
 
 
+def check_row(row: Mapping[str, Any], columns: Sequence[Column]) -> None:
+    """Raise an error about the first value that cannot be read, if there is one.
+
+    >>> check_row({"price": "cheap"}, [Column("price", Kind.NUMBER)])
+    Traceback (most recent call last):
+    lasec.errors.TableError: price: expected a number, got 'cheap'
+    """
+    for column in columns:
+        if column.kind in _WORDS:
+            _cell(row.get(column.name), column)
+
+
 def head_of(rows: Sequence[Mapping[str, Any]], texts: frozenset[str]) -> pa.RecordBatch:
     """The first rows of a table that comes in JSON lines: a column is what most of its values are.
 

@@ -101,18 +101,25 @@ class TableLearner:
         return Rows(kept, self.encoder.encode(batch), y, times)
 
     def ask(self, rows: Sequence[Mapping[str, Any]]) -> list[Decision]:
-        """A decision for each row; a row that cannot be read is refused before any is asked."""
+        """A decision for each row; if one cannot be read, none is asked."""
+        X, clock = self.read(rows)
+        return [self.ask_read(x, time) for x, time in zip(X, clock, strict=True)]
+
+    def read(
+        self, rows: Sequence[Mapping[str, Any]]
+    ) -> tuple[NDArray[np.float64], Sequence[float | None]]:
+        """Rows without a label, encoded, and when each came, if that is known."""
         batch = batch_of(rows, self.encoder.columns)
-        clock = None
+        clock: Sequence[float | None] = [None] * len(rows)
         if self.time is not None:
-            clock = moments(pa.array([row.get(self.time) for row in rows]))
-        decisions = []
-        for i, x in enumerate(self.encoder.encode(batch)):
-            time = None if clock is None else float(clock[i])
-            decision = self.learner.ask(x, time=time)
-            self.meter.ask(decision)
-            decisions.append(decision)
-        return decisions
+            clock = moments(pa.array([row.get(self.time) for row in rows])).tolist()
+        return self.encoder.encode(batch), clock
+
+    def ask_read(self, x: NDArray[np.float64], time: float | None) -> Decision:
+        """A decision for one row as :meth:`read` gives it."""
+        decision = self.learner.ask(x, time=time)
+        self.meter.ask(decision)
+        return decision
 
     def tell(self, ticket: int, name: object) -> Outcome:
         """Learn the class of a row that was asked about."""
