@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lasec import cards
 from lasec.alarms import Alarm
 from lasec.evaluation.pictures import draw, drawable, png
 from lasec.evaluation.tally import Columns, Margins, Part, part, rows_of
@@ -169,3 +170,28 @@ class Evaluation:
     def _repr_png_(self) -> bytes | None:
         """The picture in a notebook, where matplotlib is installed."""
         return png(self.draw) if drawable() else None
+
+    def _repr_html_(self) -> str:
+        """A card in a notebook."""
+        return told(self, type(self).__name__)
+
+
+def told(source: Any, title: str) -> str:
+    """A trace or an evaluation as a card."""
+    here: Estimate = source.estimate
+    span = f"{cards.percent(here.low)} to {cards.percent(here.high)}"
+    rate = source.labels / source.rounds if source.rounds else float("nan")
+    facts = {
+        "rounds": f"{source.rounds:,}",
+        "right, as estimated": f"{cards.percent(here.value)} ({span})",
+        "right, in truth": cards.percent(source.accuracy),
+        "labels asked": f"{source.labels:,} ({cards.percent(rate)})",
+    }
+    if source.alarms:
+        facts["alarms"] = f"{len(source.alarms):,}"
+    points = [point for point in source.points if point.estimate.value == point.estimate.value]
+    lines = {
+        "as estimated": np.array([point.estimate.value for point in points]),
+        "in truth": np.array([point.truth for point in points]),
+    }
+    return cards.card(title, facts, cards.sparkline(lines) if points else "")

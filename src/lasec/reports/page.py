@@ -55,8 +55,8 @@ def facts(given: Mapping[str, str], caption: str) -> str:
         for name, value in given.items()
     )
     return (
-        f'<div class="scroll"><table class="facts"><caption>{escape(caption)}</caption>'
-        f"<tbody>{rows}</tbody></table></div>"
+        f'<p class="quiet">{escape(caption)}</p><div class="scroll"><table class="facts" '
+        f'aria-label="{escape(caption)}"><tbody>{rows}</tbody></table></div>'
     )
 
 
@@ -72,8 +72,9 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str) -> s
         return ""
     top = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
     return (
-        f'<div class="scroll"><table><caption>{escape(caption)}</caption><thead><tr>{top}</tr>'
-        f"</thead><tbody>{''.join(listed)}</tbody></table></div>"
+        f'<p class="quiet">{escape(caption)}</p><div class="scroll" tabindex="0">'
+        f'<table aria-label="{escape(head[0])}"><thead><tr>{top}</tr></thead>'
+        f"<tbody>{''.join(listed)}</tbody></table></div>"
     )
 
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lasec.evaluation import Margins, Point
 from lasec.evaluation import pictures as draw
@@ -43,6 +42,7 @@ class Plate(NamedTuple):
                 draw.tidy(axes)
                 if self.axis == "round":
                     draw.count_axis(axes.xaxis, 4 if narrow else 8)
+                    axes.set_xlim(0.0, 1.01 * max(self.x, default=1.0))
             figure.axes[-1].set_xlabel(self.axis)
         return figure
 
@@ -134,10 +134,10 @@ def belief(source: Source, points: Sequence[Point]) -> Plate:
 
     return Plate(
         "beliefs", "What does it believe about the stream?",
-        "Above: at each round, the round after which the present concept is believed to have begun; "
-        "a step up to the dotted line is a detected change (red). Below: label noise is the share "
-        "of wrong labels, drift the share of the concept that is replaced in a round, hazard the "
-        "chance of a sudden change in a round.",
+        "Above: the round after which the concept of each moment was believed to have begun. A "
+        "step up is a change that was noticed; red lines are where changes are believed to have "
+        "been, in hindsight. Below: noise is the share of wrong labels, drift the share of the "
+        "concept that is replaced in a round, hazard the chance of a sudden change in a round.",
         4.2, paint, "round", rounds,
         [
             ("began after", "count", since),
@@ -189,6 +189,7 @@ def doubt(margins: Margins) -> Plate:
         axes.plot(middle, wrong, color=draw.ALARM, linestyle="--", linewidth=1.2, label="wrong")
         axes.set_ylim(0.0, 1.05)
         axes.set_xlim(-1.02, 1.02)
+        axes.set_xticks([-1.0, -0.5, 0.0, 0.5, 1.0])
         axes.set_ylabel("share of rows")
         draw.share_axis(axes.yaxis)
         draw.legend(axes, 2 if columns == 1 else 3)
@@ -214,15 +215,18 @@ def certain(margins: Margins) -> Plate:
 
     def paint(figure: Any, columns: int) -> None:
         axes = figure.subplots()
-        for counts, color, shade, name in (
-            (margins.rows, draw.SOFT, 0.35, "all rows"),
-            (margins.asked, draw.BAND, 0.75, "asked"),
-            (margins.mistakes, draw.ALARM, 0.75, "mistakes"),
-        ):
-            axes.stairs(counts, margins.edges, color=color, fill=True, alpha=shade, label=name)
+        rows = {"color": draw.SOFT, "alpha": 0.35, "fill": True, "linewidth": 0.0}
+        axes.stairs(margins.rows, margins.edges, label="all rows", **rows)
+        axes.stairs(margins.asked, margins.edges, color=draw.INK, linewidth=1.6, label="asked")
+        axes.stairs(
+            margins.mistakes, margins.edges, color=draw.ALARM, linewidth=1.4, linestyle="--",
+            label="mistakes",
+        )  # fmt: skip
         axes.set_yscale("symlog", linthresh=1.0)
+        axes.yaxis.set_major_formatter("{x:,.0f}")
         axes.set_ylim(bottom=0.0)
         axes.set_xlim(-1.02, 1.02)
+        axes.set_xticks([-1.0, -0.5, 0.0, 0.5, 1.0])
         axes.set_ylabel("rows (log scale)")
         draw.legend(axes, 3)
 
@@ -264,12 +268,8 @@ def _margin(margins: Margins) -> str:
 
 def _measure(margins: Margins) -> str:
     if margins.bounded:
-        return " A margin is the probability of +1 less that of -1: 0 is doubt, 1 and -1 are certainty."
+        return " A margin is the probability of +1 less that of -1: 0 is doubt, 1 is certainty."
     return " Margins of this rule have no bound, so they are squeezed into -1 to 1."
-
-
-def _array(values: Sequence[float]) -> NDArray[np.float64]:
-    return np.array(values, dtype=np.float64)
 
 
 _BELIEVED = ("noise", "drift", "hazard")
