@@ -16,7 +16,11 @@ _CARD = (
     "display:inline-block;border:1px solid rgba(128,128,128,.35);border-radius:6px;"
     "padding:8px 12px;margin:2px 0;font-size:13px;line-height:1.45;max-width:100%"
 )
-_NAME = "text-align:left;padding:0 14px 0 0;font-weight:normal;opacity:.75;background:none"
+_TABLE = "border:0;margin:4px 0 0;font-size:13px"
+_NAME = (
+    "text-align:left;vertical-align:top;padding:0 14px 0 0;font-weight:normal;opacity:.75;"
+    "background:none;white-space:nowrap"
+)
 _VALUE = "text-align:left;padding:0;background:none"
 _INK, _SOFT = "#3b82bd", "#9a6a00"
 
@@ -34,7 +38,7 @@ def card(title: str, facts: Mapping[str, str], below: str = "") -> str:
     )
     return (
         f'<div style="{_CARD}"><b>{escape(title)}</b>'
-        f'<table style="border:0;margin:4px 0 0">{rows}</table>{below}</div>'
+        f'<table style="{_TABLE}">{rows}</table>{below}</div>'
     )
 
 
@@ -53,7 +57,7 @@ def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str
         for name, *cells in rows
     )
     return (
-        f'<div style="{_CARD}"><b>{escape(title)}</b><table style="border:0;margin:4px 0 0">'
+        f'<div style="{_CARD}"><b>{escape(title)}</b><table style="{_TABLE}">'
         f"<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 

@@ -50,7 +50,7 @@ class Page(HTMLParser):
             assert self.open.pop() == tag
 
     def handle_data(self, data):
-        self.words.append(data)
+        self.words.append(data.replace("\xa0", " "))
 
 
 def traced(learner, rows=ROWS, groups=None):

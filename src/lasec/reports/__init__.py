@@ -2,5 +2,6 @@
 
 from lasec.reports.comparison import Comparison, compare
 from lasec.reports.report import figures, save_figures, write
+from lasec.reports.source import changes
 
-__all__ = ["Comparison", "compare", "figures", "save_figures", "write"]
+__all__ = ["Comparison", "changes", "compare", "figures", "save_figures", "write"]

@@ -76,9 +76,9 @@ def accuracy(source: Source, points: Sequence[Point]) -> Plate:
     return Plate(
         "accuracy", "How good was it?",
         f"The solid line is the share of right predictions among the last rows (up to {window:,}) "
-        "as the asked labels tell it; the dark band says where the truth is at any one moment, the "
-        "light band where it is at all moments at once, each with 95 % certainty. The dashed line "
-        "is the truth, known here because this is a replay with all labels.",
+        "as the asked labels tell it; the inner band says where the truth is at any one moment, "
+        "the outer band where it is at all moments at once, each with 95 % certainty. The dashed "
+        "line is the truth, known here because this is a replay with all labels.",
         3.4, paint, "round", [float(p.estimate.until - source.first) for p in known],
         [
             ("estimated", "share", [p.estimate.value for p in known]),

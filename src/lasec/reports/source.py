@@ -128,7 +128,15 @@ def changes(points: Sequence[Point], first: int = 0) -> list[int]:
     """After which rounds of the run the concept changed, as a Tracker believes, oldest first.
 
     The last is where the present concept began, as is believed at the end; the one before it is
-    where its predecessor began, as was believed just before that; and so on.
+    where its predecessor began, as was believed just before that; and so on. No learner but a
+    Tracker believes in changes.
+
+    >>> import lasec
+    >>> X, y = lasec.streams.switching(9_000, dimension=5, every=3_000, seed=2)
+    >>> trace = lasec.Trace()
+    >>> records = trace.run(lasec.Tracker(rate=0.4), X, y)
+    >>> [round(at, -2) for at in changes(trace.points)]
+    [3000, 6000]
     """
     found: list[int] = []
     end: float = math.inf
