@@ -17,11 +17,15 @@ from lasec.tracker import Belief
 
 
 class Answer(NamedTuple):
-    """An answer as it arrived: to which ticket, what it said, after how many rounds of the run."""
+    """An answer as it arrived: to which ticket, what it said, after how many rounds of the run.
+
+    ``verdict`` is the label that the question then had, by the learner's policy; 0 for none yet.
+    """
 
     ticket: int
     y: int
     round: int
+    verdict: int
 
 
 class Point(NamedTuple):
@@ -130,15 +134,15 @@ class Evaluation:
     def _columns(self, begin: int, end: int) -> Columns:
         """Some of the rounds; questions that stay without an answer are lost at random."""
         asked, q = self.records.asked, self.records.propensity
-        votes = np.zeros(self.rounds)
+        verdict = np.zeros(self.rounds)
         for answer in self.answers:
-            if answer.ticket >= self.first:
-                votes[answer.ticket - self.first] += answer.y
+            if answer.verdict and answer.ticket >= self.first:
+                verdict[answer.ticket - self.first] = answer.verdict
         settled = np.arange(self.rounds) < self.estimate.until - self.first
-        answered = asked & (votes != 0.0)
+        answered = asked & (verdict != 0.0)
         weights = [float((1.0 / q[chosen & settled]).sum()) for chosen in (answered, asked)]
         share = weights[0] / weights[1] if weights[0] > 0.0 else 1.0
-        wrong = np.sign(votes) != self.records.label
+        wrong = verdict != self.records.label
         columns = Columns(
             self.records.label, self.records.margin, q * share, asked, self.records.mistake,
             answered, wrong,

@@ -56,7 +56,7 @@ def plates(source: Source) -> list[Plate]:
     if points[-1].belief is not None and len(points) > 1:
         made.append(belief(source, points))
     if len(points) > 1:
-        made.append(asked(points))
+        made.append(asked(source, points))
     margins = source.margins
     made += [doubt(margins), certain(margins)]
     if any(point.open for point in points):
@@ -146,14 +146,13 @@ def belief(source: Source, points: Sequence[Point]) -> Plate:
     )  # fmt: skip
 
 
-def asked(points: Sequence[Point]) -> Plate:
+def asked(source: Source, points: Sequence[Point]) -> Plate:
     """The share asked over time."""
     keep = np.unique(np.linspace(0, len(points) - 1, min(len(points), 61)).astype(int))
     rounds = np.array([0, *(points[i].round for i in keep)])
     labels = np.array([points[i].labels for i in keep])
-    before = max(0, points[0].labels - points[0].round)
+    before = points[-1].labels - source.labels  # asked before the run
     share = np.diff(labels, prepend=before) / np.diff(rounds)
-    share = share.clip(0.0, 1.0)
     ends = rounds[1:].astype(float)
 
     def paint(figure: Any, _: int) -> None:
