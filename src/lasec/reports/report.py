@@ -164,12 +164,12 @@ def _stretch(name: str) -> str:
 
 
 def _parts(parts: Sequence[Part], what: str, caption: str) -> str:
-    head = (what, "count", "labels", "asked", "right, in truth", "right, as estimated")
+    head = (what, "right, as estimated", "in truth", "labels", "asked", "count")
     rows = [
         (
             _stretch(part.name) if what == "rows" else part.name,
-            f"{part.rounds:,}", f"{part.labels:,}", percent(part.rate), percent(part.accuracy),
-            between(part.estimate),
+            between(part.estimate), percent(part.accuracy), f"{part.labels:,}", percent(part.rate),
+            f"{part.rounds:,}",
         )
         for part in parts
     ]  # fmt: skip
@@ -177,8 +177,8 @@ def _parts(parts: Sequence[Part], what: str, caption: str) -> str:
 
 
 _TIME = (
-    "The run in equal stretches: how many labels were asked in each, how good the model was in "
-    "truth, and what the asked labels say of it, with 95 % intervals."
+    "The run in equal stretches: how good the model was in each as the asked labels tell it, with "
+    "95 % intervals, how good in truth, and how many labels were asked."
 )
 _GROUPS = (
     "The same for each group of rows. Each group's estimate is from its own asked labels, weighted "
