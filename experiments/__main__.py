@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from experiments import claims, figures, theorems
+from experiments import claims, figures, report, theorems
 from experiments.arena.command import ALL, asked, hold
 from experiments.datasets import TUNING, set_data
 from experiments.honest import alarms, budget, delays, guide
@@ -158,6 +158,12 @@ def alarms_(out: Out, streams: Seeds = 5, jobs: Jobs = 1) -> None:
 def guide_(out: Out) -> None:
     """The picture of the guide "How good is my model right now?"."""
     typer.echo(guide.picture(out))
+
+
+@app.command(name="report")
+def report_(out: Out) -> None:
+    """The pages and pictures of the guide "Reading the report"."""
+    typer.echo(report.pictures(out))
 
 
 @app.command()

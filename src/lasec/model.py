@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self, TypedDict
 
-from lasec import snapshot
+from lasec import cards, snapshot
 from lasec.draws import SEEDS
 from lasec.errors import StateError
 from lasec.parameters import Range, number
@@ -202,6 +202,20 @@ class Model:
             f"{type(self).__name__}({self.name!r}, dimension={self.dimension}, "
             f"rounds={self.rounds}, asked={self.asked}, updates={self.updates})"
         )
+
+    def _repr_html_(self) -> str:
+        """A card in a notebook."""
+        spent = f"{self.asked:,} of {self.rounds:,}"
+        unsized = getattr(self, "_unsized", False)
+        facts = {
+            "rule": repr(self.rule),
+            "asks": repr(self.query),
+            "learns from": f"asked {self.update.value}",
+            "features": "as in the first row" if unsized else f"{self.dimension:,}",
+            "labels asked": f"{spent} ({cards.percent(self.asked / max(self.rounds, 1))})",
+            "open questions": f"{self._pending.waiting:,}",
+        }
+        return cards.card(self.name, facts)
 
     @classmethod
     def _assemble(cls, rule: Rule[Any], query: Query, **options: Any) -> Self:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, fields
 import numpy as np
 from numpy.typing import NDArray
 
+from lasec import cards
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Rounds:
@@ -48,6 +50,16 @@ class Rounds:
             f"{type(self).__name__}(rounds={len(self)}, accuracy={self.accuracy:.3f}, "
             f"labels={self.labels}, rate={self.rate:.3f})"
         )
+
+    def _repr_html_(self) -> str:
+        """A card in a notebook, with accuracy and share asked over time."""
+        facts = {
+            "rounds": f"{len(self):,}",
+            "right": cards.percent(self.accuracy),
+            "labels asked": f"{self.labels:,} ({cards.percent(self.rate)})",
+        }
+        lines = {"right": cards.windowed(~self.mistake), "asked": cards.windowed(self.asked)}
+        return cards.card(type(self).__name__, facts, cards.sparkline(lines) if len(self) else "")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -175,3 +175,39 @@ def test_a_damaged_file_is_refused(whole):
             lasec.Trace.from_bytes(bytes(broken))
     with pytest.raises(StateError, match="no trace"):
         lasec.Trace.from_bytes(lasec.Tracker(dimension=2).to_bytes())
+
+
+def test_an_evaluation_has_parts_and_margins_too():
+    found = lasec.evaluate(lasec.Tracker(rate=0.15), X[:4_000], Y[:4_000])
+    (all_of_it,) = found.parts(1)
+    assert all_of_it.estimate == pytest.approx(found.estimate)
+    assert all_of_it.accuracy == pytest.approx(found.accuracy)
+    assert found.margins.rows.sum() == found.rounds == 4_000
+    assert [part.name for part in found.parts(4)][1] == "1001-2000"
+
+
+def test_parts_of_an_evaluation_with_late_lost_and_contradicting_answers():
+    rng = np.random.default_rng(1)
+    n, y = 4_000, Y[:4_000]
+    delay = rng.geometric(1 / 50, size=(n, 3)).astype(float)
+    delay[rng.random((n, 3)) < 0.2] = np.inf
+    answers = np.where(rng.random((n, 3)) < 0.1, -y[:, None], y[:, None])
+    learner = lasec.Tracker(rate=0.2, policy="majority", opinions=3, max_age=300)
+    found = lasec.evaluate(learner, X[:n], y, delay=delay, answers=answers)
+    (whole,) = found.parts(1)
+    assert found.meter.lost > 50
+    assert whole.estimate.labels == found.estimate.labels
+    assert whole.estimate.rounds == found.estimate.rounds < n
+    assert whole.estimate.value == pytest.approx(found.estimate.value, rel=1e-9)
+    assert whole.estimate.width == pytest.approx(found.estimate.width, rel=0.02)
+
+
+def test_a_learner_that_has_lived_before():
+    learner = lasec.Tracker(rate=0.15)
+    learner.run(X[:1_000], Y[:1_000])
+    before, trace = learner.asked, lasec.Trace()
+    trace.run(learner, X[1_000:4_000], Y[1_000:4_000])
+    assert trace.first == 1_000
+    assert trace.labels == learner.asked - before
+    assert sum(part.labels for part in trace.parts()) == trace.labels
+    assert trace.points[-1].labels == learner.asked

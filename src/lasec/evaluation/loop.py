@@ -107,7 +107,8 @@ class _Run:
             self.meter.extend(records, self.y[rows])
             self.parts.append(records)
             for at in begin + np.flatnonzero(records.asked):
-                self.answers.append(Answer(self.first + int(at), int(self.y[at]), int(at) + 1))
+                y = int(self.y[at])
+                self.answers.append(Answer(self.first + int(at), y, int(at) + 1, verdict=y))
             self._point(rows.stop)
 
     def replies(
@@ -164,7 +165,7 @@ class _Run:
         except TicketError:
             self.refused += 1
             return
-        self.answers.append(Answer(ticket, y, round_))
+        self.answers.append(Answer(ticket, y, round_, outcome.y if outcome.settled else 0))
         if outcome.settled:
             self._settle(outcome)
 

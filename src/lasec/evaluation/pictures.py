@@ -117,7 +117,7 @@ def accuracy(
     ):
         low, high = (np.array([getattr(getattr(p, name), end) for p in points]) for end in _ENDS)
         axes.fill_between(rounds, low, high, color=BAND, alpha=shade, linewidth=0, label=words)
-    mark = {"marker": "o" if len(points) == 1 else ""}
+    mark: dict[str, Any] = {"marker": "o", "clip_on": False} if len(points) == 1 else {}
     axes.plot(rounds, value, color=INK, linewidth=1.8, label="estimated from asked labels", **mark)
     truth = np.array([point.truth for point in points])
     axes.plot(rounds, truth, color=TRUTH, linewidth=1.1, linestyle="--", label="true")
@@ -142,7 +142,7 @@ def labels(axes: Any, points: Sequence[Any]) -> None:
     axes.set_ylabel("labels")
     axes.set_ylim(bottom=0.0)
     count_axis(axes.yaxis)
-    axes.legend(loc="upper left", ncols=2, frameon=False)
+    legend(axes, 2)
 
 
 def questions(axes: Any, points: Sequence[Any]) -> None:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lasec import cards
 from lasec.alarms import Alarm
 from lasec.evaluation.pictures import draw, drawable, png
 from lasec.evaluation.tally import Columns, Margins, Part, part, rows_of
@@ -16,11 +17,15 @@ from lasec.tracker import Belief
 
 
 class Answer(NamedTuple):
-    """An answer as it arrived: to which ticket, what it said, after how many rounds of the run."""
+    """An answer as it arrived: to which ticket, what it said, after how many rounds of the run.
+
+    ``verdict`` is the label that the question then had, by the learner's policy; 0 for none yet.
+    """
 
     ticket: int
     y: int
     round: int
+    verdict: int
 
 
 class Point(NamedTuple):
@@ -129,15 +134,15 @@ class Evaluation:
     def _columns(self, begin: int, end: int) -> Columns:
         """Some of the rounds; questions that stay without an answer are lost at random."""
         asked, q = self.records.asked, self.records.propensity
-        votes = np.zeros(self.rounds)
+        verdict = np.zeros(self.rounds)
         for answer in self.answers:
-            if answer.ticket >= self.first:
-                votes[answer.ticket - self.first] += answer.y
+            if answer.verdict and answer.ticket >= self.first:
+                verdict[answer.ticket - self.first] = answer.verdict
         settled = np.arange(self.rounds) < self.estimate.until - self.first
-        answered = asked & (votes != 0.0)
+        answered = asked & (verdict != 0.0)
         weights = [float((1.0 / q[chosen & settled]).sum()) for chosen in (answered, asked)]
         share = weights[0] / weights[1] if weights[0] > 0.0 else 1.0
-        wrong = np.sign(votes) != self.records.label
+        wrong = verdict != self.records.label
         columns = Columns(
             self.records.label, self.records.margin, q * share, asked, self.records.mistake,
             answered, wrong,
@@ -169,3 +174,28 @@ class Evaluation:
     def _repr_png_(self) -> bytes | None:
         """The picture in a notebook, where matplotlib is installed."""
         return png(self.draw) if drawable() else None
+
+    def _repr_html_(self) -> str:
+        """A card in a notebook."""
+        return told(self, type(self).__name__)
+
+
+def told(source: Any, title: str) -> str:
+    """A trace or an evaluation as a card."""
+    here: Estimate = source.estimate
+    span = f"{cards.percent(here.low)} to {cards.percent(here.high)}"
+    rate = source.labels / source.rounds if source.rounds else float("nan")
+    facts = {
+        "rounds": f"{source.rounds:,}",
+        "right, as estimated": f"{cards.percent(here.value)} ({span})",
+        "right, in truth": cards.percent(source.accuracy),
+        "labels asked": f"{source.labels:,} ({cards.percent(rate)})",
+    }
+    if source.alarms:
+        facts["alarms"] = f"{len(source.alarms):,}"
+    points = [point for point in source.points if point.estimate.value == point.estimate.value]
+    lines = {
+        "as estimated": np.array([point.estimate.value for point in points]),
+        "in truth": np.array([point.truth for point in points]),
+    }
+    return cards.card(title, facts, cards.sparkline(lines) if points else "")

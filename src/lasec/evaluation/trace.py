@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from lasec import guards
 from lasec.alarms import Alarm
 from lasec.evaluation.account import Account, Mark, Rest
-from lasec.evaluation.results import Point
+from lasec.evaluation.results import Point, told
 from lasec.evaluation.tally import WIDTH, Columns, Margins, Part, Sum, part, rows_of
 from lasec.learner import Learner
 from lasec.metrics import Estimate, Meter
@@ -47,6 +47,7 @@ class Trace(Account):
     """
 
     _seen: Trace | None = None
+    _told: list[Point] | None = None
 
     def run(
         self,
@@ -101,7 +102,9 @@ class Trace(Account):
     @property
     def points(self) -> list[Point]:
         """How things stood, at the multiples of ``every`` rounds and at the last round."""
-        return [mark.point for mark in self._whole()._marks]
+        if self._told is None:
+            self._told = [mark.point for mark in self._whole()._marks]
+        return list(self._told)
 
     @property
     def alarms(self) -> list[Alarm]:
@@ -149,6 +152,10 @@ class Trace(Account):
             f"labels={self.labels}, points={len(self._whole()._marks)})"
         )
 
+    def _repr_html_(self) -> str:
+        """A card in a notebook."""
+        return told(self, type(self).__name__)
+
     def _begin(self, learner: Learner) -> None:
         """Check that it is the learner of before."""
         if self.rounds == 0:
@@ -191,7 +198,7 @@ class Trace(Account):
         query: Any = learner.query
         planned = query.planned(learner.memory) if hasattr(query, "planned") else math.nan
         belief = learner.belief if isinstance(learner, Tracker) else None
-        self._said, self._seen = (learner.asked, planned, belief), None
+        self._said, self._seen, self._told = (learner.asked, planned, belief), None, None
         self._rest = self._feed(fresh, min(self.every, FEED))
         if len(records) and self.rounds % self.every == 0:
             self._mark()

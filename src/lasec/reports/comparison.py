@@ -8,18 +8,34 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from lasec import cards
+from lasec.cards import percent
 from lasec.evaluation import Point
 from lasec.evaluation import pictures as draw
 from lasec.learner import Learner
 from lasec.reports import page
 from lasec.reports.plates import Plate
 from lasec.reports.report import NONE, parameters, versions
-from lasec.reports.source import Source, between, percent
+from lasec.reports.source import Source, between
 from lasec.reports.svg import PALETTE
 
 Runs = Mapping[str, tuple[Source, Learner]]
 DASHES = ("-", "--", "-.", ":")
+HEAD = ("learner", "right, in truth", "right, as estimated", "labels", "asked")
 NO_BASELINES: Mapping[str, float] = {}
+
+
+class Comparison:
+    """The table of a comparison, which a notebook shows as a card: ``rows`` under :data:`HEAD`."""
+
+    def __init__(self, rows: Sequence[tuple[str, ...]]) -> None:
+        self.rows = rows
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(repr(name) for name, *_ in self.rows)})"
+
+    def _repr_html_(self) -> str:
+        return cards.table("Comparison", HEAD, self.rows)
 
 
 def compare(
@@ -29,8 +45,8 @@ def compare(
     title: str = "",
     facts: Mapping[str, str] = NONE,
     baselines: Mapping[str, float] = NO_BASELINES,
-) -> None:
-    """Write one page about several learners that ran over the same stream.
+) -> Comparison:
+    """Write one page about several learners that ran over the same stream, and give its table.
 
     ``runs`` has for each name what :func:`write` takes; ``baselines`` are accuracies to beat, that
     of always saying the more frequent label for example.
@@ -44,17 +60,19 @@ def compare(
     ...     runs[learner.name] = trace, learner
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     lasec.reports.compare(f"{folder}/compare.html", runs, baselines={"majority": 0.52})
+    Comparison('Tracker', 'LASEC-SS', 'majority')
     """
     if not runs:
         raise ValueError("runs: there is nothing to compare")
     name = title or f"{len(runs)} learners on the same {_rounds(runs):,} rows"
     best = max(runs, key=lambda run: runs[run][0].accuracy)
+    table = Comparison(summary(runs, baselines))
     given = {run: ", ".join(_settings(learner)) for run, (_, learner) in runs.items()}
     points = {run: source.points for run, (source, _) in runs.items()}
     body = [
         f"<header>\n<h1>{escape(name)}</h1>",
         page.paragraph(_headline(runs, best), "headline"),
-        summary(runs, baselines),
+        page.table(HEAD, table.rows, "The best comes first; baselines stand at the end."),
         "</header>",
         page.figure(accuracies(points, baselines)),
         page.figure(labels(points)),
@@ -64,21 +82,20 @@ def compare(
         ),
     ]  # fmt: skip
     Path(path).write_text(page.page(name, "\n".join(filter(None, body))), encoding="utf-8")
+    return table
 
 
-def summary(runs: Runs, baselines: Mapping[str, float]) -> str:
-    """The table of all runs, the best first."""
+def summary(runs: Runs, baselines: Mapping[str, float]) -> list[tuple[str, ...]]:
+    """The table of all runs, the best first; baselines stand at the end."""
     order = sorted(runs, key=lambda run: -runs[run][0].accuracy)
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (
             run, percent(source.accuracy), between(source.estimate), f"{source.labels:,}",
             percent(source.labels / max(source.rounds, 1)),
         )
         for run, (source, _) in ((run, runs[run]) for run in order)
     ]  # fmt: skip
-    rows += [(name, percent(value), "", "", "") for name, value in baselines.items()]
-    head = ("learner", "right, in truth", "right, as estimated", "labels", "asked")
-    return page.table(head, rows, "The best comes first; baselines stand at the end.")
+    return rows + [(name, percent(value), "", "", "") for name, value in baselines.items()]
 
 
 def accuracies(points: Mapping[str, Sequence[Point]], baselines: Mapping[str, float]) -> Plate:
@@ -89,10 +106,11 @@ def accuracies(points: Mapping[str, Sequence[Point]], baselines: Mapping[str, fl
         for number, (name, of) in enumerate(points.items()):
             _line(axes, number, name, of, [point.truth for point in of])
         for name, value in baselines.items():
+            lowest = len(baselines) > 1 and value == min(baselines.values())
             axes.axhline(value, color=draw.SOFT, linewidth=1.0, linestyle=(0, (1, 2)))
             axes.annotate(
                 _short(name), (1.0, value), xycoords=("axes fraction", "data"), ha="right",
-                va="bottom", fontsize=8, color=draw.SOFT,
+                va="top" if lowest else "bottom", fontsize=8, color=draw.SOFT,
             )  # fmt: skip
         axes.set_ylabel("accuracy of the last rows")
         draw.share_axis(axes.yaxis)

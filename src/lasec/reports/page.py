@@ -24,24 +24,33 @@ def page(title: str, body: str) -> str:
     )
 
 
+def text(words: str) -> str:
+    """Plain words as HTML; a number stays beside its percent sign.
+
+    >>> text("<b> 10 %")
+    '&lt;b&gt; 10&nbsp;%'
+    """
+    return escape(words).replace(" %", "&nbsp;%")
+
+
 def section(name: str, title: str, *parts: str) -> str:
     """A section with a heading; nothing where there is nothing in it."""
     inside = "\n".join(filter(None, parts))
     if not inside:
         return ""
-    return f'<section id="{name}">\n<h2>{escape(title)}</h2>\n{inside}\n</section>'
+    return f'<section id="{name}">\n<h2>{text(title)}</h2>\n{inside}\n</section>'
 
 
 def paragraph(words: str, kind: str = "") -> str:
     """A paragraph of plain words."""
     shown = f' class="{kind}"' if kind else ""
-    return f"<p{shown}>{escape(words)}</p>" if words else ""
+    return f"<p{shown}>{text(words)}</p>" if words else ""
 
 
 def tiles(facts: Iterable[tuple[str, str]]) -> str:
     """Large numbers, each with what it is."""
     inside = "".join(
-        f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts
+        f"<div><dt>{text(name)}</dt><dd>{text(value)}</dd></div>" for name, value in facts
     )
     return f'<dl class="tiles">{inside}</dl>'
 
@@ -51,29 +60,30 @@ def facts(given: Mapping[str, str], caption: str) -> str:
     if not given:
         return ""
     rows = "".join(
-        f'<tr><th scope="row">{escape(name)}</th><td>{escape(value)}</td></tr>'
+        f'<tr><th scope="row">{text(name)}</th><td>{text(value)}</td></tr>'
         for name, value in given.items()
     )
     return (
-        f'<div class="scroll"><table class="facts"><caption>{escape(caption)}</caption>'
-        f"<tbody>{rows}</tbody></table></div>"
+        f'<p class="quiet">{text(caption)}</p><div class="scroll"><table class="facts" '
+        f'aria-label="{escape(caption)}"><tbody>{rows}</tbody></table></div>'
     )
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str) -> str:
     """A table whose first column names the row."""
     listed = [
-        f'<tr><th scope="row">{escape(name)}</th>'
-        + "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+        f'<tr><th scope="row">{text(name)}</th>'
+        + "".join(f"<td>{text(cell)}</td>" for cell in cells)
         + "</tr>"
         for name, *cells in rows
     ]
     if not listed:
         return ""
-    top = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
+    top = "".join(f'<th scope="col">{text(name)}</th>' for name in head)
     return (
-        f'<div class="scroll"><table><caption>{escape(caption)}</caption><thead><tr>{top}</tr>'
-        f"</thead><tbody>{''.join(listed)}</tbody></table></div>"
+        f'<p class="quiet">{text(caption)}</p><div class="scroll" tabindex="0">'
+        f'<table aria-label="{escape(head[0])}"><thead><tr>{top}</tr></thead>'
+        f"<tbody>{''.join(listed)}</tbody></table></div>"
     )
 
 
@@ -92,12 +102,12 @@ def figure(plate: Plate) -> str:
         "x": _numbers(plate.x),
         "series": [[name, kind, _numbers(values)] for name, kind, values in plate.series],
     }
-    text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    numbers = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     return section(
-        plate.name, plate.title, f'<p class="reading">{escape(plate.reading)}</p>',
+        plate.name, plate.title, f'<p class="reading">{text(plate.reading)}</p>',
         f'<figure data-plate="{plate.name}">{"".join(drawn)}'
         f'<figcaption class="readout">Point at the figure to read its values.</figcaption>'
-        f'<script type="application/json">{text}</script></figure>',
+        f'<script type="application/json">{numbers}</script></figure>',
     )  # fmt: skip
 
 

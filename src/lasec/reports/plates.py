@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lasec.evaluation import Margins, Point
 from lasec.evaluation import pictures as draw
@@ -43,6 +42,7 @@ class Plate(NamedTuple):
                 draw.tidy(axes)
                 if self.axis == "round":
                     draw.count_axis(axes.xaxis, 4 if narrow else 8)
+                    axes.set_xlim(0.0, 1.01 * max(self.x, default=1.0))
             figure.axes[-1].set_xlabel(self.axis)
         return figure
 
@@ -56,7 +56,7 @@ def plates(source: Source) -> list[Plate]:
     if points[-1].belief is not None and len(points) > 1:
         made.append(belief(source, points))
     if len(points) > 1:
-        made.append(asked(points))
+        made.append(asked(source, points))
     margins = source.margins
     made += [doubt(margins), certain(margins)]
     if any(point.open for point in points):
@@ -76,9 +76,9 @@ def accuracy(source: Source, points: Sequence[Point]) -> Plate:
     return Plate(
         "accuracy", "How good was it?",
         f"The solid line is the share of right predictions among the last rows (up to {window:,}) "
-        "as the asked labels tell it; the dark band says where the truth is at any one moment, the "
-        "light band where it is at all moments at once, each with 95 % certainty. The dashed line "
-        "is the truth, known here because this is a replay with all labels.",
+        "as the asked labels tell it; the inner band says where the truth is at any one moment, "
+        "the outer band where it is at all moments at once, each with 95 % certainty. The dashed "
+        "line is the truth, known here because this is a replay with all labels.",
         3.4, paint, "round", [float(p.estimate.until - source.first) for p in known],
         [
             ("estimated", "share", [p.estimate.value for p in known]),
@@ -134,10 +134,10 @@ def belief(source: Source, points: Sequence[Point]) -> Plate:
 
     return Plate(
         "beliefs", "What does it believe about the stream?",
-        "Above: at each round, the round after which the present concept is believed to have begun; "
-        "a step up to the dotted line is a detected change (red). Below: label noise is the share "
-        "of wrong labels, drift the share of the concept that is replaced in a round, hazard the "
-        "chance of a sudden change in a round.",
+        "Above: the round after which the concept of each moment was believed to have begun. A "
+        "step up is a change that was noticed; red lines are where changes are believed to have "
+        "been, in hindsight. Below: noise is the share of wrong labels, drift the share of the "
+        "concept that is replaced in a round, hazard the chance of a sudden change in a round.",
         4.2, paint, "round", rounds,
         [
             ("began after", "count", since),
@@ -146,14 +146,13 @@ def belief(source: Source, points: Sequence[Point]) -> Plate:
     )  # fmt: skip
 
 
-def asked(points: Sequence[Point]) -> Plate:
+def asked(source: Source, points: Sequence[Point]) -> Plate:
     """The share asked over time."""
     keep = np.unique(np.linspace(0, len(points) - 1, min(len(points), 61)).astype(int))
     rounds = np.array([0, *(points[i].round for i in keep)])
     labels = np.array([points[i].labels for i in keep])
-    before = max(0, points[0].labels - points[0].round)
+    before = points[-1].labels - source.labels  # asked before the run
     share = np.diff(labels, prepend=before) / np.diff(rounds)
-    share = share.clip(0.0, 1.0)
     ends = rounds[1:].astype(float)
 
     def paint(figure: Any, _: int) -> None:
@@ -189,6 +188,7 @@ def doubt(margins: Margins) -> Plate:
         axes.plot(middle, wrong, color=draw.ALARM, linestyle="--", linewidth=1.2, label="wrong")
         axes.set_ylim(0.0, 1.05)
         axes.set_xlim(-1.02, 1.02)
+        axes.set_xticks([-1.0, -0.5, 0.0, 0.5, 1.0])
         axes.set_ylabel("share of rows")
         draw.share_axis(axes.yaxis)
         draw.legend(axes, 2 if columns == 1 else 3)
@@ -214,15 +214,18 @@ def certain(margins: Margins) -> Plate:
 
     def paint(figure: Any, columns: int) -> None:
         axes = figure.subplots()
-        for counts, color, shade, name in (
-            (margins.rows, draw.SOFT, 0.35, "all rows"),
-            (margins.asked, draw.BAND, 0.75, "asked"),
-            (margins.mistakes, draw.ALARM, 0.75, "mistakes"),
-        ):
-            axes.stairs(counts, margins.edges, color=color, fill=True, alpha=shade, label=name)
+        rows = {"color": draw.SOFT, "alpha": 0.35, "fill": True, "linewidth": 0.0}
+        axes.stairs(margins.rows, margins.edges, label="all rows", **rows)
+        axes.stairs(margins.asked, margins.edges, color=draw.INK, linewidth=1.6, label="asked")
+        axes.stairs(
+            margins.mistakes, margins.edges, color=draw.ALARM, linewidth=1.4, linestyle="--",
+            label="mistakes",
+        )  # fmt: skip
         axes.set_yscale("symlog", linthresh=1.0)
+        axes.yaxis.set_major_formatter("{x:,.0f}")
         axes.set_ylim(bottom=0.0)
         axes.set_xlim(-1.02, 1.02)
+        axes.set_xticks([-1.0, -0.5, 0.0, 0.5, 1.0])
         axes.set_ylabel("rows (log scale)")
         draw.legend(axes, 3)
 
@@ -264,12 +267,8 @@ def _margin(margins: Margins) -> str:
 
 def _measure(margins: Margins) -> str:
     if margins.bounded:
-        return " A margin is the probability of +1 less that of -1: 0 is doubt, 1 and -1 are certainty."
+        return " A margin is the probability of +1 less that of -1: 0 is doubt, 1 is certainty."
     return " Margins of this rule have no bound, so they are squeezed into -1 to 1."
-
-
-def _array(values: Sequence[float]) -> NDArray[np.float64]:
-    return np.array(values, dtype=np.float64)
 
 
 _BELIEVED = ("noise", "drift", "hazard")

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from lasec.algorithms import cite
+from lasec.cards import percent
 from lasec.evaluation import Part, pictures
 from lasec.learner import Learner
 from lasec.reports import page, svg
 from lasec.reports.plates import plates
-from lasec.reports.source import Source, beliefs, between, cautions, headline, now, percent
+from lasec.reports.source import Source, beliefs, between, cautions, counted, headline, now
 
 NONE: Mapping[str, str] = {}
 
@@ -44,7 +45,7 @@ def write(
     ...     Path(folder, "report.html").read_text()[:15]
     '<!DOCTYPE html>'
     """
-    name = title or f"{learner.name} on {source.rounds:,} rows"
+    name = title or f"{learner.name} on {counted(source.rounds, 'row')}"
     body = [
         f"<header>\n<h1>{escape(name)}</h1>",
         page.paragraph(headline(source), "headline"),
@@ -157,13 +158,18 @@ def _plain(value: object) -> str:
     return "none" if value is None else str(getattr(value, "value", value))
 
 
+def _stretch(name: str) -> str:
+    """From which row to which, with separators."""
+    return "\N{EN DASH}".join(f"{int(end):,}" for end in name.split("-"))
+
+
 def _parts(parts: Sequence[Part], what: str, caption: str) -> str:
-    head = (what, "count", "labels", "asked", "right, in truth", "right, as estimated")
+    head = (what, "right, as estimated", "in truth", "labels", "asked", "count")
     rows = [
         (
-            part.name.replace("-", "\N{EN DASH}") if what == "rows" else part.name,
-            f"{part.rounds:,}", f"{part.labels:,}", percent(part.rate), percent(part.accuracy),
-            between(part.estimate),
+            _stretch(part.name) if what == "rows" else part.name,
+            between(part.estimate), percent(part.accuracy), f"{part.labels:,}", percent(part.rate),
+            f"{part.rounds:,}",
         )
         for part in parts
     ]  # fmt: skip
@@ -171,8 +177,8 @@ def _parts(parts: Sequence[Part], what: str, caption: str) -> str:
 
 
 _TIME = (
-    "The run in equal stretches: how many labels were asked in each, how good the model was in "
-    "truth, and what the asked labels say of it, with 95 % intervals."
+    "The run in equal stretches: how good the model was in each as the asked labels tell it, with "
+    "95 % intervals, how good in truth, and how many labels were asked."
 )
 _GROUPS = (
     "The same for each group of rows. Each group's estimate is from its own asked labels, weighted "

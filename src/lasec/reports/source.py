@@ -7,9 +7,12 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from lasec.alarms import Alarm
+from lasec.cards import percent
 from lasec.evaluation import Margins, Part, Point
 from lasec.learner import Learner
 from lasec.metrics import Estimate, Meter
+
+SOME = 500  # rows before which a belief is little more than what it began with
 
 
 class Source(Protocol):
@@ -59,13 +62,13 @@ class Source(Protocol):
         """The run in equal stretches of time."""
 
 
-def percent(value: float) -> str:
-    """A share in percent.
+def counted(count: int, what: str) -> str:
+    """A number of things.
 
-    >>> percent(0.9417), percent(float("nan"))
-    ('94.2 %', 'unknown')
+    >>> counted(1, "row"), counted(2_000, "row")
+    ('1 row', '2,000 rows')
     """
-    return "unknown" if math.isnan(value) else f"{100.0 * value:.1f} %"
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def between(estimate: Estimate) -> str:
@@ -90,7 +93,7 @@ def headline(source: Source) -> str:
     >>> trace = lasec.Trace()
     >>> records = trace.run(lasec.Tracker(rate=0.2), X, y)
     >>> headline(trace)
-    '96.9 % right (between 95.2 % and 98.6 %), as estimated from ...'
+    '96.7 % right (between 95.5 % and 97.9 %), as estimated from 440 asked labels of ...'
     """
     here, rows, truth = source.estimate, f"{source.rounds:,} rows", percent(source.accuracy)
     if math.isnan(here.value):
@@ -98,10 +101,10 @@ def headline(source: Source) -> str:
             f"No answer has come, so nothing can be estimated over {rows}; in truth {truth} right."
         )
     if source.labels == source.rounds and here.width < 5e-4:
-        return f"{truth} right, counted over all {rows}: every label was asked."
+        return f"{truth} right, counted over {rows}: every label was asked."
     said = (
         f"{percent(here.value)} right (between {percent(here.low)} and {percent(here.high)}), "
-        f"as estimated from {here.labels:,} asked labels of {rows}; in truth {truth}."
+        f"as estimated from {counted(here.labels, 'asked label')} of {rows}; in truth {truth}."
     )
     if here.rounds == source.rounds and source.accuracy not in here:
         said += " The truth lies outside the interval, as it does in about one run of twenty."
@@ -125,7 +128,15 @@ def changes(points: Sequence[Point], first: int = 0) -> list[int]:
     """After which rounds of the run the concept changed, as a Tracker believes, oldest first.
 
     The last is where the present concept began, as is believed at the end; the one before it is
-    where its predecessor began, as was believed just before that; and so on.
+    where its predecessor began, as was believed just before that; and so on. No learner but a
+    Tracker believes in changes.
+
+    >>> import lasec
+    >>> X, y = lasec.streams.switching(9_000, dimension=5, every=3_000, seed=2)
+    >>> trace = lasec.Trace()
+    >>> records = trace.run(lasec.Tracker(rate=0.4), X, y)
+    >>> [round(at, -2) for at in changes(trace.points)]
+    [3000, 6000]
     """
     found: list[int] = []
     end: float = math.inf
@@ -142,8 +153,8 @@ def changes(points: Sequence[Point], first: int = 0) -> list[int]:
 
 
 def beliefs(source: Source) -> str:
-    """What a Tracker believes about the stream, in a sentence or two; empty for other learners."""
-    if not source.points or source.points[-1].belief is None:
+    """What a Tracker believes about the stream; empty for others, and before it can know."""
+    if source.rounds < SOME or not source.points or source.points[-1].belief is None:
         return ""
     belief, found = source.points[-1].belief, changes(source.points, source.first)
     if not found:
