@@ -146,8 +146,8 @@ def _constant(stream: Stream, rate: float, parameters: Parameters, seed: int) ->
 
 def _grid_river(stream: str) -> Sequence[Parameters]:
     """The step; hashed words also as they are, since scaling does them no good."""
-    steps = [{"step": step, "scaler": True} for step in (0.01, 0.1, 1.0)]
-    text = [{"step": step, "scaler": False} for step in (0.1, 1.0, 10.0)]
+    steps = [{"step": step, "scaler": True} for step in (0.01, 0.1, 1.0, 10.0)]
+    text = [{"step": step, "scaler": False} for step in (0.1, 1.0, 10.0, 100.0)]
     return steps + (text if SOURCES[stream].text else [])
 
 
