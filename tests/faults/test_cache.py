@@ -1,13 +1,14 @@
 """Compiled loops on disk: found again, never stale, and not needed."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import lasec
-from lasec.kernel.cache import digest
+from lasec.kernel.cache import SOURCES, digest
 
 TESTS = Path(__file__).parents[1]
 OWN = """
@@ -51,6 +52,24 @@ def test_where_nothing_can_be_written_it_works_all_the_same():
 def test_a_rule_of_ones_own_is_compiled_in_each_process(tmp_path):
     """Nothing could tell when its source has changed."""
     assert answer(FOREIGN, tmp_path) == [["0", "1"]]
+
+
+def test_compiled_code_comes_from_the_sources_that_are_looked_at():
+    package = Path(lasec.__file__).parent
+    seen, todo = set(), ["kernel"]
+    while todo:
+        room = todo.pop()
+        seen.add(room)
+        for file in [*package.glob(f"{room}.py"), *package.glob(f"{room}/*.py")]:
+            text = file.read_text()
+            found = re.findall(r"^from lasec\.(\w+)", text, re.MULTILINE)
+            found += [
+                name.strip()
+                for names in re.findall(r"^from lasec import (.*)", text, re.MULTILINE)
+                for name in names.split(",")
+            ]
+            todo += [name for name in found if name not in seen]
+    assert sorted(seen) == list(SOURCES)
 
 
 def test_a_change_in_any_source_leads_elsewhere(tmp_path):

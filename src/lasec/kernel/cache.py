@@ -2,7 +2,8 @@
 
 numba keeps what it has compiled, but looks only at the file of the outermost function to see
 whether it is still good; rules, queries and helpers are in other files. So the loops are kept in a
-folder named by a digest of all of lasec's sources: a change anywhere leads to another folder.
+folder named by a digest of all sources that compiled code can come from (``SOURCES``): a change in
+any of them leads to another folder.
 Loops over a rule or a query that is not lasec's own are compiled anew in each process, because
 nothing here can know when such a class has changed.
 
@@ -27,6 +28,7 @@ import numba
 njit: Any = numba.njit
 config: Any = numba.config
 typeof: Any = numba.typeof
+SOURCES = ("guards", "kernel", "linalg", "parameters", "queries", "rules", "types")
 _MONTH = 30 * 24 * 3600.0
 
 
@@ -42,9 +44,12 @@ def _home() -> Path:
 
 
 def digest(package: Path) -> str:
-    """A name for the sources in ``package`` and the compiler that reads them."""
+    """A name for the sources in ``package`` that are compiled, and for the compiler."""
     total = hashlib.blake2b(f"{numba.__version__} {sys.version}".encode(), digest_size=12)
-    for source in sorted(package.rglob("*.py")):
+    files = (
+        f for room in SOURCES for f in (*package.glob(f"{room}.py"), *package.glob(f"{room}/*.py"))
+    )
+    for source in sorted(files):
         total.update(f"\0{source.relative_to(package).as_posix()}\0".encode())
         total.update(source.read_bytes())
     return total.hexdigest()
