@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 import lasec
-from benchmarks import figures, growth, kernel, peers, precision, startup, tracker
+from benchmarks import command, figures, growth, kernel, peers, precision, startup, tracker
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
 
@@ -32,6 +32,7 @@ MEASURES: dict[str, Measure] = {
     "startup": startup.table,
     "precision": precision.table,
     "tracker": tracker.table,
+    "cli": command.table,
 }
 HELP = {
     "kernel": "Run against the bare product X @ C and the paper's pseudocode.",
@@ -40,6 +41,7 @@ HELP = {
     "startup": "Import, first ask and first run of a new process.",
     "precision": "Single precision against double.",
     "tracker": "The Tracker against LASEC-SS at the same share of labels.",
+    "cli": "lasec run on a long file, against pyarrow that only reads it: time and memory.",
 }
 
 

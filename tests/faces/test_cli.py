@@ -79,11 +79,20 @@ def test_run_for_scripts_is_the_plain_library(file):
 
 def test_run_writes_model_report_and_predictions(file, tmp_path):
     done = call(
-        "run", file, "-l", "fate", "-o", tmp_path / "out", "--predictions", "--group", "place"
+        "run",
+        file,
+        "-l",
+        "fate",
+        "-o",
+        tmp_path / "out",
+        "--predictions",
+        "--group",
+        "place",
+        "--figures",
     )
     assert done.returncode == 0, done.stderr
     names = sorted(path.name for path in (tmp_path / "out").iterdir())
-    assert names == ["model.lasec", "predictions.jsonl", "report.html", "summary.json"]
+    assert names == ["figures", "model.lasec", "predictions.jsonl", "report.html", "summary.json"]
     lines = [
         json.loads(text) for text in (tmp_path / "out/predictions.jsonl").read_text().splitlines()
     ]

@@ -34,6 +34,9 @@ def run(
     predictions: Annotated[
         bool, typer.Option("--predictions", help="Write every prediction into --out, too.")
     ] = False,
+    figures: Annotated[
+        bool, typer.Option("--figures", help="Write the figures as PNG and SVG into --out, too.")
+    ] = False,
     group: Annotated[
         str | None, typer.Option("--group", help="A column to report on value by value.")
     ] = None,
@@ -63,8 +66,8 @@ def run(
         width, standardise, format, separator, data,
     )  # fmt: skip
     asking = o.Asking(rate, labels_per_day, seed, tuple(settings or ()))
-    if (resume or predictions) and out is None:
-        raise TableError("--resume and --predictions need --out: where is, or goes, the run?")
+    if (resume or predictions or figures) and out is None:
+        raise TableError("--resume, --predictions and --figures need --out: where is the run?")
     opened = open_file(file, reading)
     with opened.table:
         if group is not None and group not in opened.table.names:
@@ -75,6 +78,10 @@ def run(
         finished = _go(task, opened, limit, quiet=as_json)
         result = task.summary()
     _finish(task, result, opened, out, finished, as_json)
+    if figures and out is not None and finished:
+        from lasec.reports import save_figures  # noqa: PLC0415
+
+        save_figures(out / "figures", task.trace, task.desk.learner)
     if not finished:
         raise typer.Exit(STOPPED)
 
@@ -130,7 +137,7 @@ def _finish(
 
             write(
                 out / "report.html", task.trace, task.desk.learner, title=opened.title,
-                facts=_facts(task, opened),
+                facts=_facts(task, opened), baselines=_baselines(task),
             )  # fmt: skip
     if as_json:
         put(summary)
@@ -144,8 +151,14 @@ def _facts(task: Run, opened: Opened) -> dict[str, str]:
         "rows": f"{task.consumed:,}",
         "columns": columns(task.desk),
         "label": f"{opened.label}: {' / '.join(map(str, task.desk.classes))}",
-        "label before, if always known": percent(task.baselines.persistence),
-        "commoner class": percent(task.baselines.majority),
+    }
+
+
+def _baselines(task: Run) -> dict[str, float]:
+    """The answers that need no model."""
+    return {
+        "the label before, were it always known": task.baselines.persistence,
+        "the commoner class": task.baselines.majority,
     }
 
 

@@ -15,14 +15,13 @@ from lasec.evaluation import pictures as draw
 from lasec.learner import Learner
 from lasec.reports import page
 from lasec.reports.plates import Plate
-from lasec.reports.report import NONE, parameters, versions
-from lasec.reports.source import Source, between
+from lasec.reports.report import NO_BASELINES, NONE, parameters, versions
+from lasec.reports.source import Source, beaten, between
 from lasec.reports.svg import PALETTE
 
 Runs = Mapping[str, tuple[Source, Learner]]
 DASHES = ("-", "--", "-.", ":")
 HEAD = ("learner", "right, in truth", "right, as estimated", "labels", "asked")
-NO_BASELINES: Mapping[str, float] = {}
 
 
 class Comparison:
@@ -72,6 +71,7 @@ def compare(
     body = [
         f"<header>\n<h1>{escape(name)}</h1>",
         page.paragraph(_headline(runs, best), "headline"),
+        *(page.paragraph(w, "caution") for w in beaten(runs[best][0].accuracy, baselines)),
         page.table(HEAD, table.rows, "The best comes first; baselines stand at the end."),
         "</header>",
         page.figure(accuracies(points, baselines)),
@@ -170,8 +170,8 @@ def _short(name: str) -> str:
 def _headline(runs: Runs, best: str) -> str:
     source = runs[best][0]
     return (
-        f"{best} was right most often: {percent(source.accuracy)} of {source.rounds:,} rows, "
-        f"with {source.labels:,} labels asked."
+        f"{best} was the best of these: right in {percent(source.accuracy)} of "
+        f"{source.rounds:,} rows, with {source.labels:,} labels asked."
     )
 
 

@@ -17,9 +17,10 @@ from lasec.evaluation import Part, pictures
 from lasec.learner import Learner
 from lasec.reports import page, svg
 from lasec.reports.plates import plates
-from lasec.reports.source import Source, beliefs, between, cautions, counted, headline, now
+from lasec.reports.source import Source, beaten, beliefs, between, cautions, counted, headline, now
 
 NONE: Mapping[str, str] = {}
+NO_BASELINES: Mapping[str, float] = {}
 
 
 def write(
@@ -29,12 +30,14 @@ def write(
     *,
     title: str = "",
     facts: Mapping[str, str] = NONE,
+    baselines: Mapping[str, float] = NO_BASELINES,
 ) -> None:
     """Write the report of a run: one HTML file that needs no network and opens from disk.
 
     ``source`` is a :class:`lasec.Trace` or a :class:`lasec.Evaluation` of ``learner``; ``facts``
-    are printed as they are: the file that was read, the columns, the date. The same run writes the
-    same bytes.
+    are printed as they are: the file that was read, the columns, the date. ``baselines`` are the
+    accuracies of answers that need no model; one that is better is said at the top. The same run
+    writes the same bytes.
 
     >>> import lasec, lasec.reports, tempfile
     >>> X, y = lasec.streams.switching(2_000, dimension=5, every=1_000, seed=1)
@@ -45,6 +48,7 @@ def write(
     ...     Path(folder, "report.html").read_text()[:15]
     '<!DOCTYPE html>'
     """
+    shown = {name: percent(value) for name, value in baselines.items()}
     name = title or f"{learner.name} on {counted(source.rounds, 'row')}"
     body = [
         f"<header>\n<h1>{escape(name)}</h1>",
@@ -52,12 +56,13 @@ def write(
         page.paragraph(now(source)),
         page.paragraph(beliefs(source)),
         *(page.paragraph(words, "caution") for words in cautions(source, learner)),
+        *(page.paragraph(words, "caution") for words in beaten(source.accuracy, baselines)),
         page.tiles(numbers(source)),
         "</header>",
         *(page.figure(plate) for plate in plates(source)),
         page.section("time", "Stretch by stretch", _parts(source.parts(), "rows", _TIME)),
         page.section("groups", "Group by group", _parts(source.groups, "group", _GROUPS)),
-        page.section("made", "How it was made", *made(learner, facts)),
+        page.section("made", "How it was made", *made(learner, {**facts, **shown})),
     ]
     Path(path).write_text(page.page(name, "\n".join(filter(None, body))), encoding="utf-8")
 
