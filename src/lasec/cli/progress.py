@@ -13,13 +13,14 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from lasec.metrics import Estimate
 
 EVERY = 0.2  # seconds between two looks
+WIDE, SHORT = 110, 14  # a terminal with room for words, and a title where there is none
 
 
 class Bar:
     """A bar that is redrawn now and then; nothing where there is no terminal."""
 
-    def __init__(self, progress: Progress | None, task: TaskID | None) -> None:
-        self._progress, self._task = progress, task
+    def __init__(self, progress: Progress | None, task: TaskID | None, wide: bool) -> None:
+        self._progress, self._task, self._wide = progress, task, wide
         self._began = time.monotonic()
         self._shown = 0.0
 
@@ -36,14 +37,15 @@ class Bar:
         self._progress.update(
             self._task,
             completed=100.0 * share if math.isfinite(share) else None,
-            words=f"{rows:,} rows  {speed:,.0f}/s  {labels:,} labels  {_right(estimate)}",
+            words=f"{rows:,} rows  {speed:,.0f}/s  {labels:,} labels  {self._right(estimate)}",
         )
 
-
-def _right(estimate: Estimate) -> str:
-    if math.isnan(estimate.value):
-        return "right: -"
-    return f"right {100 * estimate.value:.1f} ± {50 * (estimate.high - estimate.low):.1f} %"
+    def _right(self, estimate: Estimate) -> str:
+        word = "right " if self._wide else ""
+        if math.isnan(estimate.value):
+            return f"{word}-"
+        half = 50 * (estimate.high - estimate.low)
+        return f"{word}{100 * estimate.value:.1f} ± {half:.1f} %"
 
 
 @contextmanager
@@ -51,9 +53,12 @@ def bar(title: str, quiet: bool, endless: bool) -> Iterator[Bar]:
     """A bar on standard error for the time of a ``with``, if that is a terminal."""
     console = Console(stderr=True)
     if quiet or not console.is_terminal:
-        yield Bar(None, None)
+        yield Bar(None, None, False)
         return
-    columns = (TextColumn("{task.description}"), BarColumn(10), TextColumn("{task.fields[words]}"))
+    wide = console.width >= WIDE
+    bar_and_words = BarColumn(20 if wide else 6), TextColumn("{task.fields[words]}")
+    columns = (TextColumn("{task.description}"), *bar_and_words)
+    title = title if wide or len(title) <= SHORT else f"{title[: SHORT - 1]}…"
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task(title, total=None if endless else 100.0, words="")
-        yield Bar(progress, task)
+        yield Bar(progress, task, wide)
