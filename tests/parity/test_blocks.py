@@ -202,3 +202,16 @@ def test_bounds_are_certified_only_if_they_hold(kind):
         assert certified(1.01 * largest, C)
         assert not certified(0.999 * largest, C)
         assert largest <= traced(C) <= np.sqrt(d) * 3.1
+
+
+@pytest.mark.parametrize("size", [1e10, 1e15, 1e30, 1e55])
+def test_one_enormous_row_among_others(size):
+    X, y = lasec.streams.stationary(300, dimension=5, seed=1)
+    X[130] = size
+    chunk, single = (lasec.LASEC_SS(5, drift=0.01) for _ in range(2))
+    records = chunk.run(X, y)
+    rows = [single.run(X[t : t + 1], y[t : t + 1]) for t in range(len(y))]
+    alone = lasec.Records.join(rows)
+    np.testing.assert_array_equal(records.asked, alone.asked)
+    np.testing.assert_allclose(records.margin, alone.margin, rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(chunk.state.cov, single.state.cov, rtol=1e-9)

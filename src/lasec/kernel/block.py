@@ -199,7 +199,7 @@ def run_block(
         gain, shrink, inflate = step(rule, m[i], q[i], y[i])
         if idle(gain, shrink, inflate):
             continue
-        shrink = max(shrink, LEAST)
+        shrink = shrink if shrink > 0.0 else LEAST
         take(H, slot[i], g)
         learn(
             X, w, i, s, e, J, swell, kind(gain), kind(shrink), kind(inflate),
