@@ -275,7 +275,9 @@ def answer(telling, question, columns):
 
 def test_a_slow_pipe_is_answered_line_by_line(tmp_path):
     new = ("ask", "-m", tmp_path / "m.lasec", "--classes", "a,b")
-    with start(*new, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as asking:
+    with start(
+        *new, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as asking:
         for ticket in range(3):
             asking.stdin.write('{"x": 1.5}\n')
             asking.stdin.flush()

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 from rich.table import Table as Grid
+from rich.text import Text
 
 from lasec.cli import options as o
 from lasec.cli.opening import Opened, encoder, learner, open_file
@@ -75,7 +76,7 @@ def compare(
                     progress = opened.table.progress
                     shown.show(progress, first.rounds, first.labels, first.estimate)
     rows = [race.row(i, chosen.title) for i, chosen in enumerate(recipes)]
-    _finish(race, rows, out, as_json)
+    _finish(race, rows, out, as_json, finished=not stop.wanted)
     if stop.wanted:
         raise typer.Exit(STOPPED)
 
@@ -124,11 +125,13 @@ class Race:
         }
 
 
-def _finish(race: Race, rows: list[dict[str, Any]], out: Path | None, as_json: bool) -> None:
+def _finish(
+    race: Race, rows: list[dict[str, Any]], out: Path | None, as_json: bool, finished: bool
+) -> None:
     """Say and write how they did."""
     baselines = {"persistence": race.baselines.persistence, "majority": race.baselines.majority}
     summary = {
-        "file": race.opened.title, "rows": race.baselines.rows, "algorithms": rows, **baselines,
+        "file": race.opened.title, "finished": finished, "rows": race.baselines.rows, "algorithms": rows, **baselines,
     }  # fmt: skip
     if out is not None and race.baselines.rows:
         out.mkdir(parents=True, exist_ok=True)
@@ -154,9 +157,10 @@ def _finish(race: Race, rows: list[dict[str, Any]], out: Path | None, as_json: b
 
 def _grid(race: Race, rows: list[dict[str, Any]]) -> Grid:
     """The table that people read."""
-    grid = Grid(title=f"{race.opened.title}: {race.baselines.rows:,} rows", title_justify="left")
+    title = Text(f"{race.opened.title}: {race.baselines.rows:,} rows, right in")
+    grid = Grid(title=title, title_justify="left")
     grid.add_column("algorithm")
-    for heading in ("right, in truth", "as estimated", "labels", "rate"):
+    for heading in ("truth", "as estimated", "labels", "rate"):
         grid.add_column(heading, justify="right")
     order = sorted(range(len(rows)), key=lambda i: -rows[i]["accuracy"])
     for i in order:

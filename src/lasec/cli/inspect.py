@@ -1,4 +1,4 @@
-"""``lasec info``, ``lasec cite`` and ``lasec datasets``: looking, without learning."""
+"""``lasec info`` and ``lasec cite``: looking, without learning."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def info(
         return
     words = {
         "columns": columns(desk) if desk else "",
-        "estimate": f"{interval(estimate)} right, as the asked labels tell" if estimate else "",
+        "estimate": f"{interval(estimate)}, as the asked labels tell" if estimate else "",
     }
     console = screen()
     for name, value in facts.items():

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lasec.errors import TableError
 from lasec.records import Records
 from lasec.tables import TableLearner
 from lasec.types import Decision
@@ -18,7 +19,10 @@ class Lines:
     """A file of lines, cut to ``size`` bytes before it is gone on with."""
 
     def __init__(self, path: Path, size: int = 0) -> None:
-        self._file = open(path, "r+b" if path.exists() and size else "wb")  # noqa: SIM115
+        there = path.stat().st_size if path.exists() else 0
+        if there < size:
+            raise TableError(f"{path}: {size - there:,} bytes of it are gone: begin anew (--force)")
+        self._file = open(path, "r+b" if size else "wb")  # noqa: SIM115
         self._file.truncate(size)
         self._file.seek(size)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,10 +12,11 @@ import pyarrow as pa
 
 from lasec.cli.known import is_known, open_known
 from lasec.cli.options import Asking, Reading
+from lasec.cli.output import say
 from lasec.errors import TableError
 from lasec.learner import Learner
 from lasec.tables import Encoder, Table, TableLearner, brew, open_table, recipe, table_of
-from lasec.tables.cells import as_text
+from lasec.tables.cells import as_label, in_order
 from lasec.tables.kinds import nearest
 
 
@@ -55,8 +57,9 @@ def _find(file: str, reading: Reading) -> tuple[Table, Reading]:
     """The table of a file, or of a known stream with its own label."""
     if not Path(file).exists() and is_known(file):
         return _known(file, reading)
-    texts = frozenset(filter(None, [reading.label, *reading.category, *reading.text]))
-    table = open_table(file, format=reading.format, separator=reading.separator, texts=texts)
+    table = open_table(
+        file, format=reading.format, separator=reading.separator, texts=reading.texts
+    )
     if reading.label is None and table.names == ["label", "features"]:  # svmlight
         reading = reading._replace(label="label")
     return table, reading
@@ -69,9 +72,8 @@ def _known(name: str, reading: Reading) -> tuple[Table, Reading]:
     if several and data.positive is not None and (reading.label, reading.positive) == (
         data.label, None,
     ):  # fmt: skip
-        reading = reading._replace(positive=as_text(data.positive))
-    texts = frozenset(filter(None, [reading.label, *reading.category, *reading.text]))
-    return table_of(data.columns, texts), reading
+        reading = reading._replace(positive=as_label(data.positive))
+    return table_of(data.columns, reading.texts), reading
 
 
 def _few(table: Table) -> str:
@@ -81,9 +83,11 @@ def _few(table: Table) -> str:
 
 def _classes(table: Table, reading: Reading) -> list[str]:
     """The two classes of the first rows, in order; those that are not there yet come later."""
+    labels = table.head[reading.label].drop_null().unique().to_pylist()
+    found = in_order({name for label in labels if (name := as_label(label)) is not None})
     if reading.positive is not None:
+        _look_for(as_label(reading.positive), found)
         return []
-    found = sorted(map(as_text, table.head[reading.label].drop_null().unique().to_pylist()))
     if len(found) > 2:
         shown = ", ".join(found[:8]) + (" ..." if len(found) > 8 else "")
         raise TableError(
@@ -91,6 +95,16 @@ def _classes(table: Table, reading: Reading) -> list[str]:
             "which one is looked for? Say --positive"
         )
     return found if len(found) == 2 else []
+
+
+def _look_for(positive: str | None, found: list[str]) -> None:
+    """A positive class that is not there yet may come; one that is misspelt will not."""
+    if positive is None:
+        raise TableError("--positive: which class?")
+    if positive not in found:
+        if get_close_matches(positive, found, cutoff=0.7):
+            raise nearest(positive, found, "class")
+        say(f"lasec: no row of the class {positive!r} so far: there are {', '.join(found[:8])}")
 
 
 def encoder(opened: Opened, constant: bool) -> Encoder:

@@ -66,6 +66,16 @@ class Reading(NamedTuple):
     data: Path | None = None
 
     @property
+    def choice(self) -> dict[str, Any]:
+        """What must be the same where a run is resumed."""
+        return {k: v for k, v in self._asdict().items() if k not in ("data", "format", "separator")}
+
+    @property
+    def texts(self) -> frozenset[str]:
+        """The columns that are text, whatever they look like."""
+        return frozenset(filter(None, [self.label, *self.category, *self.text]))
+
+    @property
     def kinds(self) -> dict[str, Kind]:
         """The kinds of columns that were told."""
         told = dict.fromkeys(self.category, Kind.CATEGORY)

@@ -8,7 +8,7 @@ import math
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, ParamSpec
 
 import typer
@@ -19,6 +19,7 @@ from lasec.metrics import Estimate
 from lasec.tables import Kind, TableLearner
 
 REFUSED, WRONG, STOPPED = 1, 2, 130
+FEW = 10  # labels, below which an interval says nothing
 P = ParamSpec("P")
 
 
@@ -35,7 +36,17 @@ def say(text: str) -> None:
 
 def put(data: Any) -> None:
     """Something for scripts, as one line of JSON."""
-    sys.stdout.write(json.dumps(plain(data), ensure_ascii=False) + "\n")
+    put_lines([as_line(data)])
+
+
+def as_line(data: Any) -> str:
+    """Something for scripts, as it is written: one line that any terminal and file can hold."""
+    return json.dumps(plain(data)) + "\n"
+
+
+def put_lines(lines: Iterable[str]) -> None:
+    """Lines for scripts."""
+    sys.stdout.writelines(lines)
     sys.stdout.flush()
 
 
@@ -69,8 +80,8 @@ def interval(estimate: Estimate) -> str:
     >>> interval(Estimate(0.9, 0.88, 0.92, rounds=1_000, labels=100, until=1_000))
     '90.0 % (88.0 to 92.0)'
     """
-    if math.isnan(estimate.value):
-        return "-"
+    if math.isnan(estimate.value) or estimate.labels < FEW:
+        return "too few labels to tell"
     return f"{percent(estimate.value)} ({100 * estimate.low:.1f} to {100 * estimate.high:.1f})"
 
 

@@ -56,8 +56,8 @@ def bar(title: str, quiet: bool, endless: bool) -> Iterator[Bar]:
         yield Bar(None, None, False)
         return
     wide = console.width >= WIDE
-    bar_and_words = BarColumn(20 if wide else 6), TextColumn("{task.fields[words]}")
-    columns = (TextColumn("{task.description}"), *bar_and_words)
+    bar_and_words = BarColumn(20 if wide else 6), TextColumn("{task.fields[words]}", markup=False)
+    columns = (TextColumn("{task.description}", markup=False), *bar_and_words)
     title = title if wide or len(title) <= SHORT else f"{title[: SHORT - 1]}…"
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task(title, total=None if endless else 100.0, words="")

@@ -12,19 +12,20 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
-import pyarrow as pa
 import typer
 from filelock import FileLock
 
 from lasec.cli import options as o
 from lasec.cli.lines import line
 from lasec.cli.opening import learner
-from lasec.cli.output import REFUSED, honest, put, say
+from lasec.cli.output import REFUSED, as_line, honest, put_lines, say
 from lasec.errors import TableError, TicketError
 from lasec.tables import Encoder, TableLearner, recipe
-from lasec.tables.cells import check_row, head_of, moments
+from lasec.tables.cells import check_row, head_of, moment
 
 MOST = 1_000  # lines that are taken at a time
+Row = dict[str, Any]
+Answering = Callable[[TableLearner, list[Row]], list[Row | None]]
 Given = Annotated[str, typer.Argument(help="A file of JSON lines; - is standard input.")]
 
 
@@ -39,14 +40,15 @@ def ask(
         bool, typer.Option("--questions", help="Write only the rows that are asked about.")
     ] = False,
     classes: Annotated[
-        str | None,
-        typer.Option("--classes", help="Begin a new model: its classes, as in ham,spam."),
+        str | None, typer.Option("--classes", help="For a new model: its classes, as in ham,spam.")
     ] = None,
+    label: Annotated[
+        str, typer.Option("--label", "-l", help="A column of labels, which is not looked at.")
+    ] = "label",
     algorithm: o.Algorithm = "tracker",
     rate: o.Rate = 0.1,
     max_open: Annotated[
-        int,
-        typer.Option("--max-open", min=0, help="Ask less, the nearer to so many open questions."),
+        int, typer.Option("--max-open", min=0, help="Ask less, the nearer to so many questions.")
     ] = 0,
     labels_per_day: o.PerDay = None,
     time: o.Time = None,
@@ -58,24 +60,29 @@ def ask(
 ) -> None:
     """Predict each line, and decide whether to ask for its label.
 
-    A model that does not exist yet is begun with --classes; the other options are for that.
+    A model that does not exist yet is begun with --classes, and the first lines that come decide
+    how its columns are read, unless --text, --category and --ignore do; these and all options after
+    --classes are for a new model only.
     """
     reading = o.Reading(
-        time=time, category=tuple(category or ()), text=tuple(text or ()),
+        label=label, time=time, category=tuple(category or ()), text=tuple(text or ()),
         ignore=tuple(ignore or ()), width=width,
     )  # fmt: skip
     asking = o.Asking(rate, labels_per_day, seed, max_open=max_open)
 
-    def begin(rows: list[dict[str, Any]]) -> TableLearner:
+    def begin(rows: list[Row]) -> TableLearner:
         if classes is None:
             raise TableError(f"{model} does not exist: make it with lasec run, or give --classes")
         return _new(rows, [name.strip() for name in classes.split(",")], algorithm, reading, asking)
 
-    def answer(desk: TableLearner, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        said = (
-            entry | _kept(row, keep) for row, entry in zip(rows, _decided(desk, rows), strict=True)
-        )
-        return [entry for entry in said if entry.get("asked", True) or not questions]
+    def answer(desk: TableLearner, rows: list[Row]) -> list[Row | None]:
+        said = zip(rows, _decided(desk, rows), strict=True)
+        return [
+            entry | {name: row.get(name) for name in keep or ()}
+            if entry.get("asked", True) or not questions
+            else None
+            for row, entry in said
+        ]
 
     _serve(file, model, begin, answer)
 
@@ -84,21 +91,21 @@ def ask(
 def tell(file: Given = "-", model: o.Model = Path("model.lasec")) -> None:
     """Learn the answers: lines with a "ticket" and a "label"."""
 
-    def begin(rows: list[dict[str, Any]]) -> TableLearner:
+    def begin(rows: list[Row]) -> TableLearner:
         raise TableError(f"{model} does not exist: nothing was asked yet")
 
-    def answer(desk: TableLearner, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def answer(desk: TableLearner, rows: list[Row]) -> list[Row | None]:
         return [_told(desk, row) for row in rows]
 
     _serve(file, model, begin, answer)
 
 
-def _decided(desk: TableLearner, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _decided(desk: TableLearner, rows: list[Row]) -> list[Row]:
     """A decision for each row, or what is wrong with it."""
     wrong = {i: text for i, row in enumerate(rows) if (text := _unreadable(desk, row))}
     X, clock = desk.read([row for i, row in enumerate(rows) if i not in wrong])
     read = iter(zip(X, clock, strict=True))
-    said: list[dict[str, Any]] = []
+    said: list[Row] = []
     for i in range(len(rows)):
         try:
             said.append(
@@ -109,18 +116,18 @@ def _decided(desk: TableLearner, rows: list[dict[str, Any]]) -> list[dict[str, A
     return said
 
 
-def _unreadable(desk: TableLearner, row: dict[str, Any]) -> str:
+def _unreadable(desk: TableLearner, row: Row) -> str:
     """Why a row cannot be read; empty if it can."""
     try:
         check_row(row, desk.encoder.columns)
         if desk.time is not None:
-            moments(pa.array([row.get(desk.time)]))
+            moment(row.get(desk.time))
     except TableError as error:
         return str(error)
     return ""
 
 
-def _told(desk: TableLearner, row: dict[str, Any]) -> dict[str, Any]:
+def _told(desk: TableLearner, row: Row) -> Row:
     """What an answer did."""
     ticket, label = row.get("ticket"), row.get("label")
     try:
@@ -135,75 +142,90 @@ def _told(desk: TableLearner, row: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _kept(row: dict[str, Any], names: list[str] | None) -> dict[str, Any]:
-    return {name: row.get(name) for name in names or ()}
-
-
 def _new(
-    rows: list[dict[str, Any]], classes: list[str], algorithm: str, reading: o.Reading,
-    asking: o.Asking,
-) -> TableLearner:  # fmt: skip
+    rows: list[Row], classes: list[str], algorithm: str, reading: o.Reading, asking: o.Asking
+) -> TableLearner:
     """A new model, for rows such as these."""
     if len(classes) != 2:
         raise TableError(f"--classes: expected two, as in ham,spam, got {', '.join(classes)}")
     if not rows:
         raise TableError("the first lines hold no row: a model cannot be begun with them")
     head = head_of(rows, frozenset(reading.kinds))
-    beside = frozenset(filter(None, [reading.time]))
+    beside = {reading.label, reading.time} & set(head.schema.names)
     encoder = Encoder.fit(
-        head, kinds=reading.kinds, left_out=beside, width=reading.width,
+        head, kinds=reading.kinds, left_out=frozenset(map(str, beside)), width=reading.width,
         constant=not recipe(algorithm).intercept,
     )  # fmt: skip
     made = learner(algorithm, encoder.dimension, reading, asking)
-    return TableLearner(made, encoder, classes=classes, time=reading.time)
-
-
-Answering = Callable[[TableLearner, list[dict[str, Any]]], list[dict[str, Any]]]
+    desk = TableLearner(made, encoder, label=str(reading.label), classes=classes, time=reading.time)
+    told = ", ".join(f"{column.name} {column.kind.value}" for column in encoder.columns)
+    say(f"lasec: a new model, for {told}")
+    return desk
 
 
 def _serve(
-    file: str, model: Path, begin: Callable[[list[dict[str, Any]]], TableLearner], answer: Answering
+    file: str, model: Path, begin: Callable[[list[Row]], TableLearner], answer: Answering
 ) -> None:
     """Take lines as they come; the model is locked, read and written for each handful."""
     refused = 0
-    for lines in _handfuls(file):
-        rows, bad = _parsed(lines)
+    for number, lines in _handfuls(file):
+        parsed = [_parsed(text) for text in lines]
+        rows = [row for row in parsed if isinstance(row, dict)]
         with FileLock(f"{model}.lock"):
-            desk = TableLearner.load(model) if model.exists() else begin(rows)
-            said = answer(desk, rows)
-            desk.save(model)
-        for entry in [*said, *bad]:
-            refused += "error" in entry
-            put(entry)
+            desk, parts = _load(model) if model.exists() else (begin(rows), {})
+            answers = iter(answer(desk, rows))
+            said = [{"error": row} if isinstance(row, str) else next(answers) for row in parsed]
+            for at, entry in enumerate(said):
+                if entry is not None and "error" in entry:
+                    entry["line"], refused = number + at, refused + 1
+            written = [as_line(entry) for entry in said if entry is not None]
+            desk.save(model, **parts)
+        put_lines(written)
     if refused:
-        say(f"lasec: {refused} lines were refused")
+        say(f"lasec: {refused} line{'s' if refused > 1 else ''} refused")
         raise typer.Exit(REFUSED)
 
 
-def _parsed(lines: list[bytes]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The lines as objects, and an error for each that is none."""
-    rows: list[dict[str, Any]] = []
-    bad: list[dict[str, Any]] = []
-    for text in lines:
-        try:
-            row = json.loads(text)
-        except ValueError:
-            row = None
-        if isinstance(row, dict):
-            rows.append(row)
-        else:
-            bad.append({"error": f"not a JSON object: {text[:80].decode('utf-8', 'replace')}"})
-    return rows, bad
+def _load(model: Path) -> tuple[TableLearner, dict[str, bytes]]:
+    return TableLearner.from_bytes(model.read_bytes())
 
 
-def _handfuls(file: str) -> Iterator[list[bytes]]:
-    """The lines that are there, up to ``MOST`` at a time: a slow pipe is answered line by line."""
+def _parsed(text: bytes) -> Row | str:
+    """A line as an object, or what is wrong with it."""
+    try:
+        row = json.loads(text)
+    except (ValueError, RecursionError):
+        row = None
+    if isinstance(row, dict):
+        return row
+    return f"not a JSON object: {text[:80].decode('utf-8', 'replace')}"
+
+
+def _handfuls(file: str) -> Iterator[tuple[int, list[bytes]]]:
+    """The lines that are there, up to ``MOST`` at a time, and the number of the first of them.
+
+    So a slow pipe is answered line by line, and a fast one in bulk.
+    """
+    number, pieces = 1, list[bytes]()
     with open(sys.stdin.fileno() if file == "-" else file, "rb", buffering=0) as stream:
-        rest = b""
         while piece := stream.read(1 << 20):
-            *lines, rest = (rest + piece).split(b"\n")
-            lines = [text for text in lines if text.strip()]
+            if b"\n" not in piece:
+                pieces.append(piece)
+                continue
+            *lines, rest = (b"".join(pieces) + piece).split(b"\n")
+            pieces = [rest]
             for start in range(0, len(lines), MOST):
-                yield lines[start : start + MOST]
-    if rest.strip():
-        yield [rest]
+                some = lines[start : start + MOST]
+                yield from _filled(number, some)
+                number += len(some)
+    yield from _filled(number, [b"".join(pieces)])
+
+
+def _filled(number: int, lines: list[bytes]) -> Iterator[tuple[int, list[bytes]]]:
+    """The lines, cut where one is empty."""
+    begin = 0
+    for at, text in enumerate([*lines, b""]):
+        if not text.strip():
+            if begin < at:
+                yield number + begin, lines[begin:at]
+            begin = at + 1

@@ -14,7 +14,7 @@ from lasec.cli.lines import Lines
 from lasec.cli.opening import Opened, fingerprint, open_file, seat
 from lasec.cli.output import STOPPED, columns, honest, interval, percent, plain, put, say, screen
 from lasec.cli.progress import bar
-from lasec.cli.running import PREDICTIONS, Run, Stop
+from lasec.cli.running import MODEL, PREDICTIONS, WRITTEN, Run, Stop
 from lasec.errors import TableError
 from lasec.evaluation import Trace
 from lasec.tables import Kind
@@ -31,6 +31,9 @@ def run(
         Path | None, typer.Option("--out", "-o", help="Folder for model, report and summary.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Begin anew, whatever run is in --out.")
+    ] = False,
     predictions: Annotated[
         bool, typer.Option("--predictions", help="Write every prediction into --out, too.")
     ] = False,
@@ -72,9 +75,15 @@ def run(
     with opened.table:
         if group is not None and group not in opened.table.names:
             raise nearest(group, opened.table.names, "column")
-        if out is not None:
-            out.mkdir(parents=True, exist_ok=True)
-        task = _begin(opened, algorithm, asking, out, resume, predictions, group)
+        choice = {
+            "table": fingerprint(opened.table.head), "algorithm": algorithm, "group": group,
+            "predictions": predictions, **asking._asdict(), **opened.reading.choice,
+        }  # fmt: skip
+        choice = json.loads(json.dumps(choice))  # as it comes back from a file
+        if resume and out is not None:
+            task = Run.resume(out, choice)
+        else:
+            task = _begin(opened, algorithm, asking, out, force, choice)
         finished = _go(task, opened, limit, quiet=as_json)
         result = task.summary()
     _finish(task, result, opened, out, finished, as_json)
@@ -87,27 +96,22 @@ def run(
 
 
 def _begin(
-    opened: Opened, algorithm: str, asking: o.Asking, out: Path | None, resume: bool,
-    predictions: bool, group: str | None,
+    opened: Opened, algorithm: str, asking: o.Asking, out: Path | None, force: bool,
+    choice: dict[str, Any],
 ) -> Run:  # fmt: skip
-    """A new run, or the one that was stopped."""
-    head = fingerprint(opened.table.head)
-    choice = [algorithm, asking.rate, asking.per_day, asking.seed, list(asking.settings)]
-    if resume and out is not None:
-        task = Run.resume(out, head, group, predictions)
-        begun = task.desk.origin.get("choice")
-        if begun != choice:
-            raise TableError(f"this run was begun with {_said(begun)}, not with {_said(choice)}")
-        return task
-    desk = seat(opened, algorithm, asking, file=opened.title, head=head, choice=choice)
-    lines = Lines(out / PREDICTIONS) if predictions and out is not None else None
-    return Run(desk, Trace(), out, lines, group)
-
-
-def _said(choice: Any) -> str:
-    algorithm, rate, per_day, seed, settings = choice
-    budget = f"rate {rate}" if per_day is None else f"{per_day} labels a day"
-    return ", ".join([algorithm, budget, f"seed {seed}", *settings])
+    """A new run, in a folder that has none, or whose run is to be thrown away."""
+    desk = seat(opened, algorithm, asking, file=opened.title, choice=choice)
+    if out is None:
+        return Run(desk, Trace(), None, None, choice["group"])
+    out.mkdir(parents=True, exist_ok=True)
+    if (out / MODEL).exists() and not force:
+        raise TableError(f"{out} holds a run: go on with --resume, or begin anew with --force")
+    for name in WRITTEN:
+        (out / name).unlink(missing_ok=True)
+    lines = Lines(out / PREDICTIONS) if choice["predictions"] else None
+    task = Run(desk, Trace(), out, lines, choice["group"])
+    task.save()  # from now on it can be resumed
+    return task
 
 
 def _go(task: Run, opened: Opened, limit: int | None, quiet: bool) -> bool:
@@ -179,7 +183,7 @@ def _tell(task: Run, summary: dict[str, Any], out: Path | None) -> None:
         ("beside", f"label before {percent(baselines.persistence)}, "
                    f"commoner class {percent(baselines.majority)}"),
     ]  # fmt: skip
-    console.print(f"[bold]{summary['algorithm']}[/bold] on {summary['file']}")
+    console.print(f"{summary['algorithm']} on {summary['file']}", style="bold", markup=False)
     for name, value in facts:
         console.print(f"  {name:<9}{value}", markup=False)
     if ignored:
@@ -187,7 +191,9 @@ def _tell(task: Run, summary: dict[str, Any], out: Path | None) -> None:
         console.print(f"  {'not read':<9}{told}", markup=False)
     if summary["unlabelled"]:
         console.print(f"  {summary['unlabelled']:,} rows have no label and were left out")
-    if baselines.persistence > task.trace.accuracy:
+    if baselines.rows and baselines.plus in (0, baselines.rows):
+        say("lasec: all labels are of one class")
+    elif baselines.persistence > task.trace.accuracy:
         say("lasec: labels come in runs here: the one before, if known, is right more often")
     if out is not None:
         done = "wrote" if summary["finished"] else "stopped; go on with --resume:"

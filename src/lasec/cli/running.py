@@ -21,6 +21,8 @@ from lasec.tables import TableLearner
 from lasec.tables.learner import Rows
 
 SAVE_EVERY = 10.0  # seconds
+MODEL, PREDICTIONS = "model.lasec", "predictions.jsonl"
+WRITTEN = (MODEL, PREDICTIONS, "report.html", "summary.json")
 
 
 class Baselines:
@@ -82,13 +84,8 @@ class Run:
         self, desk: TableLearner, trace: Trace, folder: Path | None, lines: Lines | None,
         group: str | None = None,
     ) -> None:  # fmt: skip
-        self.desk, self.trace, self.folder, self.lines, self.group = (
-            desk,
-            trace,
-            folder,
-            lines,
-            group,
-        )
+        self.desk, self.trace, self.group = desk, trace, group
+        self.folder, self.lines = folder, lines
         self.baselines = Baselines(*desk.origin.get("baselines", ()))
         self.consumed: int = desk.origin.get("consumed", 0)
         self.seconds: float = desk.origin.get("seconds", 0.0)
@@ -96,16 +93,27 @@ class Run:
         self._warm: tuple[float, int] | None = None  # when compiled code was ready, and rows then
 
     @classmethod
-    def resume(cls, folder: Path, head: str, group: str | None, predictions: bool) -> Run:
-        """The run that was saved in a folder, if it was a run over the same table."""
+    def resume(cls, folder: Path, choice: dict[str, Any]) -> Run:
+        """The run that was saved in a folder, if it was begun with the same choice."""
         file = folder / MODEL
         if not file.is_file():
             raise TableError(f"there is nothing to resume: {file} does not exist")
         desk, parts = TableLearner.from_bytes(file.read_bytes())
-        if desk.origin.get("head") != head or "trace" not in parts:
-            raise TableError(f"{file} was not begun with this table: resume it with its own")
-        lines = Lines(folder / PREDICTIONS, desk.origin.get("written", 0)) if predictions else None
-        return cls(desk, Trace.from_bytes(parts["trace"]), folder, lines, group)
+        begun = desk.origin.get("choice")
+        if not isinstance(begun, dict) or "trace" not in parts:
+            raise TableError(f"{file} is not of a run")
+        for name, value in choice.items():
+            if begun.get(name) != value:
+                was, wanted = begun.get(name), value
+                told = "another table" if name == "table" else f"{name} {was}, not {wanted}"
+                raise TableError(f"this run was begun with {told}: resume it as it was begun")
+        trace = Trace.from_bytes(parts["trace"])
+        if desk.learner.rounds != trace.rounds:
+            raise TableError(f"{file} was asked about other rows since: it cannot be resumed")
+        lines = None
+        if choice["predictions"]:
+            lines = Lines(folder / PREDICTIONS, desk.origin.get("written", 0))
+        return cls(desk, trace, folder, lines, choice["group"])
 
     def feed(self, batch: pa.RecordBatch) -> None:
         """Learn a batch."""
@@ -182,6 +190,3 @@ class Run:
             "rows_per_second": self.speed,
             "seconds": round(self.elapsed, 3),
         }
-
-
-MODEL, PREDICTIONS = "model.lasec", "predictions.jsonl"

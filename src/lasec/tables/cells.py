@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,16 +16,40 @@ from lasec.tables.typed import as_times
 
 
 def as_text(value: object) -> str:
-    """A label as text, the same from JSON and from a file.
+    """A name as text that can be written anywhere."""
+    plain = str(value).lower() if isinstance(value, bool) else str(value)
+    return plain.encode("utf-8", "replace").decode()
 
-    >>> as_text(True), as_text(1), as_text(1.0), as_text("spam")
-    ('true', '1', '1', 'spam')
+
+def as_label(value: object) -> str | None:
+    """A label as text, the same from JSON and from every format of file; None if there is none.
+
+    >>> [as_label(value) for value in (True, "False", 1, 1.0, "1.0", "+1", " spam ", "", None)]
+    ['true', 'false', '1', '1', '1', '1', 'spam', None, None]
     """
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
+    text = as_text(value).strip()
+    if value is None or text in ("", "nan", "NaN"):
+        return None
+    if text.lower() in ("true", "false"):
+        return text.lower()
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    return str(int(number)) if number.is_integer() and abs(number) < 2**53 else text
+
+
+def in_order(labels: Iterable[str]) -> list[str]:
+    """Labels in their order: that of numbers where all are numbers.
+
+    >>> in_order({"10", "9"}), in_order({"spam", "ham"}), in_order({"1", "-1"})
+    (['9', '10'], ['ham', 'spam'], ['-1', '1'])
+    """
+    names = sorted(labels)
+    try:
+        return sorted(names, key=float)
+    except ValueError:
+        return names
 
 
 def batch_of(rows: Sequence[Mapping[str, Any]], columns: Sequence[Column]) -> pa.RecordBatch:
@@ -60,21 +84,24 @@ def head_of(rows: Sequence[Mapping[str, Any]], texts: frozenset[str]) -> pa.Reco
     columns: dict[str, pa.Array] = {}
     for name in dict.fromkeys(name for row in rows for name in row):
         cells = [row.get(name) for row in rows]
-        known = [cell for cell in cells if cell is not None]
-        numbers = [isinstance(cell, (int, float)) for cell in known]
-        if name not in texts and sum(numbers) > len(known) / 2:
-            values = [float(c) if isinstance(c, (int, float)) else None for c in cells]
-            columns[name] = pa.array(values, pa.float64())
-        elif any(isinstance(cell, dict) for cell in known):
-            pairs = [list(c.items()) if isinstance(c, dict) else None for c in cells]
-            columns[name] = pa.array(
-                [p and [(int(k), float(v)) for k, v in p] for p in pairs], PAIRS
-            )
-        else:
-            columns[name] = pa.array(
-                [None if c is None else as_text(c) for c in cells], pa.string()
-            )
+        kind = Kind.TEXT if name in texts else _kind_of([c for c in cells if c is not None])
+        column = Column(name, kind)
+        columns[name] = pa.array([_cell_or_none(c, column) for c in cells], _TYPES[kind])
     return pa.RecordBatch.from_pydict(columns)
+
+
+def _kind_of(cells: list[Any]) -> Kind:
+    """What most of some values are."""
+    if sum(isinstance(cell, (int, float)) for cell in cells) > len(cells) / 2:
+        return Kind.NUMBER
+    return Kind.PAIRS if cells and all(map(_is_pairs, cells)) else Kind.TEXT
+
+
+def _is_pairs(value: Any) -> bool:
+    """Whether a value of JSON is an object of whole numbers and numbers."""
+    return isinstance(value, dict) and all(
+        key.isdecimal() and isinstance(item, (int, float)) for key, item in value.items()
+    )
 
 
 def _cell(value: Any, column: Column) -> Any:
@@ -86,17 +113,28 @@ def _cell(value: Any, column: Column) -> Any:
             return float(value) if value != "" else None
         if column.kind is Kind.PAIRS:
             return [(int(key), float(item)) for key, item in dict(value).items()]
-    except (TypeError, ValueError):
-        raise TableError(f"{column.name}: expected {_WORDS[column.kind]}, got {value!r}") from None
+    except (TypeError, ValueError, OverflowError):
+        raise TableError(
+            f"{column.name}: expected {_WORDS[column.kind]}, got {repr(value)[:80]}"
+        ) from None
     return as_text(value)
 
 
+def _cell_or_none(value: Any, column: Column) -> Any:
+    """The same, with nothing in place of what cannot be read."""
+    try:
+        return _cell(value, column)
+    except TableError:
+        return None
+
+
 def moments(values: pa.Array) -> NDArray[np.float64]:
-    """Times in seconds, or in whatever unit numbers have.
+    """Times in seconds since 1970, or in whatever unit numbers have.
 
     >>> moments(pa.array(["2026-01-01T00:00:01", "2026-01-01T00:00:03"])).tolist()
     [1767225601.0, 1767225603.0]
     """
+    scale = 1.0
     try:
         if pa.types.is_string(values.type):
             times = as_times(values)
@@ -104,14 +142,25 @@ def moments(values: pa.Array) -> NDArray[np.float64]:
         if pa.types.is_date(values.type):
             values = values.cast(pa.timestamp("s"))
         if pa.types.is_timestamp(values.type):
-            ticks = values.cast(pa.timestamp("us", values.type.tz)).cast(pa.int64())
-            return np.asarray(ticks.to_numpy(zero_copy_only=False) / 1e6)
-        clock = np.asarray(values.cast(pa.float64()).to_numpy(zero_copy_only=False))
+            values, scale = values.cast(pa.timestamp("us", values.type.tz)).cast(pa.int64()), 1e6
+        clock = values.cast(pa.float64()).to_numpy(zero_copy_only=False) / scale
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise TableError(f"time: expected times or numbers: {error}") from None
     if not np.isfinite(clock).all():
         raise TableError("time: some rows do not say when they came")
-    return clock
+    return np.asarray(clock, dtype=np.float64)
+
+
+def moment(value: Any) -> float:
+    """One time, as it comes in a line of JSON.
+
+    >>> moment("2026-01-01T00:00:01Z"), moment(12)
+    (1767225601.0, 12.0)
+    """
+    try:
+        return float(moments(pa.array([value]))[0])
+    except (pa.ArrowException, OverflowError):
+        raise TableError(f"time: expected a time or a number, got {repr(value)[:80]}") from None
 
 
 _TYPES = {

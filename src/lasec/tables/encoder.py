@@ -18,6 +18,7 @@ from lasec.tables.kinds import Column, Kind, find_kinds
 from lasec.types import Matrix
 
 _FEW, _MANY = 64, 256  # places for categories, for words
+_BEYOND = 1e100  # what is larger is no number to learn from
 _MOST = 1_024  # svmlight features that get a column each
 
 
@@ -114,7 +115,7 @@ class Encoder:
         return rows
 
     def _scaled(self, X: Matrix) -> Matrix:
-        X = np.where(np.isfinite(X), X, np.nan)
+        X = np.where(np.abs(X) < _BEYOND, X, np.nan)
         if not self.standardise:
             return np.nan_to_num(X, copy=False)
         return kernel.engine.scale(np.ascontiguousarray(X), (self.count, self.mean, self.spread))
@@ -125,7 +126,7 @@ class Encoder:
         keys = values.keys.to_numpy()[offsets[0] : offsets[-1]]
         items = values.items.to_numpy()[offsets[0] : offsets[-1]]
         row = np.repeat(np.arange(len(out)), np.diff(offsets))
-        np.add.at(out, (row, keys % self.pairs), np.nan_to_num(items))
+        np.add.at(out, (row, keys % self.pairs), np.where(np.abs(items) < _BEYOND, items, 0.0))
 
     def _of(self, kind: Kind) -> tuple[str, ...]:
         return tuple(column.name for column in self.columns if column.kind is kind)

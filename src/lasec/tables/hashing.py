@@ -18,7 +18,6 @@ from lasec.types import Matrix
 
 _WORD = re.compile(r"\w+")
 _ROOM = 200_000  # names whose places are remembered
-_MISSING = "\x00"
 
 
 class Places:
@@ -48,7 +47,7 @@ class Places:
 
     def categories(self, column: str, values: pa.Array, out: Matrix) -> None:
         """Add one place a row: that of the row's category."""
-        coded = values.fill_null(_MISSING).dictionary_encode()
+        coded = values.fill_null("").dictionary_encode()
         places = [self.of(column, name) for name in coded.dictionary.to_pylist()]
         at, sign = (np.array(part) for part in zip(*places, strict=True))
         codes = coded.indices.to_numpy(zero_copy_only=False)

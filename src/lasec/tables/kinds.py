@@ -82,16 +82,20 @@ def find_kinds(batch: pa.RecordBatch, given: dict[str, Kind], left_out: set[str]
 def _judge(name: str, values: pa.Array) -> Column:
     """How one column is read."""
     kind = values.type
+    if pa.types.is_string(kind):
+        values = pc.if_else(pc.equal(values, ""), pa.scalar(None, kind), values)
     if values.null_count == len(values):
         return Column(name, Kind.IGNORED, "empty")
-    if pa.types.is_map(kind):
+    if pa.types.is_map(kind) and pa.types.is_integer(kind.key_type):
         return Column(name, Kind.PAIRS)
     if pa.types.is_string(kind):
         return _judge_text(name, values)
     if pa.types.is_floating(kind) or pa.types.is_integer(kind):
         named = _NAMES.match(name) and _all_distinct(values, _ENOUGH)
         return Column(name, Kind.IGNORED, _NAME) if named else Column(name, Kind.NUMBER)
-    return Column(name, Kind.IGNORED, "a time" if pa.types.is_temporal(kind) else f"a {kind}")
+    known = {"a time": pa.types.is_temporal, "text that is not UTF-8": pa.types.is_binary}
+    why = next((words for words, fits in known.items() if fits(kind)), f"a {kind}")
+    return Column(name, Kind.IGNORED, why)
 
 
 def _judge_text(name: str, values: pa.Array) -> Column:

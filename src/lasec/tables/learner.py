@@ -15,7 +15,7 @@ from lasec.errors import StateError, TableError
 from lasec.learner import Learner
 from lasec.metrics import Meter
 from lasec.state import Arrays, pack, unpack, write
-from lasec.tables.cells import as_text, batch_of, moments
+from lasec.tables.cells import as_label, batch_of, moment, moments
 from lasec.tables.encoder import Encoder
 from lasec.tracker import Tracker
 from lasec.types import Decision, Outcome
@@ -61,10 +61,11 @@ class TableLearner:
         origin: Mapping[str, Any] | None = None,
     ) -> None:
         self.learner, self.encoder, self.meter = learner, encoder, meter or Meter()
-        self.label, self.positive, self.time = label, positive, time
-        self.classes = [str(name) for name in classes]
-        if positive is not None:
-            self.classes = [f"not {positive}", positive]
+        self.label, self.time = label, time
+        self.positive = None if positive is None else as_label(positive)
+        self.classes = [as_label(name) or "" for name in classes]
+        if self.positive is not None:
+            self.classes = [f"not {self.positive}", self.positive]
         if len(set(self.classes)) != len(self.classes) or len(self.classes) > 2:
             raise TableError(f"expected two classes, got {', '.join(self.classes)}")
         self.origin = dict(origin or {})
@@ -76,27 +77,29 @@ class TableLearner:
 
     def sign(self, name: object) -> int:
         """-1 or +1 for the name of a class; a name that is new becomes the second class."""
-        text = as_text(name)
+        text = as_label(name)
+        if text is None:
+            raise TableError(f"expected a label, got {name!r}")
         if self.positive is not None:
             return 1 if text == self.positive else -1
         if text not in self.classes:
             if len(self.classes) == 2:
                 raise TableError(
-                    f"{text!r} is a third class, beside {' and '.join(map(repr, self.classes))}: "
-                    "name the one that is looked for as the positive one (--positive)"
+                    f"{text!r} is a third class, beside {' and '.join(map(repr, self.classes))}: a "
+                    "learner tells two apart; lasec run --positive takes one against all others"
                 )
             self.classes.append(text)
         return 1 if self.classes.index(text) else -1
 
     def rows(self, batch: pa.RecordBatch) -> Rows:
         """The rows that have a label, encoded; the encoder learns from them."""
-        labels = batch[self.label]
-        kept = np.flatnonzero(labels.is_valid().to_numpy(zero_copy_only=False))
-        if kept.size < batch.num_rows:
-            batch = batch.take(pa.array(kept))
         coded = batch[self.label].dictionary_encode()
-        signs = np.array([self.sign(n) for n in coded.dictionary.to_pylist()], dtype=np.float64)
-        y = signs[coded.indices.to_numpy(zero_copy_only=False)] if kept.size else np.empty(0)
+        names = [as_label(name) for name in coded.dictionary.to_pylist()]
+        signs = np.array([0 if n is None else self.sign(n) for n in names] + [0], dtype=np.float64)
+        y = signs[coded.indices.fill_null(len(names)).to_numpy(zero_copy_only=False)]
+        kept = np.flatnonzero(y)
+        if kept.size < batch.num_rows:
+            batch, y = batch.take(pa.array(kept)), y[kept]
         times = None if self.time is None else moments(batch[self.time])
         return Rows(kept, self.encoder.encode(batch), y, times)
 
@@ -112,7 +115,7 @@ class TableLearner:
         batch = batch_of(rows, self.encoder.columns)
         clock: Sequence[float | None] = [None] * len(rows)
         if self.time is not None:
-            clock = moments(pa.array([row.get(self.time) for row in rows])).tolist()
+            clock = [moment(row.get(self.time)) for row in rows]
         return self.encoder.encode(batch), clock
 
     def ask_read(self, x: NDArray[np.float64], time: float | None) -> Decision:
@@ -155,7 +158,9 @@ class TableLearner:
         """What :meth:`to_bytes` wrote, and the parts that were kept beside it."""
         header, arrays = unpack(data)
         if header.get("kind") != KIND:
-            raise StateError("foreign: this is no learner at a table; load it with lasec.Learner")
+            raise StateError(
+                "foreign: this model has no columns: it is a plain one, for lasec.Learner"
+            )
         try:
             parts = {
                 name: arrays[f"part.{name}"].astype("<i8").tobytes()[:size]

@@ -53,7 +53,9 @@ def _sop(ridge: float = 1.0) -> SecondOrder:
 
 
 RECIPES = {
-    "tracker": Recipe("Tracker", "follows any drift, nothing to tune", Tracking, "doubt", "labels"),
+    "tracker": Recipe(
+        "Tracker", "follows any drift, nothing to tune", Tracking, "doubt", "labels", 0.5
+    ),
     "uniform": Recipe(
         "Tracker, uniform", "the Tracker's rule, asked at random", Tracking, "chance", "labels"
     ),
@@ -109,10 +111,8 @@ def brew(
         rule = chosen.rule(**given)
     except TypeError as error:
         raise TableError(f"{name}: {error}") from None
-    if isinstance(rule, Tracking) and chosen.asks == "doubt":
-        if budget is not None:
-            return Tracker(dimension, budget=budget, rule=rule, **options)
-        return Tracker(dimension, rate=rate, rule=rule, **options)
+    if chosen.asks == "doubt" and isinstance(rule, Tracking) and isinstance(query, Budgeted):
+        return Tracker(dimension, budget=query, rule=rule, **options)
     return Learner(
         rule, query, dimension=dimension, update=chosen.update, name=chosen.title, **options
     )
@@ -125,6 +125,9 @@ def _query(chosen: Recipe, rate: float, budget: Budgeted | None, given: dict[str
     if chosen.asks == "variance":
         return VarianceThreshold(given.pop("exponent", 0.5))
     if chosen.asks == "chance":
-        return Uniform(min(rate, 1.0))
+        return budget._replace(inner=Uniform(0.5)) if budget else Uniform(min(rate, 1.0))
     coin = MarginCoin(given.pop("caution", chosen.caution))
-    return budget._replace(inner=coin) if budget else Budgeted(rate, coin)
+    if chosen.rule is Tracking:
+        own: Any = Tracker(1, rate=min(rate, 1.0)).query  # sharper, the more labels there are
+        coin = MarginCoin(coin.caution, own.inner.power)
+    return (budget or Budgeted(rate))._replace(inner=coin)

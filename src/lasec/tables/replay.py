@@ -22,6 +22,11 @@ class Replay:
         self.ended = len(self.peeked) < size
         self._at = 0
 
+    @property
+    def share(self) -> int:
+        """So much of what was peeked at that a row which it cuts is not in it."""
+        return len(self.peeked) + 1 if self.ended else max(1, len(self.peeked) // 2)
+
     def read(self, size: int = -1) -> bytes:
         """The next bytes, ``size`` at most; empty at the end."""
         rest = self.peeked[self._at : None if size < 0 else self._at + size]
@@ -44,17 +49,3 @@ class Replay:
 
     def close(self) -> None:
         """It is closed by whoever opened the stream."""
-
-
-def whole_lines(block: bytes, ended: bool) -> bytes:
-    r"""The rows of a block that are all there: up to the last line end outside quotes.
-
-    >>> whole_lines(b'a,"x' + bytes([10]) + b'y"' + bytes([10]) + b'b,"z' + bytes([10]), False)
-    b'a,"x\ny"\n'
-    """
-    if ended:
-        return block
-    end = block.rfind(b"\n") + 1
-    while end > 0 and block.count(b'"', 0, end) % 2:
-        end = block.rfind(b"\n", 0, block.rfind(b'"', 0, end)) + 1
-    return block[:end] if end > 0 else block

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, Self
@@ -21,10 +22,11 @@ import pyarrow.parquet
 
 from lasec.errors import TableError
 from lasec.tables import svmlight
-from lasec.tables.replay import Replay, whole_lines
+from lasec.tables.replay import Replay
 from lasec.tables.typed import typed
 
-BLOCK = 1 << 22  # bytes that are looked at first, and read at a time
+PEEK = 1 << 22  # bytes that are looked at first
+BLOCK = 1 << 20  # bytes that are read at a time, at least
 ROWS = 8_192  # rows in a batch at most
 FORMATS = {
     "csv": "csv", "tsv": "csv", "txt": "csv",
@@ -33,7 +35,7 @@ FORMATS = {
     "svm": "svmlight", "svmlight": "svmlight", "libsvm": "svmlight",
 }  # fmt: skip
 _PACKED = {"gz": "gzip", "bz2": "bz2", "zst": "zstd", "lz4": "lz4"}
-_NULLS = ["", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None"]
+_NULLS = ["", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None"]  # where numbers are
 
 
 class Table:
@@ -98,14 +100,15 @@ def open_table(
     [{'price': 1.5, 'shop': 'north'}, {'price': 2.0, 'shop': 'south'}]
     """
     kind, packing = _format(str(path), format)
-    if str(path) != "-" and not Path(path).is_file():
-        raise TableError(f"{path}: there is no such file")
+    mark = None if separator is None else separator.encode().decode("unicode_escape")
+    if mark is not None and len(mark) != 1:
+        raise TableError(f"separator: expected one character, got {separator!r}")
     try:
         if kind == "parquet":
             return _open_parquet(str(path), texts)
-        return _open_text(str(path), kind, packing, separator, texts)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise TableError(f"{path}: not readable as {kind}: {error}") from error
+        return _open_text(str(path), kind, packing, mark, texts)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
+        raise TableError(f"{path}: not readable as {kind}: {_plainly(error)}") from error
 
 
 def table_of(columns: Mapping[str, Any], texts: frozenset[str] = frozenset()) -> Table:
@@ -126,14 +129,16 @@ def table_of(columns: Mapping[str, Any], texts: frozenset[str] = frozenset()) ->
 
 def _format(path: str, told: str | None) -> tuple[str, str | None]:
     """The format of a file and how it is packed."""
+    if path != "-" and not Path(path).is_file():
+        raise TableError(
+            f"{path}: {'a folder' if Path(path).is_dir() else 'there is no such file'}"
+        )
     suffixes = [part.lower() for part in Path(path).name.split(".")[1:]]
     packing = _PACKED.get(suffixes[-1]) if suffixes else None
     ending = suffixes[-2] if packing and len(suffixes) > 1 else (suffixes or [""])[-1]
     kind = told or FORMATS.get(ending) or ("jsonl" if path == "-" else None)
     if kind is None or kind not in FORMATS.values():
         known = ", ".join(dict.fromkeys(FORMATS.values()))
-        if told is None and not Path(path).is_file() and path != "-":
-            raise TableError(f"{path}: there is no such file")
         raise TableError(f"{path}: {told or 'its ending'} is no known format: say which of {known}")
     return kind, packing
 
@@ -157,7 +162,7 @@ def _open_parquet(path: str, texts: frozenset[str]) -> Table:
 
 
 def _open_text(
-    path: str, kind: str, packing: str | None, separator: str | None, texts: frozenset[str]
+    path: str, kind: str, packing: str | None, mark: str | None, texts: frozenset[str]
 ) -> Table:
     raw: IO[bytes] = sys.stdin.buffer if path == "-" else open(path, "rb")  # noqa: SIM115
     size = math.nan if path == "-" else max(os.path.getsize(path), 1)
@@ -165,11 +170,10 @@ def _open_text(
         stream: Any = raw
         if packing is not None:
             stream = pa.CompressedInputStream(pa.PythonFile(raw, "r"), packing)
-        file = Replay(stream, BLOCK)
-        first = whole_lines(file.peeked, file.ended)
-        if not first.strip():
+        file = Replay(stream, PEEK)
+        if not file.peeked.strip():
             raise TableError(f"{path}: there are no rows")
-        head, batches = _READERS[kind](file, first, separator, texts)
+        head, batches = _READERS[kind](file, mark, texts)
     except BaseException:
         raw.close()
         raise
@@ -184,51 +188,82 @@ def _open_text(
     return Table(head, read(), raw, size)
 
 
-def _plainly(error: pa.ArrowInvalid) -> str:
-    """What Arrow found, and what can be done where a number turned out to be none."""
+def _plainly(error: Exception) -> str:
+    """What Arrow found, and what can be done about it, where that is known."""
     text = str(error).splitlines()[0]
-    hint = "; if that column holds names, read it with --category or --text"
-    return text + (hint if "conversion error" in text else "")
+    for found, advice in _ADVICE.items():
+        if found in text:
+            return f"{text}; {advice}"
+    return text
+
+
+def _block(file: Replay) -> int:
+    """How much is read at a time: some of the longest lines seen so far must fit."""
+    longest = max(map(len, file.peeked.split(b"\n")))
+    return max(BLOCK, 4 * longest)
+
+
+def _first(reader: Any) -> pa.RecordBatch:
+    """The first batch of a reader that is there for nothing else."""
+    with reader:
+        batch = next(iter(reader), None)
+    if batch is None or not batch.num_rows:
+        raise TableError("there are no rows below the names of the columns")
+    repeated = [n for n, count in Counter(batch.schema.names).items() if count > 1]
+    if repeated:
+        raise TableError(f"several columns are called {repeated[0]!r}: names must differ")
+    return batch
 
 
 def _csv(
-    file: Replay, first: bytes, separator: str | None, texts: frozenset[str]
+    file: Replay, mark: str | None, texts: frozenset[str]
 ) -> tuple[pa.RecordBatch, Iterator[pa.RecordBatch]]:
-    top = first.split(b"\n", 1)[0].decode("utf-8", "replace")
-    mark = separator or max(",;\t|", key=top.count)
-    broken = any(line.count(b'"') % 2 for line in first.split(b"\n"))  # a line end inside quotes
-    parse = pa.csv.ParseOptions(delimiter=mark, newlines_in_values=broken)
-    nulls = {"null_values": _NULLS, "strings_can_be_null": True}
-    look = pa.csv.ReadOptions(block_size=len(first) + 1, use_threads=False)
-    seen = pa.csv.read_csv(
-        pa.BufferReader(first), look, parse, pa.csv.ConvertOptions(**nulls)
-    ).combine_chunks()
-    if not seen.num_rows:
-        raise TableError("there are no rows below the names of the columns")
-    head = typed(seen.to_batches()[0], None, texts)
-    as_found = pa.csv.ConvertOptions(column_types=head.schema, **nulls)
-    read = pa.csv.ReadOptions(block_size=BLOCK)
-    return head, pa.csv.open_csv(pa.PythonFile(file, "r"), read, parse, as_found)
+    lines = file.peeked.split(b"\n")
+    top = lines[0].decode("utf-8", "replace")
+    broken = any(line.count(b'"') % 2 for line in lines)  # perhaps a line end inside quotes
+    parse = pa.csv.ParseOptions(
+        delimiter=mark or max(",;\t|", key=top.count), newlines_in_values=broken
+    )
+    # Arrow cuts at the end of a row: half of what was seen, or all of it if there is no more.
+    look = pa.csv.ReadOptions(block_size=file.share, use_threads=False)
+    told = pa.csv.ConvertOptions(column_types=dict.fromkeys(texts, pa.string()), null_values=_NULLS)
+    head = typed(
+        _first(pa.csv.open_csv(pa.BufferReader(file.peeked), look, parse, told)), None, texts
+    )
+    found = pa.csv.ConvertOptions(column_types=head.schema, null_values=_NULLS)
+    read = pa.csv.ReadOptions(block_size=_block(file))
+    return head, pa.csv.open_csv(pa.PythonFile(file, "r"), read, parse, found)
 
 
 def _json(
-    file: Replay, first: bytes, _: str | None, texts: frozenset[str]
+    file: Replay, mark: str | None, texts: frozenset[str]
 ) -> tuple[pa.RecordBatch, Iterator[pa.RecordBatch]]:
-    look = pa.json.ReadOptions(block_size=len(first) + 1, use_threads=False)
-    seen = pa.json.read_json(pa.BufferReader(first), look).combine_chunks()
-    raw = seen.to_batches()[0]
+    look = pa.json.ReadOptions(block_size=file.share, use_threads=False)
+    raw = _first(pa.json.open_json(pa.BufferReader(file.peeked), look))
     head = typed(raw, None, texts)
-    numbers = {f.name for f in head.schema if pa.types.is_float64(f.type)}
-    told = pa.schema([f.with_type(pa.float64()) if f.name in numbers else f for f in raw.schema])
+    told = pa.schema(
+        [_json_field(field) for field in raw.schema if not pa.types.is_null(field.type)]
+    )
     parse = pa.json.ParseOptions(explicit_schema=told, unexpected_field_behavior="ignore")
-    read = pa.json.ReadOptions(block_size=BLOCK)
+    read = pa.json.ReadOptions(block_size=_block(file))
     return head, pa.json.open_json(pa.PythonFile(file, "r"), read, parse)
 
 
+def _json_field(field: Any) -> Any:
+    """Whole numbers may turn out to be none later on."""
+    return field.with_type(pa.float64()) if pa.types.is_integer(field.type) else field
+
+
 def _svmlight(
-    file: Replay, first: bytes, _: str | None, texts: frozenset[str]
+    file: Replay, mark: str | None, texts: frozenset[str]
 ) -> tuple[pa.RecordBatch, Iterator[pa.RecordBatch]]:
-    return svmlight.parse(first.splitlines()), svmlight.batches(file, BLOCK)
+    lines = file.peeked.split(b"\n")
+    return svmlight.parse(lines if file.ended else lines[:-1]), svmlight.batches(file, BLOCK)
 
 
 _READERS = {"csv": _csv, "jsonl": _json, "svmlight": _svmlight}
+_ADVICE = {
+    "conversion error": "if that column holds names, read it with --category or --text",
+    "straddl": "a row is longer than all rows before it let expect",
+    "changed from": "every line must hold an object, and a field the same kind of value throughout",
+}

@@ -32,8 +32,12 @@ def parse(lines: list[bytes]) -> pa.RecordBatch:
                 if key != b"qid":
                     keys.append(int(key))
                     values.append(float(value))
+            if keys and not 0 <= keys[-1] < 2**62:
+                raise ValueError
         except ValueError:
-            raise TableError(f"svmlight: expected index:value, got {word.decode()!r}") from None
+            raise TableError(
+                f"svmlight: expected index:value, got {word[:80].decode()!r}"
+            ) from None
         ends.append(len(keys))
     pairs = pa.MapArray.from_arrays(
         pa.array(ends, pa.int32()), pa.array(keys, pa.int64()), pa.array(values, pa.float64())

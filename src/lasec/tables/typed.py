@@ -27,7 +27,7 @@ def typed(batch: pa.RecordBatch, schema: Any, texts: frozenset[str]) -> pa.Recor
             columns.append(pa.nulls(batch.num_rows, field.type))
             continue
         try:
-            columns.append(batch.column(index).cast(field.type))
+            columns.append(batch.column(index).cast(field.type, safe=False))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise TableError(f"column {field.name!r}: {error}") from error
     return pa.RecordBatch.from_arrays(columns, schema=schema)
