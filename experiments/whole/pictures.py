@@ -32,6 +32,9 @@ STYLE: dict[str, dict[str, Any]] = {
 }
 
 
+FAR = 4.0
+
+
 def picture(out: Path, rows: Sequence[Row]) -> None:
     """A panel a stream, the legend in the last, as ``streams.svg`` and ``streams.png``."""
     found = cells(rows)
@@ -52,16 +55,21 @@ def picture(out: Path, rows: Sequence[Row]) -> None:
 
 def _panel(axes: Axes, found: Cells, stream: str) -> None:
     """One stream: a line a learner."""
+    highest: dict[str, float] = {}
     for name, style in STYLE.items():
         at = sorted(rate for s, learner, rate in found if (s, learner) == (stream, name))
         if not at:
             continue
         values = [1.0 - mean(found[stream, name, rate]) for rate in at]
         axes.plot(at, values, label=LEARNERS[name].title, **({"markersize": 4.5} | style))
+        highest[name] = max(values)
     axes.set_title(
         f"{SOURCES[stream].title} ({KNOWN[stream].rows:,} rows)", fontsize=10, loc="left"
     )
     axes.set(xscale="log", yscale="log")
+    worst = max(value for name, value in highest.items() if name != "constant")
+    if highest["constant"] > FAR * worst:  # it would press all others together
+        axes.set_ylim(top=1.3 * worst)
     ticks = sorted({rate for s, _, rate in found if s == stream})
     axes.set_xticks(ticks, [f"{rate:g}" for rate in ticks])
     axes.minorticks_off()

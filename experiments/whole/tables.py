@@ -13,6 +13,7 @@ from experiments.whole.sources import SOURCES
 
 Row = dict[str, Any]
 Cells = dict[tuple[str, str, float], list[Row]]
+MARGIN = 0.005
 BASELINES = ("last-asked", "previous", "constant")
 
 
@@ -41,16 +42,19 @@ def summary(rows: Sequence[Row]) -> str:
     """Who is ahead, in how many cells; the best peer is picked after the fact."""
     found = cells(rows)
     pairs = [(s, r) for s, learner, r in found if learner == OURS]
-    ahead = [pair for pair in pairs if _gap(found, *pair, PEERS) > 0.0]
-    last = [pair for pair in pairs if _gap(found, *pair, ("last-asked",)) > 0.0]
-    previous = [pair for pair in pairs if _gap(found, *pair, ("previous",)) > 0.0]
-    asking = [pair for pair in pairs if pair[1] < 1.0 and _gap(found, *pair, ("uniform",)) > 0.0]
-    partial = sum(rate < 1.0 for _, rate in pairs)
+    ahead, last, previous = (
+        [_gap(found, *pair, others) for pair in pairs if _gap(found, *pair, others) > 0.0]
+        for others in (PEERS, ("last-asked",), ("previous",))
+    )
+    clear = sum(gap > MARGIN for gap in ahead)
+    partial = [pair for pair in pairs if pair[1] < 1.0]
+    asking = sum(_gap(found, *pair, ("uniform",)) > 0.0 for pair in partial)
     return (
-        f"In {len(ahead)} of {len(pairs)} cells the Tracker is ahead of the best peer, in "
-        f"{len(last)} of the label asked last, in {len(previous)} of the label before (which costs "
-        f"every label); and in {len(asking)} of the {partial} with fewer than all labels its "
-        "asking is worth more than uniform asking."
+        f"In {len(ahead)} of {len(pairs)} cells the Tracker is ahead of the best peer, in {clear} "
+        f"of them by more than {MARGIN}; in {len(last)} it is ahead of the label asked last, and "
+        f"in {len(previous)} of the label before, which costs every label. In {asking} of the "
+        f"{len(partial)} cells with fewer than all labels its asking is worth more than uniform "
+        "asking."
     )
 
 
