@@ -73,12 +73,15 @@ def number(name: str, value: object, kind: type, allowed: Range | None) -> Any:
             raise TypeError(f"{name} must be True or False, got {value!r}")
         return bool(value)
     wanted, word = (WHOLE, "a whole number") if kind is int else (REAL, "a number")
-    within = f" in {allowed}" if allowed is not None else ""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, wanted):
-        raise TypeError(f"{name} must be {word}{within}, got {value!r}")
+        raise TypeError(f"{name} must be {word}{_within(allowed)}, got {value!r}")
     if allowed is not None and value not in allowed:
-        raise ValueError(f"{name} must be {word}{within}, got {value}")
+        raise ValueError(f"{name} must be {word}{_within(allowed)}, got {value}")
     return kind(value)
+
+
+def _within(allowed: Range | None) -> str:
+    return "" if allowed is None else f" in {allowed}"
 
 
 def _declared(cls: type) -> dict[str, tuple[type, Range | None]]:

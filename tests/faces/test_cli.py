@@ -153,12 +153,39 @@ def test_resume_refuses_another_table_or_another_choice(file, long_file, tmp_pat
     out = tmp_path / "out"
     assert "nothing to resume" in call("run", file, "-l", "fate", "-o", out, "--resume").stderr
     call("run", file, "-l", "fate", "-o", out, "--limit", "2000")
-    other = call("run", long_file, "-l", "fate", "-o", out, "--resume")
-    assert (other.returncode, "not begun with this table" in other.stderr) == (2, True)
-    rate = call("run", file, "-l", "fate", "-o", out, "--rate", "0.3", "--resume")
-    assert (rate.returncode, "begun with tracker, rate 0.1" in rate.stderr) == (2, True)
+    for name, change, words in (
+        (long_file, [], "another table"),
+        (file, ["--rate", "0.3"], "rate 0.1, not 0.3"),
+        (file, ["--ignore", "place"], "ignore [], not ['place']"),
+        (file, ["--predictions"], "predictions False, not True"),
+    ):
+        done = call("run", name, "-l", "fate", "-o", out, "--resume", *change)
+        assert (done.returncode, words in done.stderr) == (2, True), done.stderr
     on = call("run", file, "-l", "fate", "-o", out, "--resume", "--json")
     assert json.loads(on.stdout)["rows"] == 6_000
+
+
+def test_a_run_is_never_overwritten_unless_it_is_said(file, tmp_path):
+    begin = ("run", file, "-l", "fate", "-o", tmp_path, "--limit", "1000")
+    call(*begin, "--predictions")
+    again = call(*begin)
+    assert (again.returncode, "--resume, or begin anew with --force" in again.stderr) == (2, True)
+    assert call(*begin, "--force").returncode == 0
+    assert not (tmp_path / "predictions.jsonl").exists()
+
+
+def test_a_run_that_is_killed_at_once_can_be_resumed(long_file, tmp_path):
+    begin = ("run", long_file, "-l", "fate", "-o", tmp_path, "--predictions", "--limit", "20000")
+    with start(*begin, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
+        while not (tmp_path / "model.lasec").exists():
+            time.sleep(0.005)
+        running.kill()
+    assert call(*begin, "--resume").returncode == 0
+    lines = (tmp_path / "predictions.jsonl").read_text().splitlines()
+    assert [json.loads(text)["row"] for text in lines] == list(range(20_000))
+    (tmp_path / "predictions.jsonl").write_text("")
+    lost = call(*begin, "--resume")
+    assert (lost.returncode, "bytes of it are gone" in lost.stderr) == (2, True)
 
 
 def in_terminal(columns, arguments):
@@ -286,6 +313,63 @@ def test_a_slow_pipe_is_answered_line_by_line(tmp_path):
         assert asking.wait() == 0
 
 
+def test_lines_are_answered_in_their_order_whatever_they_are(tmp_path):
+    new = ("ask", "-m", tmp_path / "m.lasec", "--classes", "a,b", "--text", "s", "--keep", "s")
+    deep = "[" * 100_000
+    lines = ['{"x": 1, "s": "é \\ud83d", "label": "a"}', "no", "", '{"x": "?"}', deep, '{"x": 2}',
+             '{"x": 1' + "0" * 400 + "}"]  # fmt: skip
+    done = call(*new, given="\n".join(lines))
+    said = [json.loads(text) for text in done.stdout.splitlines()]
+    assert [entry.get("ticket", entry.get("line")) for entry in said] == [0, 2, 4, 5, 1, 7]
+    assert done.returncode == 1
+    assert "5 lines refused" not in done.stderr
+    assert "4 lines refused" in done.stderr
+    assert "Traceback" not in done.stderr
+    shown = json.loads(call("info", tmp_path / "m.lasec", "--json").stdout)
+    assert shown["columns"] == {"x": "number", "s": "text"}  # and no label
+
+
+def test_times_of_any_form_in_a_pipe(tmp_path):
+    new = ("ask", "-m", tmp_path / "m.lasec", "--classes", "a,b", "--time", "t",
+           "--labels-per-day", "9")  # fmt: skip
+    times = [
+        '"2026-01-01T00:00:00Z"',
+        "1767300000",
+        '"2026-01-02T00:00:00"',
+        "true",
+        '"soon"',
+        "null",
+    ]
+    done = call(*new, given="".join(f'{{"x": 1, "t": {t}}}\n' for t in times))
+    said = [json.loads(text) for text in done.stdout.splitlines()]
+    assert ["error" in entry for entry in said] == [False, False, False, True, True, True]
+
+
+def test_a_model_goes_on_being_that_of_its_run(file, tmp_path):
+    call("run", file, "-l", "fate", "-o", tmp_path, "--limit", "2000")
+    model = tmp_path / "model.lasec"
+    before = json.loads(call("info", model, "--json").stdout)["estimate"]
+    call("ask", "-m", model, given=as_lines(table(6_000), 3))
+    assert json.loads(call("info", model, "--json").stdout)["estimate"] == before
+    gone = call("run", file, "-l", "fate", "-o", tmp_path, "--resume")
+    assert "asked about other rows since" in gone.stderr
+
+
+def test_settings_and_budgets_reach_every_algorithm(file, tmp_path):
+    def labels(*options):
+        done = call("run", file, "-l", "fate", "--limit", "2000", "--json", *options)
+        return json.loads(done.stdout)
+
+    assert labels("--set", "caution=0.01") != labels()
+    days = ["2026-01-01"] * 1_000 + ["2026-01-02"] * 1_000
+    columns = {name: values[:2_000] for name, values in table(6_000).items()} | {"day": days}
+    pa.csv.write_csv(pa.table(columns), tmp_path / "days.csv")
+    done = call("compare", tmp_path / "days.csv", "-l", "fate", "--time", "day", "--labels-per-day",
+                "50", "-a", "uniform,lasec-ss", "--json")  # fmt: skip
+    for row in json.loads(done.stdout)["algorithms"]:
+        assert row["labels"] < 250, row
+
+
 def test_a_reader_that_leaves_is_no_error(file, tmp_path):
     call("run", file, "-l", "fate", "-o", tmp_path, "--limit", "1000")
     rows = tmp_path / "rows.jsonl"
@@ -303,6 +387,9 @@ def test_a_reader_that_leaves_is_no_error(file, tmp_path):
         (["run", "FILE", "--label", "fat"], "there is no column 'fat': did you mean 'fate'?"),
         (["run", "FILE"], "which column holds the labels?"),
         (["run", "FILE", "-l", "x0"], "which one is looked for? Say --positive"),
+        (["run", "FILE", "-l", "fate", "--positive", "wim"], "did you mean 'win'?"),
+        (["run", "FILE", "-l", "fate", "--separator", "ab"], "expected one character"),
+        (["run", ".", "-l", "fate"], ".: a folder"),
         (["run", "FILE", "-l", "fate", "-a", "lasek"], "did you mean 'lasec'?"),
         (["run", "FILE", "-l", "fate", "--rate", "-1"], "rate must be a number"),
         (["run", "FILE", "-l", "fate", "--set", "drift"], "expected a name and a number"),

@@ -131,8 +131,12 @@ def _finish(
     """Say and write how they did."""
     baselines = {"persistence": race.baselines.persistence, "majority": race.baselines.majority}
     summary = {
-        "file": race.opened.title, "finished": finished, "rows": race.baselines.rows, "algorithms": rows, **baselines,
-    }  # fmt: skip
+        "file": race.opened.title,
+        "finished": finished,
+        "rows": race.baselines.rows,
+        "algorithms": rows,
+        **baselines,
+    }
     if out is not None and race.baselines.rows:
         out.mkdir(parents=True, exist_ok=True)
         (out / "compare.json").write_text(json.dumps(plain(summary), indent=1) + "\n")

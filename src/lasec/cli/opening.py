@@ -102,7 +102,7 @@ def _look_for(positive: str | None, found: list[str]) -> None:
     if positive is None:
         raise TableError("--positive: which class?")
     if positive not in found:
-        if get_close_matches(positive, found, cutoff=0.7):
+        if get_close_matches(positive, found, cutoff=0.6):
             raise nearest(positive, found, "class")
         say(f"lasec: no row of the class {positive!r} so far: there are {', '.join(found[:8])}")
 

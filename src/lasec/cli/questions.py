@@ -174,7 +174,9 @@ def _serve(
         with FileLock(f"{model}.lock"):
             desk, parts = _load(model) if model.exists() else (begin(rows), {})
             answers = iter(answer(desk, rows))
-            said = [{"error": row} if isinstance(row, str) else next(answers) for row in parsed]
+            said: list[Row | None] = [
+                {"error": row} if isinstance(row, str) else next(answers) for row in parsed
+            ]
             for at, entry in enumerate(said):
                 if entry is not None and "error" in entry:
                     entry["line"], refused = number + at, refused + 1

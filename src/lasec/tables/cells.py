@@ -158,9 +158,11 @@ def moment(value: Any) -> float:
     (1767225601.0, 12.0)
     """
     try:
-        return float(moments(pa.array([value]))[0])
+        if not isinstance(value, bool):
+            return float(moments(pa.array([value]))[0])
     except (pa.ArrowException, OverflowError):
-        raise TableError(f"time: expected a time or a number, got {repr(value)[:80]}") from None
+        pass
+    raise TableError(f"time: expected a time or a number, got {repr(value)[:80]}")
 
 
 _TYPES = {
