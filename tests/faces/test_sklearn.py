@@ -379,7 +379,7 @@ def test_the_wrapper_wants_a_score_for_each_class(blobs):
     piped = Selective(make_pipeline(StandardScaler(), SVC(decision_function_shape="ovo")))
     four = Selective(SVC(decision_function_shape="ovo")).fit(X, np.arange(len(X)) % 4)
     for model in (pairs, piped.fit(X, y), four):
-        with pytest.raises(ValueError, match="pair of classes"):
+        with pytest.raises(ValueError, match=r"a score for each of (3|4) classes"):
             model.should_ask(X[:3])
         assert model.gate_.rounds == 0
     assert Selective(SVC()).fit(X, y).should_ask(X[:3])[0].shape == (3,)

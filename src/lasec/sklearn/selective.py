@@ -172,18 +172,18 @@ class Selective(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ig
         found = np.asarray((model.predict_proba if likely else model.decision_function)(X), float)
         if found.shape == (count,):
             return found
-        if found.shape != (count, len(self.classes_)) or not (likely or _by_class(model)):
+        wanted = (count, len(self.classes_))
+        if found.shape != wanted or not (likely or _by_class(model)):
+            got = f"shape {found.shape}" if found.shape != wanted else "one for each pair of them"
             raise ValueError(
-                f"estimator: expected a score for each row and class, and there are "
-                f"{len(self.classes_)} classes; got shape {found.shape}, or one for each pair of "
-                f"classes (decision_function_shape='ovo')"
+                f"estimator: expected a score for each of {wanted[1]} classes, got {got}"
             )
         return lead(found) if likely else lead(found) / 2.0
 
 
 def _one_label_a_row(y: Any) -> Any:
     """The labels, as they came, if they are not several for each row."""
-    shape = np.shape(y)
+    shape = np.asarray(y).shape
     if len(shape) > 1 and shape[1:] != (1,):
         raise ValueError(f"y: expected one label for each row, got shape {shape}")
     return y
