@@ -12,6 +12,7 @@ from lasec import guards, kernel, snapshot
 from lasec.errors import StateError
 from lasec.learner import Learner
 from lasec.model import Options
+from lasec.parameters import SMALLEST, Range, number
 from lasec.queries import Budgeted, MarginCoin
 from lasec.records import Records
 from lasec.rules import Tracking
@@ -19,10 +20,15 @@ from lasec.rules.hypotheses import HAZARDS, LAPSES, SPEEDS
 from lasec.types import Decision, Outcome, Query, Rule
 
 
-def _budget(rate: float, horizon: int) -> Budgeted:
-    """The query of a Tracker: sharper, the more labels there are."""
-    coin = MarginCoin(0.5, power=1.5 + min(0.5, 1.25 * rate))
-    return Budgeted(rate, coin, horizon=horizon)
+def steady(rate: float, horizon: float = 10_000) -> Budgeted:
+    """The query of a Tracker: sharper, the more labels there are.
+
+    >>> steady(0.2).rate, steady(0.2).inner.power
+    (0.2, 1.75)
+    """
+    share: float = number("rate", rate, float, Range(SMALLEST, 1.0))
+    coin = MarginCoin(0.5, power=1.5 + min(0.5, 1.25 * share))
+    return Budgeted(share, coin, horizon=horizon)
 
 
 class Belief(NamedTuple):
@@ -81,7 +87,7 @@ class Tracker(Learner):
             raise ValueError("budget: it has a rate and a horizon of its own, so give one or other")
         self._unsized = dimension is None
         super().__init__(
-            rule or Tracking(), budget or _budget(rate, horizon),
+            rule or Tracking(), budget or steady(rate, horizon),
             dimension=1 if dimension is None else dimension, update="labels", name="Tracker",
             **options,
         )  # fmt: skip

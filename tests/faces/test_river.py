@@ -22,6 +22,7 @@ from river import (
 )
 
 import lasec
+from lasec.gate import lead
 from lasec.river import (
     AROWClassifier,
     LASECClassifier,
@@ -142,17 +143,190 @@ def test_too_many_features_are_refused_with_advice():
     assert model.predict_one({"d": 1.0}) is model.predict_one({})
 
 
-@pytest.mark.parametrize("value", ["red", None, [1.0]])
-def test_a_feature_that_is_no_number_is_named(value):
-    model = LASECClassifier()
-    for call in (lambda x: model.learn_one(x, True), model.ask_one):
-        with pytest.raises(TypeError, match=r"'colour'.*OneHotEncoder"):
-            call({"size": 1.0, "colour": value})
-    with pytest.raises(TypeError, match="'colour'"):
-        model.learn_many(pd.DataFrame({"size": [1.0], "colour": [value]}), pd.Series([True]))
-    model.learn_one({"size": 1.0, "colour": True}, True)
-    with pytest.raises(ValueError, match="NaN"):
-        model.learn_one({"size": float("nan")}, True)
+@pytest.mark.parametrize(
+    ("value", "error", "words"),
+    [
+        ("red", TypeError, "no number but 'red': use river.preprocessing.OneHotEncoder"),
+        ([1.0], TypeError, "no number"),
+        (None, TypeError, r"missing \(None\): leave it out"),
+        (float("nan"), ValueError, "NaN: leave it out"),
+        (10**400, ValueError, "infinite or beyond"),
+        (-1e61, ValueError, "beyond 1e"),
+    ],
+    ids=["string", "list", "None", "NaN", "huge", "large"],
+)
+def test_a_row_that_is_refused_is_explained_and_leaves_no_trace(value, error, words):
+    for model in (LASECClassifier(max_features=3), TrackerClassifier(max_features=3)):
+        model.learn_one({"size": 1.0}, True)
+        before = pickle.dumps(model)
+        for call in (lambda x: model.learn_one(x, True), model.ask_one, model.predict_one):  # noqa: B023
+            with pytest.raises(error, match=f"feature 'colour' is .*{words}"):
+                call({"size": 1.0, "colour": value})
+            assert sorted(model._rows.index) == ["size"]
+        table = pd.DataFrame({"size": [1.0, 2.0], "colour": pd.Series([0.5, value], dtype=object)})
+        with pytest.raises(error):
+            model.learn_many(table, pd.Series([True, False]))
+        model._rows.widen(model._rows.row.size)
+        assert pickle.dumps(model._states) == pickle.dumps(pickle.loads(before)._states)
+        assert (model.classes, model._gate.rounds) == ((False, True), 1)
+
+
+def test_a_refused_row_brings_neither_features_nor_a_class():
+    model = AROWClassifier()
+    for x, y in (({"a": 1.0}, "x"), ({"a": -1.0}, "y")):
+        with pytest.raises(ValueError, match="too large"):
+            model.learn_one({"a": 1e30, "b": 1.0}, y)
+        assert y not in model.classes
+        model.learn_one(x, y)
+    likely, states = model.predict_proba_one({"a": 1.0}), pickle.dumps(model._states)
+    for x in ({"a": 1e30}, {"a": 1.0, **{str(k): 1e30 for k in range(9)}}):
+        with pytest.raises(ValueError, match="too large"):
+            model.learn_one(x, "z")
+        assert (model.classes, list(model._rows.index)) == (("x", "y"), ["a"])
+        assert pickle.dumps(model._states) == states
+        assert model.predict_proba_one({"a": 1.0}) == likely
+
+
+def test_a_table_is_learned_as_a_whole_or_not_at_all():
+    good = pd.DataFrame({"a": [1.0, 2.0, -3.0]})
+    y = pd.Series(["x", "y", "z"])
+    model, same = AROWClassifier(), AROWClassifier()
+    for each in (model, same):
+        each.learn_many(good, y)
+    for bad in (good.replace(-3.0, np.nan), good.replace(-3.0, 1e30).assign(b=1.0)):
+        with pytest.raises(ValueError, match=r"NaN|too large"):
+            model.learn_many(bad, pd.Series(["x", "new", "y"]))
+    for labels in (["x", None, "y"], ["x", "y"]):
+        with pytest.raises(ValueError, match="y: "):
+            model.learn_many(good, pd.Series(labels, dtype=object))
+    with pytest.raises(ValueError, match="two columns are named 'b'"):
+        model.learn_many(pd.DataFrame(np.ones((3, 2)), columns=["b", "b"]), y)
+    assert model.classes == same.classes
+    assert model._gate.rounds == same._gate.rounds == 3
+    assert pickle.dumps(model._states) == pickle.dumps(same._states)
+
+
+@pytest.mark.parametrize("y", [None, float("nan"), np.float64("nan"), pd.NA, pd.NaT, ["x"]])
+def test_a_missing_label_is_no_class(y):
+    for model in (TrackerClassifier(), Selective(linear_model.LogisticRegression())):
+        ticket = model.ask_one({"a": 1.0}).ticket
+        with pytest.raises(ValueError, match="is no label"):
+            model.learn_one({"a": 1.0}, y)
+        with pytest.raises(ValueError, match="is no label"):
+            model.tell_one(ticket, y)
+        assert model.pending == (ticket,)
+        assert model.predict_proba_one({"a": 1.0}) in ({}, {False: 0.5, True: 0.5})
+
+
+@pytest.mark.parametrize("kind", OWN)
+def test_questions_take_no_places_until_they_are_answered(kind):
+    model = kind(max_features=3, query=lasec.queries.Always())
+    for k in range(9):  # before any label, and after one
+        model.ask_one({f"z{k}": 1.0})
+    model.learn_one({"a": 1.0}, True)
+    tickets = [model.ask_one({f"z{k}": 1.0, "a": 1.0}).ticket for k in range(9)]
+    model.learn_one({"a": 1.0, "b": 1.0}, False)
+    assert list(model._rows.index) == ["a", "b"]
+    model.tell_one(tickets[4], True)
+    assert list(model._rows.index) == ["a", "b", "z4"]
+    with pytest.raises(ValueError, match="max_features"):
+        model.tell_one(tickets[5], True)
+    with pytest.raises(ValueError, match="max_features"):
+        model.ask_one({"z5": 1.0})
+    model.lose_one(tickets[5])
+
+
+@pytest.mark.parametrize("kind", OWN)
+def test_a_question_about_new_features_knows_their_variance(kind):
+    if kind is TrackerClassifier:  # it leaves them out, as predictions do
+        return
+    model, placed = kind(), kind()
+    for x, _, y in zip(*rows(n=60, d=3), strict=True):
+        model.learn_one(x, y)
+        placed.learn_one(x | {"new": 0.0, "newer": 0.0}, y)
+    for x in rows(n=20, d=3, seed=2)[0]:
+        wide = x | {"new": 0.5, "newer": -2.0}
+        assert model.ask_one(wide)[1:] == pytest.approx(placed.ask_one(wide)[1:], rel=1e-9)
+        assert signed(model, x) == pytest.approx(signed(placed, x), rel=1e-9)
+
+
+@pytest.mark.parametrize("selective", [False, True])
+def test_a_label_that_never_comes_is_given_up(selective):
+    def run(**options):
+        if selective:
+            model = Selective(linear_model.LogisticRegression(), 0.2, seed=1, **options)
+        else:
+            model = TrackerClassifier(0.2, seed=1, **options)
+        for x, y in datasets.Phishing():
+            decision = model.ask_one(x)
+            if decision.asked and decision.ticket != 3:
+                model.tell_one(decision.ticket, y)
+        return model
+
+    model = run()
+    assert model.pending == (3,)
+    assert model.meter.accuracy.rounds < 10
+    model.lose_one(3)
+    assert (model.pending, model.meter.lost, model.meter.open) == ((), 1, 0)
+    assert model.meter.accuracy.value == pytest.approx(0.86, abs=0.06)
+    with pytest.raises(lasec.TicketError, match="ticket 3 "):
+        model.lose_one(3)
+    for options in ({"max_age": 50}, {"max_pending": 100}):
+        given_up = run(**options).meter
+        assert given_up.lost == 1
+        assert given_up.accuracy.rounds == 1250
+        assert given_up.accuracy.value == pytest.approx(model.meter.accuracy.value, abs=0.01)
+    # a question is open for max_age rounds, and not for one more
+    model = run(max_age=50)
+    ticket = model.ask_one(x := next(iter(datasets.Phishing()))[0]).ticket
+    while ticket not in model.pending:
+        ticket = model.ask_one(x).ticket
+    for _ in range(50):
+        model.ask_one(x)
+    assert model.pending[0] == ticket
+    model.ask_one(x)
+    assert ticket not in model.pending
+
+
+def test_a_label_for_free_counts_as_a_round():
+    for model in (TrackerClassifier(), Selective(linear_model.LogisticRegression())):
+        model.learn_one({"a": 1.0}, True)
+        assert model.ask_one({"a": 1.0}).ticket == 1
+        assert model.meter.rounds == 1
+
+
+def test_for_many_classes_the_margin_is_the_lead_that_the_gate_knows():
+    rng = np.random.default_rng(3)
+    for model in (TrackerClassifier(), LASECClassifier()):
+        for _ in range(60):
+            y = int(rng.integers(3))
+            x = dict(enumerate(rng.normal(np.eye(3)[y] * 2.0).tolist()))
+            model.learn_one(x, y)
+        margins = [one.margin for one in model._seen(model._rows.fill(x))]
+        likely = [*model.predict_proba_one(x).values()]
+        expected = lead(likely) if isinstance(model, TrackerClassifier) else lead(margins) / 2.0
+        assert model.ask_one(x).margin == pytest.approx(expected, rel=1e-12) != 0.0
+
+
+@pytest.mark.parametrize(
+    "classifier",
+    [
+        multiclass.OneVsOneClassifier(linear_model.LogisticRegression()),
+        multiclass.OutputCodeClassifier(linear_model.LogisticRegression(), code_size=10, seed=1),
+    ],
+    ids=str,
+)
+def test_selective_can_do_without_probabilities(classifier):
+    model, labels, right = Selective(preprocessing.StandardScaler() | classifier, 0.2), 0, 0
+    for x, y in datasets.ImageSegments().take(1000):
+        predicted, decision = model.predict_one(x), model.ask_one(x)
+        assert (decision.label, decision.margin) == (predicted, 0.0)
+        labels, right = labels + decision.asked, right + (predicted == y)
+        if decision.asked:
+            model.tell_one(decision.ticket, y)
+    estimate = model.meter.accuracy
+    assert 150 < labels < 300
+    assert estimate.low - 0.03 < right / 1000 < estimate.high + 0.03
 
 
 def test_nothing_is_known_before_the_first_label():
@@ -299,7 +473,9 @@ def test_a_query_of_ones_own_can_be_given_and_cloned():
     for query in (coin, lasec.queries.Always(), lasec.queries.Budgeted.every("1d", labels=50)):
         for model in (LASECClassifier(query=query), Selective(TrackerClassifier(), query=query)):
             again = model.clone()
-            assert again._asks == model._asks
+            assert again.query == query
+            assert type(again.query) is type(query)
+            assert type((preprocessing.StandardScaler() | model).clone()[-1].query) is type(query)
             assert again.ask_one({"a": 1.0}, time=0.0).asked
     with pytest.raises(ValueError, match="rate of its own"):
         TrackerClassifier(rate=0.2, query=coin)

@@ -2,6 +2,8 @@
 
 import copy
 import pickle
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import numpy as np
@@ -10,24 +12,28 @@ import polars
 import pytest
 from scipy.sparse import csr_array
 from sklearn.datasets import make_blobs
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.model_selection import GridSearchCV, TimeSeriesSplit, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
 import lasec
-from lasec.queries import Always, Budgeted
+from lasec.gate import Gate
+from lasec.queries import Always, Budgeted, MarginCoin, Uniform, VarianceThreshold
 from lasec.sklearn import (
     AROWClassifier,
     LASECClassifier,
     PerceptronClassifier,
-    Selector,
+    Selective,
     SOPClassifier,
     TrackerClassifier,
-    gate,
+    questions,
     rounds,
 )
 
@@ -228,12 +234,12 @@ def test_many_classes_ask_where_the_best_two_are_close(blobs):
     X, y = blobs
     model = LASECClassifier(rate=0.2).fit(X[:200], y[:200])
     top = np.sort(model.decision_function(X[200:]), axis=1)
-    plain = lasec.Learner(lasec.rules.Perceptron(), model.gate_.query, dimension=1)
-    plain.state.weights[0], plain.rounds = 1.0, 200
-    wanted = [plain.ask([lead]) for lead in top[:, -1] - top[:, -2]]
+    plain = Gate(model.gate_.query)
+    plain.skip(200)
+    wanted = [plain.decide(ahead / 2.0) for ahead in top[:, -1] - top[:, -2]]
     asked, propensity = model.should_ask(X[200:])
-    close(propensity, [decision.propensity for decision in wanted])
-    assert asked.tolist() == [decision.asked for decision in wanted]
+    close(propensity, [chance for chance, _, _ in wanted])
+    assert asked.tolist() == [fell for _, fell, _ in wanted]
 
 
 def test_the_trackers_classes_are_compared_in_probability(blobs):
@@ -250,8 +256,8 @@ def test_the_trackers_classes_are_compared_in_probability(blobs):
 @pytest.mark.parametrize("rate", [0.05, 0.2])
 @pytest.mark.parametrize(
     "make",
-    [*CLASSIFIERS, lambda **given: Selector(SGDClassifier(random_state=0), **given)],
-    ids=[*(kind.__name__ for kind in CLASSIFIERS), "Selector"],
+    [*CLASSIFIERS, lambda **given: Selective(SGDClassifier(random_state=0), **given)],
+    ids=[*(kind.__name__ for kind in CLASSIFIERS), "Selective"],
 )
 def test_the_budget_is_held(make, rate):
     X, y = lasec.streams.walking(6_000, dimension=6, speed=0.02, seed=1)
@@ -265,18 +271,22 @@ def test_the_budget_is_held(make, rate):
 
 def test_a_budget_by_time_and_in_all(stream):
     X = stream.X
-    model = TrackerClassifier(budget=Budgeted.every("1d", labels=20, total=30))
+    model = TrackerClassifier(query=Budgeted.every("1d", labels=20, total=30))
     times = np.linspace(0.0, 5 * 86_400.0, len(X))
     with pytest.raises(ValueError, match="time"):
         model.should_ask(X)
     assert not hasattr(model, "gate_")
     assert model.should_ask(X, times=times)[0].sum() <= 30
     with pytest.raises(ValueError, match="max_open"):
-        TrackerClassifier(budget=Budgeted(max_open=5)).should_ask(X)
-    with pytest.raises(TypeError, match="budget"):
-        TrackerClassifier(budget=0.1).should_ask(X)
-    with pytest.raises(ValueError, match="budget"):
-        TrackerClassifier(rate=0.3, budget=Budgeted()).should_ask(X)
+        TrackerClassifier(query=Budgeted(max_open=5)).should_ask(X)
+    with pytest.raises(TypeError, match="Budgeted"):
+        TrackerClassifier(query=Uniform(0.1)).should_ask(X)
+    with pytest.raises(TypeError, match="query"):
+        LASECClassifier(query=0.1).should_ask(X)
+    with pytest.raises(ValueError, match="variances"):
+        LASECClassifier(query=Budgeted(inner=VarianceThreshold())).should_ask(X)
+    with pytest.raises(ValueError, match="query"):
+        TrackerClassifier(rate=0.3, query=Budgeted()).should_ask(X)
 
 
 def test_nothing_is_known_at_first():
@@ -296,19 +306,19 @@ def test_nothing_is_known_at_first():
     model.partial_fit(X[:0], [], classes=[0, 1])
     assert model.partial_fit(X[:1], [1]).predict(X).tolist() == [1, 1, 1]
     assert model.should_ask(X[:0])[0].shape == (0,)
-    assert len(model._questions) == 2
+    assert model.open_questions_ == 2
 
 
 def test_fit_forgets_and_the_oldest_questions_are_forgotten(stream, monkeypatch):
     X, y = stream
-    monkeypatch.setattr(gate, "MOST_OPEN", 20)
+    monkeypatch.setattr(questions, "MOST_OPEN", 20)
     model = TrackerClassifier(rate=1.0)
     assert model.should_ask(X[:50])[0].all()
-    assert len(model._questions) == 20
+    assert model.open_questions_ == 20
     model.partial_fit(X[29:31], y[29:31], classes=[-1, 1])  # the first of these is not known now
-    assert (len(model._questions), model.gate_.rounds) == (19, 51)
+    assert (model.open_questions_, model.gate_.rounds) == (19, 51)
     model.fit(X[:100], y[:100])
-    assert (len(model._questions), model.gate_.rounds, model.gate_.asked) == (0, 100, 0)
+    assert (model.open_questions_, model.gate_.rounds, model.gate_.asked) == (0, 100, 0)
     close(
         model.decision_function(X), TrackerClassifier().fit(X[:100], y[:100]).decision_function(X)
     )
@@ -317,10 +327,10 @@ def test_fit_forgets_and_the_oldest_questions_are_forgotten(stream, monkeypatch)
 # The wrapper
 
 
-def test_the_selector_asks_by_what_its_classifier_says(stream):
+def test_the_wrapper_asks_by_what_its_classifier_says(stream):
     X, y = stream
     for inner in (SGDClassifier(random_state=0), GaussianNB(), LogisticRegression()):
-        model = Selector(inner, rate=0.2).fit(X[:200], y[:200])
+        model = Selective(inner, rate=0.2).fit(X[:200], y[:200])
         bare = copy.deepcopy(inner).fit(X[:200], y[:200])
         np.testing.assert_array_equal(model.predict(X), bare.predict(X))
         if hasattr(bare, "predict_proba"):
@@ -336,9 +346,9 @@ def test_the_selector_asks_by_what_its_classifier_says(stream):
         assert asked.tolist() == wanted.asked.tolist()
 
 
-def test_the_selector_of_a_classifier_that_only_fits(stream):
+def test_the_wrapper_of_a_classifier_that_only_fits(stream):
     texts = np.array([f"{'buy' if label > 0 else 'dear'} {n}" for n, label in enumerate(stream.y)])
-    model = Selector(make_pipeline(HashingVectorizer(n_features=1024), LogisticRegression()))
+    model = Selective(make_pipeline(HashingVectorizer(n_features=1024), LogisticRegression()))
     assert not hasattr(model, "partial_fit")
     asked, _ = model.should_ask(texts[:100])
     model.refit(texts[:100][asked], stream.y[:100][asked])
@@ -348,19 +358,97 @@ def test_the_selector_of_a_classifier_that_only_fits(stream):
     assert model.gate_.rounds == 1_200
     assert model.fit(texts, stream.y).gate_.rounds == 0
     with pytest.raises(NotFittedError):
-        Selector(SGDClassifier()).predict(stream.X)
+        Selective(SGDClassifier()).predict(stream.X)
 
 
-def test_a_selector_that_knows_one_class_knows_nothing(stream):
-    model = Selector(GaussianNB()).fit(stream.X[:9], np.zeros(9))
-    fresh = Selector(GaussianNB())
+def test_a_wrapper_that_knows_one_class_knows_nothing(stream):
+    model = Selective(GaussianNB()).fit(stream.X[:9], np.zeros(9))
+    fresh = Selective(GaussianNB())
     assert model.should_ask(stream.X)[1].tolist() == fresh.should_ask(stream.X)[1].tolist()
 
 
-def test_the_selector_forgets_names_that_are_gone(stream):
-    model = Selector(SGDClassifier()).fit(pandas.DataFrame(stream.X).add_prefix("f"), stream.y)
+def test_the_wrapper_forgets_names_that_are_gone(stream):
+    model = Selective(SGDClassifier()).fit(pandas.DataFrame(stream.X).add_prefix("f"), stream.y)
     assert model.feature_names_in_.tolist() == [f"f{j}" for j in range(6)]
     assert not hasattr(model.fit(*stream), "feature_names_in_")
+
+
+def test_the_wrapper_wants_a_score_for_each_class(blobs):
+    X, y = blobs
+    pairs = Selective(SVC(decision_function_shape="ovo")).fit(X, y)  # as many pairs as classes
+    piped = Selective(make_pipeline(StandardScaler(), SVC(decision_function_shape="ovo")))
+    four = Selective(SVC(decision_function_shape="ovo")).fit(X, np.arange(len(X)) % 4)
+    for model in (pairs, piped.fit(X, y), four):
+        with pytest.raises(ValueError, match=r"a score for each of (3|4) classes"):
+            model.should_ask(X[:3])
+        assert model.gate_.rounds == 0
+    assert Selective(SVC()).fit(X, y).should_ask(X[:3])[0].shape == (3,)
+    two = Selective(SVC(decision_function_shape="ovo")).fit(X, y == "cat")
+    assert two.should_ask(X[:3])[0].shape == (3,)
+
+
+def test_the_wrapper_takes_one_label_a_row(stream):
+    X, y = stream
+    model, several = Selective(GaussianNB()), np.column_stack([y, y])
+    for call in (model.fit, model.refit, model.partial_fit):
+        with pytest.raises(ValueError, match="one label for each row"):
+            call(X, several)
+        assert not hasattr(model, "gate_")
+
+
+def test_half_the_lead_of_margins_and_the_lead_of_probabilities(blobs):
+    X, y = blobs
+    for inner, half in ((SGDClassifier(random_state=0), 0.5), (GaussianNB(), 1.0)):
+        model = Selective(inner, rate=0.2).fit(X, y)
+        top = np.sort((model.predict_proba if half == 1.0 else model.decision_function)(X), axis=1)
+        wanted = Gate(model.gate_.query).decide_all(half * (top[:, -1] - top[:, -2]))
+        asked, propensity = model.should_ask(X)
+        assert asked.tolist() == wanted[1].tolist()
+        close(propensity, wanted[0])
+
+
+def test_rows_are_checked_before_there_is_a_classifier(stream):
+    X = stream.X
+    bad = X[:4].copy()
+    bad[2, 1] = np.nan
+    model = Selective(GaussianNB())
+    for wrong in (bad, csr_array(bad), bad.tolist(), pandas.DataFrame(bad)):
+        with pytest.raises(ValueError, match="NaN"):
+            model.should_ask(wrong)
+        assert not hasattr(model, "gate_")
+    model.should_ask(X[:4])
+    with pytest.raises(ValueError, match="features"):
+        model.should_ask(X[:4, :3])
+    assert model.gate_.rounds == 4
+    for inner in (HistGradientBoostingClassifier(), make_pipeline(SimpleImputer(), GaussianNB())):
+        assert Selective(inner).should_ask(bad)[0].all()
+        with pytest.raises(ValueError, match="infinity"):
+            Selective(inner).should_ask(np.full((2, 2), np.inf))
+
+
+class Falsy(GaussianNB):
+    """A classifier without truth."""
+
+    def __len__(self):
+        return 0
+
+
+def test_a_classifier_that_counts_as_false_goes_on(stream):
+    X, y = stream
+    model = Selective(Falsy()).partial_fit(X[:20], y[:20], classes=[-1, 1])
+    model.partial_fit(X[20:50], y[20:50])
+    assert model.estimator_.class_count_.sum() == 50
+
+
+@pytest.mark.parametrize("query", [Uniform(0.3), MarginCoin(0.1), Budgeted(rate=0.3)], ids=repr)
+def test_any_query_of_margins(query, stream):
+    X, y = stream
+    for model in (LASECClassifier(query=query), Selective(GaussianNB(), query=query)):
+        model.fit(X[:200], y[:200])
+        asked, propensity = pickle.loads(pickle.dumps(model)).should_ask(X[200:])
+        again = model.should_ask(X[200:])
+        assert (asked.tolist(), propensity.tolist()) == (again[0].tolist(), again[1].tolist())
+        assert 0.1 < asked.mean() < 0.6
 
 
 # In scikit-learn's world
@@ -405,7 +493,7 @@ def test_frames_and_their_names(frame, stream):
     assert state_of(model) == before
 
 
-@pytest.mark.parametrize("make", [*CLASSIFIERS, lambda: Selector(SGDClassifier(random_state=0))])
+@pytest.mark.parametrize("make", [*CLASSIFIERS, lambda: Selective(SGDClassifier(random_state=0))])
 def test_a_pickle_goes_on_where_it_was(make, stream):
     X, y = stream
     model = make()
@@ -494,12 +582,84 @@ def test_a_row_that_is_refused_after_others_were_learned(blobs, monkeypatch):
 
 
 @pytest.mark.parametrize(
+    ("make", "owner", "name", "call"),
+    [
+        (TrackerClassifier, Gate, "decide_all", "should_ask"),
+        (TrackerClassifier, questions.Questions, "add", "should_ask"),
+        (TrackerClassifier, Gate, "skip", "partial_fit"),
+        (TrackerClassifier, questions.Questions, "close", "partial_fit"),
+        (lambda: Selective(GaussianNB()), Gate, "decide_all", "should_ask"),
+    ],
+)
+def test_an_interrupted_call_has_not_happened(make, owner, name, call, stream, monkeypatch):
+    X, y = stream
+    model = make()
+    model.should_ask(X[:50])
+    model.partial_fit(X[:30], y[:30], classes=[-1, 1])
+    before, done = state_of(model), getattr(owner, name)
+
+    def interrupted(*args, **kwargs):
+        done(*args, **kwargs)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(owner, name, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.should_ask(X[30:100]) if call == "should_ask" else model.partial_fit(X[30:], y[30:])
+    assert state_of(model) == before
+
+
+@pytest.mark.parametrize("make", [LASECClassifier, lambda: Selective(GaussianNB())])
+def test_readers_see_nothing_of_a_refused_call(make, stream):
+    X, y = stream
+    model = make().fit(X, y)
+    wanted, done = model.predict(X).tolist(), threading.Event()
+
+    def refuse():
+        while not done.is_set():
+            with pytest.raises(ValueError, match=r"X|y|class"):
+                model.partial_fit(X[:5], np.full(5, 7))
+            with pytest.raises(ValueError, match=r"NaN"):
+                model.should_ask(np.full((2, 6), np.nan))
+
+    with ThreadPoolExecutor(4) as pool:
+        writer = pool.submit(refuse)
+        readers = [pool.submit(lambda: model.predict(X).tolist()) for _ in range(200)]
+        found = [reader.result() for reader in readers]
+        done.set()
+        writer.result()
+    assert all(labels == wanted for labels in found)
+
+
+@pytest.mark.parametrize(("asking", "telling"), [("f4", "f8"), ("f8", "f4"), ("f4", "f4")])
+def test_rows_are_known_again_in_another_precision(asking, telling, stream):
+    X, y = stream
+    model = TrackerClassifier(rate=1.0)
+    assert model.open_questions_ == 0
+    assert model.should_ask(X[:20].astype(asking))[0].all()
+    assert model.open_questions_ == 20
+    model.partial_fit(X[:15].astype(telling), y[:15], classes=[-1, 1])
+    assert (model.open_questions_, model.gate_.rounds) == (5, 20)
+
+
+def test_the_intercept_is_that_of_the_fit(stream):
+    X, y = stream
+    model = LASECClassifier().fit(X, y)
+    wanted = model.decision_function(X)
+    model.set_params(fit_intercept=False)
+    close(model.decision_function(X), wanted)
+    model.should_ask(X)
+    model.partial_fit(X[:20], y[:20])
+    assert model.learner_.dimension == 7
+    assert model.fit(X, y).learner_.dimension == 6
+
+
+@pytest.mark.parametrize(
     ("model", "name"),
     [
         (TrackerClassifier(rate=0.0), "rate"),
         (TrackerClassifier(rate=1.5), "rate"),
         (TrackerClassifier(rate="much"), "rate"),
-        (TrackerClassifier(horizon=-1), "horizon"),
+        (TrackerClassifier(query=0.1), "query"),
         (TrackerClassifier(seed=-1), "seed"),
         (LASECClassifier(drift=-1.0), "drift"),
         (LASECClassifier(drift=2.0, ridge=2.0), r"ridge \* drift"),
@@ -507,7 +667,7 @@ def test_a_row_that_is_refused_after_others_were_learned(blobs, monkeypatch):
         (AROWClassifier(noise=np.nan), "noise"),
         (PerceptronClassifier(rate=-1), "rate"),
         (PerceptronClassifier(fit_intercept="yes"), "fit_intercept"),
-        (Selector(SGDClassifier(), rate=2.0), "rate"),
+        (Selective(SGDClassifier(), rate=2.0), "rate"),
     ],
     ids=str,
 )

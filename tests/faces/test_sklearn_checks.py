@@ -7,7 +7,7 @@ from lasec.sklearn import (
     AROWClassifier,
     LASECClassifier,
     PerceptronClassifier,
-    Selector,
+    Selective,
     SOPClassifier,
     TrackerClassifier,
 )
@@ -18,8 +18,8 @@ ALL = [
     SOPClassifier(),
     PerceptronClassifier(),
     AROWClassifier(),
-    Selector(SGDClassifier(random_state=0)),
-    Selector(LogisticRegression()),
+    Selective(SGDClassifier(random_state=0)),
+    Selective(LogisticRegression()),
 ]
 
 

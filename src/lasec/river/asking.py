@@ -1,4 +1,4 @@
-"""What can ask: a budget, its coins, the open questions, and how good the predictions were."""
+"""What can ask: a gate that holds the budget, the open questions, and how good predictions were."""
 
 from __future__ import annotations
 
@@ -6,27 +6,26 @@ from abc import abstractmethod
 from collections.abc import Hashable
 from typing import Any, NamedTuple
 
-from lasec import snapshot
-from lasec.draws import SEEDS, uniforms
+import numpy as np
+
 from lasec.errors import TicketError
-from lasec.kernel import dispatch
+from lasec.gate import Gate
 from lasec.metrics import Meter
 from lasec.parameters import Range, number
-from lasec.queries import Always, Uniform
-from lasec.tracker import Tracker
-from lasec.types import Decision, Margin, Moment, Outcome, Query
+from lasec.tracker import steady
+from lasec.types import Decision, Outcome, Query
 
 Row = dict[Hashable, Any]
-_MANY = 128
+_COUNTS = Range(1, 2**31)
 
 
 class ClassDecision(NamedTuple):
     """What ``ask_one`` answers: as :class:`lasec.Decision`, with a class for the label.
 
     ``label`` is what ``predict_one`` would say, None before any label is known. ``margin`` is how
-    far it leads: the size of the margin for two classes, half the lead over the second class for
-    more. ``propensity`` is the probability with which the label was going to be asked, ``asked``
-    how the coin fell, and ``ticket`` is what ``tell_one`` wants back.
+    far it leads, see :func:`lasec.gate.lead`. ``propensity`` is the probability with which the
+    label was going to be asked, ``asked`` how the coin fell, and ``ticket`` is what ``tell_one``
+    wants back.
 
     >>> decision = ClassDecision("spam", 0.2, 0.0, propensity=0.5, asked=True, ticket=7)
     >>> decision.ticket if decision.asked else None
@@ -41,28 +40,40 @@ class ClassDecision(NamedTuple):
     ticket: int
 
 
+class _Boxed:
+    """A query on its way through a clone: River cannot clone one that is an empty tuple."""
+
+    def __init__(self, query: Query) -> None:
+        self.query = query
+
+    def __repr__(self) -> str:
+        return repr(self.query)
+
+
 class Asking:
     """The half of a classifier that asks; the other half predicts (``_judged``) and learns.
 
     ``meter`` is a :class:`lasec.Meter` that is told everything: ``meter.accuracy`` is an honest
     estimate over all rows asked or not, for any number of classes. A round counts as +1 in it, and
     an answer as +1 or -1 for right or wrong, so that accuracy and log loss are what it can tell.
+    It speaks of the rounds before the oldest question that is still open, so a label that will
+    never come has to be given up: by ``lose_one``, or by itself after ``max_age`` rounds. Without a
+    ``max_age`` a question stays open until more than ``max_pending`` are, and the meter waits for
+    its answer for as many rounds.
     """
 
-    def _open(self, rate: float, query: Query | None, seed: int, max_pending: int) -> None:
+    def _open(
+        self, rate: float, query: Query | None, seed: int, max_pending: int, max_age: int | None
+    ) -> None:
         """Nothing asked yet."""
+        query = query.query if isinstance(query, _Boxed) else query
         if query is not None and rate != 0.1:
             raise ValueError("query: it has a rate of its own, so give one or the other")
-        self.rate = rate
-        # River cannot clone a parameter that is an empty tuple.
-        self.query = Uniform(1.0) if isinstance(query, Always) else query
-        self.seed: int = number("seed", seed, int, SEEDS)
-        self.max_pending: int = number("max_pending", max_pending, int, Range(1, 2**31))
-        self.meter = Meter()
-        self._asks = self.query or Tracker(dimension=1, rate=rate).query
-        self._memory = snapshot.memory(self._asks)
-        self._rounds = self._drawn = 0
-        self._coins: list[float] = []
+        self.rate, self.query, self.seed = rate, query, seed
+        self.max_pending: int = number("max_pending", max_pending, int, _COUNTS)
+        self.max_age = None if max_age is None else number("max_age", max_age, int, _COUNTS)
+        self.meter = Meter(patience=self.max_pending if max_age is None else None)
+        self._gate = Gate(steady(rate) if query is None else query, seed=seed)
         self._questions: dict[int, tuple[Row, ClassDecision]] = {}
 
     @property
@@ -79,19 +90,15 @@ class Asking:
         >>> TrackerClassifier().ask_one({"size": 2.0, "member": True}).asked
         True
         """
-        if time is None and getattr(self._asks, "timed", False):
-            raise ValueError("time: this budget is by time, so every row must say when it came")
-        ticket = self._rounds
-        now = Moment(ticket + 1, ticket + 1.0 if time is None else time, len(self._questions))
-        decision, sure = self._judged(x, now)
-        self._rounds += 1
+        decision, sure = self._judged(x, time)
         self.meter.ask(Decision(1, sure, *decision[2:]))
+        if self.max_age is not None:
+            while self._questions and decision.ticket - next(iter(self._questions)) > self.max_age:
+                self.lose_one(next(iter(self._questions)))
         if decision.asked:
-            self._questions[ticket] = dict(x), decision
+            self._questions[decision.ticket] = dict(x), decision
             if len(self._questions) > self.max_pending:
-                lost = next(iter(self._questions))
-                del self._questions[lost]
-                self.meter.lose(lost)
+                self.lose_one(next(iter(self._questions)))
         return decision
 
     def tell_one(self, ticket: int, y: Hashable) -> bool:
@@ -105,34 +112,67 @@ class Asking:
         >>> model.ask_one({"size": 2.0}).label, model.pending
         ('spam', (1,))
         """
-        if ticket not in self._questions:
-            raise TicketError(
-                f"ticket {ticket} is not open: it was not given out or not asked, has been told "
-                f"already, or was dropped because more than {self.max_pending} were open"
-            )
-        x, decision = self._questions[ticket]
-        self._learn(x, y, ticket)
+        x, decision = self._question(ticket)
+        self._learn(x, named(y), ticket)
         del self._questions[ticket]
         right = bool(decision.label == y)
         seen = Decision(1, *decision[1:])
         self.meter.tell(Outcome(seen, 1 if right else -1, mistake=not right, updated=True))
         return right
 
+    def lose_one(self, ticket: int) -> None:
+        """Give up a question whose answer will not come; the meter waits for it no longer.
+
+        >>> from lasec.river import TrackerClassifier
+        >>> model = TrackerClassifier()
+        >>> model.lose_one(model.ask_one({"size": 2.0}).ticket)
+        >>> model.pending, model.meter.lost
+        ((), 1)
+        """
+        self._question(ticket)
+        del self._questions[ticket]
+        self.meter.lose(ticket)
+
+    def _question(self, ticket: int) -> tuple[Row, ClassDecision]:
+        """What is remembered of an open ticket."""
+        if isinstance(ticket, (bool, np.bool_)) or not isinstance(ticket, (int, np.integer)):
+            raise TypeError(f"ticket: expected a whole number, got {ticket!r}")
+        if ticket not in self._questions:
+            raise TicketError(
+                f"ticket {ticket} is not open: it was not given out or not asked, has been told "
+                "or given up already, is older than max_age, or was dropped because more than "
+                f"{self.max_pending} were open"
+            )
+        return self._questions[ticket]
+
+    def _get_params(self) -> dict[str, Any]:
+        params: dict[str, Any] = super()._get_params()  # type: ignore[misc]
+        query: Any = self.query
+        return params | {"query": _Boxed(query)} if query == () else params
+
     @abstractmethod
-    def _judged(self, x: Row, now: Moment) -> tuple[ClassDecision, float]:
+    def _judged(self, x: Row, time: float | None) -> tuple[ClassDecision, float]:
         """The decision about a row, and P(it is right) - P(it is wrong)."""
 
     @abstractmethod
     def _learn(self, x: Row, y: Any, ticket: int) -> None:
         """Learn the label of the row that had this ticket."""
 
-    def _toss(self, margin: Margin, now: Moment) -> tuple[float, bool]:
-        """The probability of asking, and how the coin falls; the round is counted."""
-        chance = dispatch.chance(self._asks, margin, self._memory, now)
-        place = now.round - 1 - self._drawn
-        if not 0 <= place < len(self._coins):  # many at a time, which is cheaper
-            self._drawn, place = now.round - 1, 0
-            self._coins = uniforms(self.seed, self._drawn, _MANY)[:, 0].tolist()
-        asked = self._coins[place] < chance
-        dispatch.spend(self._asks, self._memory, asked, now)
-        return chance, asked
+
+def named(y: Any) -> Any:
+    """The label itself, unless it is missing: None, NaN or the like.
+
+    >>> named("spam")
+    'spam'
+    >>> named(float("nan"))
+    Traceback (most recent call last):
+    ValueError: y: nan is no label
+    """
+    try:
+        hash(y)
+        missing = y is None or bool(y != y)  # noqa: PLR0124
+    except (TypeError, ValueError):  # pandas.NA will not say; a list cannot be a class
+        missing = True
+    if missing:
+        raise ValueError(f"y: {y!r} is no label")
+    return y

@@ -6,8 +6,9 @@ import math
 from typing import Any
 
 from lasec import rules
+from lasec.gate import lead
 from lasec.river.learning import StreamClassifier
-from lasec.types import Query, Rule
+from lasec.types import Margin, Query, Rule
 
 
 class TrackerClassifier(StreamClassifier):
@@ -18,7 +19,8 @@ class TrackerClassifier(StreamClassifier):
     setting of the mixture. Features need no scaling; new ones may come at any time, up to
     ``max_features``, and missing ones are zero. ``dimension`` is the number of features, if it is
     known: with fewer in the first row, a Tracker that grows is not quite one that knew them all
-    (:mod:`lasec.river.growth`). The probabilities mean what they say.
+    (:mod:`lasec.river.growth`). The probabilities mean what they say. Up to ``max_pending`` rows
+    wait for their labels; then the oldest is given up, as is any after ``max_age`` rounds.
 
     >>> from river import datasets, evaluate, metrics
     >>> from lasec.river import TrackerClassifier
@@ -36,11 +38,12 @@ class TrackerClassifier(StreamClassifier):
         max_features: int = 2_000,
         seed: int = 0,
         max_pending: int = 10_000,
+        max_age: int | None = None,
     ) -> None:
         self.rule = rule
         self.dimension = dimension
         self.max_features = max_features
-        self._open(rate, query, seed, max_pending)
+        self._open(rate, query, seed, max_pending, max_age)
         self._begin(
             rule or rules.Tracking(), mistakes_only=False, intercept=False, most=max_features,
             dimension=dimension,
@@ -48,6 +51,9 @@ class TrackerClassifier(StreamClassifier):
 
     def _leaning(self, margin: float) -> float:
         return margin
+
+    def _lead(self, views: list[Margin]) -> float:
+        return lead(self._likely(views))
 
 
 class MarginClassifier(StreamClassifier):
@@ -62,10 +68,11 @@ class MarginClassifier(StreamClassifier):
     def _ready(
         self, rule: Rule[Any], rate: float, query: Query | None,
         intercept: bool, max_features: int, seed: int, max_pending: int,
+        max_age: int | None,
     ) -> None:  # fmt: skip
         self.intercept = intercept
         self.max_features = max_features
-        self._open(rate, query, seed, max_pending)
+        self._open(rate, query, seed, max_pending, max_age)
         self._begin(
             rule, mistakes_only=not self._labels, intercept=intercept, most=max_features,
             dimension=0,
@@ -79,8 +86,8 @@ class LASECClassifier(MarginClassifier):
     """LASEC for River: second order, made for drift; see :class:`lasec.rules.SecondOrder`.
 
     It learns from the labels that it would have missed. ``rate`` or ``query``, ``max_features``,
-    ``seed`` and ``max_pending`` are as in :class:`TrackerClassifier`; ``intercept`` adds a feature
-    that is always 1.
+    ``seed``, ``max_pending`` and ``max_age`` are as in :class:`TrackerClassifier`; ``intercept``
+    adds a feature that is always 1.
 
     >>> from river import datasets, evaluate, metrics
     >>> from lasec.river import LASECClassifier
@@ -100,18 +107,20 @@ class LASECClassifier(MarginClassifier):
         max_features: int = 2_000,
         seed: int = 0,
         max_pending: int = 10_000,
+        max_age: int | None = None,
     ) -> None:
         self.drift = drift
         self.ridge = ridge
         self._ready(
-            rules.SecondOrder(drift, ridge), rate, query, intercept, max_features, seed, max_pending
-        )
+            rules.SecondOrder(drift, ridge), rate, query, intercept, max_features, seed,
+            max_pending, max_age,
+        )  # fmt: skip
 
 
 class SOPClassifier(MarginClassifier):
     """The second-order perceptron for River: LASEC without drift.
 
-    ``rate`` or ``query``, ``max_features``, ``seed`` and ``max_pending`` are as in
+    ``rate`` or ``query``, ``max_features``, ``seed``, ``max_pending`` and ``max_age`` are as in
     :class:`TrackerClassifier`; ``intercept`` adds a feature that is always 1.
 
     >>> from river import datasets, evaluate, metrics
@@ -131,17 +140,19 @@ class SOPClassifier(MarginClassifier):
         max_features: int = 2_000,
         seed: int = 0,
         max_pending: int = 10_000,
+        max_age: int | None = None,
     ) -> None:
         self.ridge = ridge
         self._ready(
-            rules.SecondOrder(0.0, ridge), rate, query, intercept, max_features, seed, max_pending
-        )
+            rules.SecondOrder(0.0, ridge), rate, query, intercept, max_features, seed,
+            max_pending, max_age,
+        )  # fmt: skip
 
 
 class PerceptronClassifier(MarginClassifier):
     """The perceptron for River; see :class:`lasec.rules.Perceptron`.
 
-    ``rate`` or ``query``, ``max_features``, ``seed`` and ``max_pending`` are as in
+    ``rate`` or ``query``, ``max_features``, ``seed``, ``max_pending`` and ``max_age`` are as in
     :class:`TrackerClassifier`; ``intercept`` adds a feature that is always 1.
 
     >>> from river import datasets, evaluate, metrics
@@ -160,14 +171,17 @@ class PerceptronClassifier(MarginClassifier):
         max_features: int = 2_000,
         seed: int = 0,
         max_pending: int = 10_000,
+        max_age: int | None = None,
     ) -> None:
-        self._ready(rules.Perceptron(), rate, query, intercept, max_features, seed, max_pending)
+        self._ready(
+            rules.Perceptron(), rate, query, intercept, max_features, seed, max_pending, max_age
+        )
 
 
 class AROWClassifier(MarginClassifier):
     """AROW for River, which learns from every label; see :class:`lasec.rules.AROW`.
 
-    ``rate`` or ``query``, ``max_features``, ``seed`` and ``max_pending`` are as in
+    ``rate`` or ``query``, ``max_features``, ``seed``, ``max_pending`` and ``max_age`` are as in
     :class:`TrackerClassifier`; ``intercept`` adds a feature that is always 1.
 
     >>> from river import datasets, evaluate, metrics
@@ -189,6 +203,9 @@ class AROWClassifier(MarginClassifier):
         max_features: int = 2_000,
         seed: int = 0,
         max_pending: int = 10_000,
+        max_age: int | None = None,
     ) -> None:
         self.noise = noise
-        self._ready(rules.AROW(noise), rate, query, intercept, max_features, seed, max_pending)
+        self._ready(
+            rules.AROW(noise), rate, query, intercept, max_features, seed, max_pending, max_age
+        )

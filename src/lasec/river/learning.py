@@ -3,42 +3,34 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Hashable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from river import base
 
-from lasec.kernel import engine
+from lasec.gate import lead
 from lasec.parameters import Range, number
-from lasec.queries import Always
-from lasec.river.asking import Asking, ClassDecision, Row
+from lasec.river.asking import Asking, ClassDecision, Row, named
 from lasec.river.growth import mirrored, needs_spare, widened
-from lasec.river.rows import Rows, numbers
-from lasec.snapshot import memory
-from lasec.types import Margin, Matrix, Moment, Query, Rule, Vector
+from lasec.river.rows import Rows, numbers, table_of
+from lasec.river.states import copied, seen, teach
+from lasec.types import Margin, Rule, Vector
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_ALWAYS, _NOTHING = Always(), np.empty(0)
-_CODE: dict[tuple[type, ...], Callable[..., Any]] = {}
 
+class _Mark(NamedTuple):
+    """Where a model was before a row that it may have to refuse."""
 
-def _asker(rule: Rule[Any], query: Query) -> Callable[..., Any]:
-    """The compiled question for these types: here, because no model can pickle it."""
-    key = (type(rule), type(query), type(getattr(query, "inner", None)))
-    if key not in _CODE:
-        _CODE[key] = engine.asker(rule, query, rule.init(1), memory(query), np.zeros(1))
-    return _CODE[key]
-
-
-def _teller(rule: Rule[Any]) -> Callable[..., Any]:
-    """The compiled answer for a rule of this type."""
-    key = (type(rule),)
-    if key not in _CODE:
-        _CODE[key] = engine.teller(rule, rule.init(1), np.zeros(1))
-    return _CODE[key]
+    rows: Rows
+    features: int
+    places: int
+    classes: int
+    plus: int
+    states: list[Any]
+    rounds: int
 
 
 class StreamClassifier(Asking, base.MiniBatchClassifier):
@@ -76,8 +68,8 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
 
     def learn_one(self, x: Row, y: Any) -> None:
         """Learn a label that came for free; every one of them counts as a round."""
-        self._learn(x, y, self._rounds)
-        self._rounds += 1
+        self._learn(x, named(y), self._gate.rounds)
+        self._gate.skip(1)
 
     def predict_one(self, x: Row, **kwargs: Any) -> Any:
         """The class of ``x``; None before any label is known."""
@@ -90,13 +82,22 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
         return dict(zip(self._classes, self._likely(self._seen(self._rows.fill(x))), strict=True))
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
-        """Learn the rows of a table one after the other, as ``learn_one`` would."""
-        table = _table(X)
-        self._meet(tuple(X.columns))
-        self._rows.arrange(tuple(X.columns))
-        for values, label in zip(table, y, strict=True):
-            self._teach(self._rows.put(values), label, self._rounds)
-            self._rounds += 1
+        """Learn the rows of a table one after the other, as ``learn_one`` would: all or none."""
+        table, labels, names = table_of(X), [named(label) for label in y], tuple(X.columns)
+        if len(labels) != len(table):
+            raise ValueError(f"y: expected {len(table)} labels, got {len(labels)}")
+        if not labels:
+            return
+        mark = self._mark()._replace(states=[copied(state) for state in self._states])
+        try:
+            self._meet(names)
+            self._rows.arrange(names)
+            for ticket, (values, label) in enumerate(zip(table, labels, strict=True), mark.rounds):
+                self._teach(self._rows.put(values), label, ticket)
+        except BaseException:
+            self._undo(mark)
+            raise
+        self._gate.skip(len(labels))
 
     def predict_many(self, X: pd.DataFrame) -> pd.Series:
         """The class of each row."""
@@ -117,31 +118,22 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
         return pd.DataFrame(likely, index=X.index, columns=list(self._classes), dtype=float)
 
     def _each(self, X: pd.DataFrame) -> Iterator[Vector]:
-        table = _table(X)
+        table = table_of(X)
         self._rows.arrange(tuple(X.columns))
         for values in table:
             yield self._rows.put(values)
 
     def _seen(self, row: Vector) -> list[Margin]:
         """What each state says about a row."""
-        look, rule, found = _asker(self._rule, _ALWAYS), self._rule, []
-        for state in self._states:
-            fine, raw, margin, variance, _, _ = look(
-                rule, _ALWAYS, state, _NOTHING, row, 0, self._rounds, 0.0, 0.0, 0
-            )
-            if not fine:
-                raise _too_large()
-            found.append(Margin(raw, variance, margin))
-        return found
+        return seen(self._rule, self._states, row, self._gate.rounds)
 
-    def _winner(self, seen: list[Margin]) -> tuple[Any, float, float]:
+    def _winner(self, views: list[Margin]) -> tuple[Any, float, float]:
         """The class that is predicted, its lead, and its variance."""
         names = self.classes
-        if len(seen) > 1:
-            order = sorted(range(len(seen)), key=lambda k: -seen[k].margin)
-            first, second = seen[order[0]], seen[order[1]]
-            return names[order[0]], (first.margin - second.margin) / 2.0, first.variance
-        (one,) = seen
+        if len(views) > 1:
+            first = max(range(len(views)), key=lambda k: views[k].margin)
+            return names[first], self._lead(views), views[first].variance
+        (one,) = views
         if len(names) < 2:
             return (names[0] if names else None), abs(one.margin), one.variance
         return (
@@ -150,65 +142,92 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
             one.variance,
         )
 
-    def _likely(self, seen: list[Margin]) -> list[float]:
+    def _likely(self, views: list[Margin]) -> list[float]:
         """The probability of each class."""
         if len(self._classes) < 2:
             return [1.0] * len(self._classes)
-        chances = [(1.0 + self._leaning(one.margin)) / 2.0 for one in seen]
-        if len(seen) > 1:
+        chances = [(1.0 + self._leaning(one.margin)) / 2.0 for one in views]
+        if len(views) > 1:
             total = sum(chances)
-            return [p / total if total > 0.0 else 1.0 / len(seen) for p in chances]
+            return [p / total if total > 0.0 else 1.0 / len(views) for p in chances]
         likely = [1.0 - chances[0], 1.0 - chances[0]]
         likely[self._plus] = chances[0]
         return likely
 
-    def _judged(self, x: Row, now: Moment) -> tuple[ClassDecision, float]:
-        self._meet(tuple(x))
-        row, ticket = self._rows.fill(x), now.round - 1
-        if len(self._states) > 1:
-            seen = self._seen(row)
-            _, lead, variance = self._winner(seen)
-            chance, asked = self._toss(Margin(lead, variance, lead), now)
-        else:
-            fine, raw, margin, variance, chance, asked = _asker(self._rule, self._asks)(
-                self._rule, self._asks, self._states[0], self._memory, row, self.seed, ticket,
-                -1.0, float(now.time), now.open,
-            )  # fmt: skip
-            if not fine:
-                raise _too_large()
-            seen = [Margin(raw, variance, margin)]
-        label, lead, variance = self._winner(seen)
-        sure = 2.0 * max(self._likely(seen), default=0.0) - 1.0
-        return ClassDecision(label, lead, variance, chance, asked, ticket), sure
+    def _lead(self, views: list[Margin]) -> float:
+        """How far the best of several classes is ahead."""
+        return lead([one.margin for one in views]) / 2.0
+
+    def _judged(self, x: Row, time: float | None) -> tuple[ClassDecision, float]:
+        values, names, rows = numbers(x), tuple(x), self._rows
+        if not self._classes:
+            self._meet(names)
+        elif not rows.has(names):
+            rows.new(names)  # a label that could not be learned is not asked for
+        self._rows.arrange(names)
+        views = self._seen_with(self._rows.put(values), self._rows.strange(values))
+        label, margin, variance = self._winner(views)
+        sure = 2.0 * max(self._likely(views), default=0.0) - 1.0
+        chance, asked, ticket = self._gate.decide(
+            margin, time=time, waiting=len(self._questions), variance=variance
+        )
+        return ClassDecision(label, margin, variance, chance, asked, ticket), sure
+
+    def _seen_with(self, row: Vector, strange: float) -> list[Margin]:
+        """What each state says about a row with new features of this length.
+
+        All that is known of a new feature is its variance, that of the spare place: so this is
+        exactly what they would say if it had a place. The Tracker has no spare and leaves it out.
+        """
+        if not self._spare:
+            return self._seen(row)
+        row[-1] = strange
+        try:
+            return self._seen(row)
+        finally:
+            row[-1] = 0.0
 
     def _learn(self, x: Row, y: Any, ticket: int) -> None:
-        values, names = numbers(x), tuple(x)
-        self._meet(names)
-        self._rows.arrange(names)
-        self._teach(self._rows.put(values), y, ticket)
+        values, names, mark = numbers(x), tuple(x), self._mark()
+        try:
+            self._meet(names)
+            self._rows.arrange(names)
+            self._teach(self._rows.put(values), y, ticket)
+        except ValueError:
+            self._undo(mark)
+            raise
+
+    def _mark(self) -> _Mark:
+        rows = self._rows
+        return _Mark(
+            rows, len(rows.index), rows.row.size, len(self._classes), self._plus,
+            [*self._states], self._gate.rounds,
+        )  # fmt: skip
+
+    def _undo(self, mark: _Mark) -> None:
+        """Be as before a row that was refused, which no state has learned."""
+        self._rows, self._states, self._plus = mark.rows, mark.states, mark.plus
+        self._rows.back(mark.features, mark.places)
+        while len(self._classes) > mark.classes:
+            self._classes.popitem()
 
     def _teach(self, row: Vector, y: Any, ticket: int) -> None:
         """Let the label of a row in."""
         chosen = self._register(y)
         if len(self._states) > 1:
             self._seen(row)  # none of them learns what one of them must refuse
-        tell = _teller(self._rule)
         for k, state in enumerate(self._states):
             mine = chosen == (k if len(self._states) > 1 else self._plus)
-            _, wanted, usable = tell(
-                self._rule, state, row, 1.0 if mine else -1.0, self.seed, ticket,
-                self._mistakes_only,
+            teach(
+                self._rule, state, row, 1.0 if mine else -1.0, seed=self.seed, ticket=ticket,
+                mistakes_only=self._mistakes_only,
             )  # fmt: skip
-            if wanted and not usable:
-                raise _too_large()
 
     def _register(self, y: Any) -> int:
         """The number of a class, which may be a new one."""
         known = self._classes
         if y in known:
             return known[y]
-        if y is None:
-            raise ValueError("y: None is no label")
         if not known and isinstance(y, (bool, np.bool_)):
             known.update({False: 0, True: 1})
             return known[y]
@@ -223,9 +242,11 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
         return known[y]
 
     def _meet(self, names: tuple[Hashable, ...]) -> None:
-        """Make room for features that have not come before."""
+        """Make room for features that have not come before; without a label, for these alone."""
         if self._rows.has(names):
             return
+        if not self._classes:
+            self._rows, self._states = Rows(self._rows.most, bool(self._rows.first)), []
         rows, known = self._rows, self._rows.used
         needed, size = rows.meet(names) + self._spare, rows.row.size
         if size == 0:
@@ -235,20 +256,3 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
             wide = max(needed, min(size + size // 2, rows.most + rows.first + self._spare))
             rows.widen(wide)
             self._states = [widened(self._rule, state, wide, known) for state in self._states]
-
-
-def _table(X: pd.DataFrame) -> Matrix:
-    """The numbers of a table, or an error that names a column."""
-    for name, kind in X.dtypes.items():
-        if getattr(kind, "kind", "O") not in "biuf":
-            for value in X[name]:
-                numbers({name: value})
-    table: Matrix = X.to_numpy(dtype=np.float64)
-    return table
-
-
-def _too_large() -> ValueError:
-    return ValueError(
-        "x: too large for this model, a label there could shrink its covariance too much: "
-        "put a river.preprocessing.StandardScaler before it"
-    )

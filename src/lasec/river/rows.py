@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Hashable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lasec.guards import LARGEST_ENTRY
-from lasec.types import Vector
+from lasec.guards import LARGEST_ENTRY, finite
+from lasec.types import Matrix, Vector
 
-__all__ = ["Rows", "numbers"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Rows", "numbers", "table_of"]
 
 _MOST = LARGEST_ENTRY**2
 # The features of no row: an object that is equal to nothing else.
@@ -20,26 +24,63 @@ _NOBODY = (float("nan"),)
 
 
 def numbers(x: Mapping[Hashable, Any]) -> Vector:
-    """The values of a dict of features, which must be numbers or bools.
+    """The values of a dict of features, which must be numbers or bools, of a usable size.
 
     >>> numbers({"age": 3, "member": True}).tolist()
     [3.0, 1.0]
     >>> numbers({"colour": "red"})
     Traceback (most recent call last):
     TypeError: x: feature 'colour' is no number but 'red': use river.preprocessing.OneHotEncoder
+    >>> numbers({"age": None})
+    Traceback (most recent call last):
+    TypeError: x: feature 'age' is missing (None): leave it out, or use a StatImputer before
     """
     try:
-        return np.frombuffer(array("d", x.values()))
-    except TypeError:
-        for name, value in x.items():
-            try:
-                array("d", [value])
-            except TypeError:
-                raise TypeError(
-                    f"x: feature {name!r} is no number but {value!r}: "
-                    "use river.preprocessing.OneHotEncoder"
-                ) from None
-        raise
+        values = np.frombuffer(array("d", x.values()))
+    except (TypeError, OverflowError):
+        raise _refusal(x) from None
+    if not np.dot(values, values) <= _MOST:
+        raise _refusal(x)
+    return values
+
+
+def _refusal(x: Mapping[Hashable, Any]) -> Exception:
+    """What is wrong with a dict of features."""
+    for name, value in x.items():
+        which = f"x: feature {name!r}"
+        if value is None:
+            return TypeError(
+                f"{which} is missing (None): leave it out, or use a StatImputer before"
+            )
+        try:
+            (number,) = array("d", [value])
+        except OverflowError:
+            number = math.inf
+        except TypeError:
+            return TypeError(
+                f"{which} is no number but {value!r}: use river.preprocessing.OneHotEncoder"
+            )
+        if math.isnan(number):
+            return ValueError(f"{which} is NaN: leave it out, or use a StatImputer before")
+        if abs(number) > LARGEST_ENTRY:
+            return ValueError(f"{which} is infinite or beyond {LARGEST_ENTRY:g} in size")
+    return ValueError(f"x: its values together are beyond {LARGEST_ENTRY:g} in size")
+
+
+def table_of(X: pd.DataFrame) -> Matrix:
+    """The numbers of a table, or an error about a value; of a foreign column it names the feature.
+
+    >>> import pandas as pd
+    >>> table_of(pd.DataFrame({"age": [3, 4], "member": [True, False]})).tolist()
+    [[3.0, 1.0], [4.0, 0.0]]
+    """
+    if not X.columns.is_unique:
+        raise ValueError(f"X: two columns are named {X.columns[X.columns.duplicated()][0]!r}")
+    for name, kind in X.dtypes.items():
+        if getattr(kind, "kind", "O") not in "biuf":
+            for value in X[name]:
+                numbers({name: value})
+    return finite("X", X.to_numpy(dtype=np.float64, na_value=np.nan))
 
 
 class Rows:
@@ -72,19 +113,30 @@ class Rows:
         """Whether these are the features of the last row, and all known."""
         return self._known is None and names == self._names
 
-    def meet(self, names: Iterable[Hashable]) -> int:
-        """Give a place to each new feature; gives how many places are in use."""
+    def new(self, names: Iterable[Hashable]) -> list[Hashable]:
+        """Those of these features that have no place, or an error if there is no room for them."""
         new = [name for name in names if name not in self.index]
         if len(self.index) + len(new) > self.most:
             raise ValueError(
                 f"x: with {new[0]!r} there are more than max_features={self.most} features: "
                 "put a river.preprocessing.FeatureHasher before this classifier"
             )
+        return new
+
+    def meet(self, names: Iterable[Hashable]) -> int:
+        """Give a place to each new feature; gives how many places are in use."""
+        new = self.new(names)
         for name in new:
             self.index[name] = self.used
         if new:
             self._names = _NOBODY
         return self.used
+
+    def back(self, features: int, dimension: int) -> None:
+        """Forget all but the first features, and the places that were made for the others."""
+        while len(self.index) > features:
+            self.index.popitem()
+        self.widen(dimension)
 
     def widen(self, dimension: int) -> None:
         """From now on, rows have so many places."""
@@ -111,9 +163,9 @@ class Rows:
 
     def put(self, values: Vector) -> Vector:
         """The row with these values; it is good until the next one."""
-        if not np.dot(values, values) <= _MOST:
-            if not np.isfinite(values).all():
-                raise ValueError("x: contains NaN or infinity")
-            raise ValueError(f"x: contains a value beyond {LARGEST_ENTRY:g} in size")
         self.row[self._places] = values if self._known is None else values[self._known]
         return self.row
+
+    def strange(self, values: Vector) -> float:
+        """The length of what :meth:`put` leaves out of these values."""
+        return 0.0 if self._known is None else float(np.linalg.norm(values[~self._known]))

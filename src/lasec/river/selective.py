@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
 from river import base
 
-from lasec.river.asking import Asking, ClassDecision, Row
-from lasec.types import Margin, Moment, Query
+from lasec.gate import lead
+from lasec.river.asking import Asking, ClassDecision, Row, named
+from lasec.types import Query
 
 
 class Selective(Asking, base.Wrapper, base.Classifier):  # type: ignore[type-arg]
     """Asks for a share ``rate`` of the labels of any River classifier or pipeline.
 
-    Its margin is the largest probability less the second (0 while fewer than two classes are
-    known), and rows with a small one are asked more often. Every row has a known probability of
-    being asked, so that ``meter.accuracy`` is an honest estimate over all rows. The same ``seed``
-    asks for the same rows. ``query`` is any query of :mod:`lasec.queries` to use instead of a
-    ``rate``. Up to ``max_pending`` rows wait for their labels; then the oldest is given up.
+    Its margin is the largest probability less the second, and rows with a small one are asked more
+    often. It is 0 while fewer than two classes are known, and for a classifier that gives no
+    probabilities: then all rows are alike, and asked as if in full doubt. Every row has a known
+    probability of being asked, so that ``meter.accuracy`` is an honest estimate over all rows. The
+    same ``seed`` asks for the same rows. ``query`` is any query of :mod:`lasec.queries` to use
+    instead of a ``rate``. Up to ``max_pending`` rows wait for their labels; then the oldest is
+    given up, as is any after ``max_age`` rounds.
 
     ``predict_one`` and ``predict_proba_one`` are those of the classifier, and ``learn_one`` lets it
     learn a label that came for free. Put it around the whole pipeline: then whatever comes before
@@ -44,9 +48,10 @@ class Selective(Asking, base.Wrapper, base.Classifier):  # type: ignore[type-arg
         query: Query | None = None,
         seed: int = 0,
         max_pending: int = 10_000,
+        max_age: int | None = None,
     ) -> None:
         self.classifier = classifier
-        self._open(rate, query, seed, max_pending)
+        self._open(rate, query, seed, max_pending, max_age)
 
     @property
     def _wrapped_model(self) -> base.Classifier:
@@ -64,8 +69,9 @@ class Selective(Asking, base.Wrapper, base.Classifier):  # type: ignore[type-arg
         yield {"classifier": tree.HoeffdingTreeClassifier(), "rate": 0.5}
 
     def learn_one(self, x: Row, y: Any, **kwargs: Any) -> None:
-        """Learn a label that came for free."""
-        self.classifier.learn_one(x, y, **kwargs)
+        """Learn a label that came for free; every one of them counts as a round."""
+        self.classifier.learn_one(x, named(y), **kwargs)
+        self._gate.skip(1)
 
     def predict_proba_one(self, x: Row, **kwargs: Any) -> dict[Any, float]:
         """The probabilities of the classifier."""
@@ -75,14 +81,21 @@ class Selective(Asking, base.Wrapper, base.Classifier):  # type: ignore[type-arg
         """The prediction of the classifier: a plain label."""
         return self.classifier.predict_one(x, **kwargs)
 
-    def _judged(self, x: Row, now: Moment) -> tuple[ClassDecision, float]:
-        likely = self.classifier.predict_proba_one(x)
-        first, second, *_ = [*sorted(likely.values(), reverse=True), 0.0, 0.0]
-        margin = float(first - second) if len(likely) > 1 else 0.0
-        chance, asked = self._toss(Margin(margin, 0.0, margin), now)
-        label = max(likely, key=likely.__getitem__, default=None)
-        decision = ClassDecision(label, margin, 0.0, chance, asked, now.round - 1)
-        return decision, 2.0 * float(first) - 1.0
+    def _judged(self, x: Row, time: float | None) -> tuple[ClassDecision, float]:
+        try:
+            likely = self.classifier.predict_proba_one(x)
+        except NotImplementedError:
+            likely = {}
+        label = self.classifier.predict_one(x)
+        margin = _known(lead([float(p) for p in likely.values()]))
+        sure = -1.0 if label is None else _known(2.0 * float(likely.get(label, 0.5)) - 1.0)
+        chance, asked, ticket = self._gate.decide(margin, time=time, waiting=len(self._questions))
+        return ClassDecision(label, margin, 0.0, chance, asked, ticket), sure
 
     def _learn(self, x: Row, y: Any, ticket: int) -> None:
         self.classifier.learn_one(x, y)
+
+
+def _known(value: float) -> float:
+    """The value itself, or 0 for NaN: nothing is known."""
+    return 0.0 if math.isnan(value) else value

@@ -12,13 +12,13 @@ from lasec.sklearn.classifiers import (
     SOPClassifier,
     TrackerClassifier,
 )
-from lasec.sklearn.selector import Selector
+from lasec.sklearn.selective import Selective
 
 __all__ = [
     "AROWClassifier",
     "LASECClassifier",
     "PerceptronClassifier",
     "SOPClassifier",
-    "Selector",
+    "Selective",
     "TrackerClassifier",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterator
@@ -14,24 +15,29 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from lasec.gate import Gate, lead
 from lasec.learner import Learner
 from lasec.sklearn import rounds
-from lasec.sklearn.gate import Questions, decide, gate, lead
-from lasec.types import Matrix, Vector
+from lasec.sklearn.questions import Questions, opened
+from lasec.types import Matrix, Query, Vector
 
 _ROWS = {"accept_sparse": "csr", "dtype": np.float64, "order": "C"}
 
 
 @contextmanager
-def all_or_nothing(estimator: Any) -> Iterator[None]:
-    """Whatever goes wrong in here, the estimator's attributes are what they were."""
-    before = dict(vars(estimator))
-    try:
-        yield
-    except BaseException:
-        vars(estimator).clear()
-        vars(estimator).update(before)
-        raise
+def drafted(estimator: Any) -> Iterator[Any]:
+    """A copy to work on, whose attributes become the estimator's if nothing goes wrong.
+
+    It shares what it does not replace, so nothing that hangs on it may be changed in place. Who
+    reads the estimator meanwhile, in another thread, sees it as it was.
+    """
+    draft = object.__new__(type(estimator))
+    vars(draft).update(vars(estimator))
+    yield draft
+    gone = vars(estimator).keys() - vars(draft).keys()
+    vars(estimator).update(vars(draft))  # one step, so that no signal can come in between
+    for name in gone:
+        vars(estimator).pop(name, None)
 
 
 def known_classes(given: ArrayLike) -> NDArray[Any]:
@@ -49,16 +55,16 @@ class StreamClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     estimator as it was.
     """
 
-    _intercept = False
     _kind: type[Learner] = Learner
+    _queries: type | None = None
     rate: float
-    horizon: int
-    budget: Any
+    query: Query | None
     seed: int
     classes_: NDArray[Any]
     learners_: list[Learner]
-    gate_: Learner
+    gate_: Gate
     _questions: Questions
+    _intercept: bool
 
     @abstractmethod
     def _learner(self, dimension: int) -> Learner:
@@ -66,12 +72,12 @@ class StreamClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any) -> Self:
         """Forget everything, and learn the rows of ``X`` in their order."""
-        with all_or_nothing(self):
-            X, y = validate_data(self, X, y, **_ROWS)
+        with drafted(self) as draft:
+            X, y = validate_data(draft, X, y, **_ROWS)
             check_classification_targets(y)
-            self._open()
-            self._begin(known_classes(y))
-            self._learn(X, y)
+            draft._open()
+            draft._begin(known_classes(y))
+            draft._learn(X, y)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: ArrayLike | None = None) -> Self:
@@ -80,15 +86,15 @@ class StreamClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The first call must name all ``classes``. A row that :meth:`should_ask` has asked about is
         learned as the answer to that question, however late; any other as a row that came now.
         """
-        with all_or_nothing(self):
-            new = not hasattr(self, "gate_")
-            X, y = validate_data(self, X, y, reset=new, ensure_min_samples=0, **_ROWS)
+        with drafted(self) as draft:
+            new = not hasattr(draft, "gate_")
+            X, y = validate_data(draft, X, y, reset=new, ensure_min_samples=0, **_ROWS)
             if new:
-                self._open()
-            self._agree(classes)
+                draft._open()
+            draft._agree(classes)
             if len(y):
                 check_classification_targets(y)
-                self._learn(X, y)
+                draft._learn(X, y)
         return self
 
     def should_ask(
@@ -100,17 +106,18 @@ class StreamClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         cut into calls changes nothing. It can be called before any label is known. ``times`` says
         when each row came, for budgets by time.
         """
-        with all_or_nothing(self):
-            new = not hasattr(self, "gate_")
-            X = validate_data(self, X, reset=new, ensure_min_samples=0, **_ROWS)
+        with drafted(self) as draft:
+            new = not hasattr(draft, "gate_")
+            X = validate_data(draft, X, reset=new, ensure_min_samples=0, **_ROWS)
             if new:
-                self._open()
-            first = self.gate_.rounds
-            margins = self._margins(X, first)
-            ahead = self._ahead(margins) if self._trained else np.zeros(len(margins))
-            asked, propensity = decide(self.gate_, ahead, times)
-            self._ask(X, asked, first)
+                draft._open()
+            asked, propensity = draft._ask(X, times)
         return asked, propensity
+
+    @property
+    def open_questions_(self) -> int:
+        """How many rows that :meth:`should_ask` has asked about wait for their labels."""
+        return len(self._questions) if hasattr(self, "_questions") else 0
 
     def decision_function(self, X: Any) -> Vector | Matrix:
         """The margin of each row: one number for two classes, else one for each class.
@@ -138,16 +145,12 @@ class StreamClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __getstate__(self) -> dict[str, Any]:
         """For a pickle: learners as the bytes of their state files, which are checked when read."""
         state: dict[str, Any] = dict(super().__getstate__())
-        if "gate_" in state:
-            state["gate_"] = self.gate_.to_bytes()
         if "learners_" in state:
             state["learners_"] = [learner.to_bytes() for learner in self.learners_]
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        if "gate_" in state:
-            self.gate_ = Learner.from_bytes(state["gate_"])
         if "learners_" in state:
             self.learners_ = [self._kind.from_bytes(kept) for kept in state["learners_"]]
 
@@ -166,8 +169,13 @@ class StreamClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _open(self) -> None:
         """Begin a stream of which nothing is known."""
-        self.gate_ = gate(self.rate, self.horizon, self.budget, self.seed)
+        self.gate_ = opened(self.rate, self.query, self.seed, self._queries)
         self._questions = Questions()
+        self._intercept = self._wants_intercept()
+
+    def _wants_intercept(self) -> bool:
+        """Whether rows are to get a column of ones; what was true at the start holds to the end."""
+        return False
 
     def _agree(self, classes: ArrayLike | None) -> None:
         """Take the classes of a first call; compare those of a later one."""
@@ -201,7 +209,9 @@ class StreamClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             found = self._questions.find(rows, taken)
             pupils = rounds.taught(pupils, rows, signs[at], found, at.start)
             tickets += found
-        self.learners_, self.gate_.rounds = pupils, pupils[0].rounds
+        self.learners_, self.gate_ = pupils, copy.copy(self.gate_)
+        self.gate_.skip(pupils[0].rounds - self.gate_.rounds)
+        self._questions = copy.copy(self._questions)
         self._questions.close(tickets)
 
     def _margins(self, X: Any, first: int | None = None) -> Matrix:
@@ -218,14 +228,17 @@ class StreamClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return found
 
     def _ahead(self, margins: Matrix) -> Vector:
-        """On what the gate decides: the margin, or the best class's less the second best's."""
-        return margins[:, 0] if margins.shape[1] == 1 else lead(margins)
+        """On what the gate decides: the margin, or half the lead of the best class's."""
+        return margins[:, 0] if margins.shape[1] == 1 else lead(margins) / 2.0
 
-    def _ask(self, X: Any, asked: NDArray[np.bool_], first: int) -> None:
-        """Remember what was asked, and let the clock of every learner go on."""
+    def _ask(self, X: Any, times: ArrayLike | None) -> tuple[NDArray[np.bool_], Vector]:
+        """Decide, remember what was asked, and let the clock of every learner go on."""
+        self.gate_, self._questions = copy.copy(self.gate_), copy.copy(self._questions)
+        margins = self._margins(X, self.gate_.rounds)
+        ahead = self._ahead(margins) if self._trained else np.zeros(len(margins))
+        propensity, asked, tickets = self.gate_.decide_all(ahead, times)
         for at, rows in rounds.blocks(X, self._intercept):
-            chosen = np.flatnonzero(asked[at])
-            self._questions.add(rows[chosen], (first + at.start + chosen).tolist())
+            self._questions.add(rows[asked[at]], tickets[at][asked[at]].tolist())
         if self._trained:
-            for learner in self.learners_:
-                learner.rounds = self.gate_.rounds
+            self.learners_ = [rounds.later(each, self.gate_.rounds) for each in self.learners_]
+        return asked, propensity

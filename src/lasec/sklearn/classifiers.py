@@ -7,24 +7,24 @@ from typing import Any
 
 import numpy as np
 
+from lasec.gate import lead
 from lasec.learner import Learner
 from lasec.parameters import number
 from lasec.queries import Budgeted
 from lasec.rules import AROW, Perceptron, SecondOrder
 from lasec.sklearn.base import StreamClassifier
-from lasec.sklearn.gate import lead
 from lasec.tracker import Tracker
-from lasec.types import Matrix, Rule, Vector
+from lasec.types import Matrix, Query, Rule, Vector
 
 
 class TrackerClassifier(StreamClassifier):
     """:class:`lasec.Tracker` for scikit-learn: nothing to tune, no scaling, no intercept needed.
 
-    ``rate`` is the share of labels that :meth:`should_ask` asks for, ``horizon`` the rounds in
-    which the labels lent at the start are paid back; other budgets go into ``budget``. The labels
-    that ``fit`` and ``partial_fit`` are given are all learned. ``learners_`` are Trackers: what
-    they believe about drift and noise is in ``learner_.belief``. The state grows with the square of
-    the number of features (0.5 MB a learner at 50, 200 MB at 1,000).
+    ``rate`` is the share of labels that :meth:`should_ask` asks for; other budgets are a ``query``,
+    a :class:`lasec.queries.Budgeted`, instead of it. The labels that ``fit`` and ``partial_fit``
+    are given are all learned. ``learners_`` are Trackers: what they believe about drift and noise
+    is in ``learner_.belief``. The state grows with the square of the number of features (0.5 MB a
+    learner at 50, 200 MB at 1,000).
 
     >>> import lasec
     >>> X, y = lasec.streams.switching(2_000, dimension=10, every=1_000, seed=1)
@@ -38,18 +38,17 @@ class TrackerClassifier(StreamClassifier):
     """
 
     _kind = Tracker
+    _queries = Budgeted
 
     def __init__(
         self,
         rate: float = 0.1,
         *,
-        horizon: int = 10_000,
-        budget: Budgeted | None = None,
+        query: Budgeted | None = None,
         seed: int = 0,
     ) -> None:
         self.rate = rate
-        self.horizon = horizon
-        self.budget = budget
+        self.query = query
         self.seed = seed
 
     def predict_proba(self, X: Any) -> Matrix:
@@ -81,8 +80,7 @@ class _RuleClassifier(StreamClassifier):
     def _rule(self) -> Rule[Any]:
         """The rule with these parameters."""
 
-    @property
-    def _intercept(self) -> bool:  # type: ignore[override]
+    def _wants_intercept(self) -> bool:
         return bool(number("fit_intercept", self.fit_intercept, bool, None))
 
     def _learner(self, dimension: int) -> Learner:
@@ -95,8 +93,9 @@ class LASECClassifier(_RuleClassifier):
     """LASEC for scikit-learn: second order, made for drift, learns from its mistakes.
 
     ``drift`` is how much the concept moves from one update to the next, ``ridge`` how small weights
-    are expected to be. Rows should be of a common scale: put a ``StandardScaler`` before it. The
-    other parameters are those of :class:`TrackerClassifier`.
+    are expected to be. Rows should be of a common scale: put a ``StandardScaler`` before it.
+    ``query`` is any of :mod:`lasec.queries` that looks at margins. The other parameters are those
+    of :class:`TrackerClassifier`.
 
     >>> import lasec
     >>> X, y = lasec.streams.switching(2_000, dimension=10, every=1_000, seed=1)
@@ -112,16 +111,14 @@ class LASECClassifier(_RuleClassifier):
         *,
         fit_intercept: bool = True,
         rate: float = 0.1,
-        horizon: int = 10_000,
-        budget: Budgeted | None = None,
+        query: Query | None = None,
         seed: int = 0,
     ) -> None:
         self.drift = drift
         self.ridge = ridge
         self.fit_intercept = fit_intercept
         self.rate = rate
-        self.horizon = horizon
-        self.budget = budget
+        self.query = query
         self.seed = seed
 
     def _rule(self) -> Rule[Any]:
@@ -146,15 +143,13 @@ class SOPClassifier(_RuleClassifier):
         *,
         fit_intercept: bool = True,
         rate: float = 0.1,
-        horizon: int = 10_000,
-        budget: Budgeted | None = None,
+        query: Query | None = None,
         seed: int = 0,
     ) -> None:
         self.ridge = ridge
         self.fit_intercept = fit_intercept
         self.rate = rate
-        self.horizon = horizon
-        self.budget = budget
+        self.query = query
         self.seed = seed
 
     def _rule(self) -> Rule[Any]:
@@ -178,14 +173,12 @@ class PerceptronClassifier(_RuleClassifier):
         *,
         fit_intercept: bool = True,
         rate: float = 0.1,
-        horizon: int = 10_000,
-        budget: Budgeted | None = None,
+        query: Query | None = None,
         seed: int = 0,
     ) -> None:
         self.fit_intercept = fit_intercept
         self.rate = rate
-        self.horizon = horizon
-        self.budget = budget
+        self.query = query
         self.seed = seed
 
     def _rule(self) -> Rule[Any]:
@@ -213,15 +206,13 @@ class AROWClassifier(_RuleClassifier):
         *,
         fit_intercept: bool = True,
         rate: float = 0.1,
-        horizon: int = 10_000,
-        budget: Budgeted | None = None,
+        query: Query | None = None,
         seed: int = 0,
     ) -> None:
         self.noise = noise
         self.fit_intercept = fit_intercept
         self.rate = rate
-        self.horizon = horizon
-        self.budget = budget
+        self.query = query
         self.seed = seed
 
     def _rule(self) -> Rule[Any]:

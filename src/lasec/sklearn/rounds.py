@@ -65,6 +65,19 @@ def coming(learner: Learner, rows: Matrix, first: int) -> Vector:
     return viewer.run(rows, np.ones(len(rows))).margin
 
 
+def later(learner: Learner, clock: int) -> Learner:
+    """The learner with its clock put on; what it has learned is shared, not copied.
+
+    >>> import lasec
+    >>> before = lasec.LASEC(dimension=2)
+    >>> later(before, 7).rounds, before.rounds
+    (7, 0)
+    """
+    twin = object.__new__(type(learner))
+    vars(twin).update(vars(learner), rounds=clock)
+    return twin
+
+
 def taught(
     learners: Sequence[Learner],
     rows: Matrix,

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.utils import get_tags
+from sklearn.utils import assert_all_finite, get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
-from lasec.learner import Learner
-from lasec.queries import Budgeted
-from lasec.sklearn.base import all_or_nothing
-from lasec.sklearn.gate import decide, gate, lead
-from lasec.types import Vector
+from lasec.gate import Gate, lead
+from lasec.sklearn.base import drafted
+from lasec.sklearn.questions import opened
+from lasec.types import Query, Vector
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -28,19 +29,19 @@ def offered(method: F) -> F:
     return cast(F, there(method))
 
 
-class Selector(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class Selective(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A scikit-learn classifier with :meth:`should_ask`: a budget of labels, spent where in doubt.
 
     ``estimator`` is any classifier with ``predict_proba`` or ``decision_function``; a copy of it is
     trained and is in ``estimator_``. The doubt is how little the best class is ahead of the second
-    best. ``rate``, ``horizon``, ``budget`` and ``seed`` are those of :class:`TrackerClassifier`.
-    ``fit`` begins anew, budget and all; ``partial_fit``, or ``refit`` where a classifier has none,
-    goes on.
+    best: see :func:`lasec.gate.lead`. ``rate``, ``query`` and ``seed`` are those of
+    :class:`LASECClassifier`. ``fit`` begins anew, budget and all; ``partial_fit``, or ``refit``
+    where a classifier has none, goes on.
 
     >>> import lasec
     >>> from sklearn.linear_model import SGDClassifier
     >>> X, y = lasec.streams.stationary(2_000, dimension=10, seed=1)
-    >>> model = Selector(SGDClassifier(random_state=0), rate=0.1)
+    >>> model = Selective(SGDClassifier(random_state=0), rate=0.1)
     >>> for begin in range(0, 2_000, 100):
     ...     rows, truth = X[begin : begin + 100], y[begin : begin + 100]
     ...     asked, propensity = model.should_ask(rows)
@@ -49,7 +50,7 @@ class Selector(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ign
     (239, 0.9)
     """
 
-    gate_: Learner
+    gate_: Gate
     classes_: NDArray[Any]
 
     def __init__(
@@ -57,42 +58,42 @@ class Selector(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ign
         estimator: Any,
         *,
         rate: float = 0.1,
-        horizon: int = 10_000,
-        budget: Budgeted | None = None,
+        query: Query | None = None,
         seed: int = 0,
     ) -> None:
         self.estimator = estimator
         self.rate = rate
-        self.horizon = horizon
-        self.budget = budget
+        self.query = query
         self.seed = seed
 
     def fit(self, X: Any, y: Any) -> Self:
         """Train a new copy of the classifier, and begin the budget anew."""
-        with all_or_nothing(self):
-            self.gate_ = self._new_gate()
-            self._adopt(clone(self.estimator).fit(X, y))
+        with drafted(self) as draft:
+            draft.gate_ = draft._new_gate()
+            draft._adopt(clone(self.estimator).fit(X, _one_label_a_row(y)))
         return self
 
     def refit(self, X: Any, y: Any) -> Self:
         """Train a new copy of the classifier, on all labels known by now; the budget goes on."""
-        with all_or_nothing(self):
-            self._open()
-            self._adopt(clone(self.estimator).fit(X, y))
+        with drafted(self) as draft:
+            draft._open()
+            draft._adopt(clone(self.estimator).fit(X, _one_label_a_row(y)))
         return self
 
     @offered
     def partial_fit(self, X: Any, y: Any, classes: ArrayLike | None = None) -> Self:
         """Let the classifier learn more rows; the first call must name all ``classes``.
 
-        Without rows nothing happens.
+        Without rows nothing happens. What a refused call leaves behind in a classifier that has
+        learned before, is that classifier's matter.
         """
-        with all_or_nothing(self):
-            self._open()
+        with drafted(self) as draft:
+            draft._open()
             if _num_samples(X) > 0:
-                model = getattr(self, "estimator_", None) or clone(self.estimator)
+                model = getattr(self, "estimator_", None)
+                model = clone(self.estimator) if model is None else model
                 given = {} if classes is None else {"classes": classes}
-                self._adopt(model.partial_fit(X, y, **given))
+                draft._adopt(model.partial_fit(X, _one_label_a_row(y), **given))
         return self
 
     def should_ask(
@@ -102,12 +103,12 @@ class Selector(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ign
 
         It can be called before any label is known; ``times`` is for budgets by time.
         """
-        with all_or_nothing(self):
-            count = _num_samples(X)
-            trained = hasattr(self, "estimator_") and count > 0
-            ahead = self._ahead(X) if trained else np.zeros(count)
-            self._open()
-            return decide(self.gate_, ahead, times)
+        with drafted(self) as draft:
+            ahead = draft._ahead(X) if hasattr(self, "estimator_") else draft._unknown(X)
+            draft._open()
+            draft.gate_ = copy.copy(draft.gate_)
+            propensity, asked, _ = draft.gate_.decide_all(ahead, times)
+        return asked, propensity
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row, as the classifier has it."""
@@ -135,8 +136,8 @@ class Selector(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ign
         tags.input_tags, tags.classifier_tags = inner.input_tags, inner.classifier_tags
         return tags
 
-    def _new_gate(self) -> Learner:
-        return gate(self.rate, self.horizon, self.budget, self.seed)
+    def _new_gate(self) -> Gate:
+        return opened(self.rate, self.query, self.seed)
 
     def _open(self) -> None:
         """Begin the budget, if it has not begun."""
@@ -152,11 +153,53 @@ class Selector(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ign
             elif hasattr(self, name):
                 delattr(self, name)
 
+    def _unknown(self, X: Any) -> Vector:
+        """The margins of rows before there is a classifier, which could not check them itself."""
+        seen = hasattr(self, "n_features_in_")
+        validate_data(self, X, reset=not seen, skip_check_array=True)
+        sparse = issparse(X)
+        values = X.data if sparse else np.asarray(X)
+        if values.dtype.kind == "f":
+            assert_all_finite(values, allow_nan=_takes_nan(self.estimator), input_name="X")
+        return np.zeros(_num_samples(X))
+
     def _ahead(self, X: Any) -> Vector:
         """By how much the best class is ahead of the second best."""
-        model = self.estimator_
-        find = model.predict_proba if hasattr(model, "predict_proba") else model.decision_function
-        found = np.asarray(find(X), dtype=np.float64)
-        if found.ndim == 1:
+        model, count = self.estimator_, _num_samples(X)
+        if count == 0:
+            return np.zeros(0)
+        likely = hasattr(model, "predict_proba")
+        found = np.asarray((model.predict_proba if likely else model.decision_function)(X), float)
+        if found.shape == (count,):
             return found
-        return lead(found) if found.shape[1] > 1 else np.zeros(len(found))
+        wanted = (count, len(self.classes_))
+        if found.shape != wanted or not (likely or _by_class(model)):
+            got = f"shape {found.shape}" if found.shape != wanted else "one for each pair of them"
+            raise ValueError(
+                f"estimator: expected a score for each of {wanted[1]} classes, got {got}"
+            )
+        return lead(found) if likely else lead(found) / 2.0
+
+
+def _one_label_a_row(y: Any) -> Any:
+    """The labels, as they came, if they are not several for each row."""
+    shape = np.asarray(y).shape
+    if len(shape) > 1 and shape[1:] != (1,):
+        raise ValueError(f"y: expected one label for each row, got shape {shape}")
+    return y
+
+
+def _parts(model: Any) -> list[Any]:
+    """A classifier, and what it is made of: its parameters, and theirs."""
+    return [model, *model.get_params(deep=True).values()]
+
+
+def _takes_nan(model: Any) -> bool:
+    """Whether NaN may mean something to a classifier, or to a step before it."""
+    parts = (part for part in _parts(model) if hasattr(part, "__sklearn_tags__"))
+    return any(get_tags(part).input_tags.allow_nan for part in parts if not isinstance(part, type))
+
+
+def _by_class(model: Any) -> bool:
+    """Whether the columns of a decision function are classes, and not pairs of them."""
+    return not any(getattr(part, "decision_function_shape", "") == "ovo" for part in _parts(model))
