@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, Self, overload
@@ -157,7 +156,9 @@ class Gate:
         return vars(self) | {"_asker": None}  # compiled code is found again
 
     def __copy__(self) -> Self:
-        return copy.deepcopy(self)
+        twin = object.__new__(type(self))
+        vars(twin).update(vars(self), memory=self.memory.copy())
+        return twin
 
     def __repr__(self) -> str:
         return f"Gate({type(self.query).__name__}, rounds={self.rounds}, asked={self.asked})"
