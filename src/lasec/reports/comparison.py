@@ -200,8 +200,9 @@ def _lengths(runs: Runs) -> list[str]:
     counts = {run: source.rounds for run, (source, _) in runs.items()}
     if len(set(counts.values())) == 1:
         return []
-    listed = ", ".join(f"{run} {count:,}" for run, count in counts.items())
-    return [f"They did not run over the same number of rows, so compare with care: {listed}."]
+    most = max(counts.values())
+    fewer = ", ".join(f"{run} {count:,}" for run, count in counts.items() if count < most)
+    return [f"Not all ran over {counted(most, 'row')}, so compare with care: {fewer}."]
 
 
 def _longest(points: Mapping[str, Sequence[Point]]) -> Sequence[Point]:

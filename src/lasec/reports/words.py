@@ -30,14 +30,17 @@ def across(words: str) -> int:
 def short(words: str, most: int = MOST) -> str:
     """A name that fits into a figure, with nothing in it that matplotlib would take for math.
 
-    >>> short("_a name that is much too long for a legend")
-    'a name that is much too\N{HORIZONTAL ELLIPSIS}'
+    The middle is left out, as names often differ at the end.
+
+    >>> short("_a name that is much too long for a legend, number 7")
+    'a name that\N{HORIZONTAL ELLIPSIS}d, number 7'
     """
     kept = clean(words).lstrip("_")
     if across(kept) > most:
-        while across(kept) >= most:
-            kept = kept[:-1]
-        kept += "\N{HORIZONTAL ELLIPSIS}"
+        head, tail = kept[: most // 2], kept[-(most // 2) :]
+        while across(head + tail) >= most:
+            head, tail = (head[:-1], tail) if across(head) >= across(tail) else (head, tail[1:])
+        kept = f"{head}\N{HORIZONTAL ELLIPSIS}{tail}"
     return kept.replace("$", "\\$")
 
 
