@@ -187,6 +187,120 @@ def test_nothing_to_compare():
         lasec.reports.compare("never.html", {})
 
 
+def said(path):
+    return " ".join(Page(Path(path).read_text()).words)
+
+
+def test_answers_that_came_behind_an_open_question_are_not_denied(tmp_path):
+    learner = lasec.Tracker(rate=0.1)
+    delay = np.full(ROWS, 20.0)
+    delay[0] = np.inf
+    found = lasec.evaluate(learner, X, Y, delay=delay)
+    words = said(write(tmp_path, "open", found, learner))
+    assert f"{found.meter.labels:,} answers came, but the question of row 1 is still open" in words
+    assert "No answer has come" not in words
+    delay[0], delay[np.flatnonzero(found.records.asked)[200]] = 20.0, np.inf
+    found = lasec.evaluate(learner := lasec.Tracker(rate=0.1), X, Y, delay=delay)
+    words = said(write(tmp_path, "half", found, learner))
+    assert f"asked labels of the first {found.estimate.rounds:,} of 3,000 rows, since the" in words
+    assert f"question of row {found.meter.oldest + 1:,} is still open" in words
+
+
+def test_a_belief_needs_labels(tmp_path):
+    trace, learner = traced(lasec.Tracker(4, rate=1e-6, horizon=100))
+    assert trace.labels < 10
+    assert "It believes" not in said(write(tmp_path, "few", trace, learner))
+
+
+def test_classes_have_names(tmp_path):
+    trace, learner = traced(lasec.Tracker(rate=0.2))
+    page = write(tmp_path, "named", trace, learner, classes=["<ham>", "spam"])
+    words = said(page)
+    assert "the probability of spam less that of <ham>" in words
+    assert "towards <ham> \u2190 margin \u2192 towards spam" in words
+    assert "+1" not in words
+    plain = said(write(tmp_path, "plain", *traced(lasec.LASEC_SS(4)), classes=["ham", "spam"]))
+    assert "from ham on the left to spam on the right" in plain
+    figures = lasec.reports.figures(trace, learner, classes=["ham", "spam"])
+    assert figures["margins"].axes[0].get_xlabel().startswith("towards ham")
+    for wrong in (["spam"], "no", ["a", "b", "c"]):
+        with pytest.raises(ValueError, match="classes: expected two names"):
+            write(tmp_path, "wrong", trace, learner, classes=wrong)
+    assert not (tmp_path / "wrong.html").exists()
+
+
+def test_one_row_is_one_row(tmp_path):
+    assert "counted over 1 row: " in said(write(tmp_path, "one", *traced(lasec.LASEC(4), rows=1)))
+    nothing = said(write(tmp_path, "none", lasec.Trace(), lasec.LASEC(4)))
+    assert "There were no rows" in nothing
+    assert "in truth unknown right" not in nothing
+    lasec.reports.compare(tmp_path / "c.html", {"A": traced(lasec.LASEC(4), rows=1)})
+    words = said(tmp_path / "c.html")
+    assert "1 learner on the same 1 row" in words
+    assert "of 1 row, with 1 label asked" in words
+
+
+def test_runs_without_rows_and_of_different_lengths(tmp_path):
+    runs = {
+        "empty": traced(lasec.Tracker(4), rows=0),
+        "long": traced(lasec.Tracker(4)),
+        "short": traced(lasec.LASEC_SS(4), rows=1_000),
+    }
+    table = lasec.reports.compare(tmp_path / "c.html", runs)
+    assert [row[0] for row in table.rows][-1] == "empty"
+    words = said(tmp_path / "c.html")
+    assert "3 learners on up to 3,000 rows" in words
+    assert "Not all ran over 3,000 rows, so compare with care: empty 0, short 1,000." in words
+    assert f"{table.rows[0][0]} was the best of these: right in {table.rows[0][1]}" in words
+    lasec.reports.compare(tmp_path / "n.html", {"empty": runs["empty"]})
+    assert "no rows, so there is nothing to compare" in said(tmp_path / "n.html")
+
+
+def test_any_name_can_be_drawn(tmp_path):
+    run = traced(lasec.Tracker(4), rows=300)
+    names = ["\u65e5\u672c\u8a9e" * 10, "\U0001f389" * 30, "a\x00\x1f\tb", "\ud800", "__", "$x", ""]
+    names += [f"a learner with a rather long name {i}" for i in range(20)]
+    runs = dict.fromkeys(names, run)
+    lasec.reports.compare(tmp_path / "c.html", runs, baselines={"\u65e5\ud800\n": 0.5})
+    assert "\u65e5\u672c\u8a9e" in (tmp_path / "c.html").read_text()
+    facts = {"\ud800": "\udfff"}
+    write(tmp_path, "w", *run, title="\ud800", facts=facts, classes=["\ud800", "\u65e5\x00"])
+    lasec.reports.save_figures(tmp_path, *run, classes=["\ud800", "\u65e5\x00"])
+
+
+def test_a_page_is_written_all_or_not_at_all(tmp_path, monkeypatch):
+    run = traced(lasec.Tracker(4), rows=300)
+    path = write(tmp_path, "page", *run)
+    then = path.read_bytes()
+    with pytest.raises(ValueError, match="Format 'nonsense'"):
+        lasec.reports.save_figures(tmp_path / "figures", *run, formats=["svg", "nonsense"])
+    assert not (tmp_path / "figures").exists()
+
+    def full(_):
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    for again in (
+        lambda: write(tmp_path, "page", *run, title="another"),
+        lambda: lasec.reports.compare(path, {"A": run}),
+    ):
+        with pytest.raises(OSError, match="no space"):
+            again()
+    assert path.read_bytes() == then
+    assert [file.name for file in tmp_path.iterdir()] == ["page.html"]
+
+
+def test_the_labels_of_a_learner_that_ran_before_are_not_counted(tmp_path):
+    learner = lasec.Tracker(4)
+    learner.run(X[:1_000], Y[:1_000])
+    trace = lasec.Trace()
+    trace.run(learner, X[1_000:], Y[1_000:])
+    (axes,) = lasec.reports.figures(trace, learner)["labels"].axes
+    shown = {line.get_label(): line.get_ydata() for line in axes.lines}
+    assert shown["asked"][0] <= 50
+    assert shown["asked"][-1] == trace.labels
+
+
 def browse(path, *options):
     found = subprocess.run(
         [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr",

@@ -210,4 +210,98 @@ def test_a_learner_that_has_lived_before():
     assert trace.first == 1_000
     assert trace.labels == learner.asked - before
     assert sum(part.labels for part in trace.parts()) == trace.labels
-    assert trace.points[-1].labels == learner.asked
+    assert trace.points[-1].labels == trace.labels
+    assert trace.points[-1].planned == pytest.approx(0.15 * 4_000 - before)
+    found = lasec.evaluate(learner, X[4_000:5_000], Y[4_000:5_000])
+    assert found.points[-1].labels == found.labels
+    assert found.points[-1].planned == pytest.approx(0.15 * 5_000 - before - trace.labels)
+
+
+def broken(row):
+    rows = X[:200].copy()
+    rows[row] = 1e30
+    return rows
+
+
+def test_a_row_that_is_too_large_leaves_everything_as_it_was_and_is_named_as_the_learner_names_it():
+    make = lambda: lasec.Learner(lasec.rules.AROW(), dimension=6, update="labels")  # noqa: E731
+    with pytest.raises(ValueError, match="X: row 130: too large") as wanted:
+        make().run(broken(130), Y[:200])
+    learner, trace = make(), lasec.Trace(segments=2)
+    trace.run(learner, X[200:330], Y[200:330], groups=["DE"] * 130)
+    then = learner.to_bytes(), trace.to_bytes(), trace.points
+    with pytest.raises(ValueError) as found:  # noqa: PT011
+        trace.run(learner, broken(130), Y[:200], groups=["bad"] * 200)
+    assert str(found.value).split(":")[:2] == str(wanted.value).split(":")[:2]
+    assert (learner.to_bytes(), trace.to_bytes(), trace.points) == then
+    trace.run(learner, X[330:400], Y[330:400], groups=["FR"] * 70)
+    assert [group.name for group in trace.groups] == ["DE", "FR"]
+
+
+def test_margins_that_are_no_numbers_are_refused_and_leave_everything_as_it_was():
+    learner, trace = lasec.LASEC(6), lasec.Trace()
+    trace.run(learner, X[:75], Y[:75])
+    then = learner.to_bytes(), trace.to_bytes()
+    with pytest.raises(ValueError, match=r"X: (the margin of row 1|row 130: too large)"):
+        trace.run(learner, broken(130), Y[:200])
+    assert (learner.to_bytes(), trace.to_bytes()) == then
+    trace.run(learner, X[75:200], Y[75:200])
+    assert lasec.Trace.from_bytes(trace.to_bytes()).estimate == trace.estimate
+    assert trace.accuracy == pytest.approx(lasec.LASEC(6).run(X[:200], Y[:200]).accuracy)
+
+
+def test_single_rows_and_expired_questions_are_taken_back_too():
+    learner = lasec.Learner(lasec.rules.AROW(), dimension=6, update="labels", max_age=20)
+    trace = lasec.Trace()
+    learner.ask(X[0])
+    trace.run(learner, X[1:50], Y[1:50])  # a piece of one row is next, up to the 50th
+    assert (trace.rounds, learner.expired) == (49, 1)
+    learner.ask(X[0])
+    learner.rounds -= 1  # as if the trace had seen it
+    then = learner.to_bytes()
+    with pytest.raises(ValueError, match="X: row 130: too large"):
+        trace.run(learner, broken(130), Y[:200])
+    assert learner.to_bytes() == then
+    assert (trace.rounds, learner.pending) == (49, (50,))
+    trace.run(learner, X[50:100], Y[50:100])
+    assert (trace.rounds, learner.pending, learner.expired) == (99, (), 2)
+
+
+def test_other_is_a_name_like_any():
+    learner, trace = lasec.Tracker(6), lasec.Trace()
+    trace.run(learner, X[:60], Y[:60], groups=["other"] * 60)
+    trace = lasec.Trace.from_bytes(trace.to_bytes())
+    with pytest.raises(ValueError, match="every row must have one"):
+        trace.run(learner, X[60:120], Y[60:120])
+    trace.run(learner, X[60:120], Y[60:120], groups=["DE"] * 60)
+    assert [(group.name, group.rounds) for group in trace.groups] == [("DE", 60), ("other", 60)]
+    bare, other = lasec.Trace(), lasec.Tracker(6)
+    bare.run(other, X[:0], Y[:0], groups=[])
+    bare.run(other, X[:20], Y[:20])
+    with pytest.raises(ValueError, match="the rows before had none"):
+        bare.run(other, X[20:30], Y[20:30], groups=["DE"] * 10)
+
+
+def test_half_a_character_in_the_name_of_a_group_can_be_saved():
+    learner, trace = lasec.Tracker(6), lasec.Trace()
+    trace.run(learner, X[:60], Y[:60], groups=["\ud800", "\udc01"] * 30)
+    again = lasec.Trace.from_bytes(trace.to_bytes())
+    assert [group.name for group in again.groups] == ["\\ud800", "\\udc01"]
+
+
+def test_another_learner_of_the_same_age_is_refused():
+    trace, learner, other = lasec.Trace(), lasec.Tracker(6), lasec.LASEC(6)
+    trace.run(learner, X[:100], Y[:100])
+    other.run(X[:100], Y[:100])
+    trace = lasec.Trace.from_bytes(trace.to_bytes())
+    with pytest.raises(ValueError, match=r"has followed Tracker .* this one is LASEC"):
+        trace.run(other, X[100:200], Y[100:200])
+    trace.run(lasec.Tracker.from_bytes(learner.to_bytes()), X[100:200], Y[100:200])
+    assert trace.rounds == 200
+
+
+def test_whether_margins_are_bounded_is_a_matter_of_the_rule():
+    small = lasec.evaluate(lasec.LASEC_SS(6), 0.01 * X[:500], Y[:500])
+    assert np.abs(small.records.margin).max() <= 1.0
+    assert not small.margins.bounded
+    assert lasec.evaluate(lasec.Tracker(6), X[:500], Y[:500]).margins.bounded

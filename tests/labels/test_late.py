@@ -153,8 +153,10 @@ def test_points_where_times_are_no_rounds():
     budget = Budgeted.every(100.0, labels=30)
     timed = lasec.Tracker(4, budget=budget)
     for part in (slice(0, 200), slice(200, 400)):
+        before = timed.asked
         point = lasec.evaluate(timed, X[part], y[part], times=times[part]).points[-1]
-    assert point.planned == pytest.approx(0.3 * 399)
+    assert point.labels == timed.asked - before
+    assert point.planned == pytest.approx(0.3 * 399 - before)
     assert np.isnan(point.truth) or point.estimate.rounds <= 200
 
 

@@ -21,7 +21,7 @@ from lasec.tracker import Belief
 Array = NDArray[np.float64]
 
 FORMAT, FIRST = 1, 50
-_COUNTERS = ("every", "first", "rounds", "labels", "mistakes")
+_COUNTERS = ("every", "first", "before", "rounds", "labels", "mistakes")
 _FACTS = 6 + len(Belief._fields)
 
 
@@ -95,7 +95,9 @@ class Account:
         self.limit: int = number("points", points, int, Range(2, 100_000))
         self.segments: int = number("segments", segments, int, Range(1, 10_000))
         self.every = FIRST
-        self.first = self.rounds = self.labels = self.mistakes = 0
+        self.first = self.before = self.rounds = self.labels = self.mistakes = 0
+        self._learner: tuple[str, str, int] | None = None  # whom it follows
+        self._grouped: bool | None = None  # whether rows have groups, once there were rows
         self._meter = Meter(window=self.window)
         self._marks: list[Mark] = []
         self._total = np.zeros(WIDTH)
@@ -119,6 +121,8 @@ class Account:
             "points": self.limit,
             "segments": self.segments,
             "counters": {name: getattr(self, name) for name in _COUNTERS},
+            "learner": self._learner,
+            "grouped": self._grouped,
             "names": list(self._names),
             "bounded": self._margins.bounded,
             "recent": len(self._recent),
@@ -172,6 +176,9 @@ class Account:
         if not all(isinstance(name, str) for name in names) or len(names) > made.segments:
             raise ValueError("names: expected text, and no more than there is room for")
         made._names = {name: number for number, name in enumerate(names)}
+        made._learner, made._grouped = _followed(header["learner"]), header["grouped"]
+        if made._grouped not in (None, False, True):
+            raise ValueError("grouped: expected yes, no, or nothing")
         _check(arrays, made.segments)
         meter = arrays["meter"].astype("<i8").tobytes()
         made._meter = Meter.from_bytes(meter[: _length(meter)])
@@ -188,6 +195,16 @@ class Account:
         if made.every < 1 or made._meter.rounds + len(rest.y) != made.rounds:
             raise ValueError("the counters contradict each other")
         return made
+
+
+def _followed(listed: Any) -> tuple[str, str, int] | None:
+    """Whom a trace follows, as it was written."""
+    if listed is None:
+        return None
+    name, rule, dimension = listed
+    if not isinstance(name, str) or not isinstance(rule, str):
+        raise TypeError("learner: expected its name and that of its rule")
+    return name, rule, number("dimension", dimension, int, Range(1, 2**31))
 
 
 def _length(data: bytes) -> int:

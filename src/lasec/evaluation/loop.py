@@ -14,6 +14,7 @@ from lasec import guards
 from lasec.alarms import Alarm, Detector
 from lasec.errors import TicketError
 from lasec.evaluation.results import Answer, Evaluation, Point
+from lasec.evaluation.trial import is_bounded
 from lasec.learner import Learner
 from lasec.metrics import Meter
 from lasec.parameters import Range, number
@@ -84,7 +85,7 @@ class _Run:
             raise ValueError("X: there are no rows to evaluate on")
         self.y = guards.labels(y, self.n)
         self.times = None if times is None else guards.times(times, self.n)
-        self.first = learner.rounds
+        self.first, self.before = learner.rounds, learner.asked
         rounds = self.first + 1.0 + np.arange(self.n, dtype=np.float64)
         self.clock = rounds if self.times is None else self.times
         usual = max(1, self.n // 200)
@@ -198,8 +199,8 @@ class _Run:
                 estimate=here,
                 always=always,
                 truth=float(right.mean()) if right.size else float("nan"),
-                labels=self.learner.asked,
-                planned=self._planned(),
+                labels=self.learner.asked - self.before,
+                planned=self._planned() - self.before,
                 open=len(waiting),
                 age=float(self.clock[done - 1] - self.clock[oldest]),
                 belief=self.learner.belief if isinstance(self.learner, Tracker) else None,
@@ -220,7 +221,10 @@ class _Run:
     def result(self) -> Evaluation:
         """All that was seen."""
         records = Records.join(self.parts) if self.parts else self._records()
-        return Evaluation(records, self.points, self.answers, self.alarms, self.refused, self.meter)
+        return Evaluation(
+            records, self.points, self.answers, self.alarms, self.refused, self.meter,
+            bounded=is_bounded(self.learner),
+        )  # fmt: skip
 
     def _records(self) -> Records:
         """The decisions as columns."""

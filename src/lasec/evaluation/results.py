@@ -33,8 +33,9 @@ class Point(NamedTuple):
 
     ``estimate`` is the accuracy of the last window as the asked labels tell it, with its interval
     for this moment; ``always`` has the interval that holds at all moments at once. ``truth`` is the
-    accuracy of the very same rounds, which only a simulation can know. ``planned`` is what the
-    budget allows by now (NaN without a budget). ``open`` counts the questions without an answer,
+    accuracy of the very same rounds, which only a simulation can know. ``labels`` were asked since
+    the run began, and ``planned`` is what the budget allows by now, less what had been asked before
+    (NaN without a budget). ``open`` counts the questions without an answer,
     ``age`` is that of the oldest, in rounds or in the time that was given. ``belief`` is what a
     Tracker believes then about its stream; other learners believe nothing.
     """
@@ -55,7 +56,7 @@ class Evaluation:
     """The rounds of a run, how things stood along it, which answers came when, and the alarms.
 
     ``refused`` counts the answers that came too late, or to a question that was settled. ``meter``
-    is the one that has listened.
+    is the one that has listened. ``bounded`` says whether margins lie within -1 and 1.
 
     >>> import lasec
     >>> X, y = lasec.streams.switching(3_000, dimension=5, every=1_000, seed=1)
@@ -73,6 +74,7 @@ class Evaluation:
     alarms: list[Alarm]
     refused: int
     meter: Meter
+    bounded: bool = False
 
     @property
     def first(self) -> int:
@@ -107,8 +109,7 @@ class Evaluation:
     @property
     def margins(self) -> Margins:
         """How margins lie, where it asked, and where it was wrong."""
-        bounded = bool(np.abs(self.records.margin).max(initial=0.0) <= 1.0)
-        return Margins.none(bounded=bounded).add(self._columns(0, self.rounds))
+        return Margins.none(bounded=self.bounded).add(self._columns(0, self.rounds))
 
     def parts(self, count: int = 10) -> list[Part]:
         """The run in ``count`` equal stretches of time.

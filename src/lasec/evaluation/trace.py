@@ -15,12 +15,12 @@ from lasec.alarms import Alarm
 from lasec.evaluation.account import Account, Mark, Rest
 from lasec.evaluation.results import Point, told
 from lasec.evaluation.tally import WIDTH, Columns, Margins, Part, Sum, part, rows_of
+from lasec.evaluation.trial import adopt, check, identity, is_bounded, same, trial
 from lasec.learner import Learner
 from lasec.metrics import Estimate, Meter
 from lasec.metrics.estimate import Over
 from lasec.metrics.sums import LOSS, Column
 from lasec.records import Records
-from lasec.rules import Probit, Tracking
 from lasec.tracker import Tracker
 
 FEED, OTHER = 1_600, "other"
@@ -59,7 +59,8 @@ class Trace(Account):
     ) -> Records:
         """Run the learner over some more rows, as :meth:`lasec.Learner.run` does, and take note.
 
-        ``groups`` has a name for each row: a country, a device, a customer.
+        ``groups`` has a name for each row: a country, a device, a customer. A call that is refused
+        leaves learner and trace as they were.
 
         >>> import lasec
         >>> X, y = lasec.streams.switching(2_000, dimension=5, every=1_000, seed=1)
@@ -72,17 +73,20 @@ class Trace(Account):
         n = len(rows)
         signs = guards.labels(y, n)
         clock = None if times is None else guards.times(times, n)
-        self._begin(learner)
-        ids = self._ids(groups, n)
-        parts: list[Records] = []
-        begin = 0
-        while begin < n or not parts:
-            cut = slice(begin, min(n, begin + self.every - self.rounds % self.every))
-            given = None if clock is None else clock[cut]
-            parts.append(learner.run(rows[cut], signs[cut], times=given))
-            self._note(learner, parts[-1], signs[cut], ids[cut])
-            begin = cut.stop
-        return Records.join(parts)
+        draft, tried = self._draft(n), trial(learner)
+        draft._begin(tried)
+        ids = draft._ids(groups, n)
+        try:
+            records = draft._follow(tried, rows, signs, clock, ids)
+        except ValueError as error:
+            refused = error
+        else:
+            draft._learner = identity(tried)
+            adopt(learner, tried)
+            vars(self).update(vars(draft))
+            return records
+        trial(learner).run(rows, signs, times=clock)  # in one piece: it counts rows as X does
+        raise refused
 
     @property
     def meter(self) -> Meter:
@@ -156,29 +160,57 @@ class Trace(Account):
         """A card in a notebook."""
         return told(self, type(self).__name__)
 
+    def _draft(self, count: int) -> Trace:
+        """A trace that can go on for so many rounds instead of this one."""
+        made: Trace = object.__new__(type(self))
+        vars(made).update(vars(self))
+        made._marks, made._names = list(self._marks), dict(self._names)
+        step = min(self.every, FEED)
+        if self.rounds // step != (self.rounds + count) // step:  # something will be summed up
+            made._meter = copy.deepcopy(self._meter)
+        return made
+
+    def _follow(
+        self, learner: Learner, rows: Any, signs: Any, clock: Any, ids: NDArray[np.int64]
+    ) -> Records:
+        """Run the learner from one multiple of ``every`` to the next, and take note there."""
+        parts: list[Records] = []
+        begin, n = 0, len(rows)
+        while begin < n or not parts:
+            cut = slice(begin, min(n, begin + self.every - self.rounds % self.every))
+            given = None if clock is None else clock[cut]
+            parts.append(learner.run(rows[cut], signs[cut], times=given))
+            check(parts[-1], begin)
+            self._note(learner, parts[-1], signs[cut], ids[cut])
+            begin = cut.stop
+        return Records.join(parts)
+
     def _begin(self, learner: Learner) -> None:
         """Check that it is the learner of before."""
         if self.rounds == 0:
-            self.first = learner.rounds
-            bounded = isinstance(learner.rule, Tracking | Probit)
-            self._margins = Margins.none(bounded=bounded)
+            self.first, self.before = learner.rounds, learner.asked
+            self._margins = Margins.none(bounded=is_bounded(learner))
         if learner.rounds != self.first + self.rounds:
             raise ValueError(
                 f"learner: this trace has followed one up to round {self.first + self.rounds}, "
                 f"and this one is at round {learner.rounds}"
             )
+        if self.rounds and self._learner is not None:
+            same(learner, self._learner)
 
     def _ids(self, groups: Iterable[object] | None, count: int) -> NDArray[np.int64]:
         """The number of each row's group; -1 where there are none."""
         if groups is None:
-            if self._names and count:
+            if self._grouped and count:
                 raise ValueError("groups: they were given before, so every row must have one")
+            self._grouped = False if count else self._grouped
             return np.full(count, -1)
-        names = [str(name) for name in groups]
+        names = [str(name).encode(errors="backslashreplace").decode() for name in groups]
         if len(names) != count:
             raise ValueError(f"groups: expected {count} names, one for each row, got {len(names)}")
-        if self.rounds and not self._table.any() and not self._names:
+        if self._grouped is False and count:
             raise ValueError("groups: the rows before had none, so these cannot have any")
+        self._grouped = True if count else self._grouped
         for name in dict.fromkeys(names):
             if len(self._names) < self.segments and name != OTHER:
                 self._names.setdefault(name, len(self._names))
@@ -198,7 +230,8 @@ class Trace(Account):
         query: Any = learner.query
         planned = query.planned(learner.memory) if hasattr(query, "planned") else math.nan
         belief = learner.belief if isinstance(learner, Tracker) else None
-        self._said, self._seen, self._told = (learner.asked, planned, belief), None, None
+        self._said = (learner.asked - self.before, planned - self.before, belief)
+        self._seen = self._told = None
         self._rest = self._feed(fresh, min(self.every, FEED))
         if len(records) and self.rounds % self.every == 0:
             self._mark()

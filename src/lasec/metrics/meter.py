@@ -157,6 +157,19 @@ class Meter(Intake):
         return len(self._questions)
 
     @property
+    def oldest(self) -> int | None:
+        """The ticket of the oldest question that waits for an answer, if there is one.
+
+        >>> import lasec
+        >>> meter = lasec.metrics.Meter()
+        >>> meter.ask(lasec.Decision(1, 0.6, 1.0, 0.5, asked=True, ticket=7))
+        >>> meter.oldest
+        7
+        """
+        self._flush()
+        return min(self._questions, default=None)
+
+    @property
     def lost(self) -> int:
         """How many questions were given up."""
         return self._count("_lost")

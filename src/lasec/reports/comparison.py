@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from html import escape
-from pathlib import Path
 from typing import Any
 
 from lasec import cards
@@ -16,8 +16,10 @@ from lasec.learner import Learner
 from lasec.reports import page
 from lasec.reports.plates import Plate
 from lasec.reports.report import NO_BASELINES, NONE, parameters, versions
-from lasec.reports.source import Source, beaten, between
+from lasec.reports.source import Source, beaten, between, counted
 from lasec.reports.svg import PALETTE
+from lasec.reports.words import across, short
+from lasec.state import write
 
 Runs = Mapping[str, tuple[Source, Learner]]
 DASHES = ("-", "--", "-.", ":")
@@ -63,14 +65,15 @@ def compare(
     """
     if not runs:
         raise ValueError("runs: there is nothing to compare")
-    name = title or f"{len(runs)} learners on the same {_rounds(runs):,} rows"
-    best = max(runs, key=lambda run: runs[run][0].accuracy)
+    name = title or _title(runs)
+    best = order(runs)[0]
     table = Comparison(summary(runs, baselines))
     given = {run: ", ".join(_settings(learner)) for run, (_, learner) in runs.items()}
     points = {run: source.points for run, (source, _) in runs.items()}
     body = [
         f"<header>\n<h1>{escape(name)}</h1>",
         page.paragraph(_headline(runs, best), "headline"),
+        *(page.paragraph(words, "caution") for words in _lengths(runs)),
         *(page.paragraph(w, "caution") for w in beaten(runs[best][0].accuracy, baselines)),
         page.table(HEAD, table.rows, "The best comes first; baselines stand at the end."),
         "</header>",
@@ -81,19 +84,24 @@ def compare(
             page.facts(given, "The learners"), page.facts(versions(), "Versions"),
         ),
     ]  # fmt: skip
-    Path(path).write_text(page.page(name, "\n".join(filter(None, body))), encoding="utf-8")
+    write(path, page.page(name, body))
     return table
+
+
+def order(runs: Runs) -> list[str]:
+    """The names of the runs, the best first; those without rows at the end."""
+    value = {run: source.accuracy for run, (source, _) in runs.items()}
+    return sorted(runs, key=lambda run: math.inf if math.isnan(value[run]) else -value[run])
 
 
 def summary(runs: Runs, baselines: Mapping[str, float]) -> list[tuple[str, ...]]:
     """The table of all runs, the best first; baselines stand at the end."""
-    order = sorted(runs, key=lambda run: -runs[run][0].accuracy)
     rows: list[tuple[str, ...]] = [
         (
             run, percent(source.accuracy), between(source.estimate), f"{source.labels:,}",
             percent(source.labels / max(source.rounds, 1)),
         )
-        for run, (source, _) in ((run, runs[run]) for run in order)
+        for run, (source, _) in ((run, runs[run]) for run in order(runs))
     ]  # fmt: skip
     return rows + [(name, percent(value), "", "", "") for name, value in baselines.items()]
 
@@ -101,7 +109,7 @@ def summary(runs: Runs, baselines: Mapping[str, float]) -> list[tuple[str, ...]]
 def accuracies(points: Mapping[str, Sequence[Point]], baselines: Mapping[str, float]) -> Plate:
     """The true accuracy of all over time."""
 
-    def paint(figure: Any, columns: int) -> None:
+    def paint(figure: Any, _: int) -> None:
         axes = figure.subplots()
         for number, (name, of) in enumerate(points.items()):
             _line(axes, number, name, of, [point.truth for point in of])
@@ -109,22 +117,22 @@ def accuracies(points: Mapping[str, Sequence[Point]], baselines: Mapping[str, fl
             lowest = len(baselines) > 1 and value == min(baselines.values())
             axes.axhline(value, color=draw.SOFT, linewidth=1.0, linestyle=(0, (1, 2)))
             axes.annotate(
-                _short(name), (1.0, value), xycoords=("axes fraction", "data"), ha="right",
+                short(name), (1.0, value), xycoords=("axes fraction", "data"), ha="right",
                 va="top" if lowest else "bottom", fontsize=8, color=draw.SOFT,
             )  # fmt: skip
         axes.set_ylabel("accuracy of the last rows")
         draw.share_axis(axes.yaxis)
-        draw.legend(axes, 2 if columns == 1 else 4)
+        _legend(figure, axes, list(points))
 
-    first = next(iter(points.values()))
+    first = _longest(points)
     return Plate(
         "accuracy", "How good was each?",
         "The true share of right predictions among the last rows, for each learner; dotted lines "
         "are the baselines.",
-        3.6, paint, "round", [float(point.round) for point in first],
+        3.6, paint, "round", _rounds(first),
         [
             (name, "share", [point.truth for point in of])
-            for name, of in points.items() if len(of) == len(first)
+            for name, of in points.items() if _rounds(of) == _rounds(first)
         ],
     )  # fmt: skip
 
@@ -132,23 +140,23 @@ def accuracies(points: Mapping[str, Sequence[Point]], baselines: Mapping[str, fl
 def labels(points: Mapping[str, Sequence[Point]]) -> Plate:
     """The labels of all over time."""
 
-    def paint(figure: Any, columns: int) -> None:
+    def paint(figure: Any, _: int) -> None:
         axes = figure.subplots()
         for number, (name, of) in enumerate(points.items()):
             _line(axes, number, name, of, [point.labels for point in of])
         axes.set_ylabel("labels asked so far")
         axes.set_ylim(bottom=0.0)
         draw.count_axis(axes.yaxis)
-        draw.legend(axes, 2 if columns == 1 else 4)
+        _legend(figure, axes, list(points))
 
-    first = next(iter(points.values()))
+    first = _longest(points)
     return Plate(
         "labels", "What did each cost?",
         "How many labels each learner has asked for so far.",
-        2.8, paint, "round", [float(point.round) for point in first],
+        2.8, paint, "round", _rounds(first),
         [
             (name, "count", [float(point.labels) for point in of])
-            for name, of in points.items() if len(of) == len(first)
+            for name, of in points.items() if _rounds(of) == _rounds(first)
         ],
     )  # fmt: skip
 
@@ -157,26 +165,52 @@ def _line(axes: Any, number: int, name: str, points: Sequence[Point], values: An
     color, dash = PALETTE[number % len(PALETTE)], DASHES[number // 2 % len(DASHES)]
     rounds, mark = [point.round for point in points], "o" if len(points) == 1 else ""
     axes.plot(
-        rounds, values, color=color, linestyle=dash, linewidth=1.5, marker=mark, label=_short(name)
+        rounds, values, color=color, linestyle=dash, linewidth=1.5, marker=mark, label=short(name)
     )
 
 
-def _short(name: str) -> str:
-    """A name that fits into a legend, with nothing in it that matplotlib would take for math."""
-    kept = name if len(name) <= 24 else f"{name[:23]}\N{HORIZONTAL ELLIPSIS}"
-    return kept.replace("$", "\\$").lstrip("_")
+def _legend(figure: Any, axes: Any, names: Sequence[str]) -> None:
+    """A legend of as many columns as there is room for; the figure grows by its further rows."""
+    width, height = figure.get_size_inches()
+    letters = max(across(short(name)) for name in names)
+    columns = min(4, max(1, int((width - 0.7) / (0.085 * letters + 0.45))))
+    rows = -(-len(names) // columns)
+    figure.set_size_inches(width, height + 0.19 * max(0, rows - 2))
+    draw.legend(axes, columns)
 
 
 def _headline(runs: Runs, best: str) -> str:
     source = runs[best][0]
+    if not source.rounds:
+        return "There were no rows, so there is nothing to compare."
     return (
         f"{best} was the best of these: right in {percent(source.accuracy)} of "
-        f"{source.rounds:,} rows, with {source.labels:,} labels asked."
+        f"{counted(source.rounds, 'row')}, with {counted(source.labels, 'label')} asked."
     )
 
 
-def _rounds(runs: Runs) -> int:
-    return max(source.rounds for source, _ in runs.values())
+def _title(runs: Runs) -> str:
+    counts = {source.rounds for source, _ in runs.values()}
+    same = "the same" if len(counts) == 1 else "up to"
+    return f"{counted(len(runs), 'learner')} on {same} {counted(max(counts), 'row')}"
+
+
+def _lengths(runs: Runs) -> list[str]:
+    """What to say where not all ran over as many rows."""
+    counts = {run: source.rounds for run, (source, _) in runs.items()}
+    if len(set(counts.values())) == 1:
+        return []
+    most = max(counts.values())
+    fewer = ", ".join(f"{run} {count:,}" for run, count in counts.items() if count < most)
+    return [f"Not all ran over {counted(most, 'row')}, so compare with care: {fewer}."]
+
+
+def _longest(points: Mapping[str, Sequence[Point]]) -> Sequence[Point]:
+    return max(points.values(), key=lambda of: of[-1].round if of else 0)
+
+
+def _rounds(points: Sequence[Point]) -> list[float]:
+    return [float(point.round) for point in points]
 
 
 def _settings(learner: Learner) -> list[str]:

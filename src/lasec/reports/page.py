@@ -12,16 +12,18 @@ from lasec.reports import svg
 from lasec.reports.plates import NARROW, WIDE, Plate
 
 
-def page(title: str, body: str) -> str:
-    """A whole page."""
+def page(title: str, parts: Iterable[str]) -> bytes:
+    """A whole page, as a file."""
+    body = "\n".join(filter(None, parts))
     style, script = (_part(name) for name in ("page.css", "page.js"))
-    return (
+    whole = (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
         f"<title>{escape(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<main>\n"
         f"{body}\n</main>\n<script>\n{script}</script>\n</body>\n</html>\n"
     )
+    return whole.encode(errors="backslashreplace")
 
 
 def text(words: str) -> str:

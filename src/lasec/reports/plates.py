@@ -11,16 +11,19 @@ import numpy as np
 from lasec.evaluation import Margins, Point
 from lasec.evaluation import pictures as draw
 from lasec.reports.source import Source, changes
+from lasec.reports.words import pair, short
 
 WIDE, NARROW = 9.6, 4.2
 Series = tuple[str, str, list[float]]
+Classes = tuple[str, str]
+NAMELESS: Classes = pair(())
 
 
 class Plate(NamedTuple):
     """A figure: ``paint`` draws it on a blank one, given the number of columns for a legend.
 
     ``series`` are (name, kind, values) over ``x``, for the readout under the pointer; the kind is
-    "share", "count" or "number".
+    "share", "count" or "number". ``below`` stands below the axis, if it is not its name.
     """
 
     name: str
@@ -31,6 +34,7 @@ class Plate(NamedTuple):
     axis: str
     x: list[float]
     series: list[Series]
+    below: str = ""
 
     def figure(self, width: float = WIDE) -> Any:
         """The figure, this many inches wide."""
@@ -43,12 +47,12 @@ class Plate(NamedTuple):
                 if self.axis == "round":
                     draw.count_axis(axes.xaxis, 4 if narrow else 8)
                     axes.set_xlim(0.0, 1.01 * max(self.x, default=1.0))
-            figure.axes[-1].set_xlabel(self.axis)
+            figure.axes[-1].set_xlabel(self.below or self.axis)
         return figure
 
 
-def plates(source: Source) -> list[Plate]:
-    """All figures for which this run has something to show."""
+def plates(source: Source, classes: Classes = NAMELESS) -> list[Plate]:
+    """All figures for which this run has something to show; classes are those of -1 and +1."""
     points = source.points
     if not points:
         return []
@@ -56,9 +60,9 @@ def plates(source: Source) -> list[Plate]:
     if points[-1].belief is not None and len(points) > 1:
         made.append(belief(source, points))
     if len(points) > 1:
-        made.append(asked(source, points))
+        made.append(asked(points))
     margins = source.margins
-    made += [doubt(margins), certain(margins)]
+    made += [doubt(margins, classes), certain(margins, classes)]
     if any(point.open for point in points):
         made.append(waiting(points))
     return made
@@ -146,13 +150,12 @@ def belief(source: Source, points: Sequence[Point]) -> Plate:
     )  # fmt: skip
 
 
-def asked(source: Source, points: Sequence[Point]) -> Plate:
+def asked(points: Sequence[Point]) -> Plate:
     """The share asked over time."""
     keep = np.unique(np.linspace(0, len(points) - 1, min(len(points), 61)).astype(int))
     rounds = np.array([0, *(points[i].round for i in keep)])
     labels = np.array([points[i].labels for i in keep])
-    before = points[-1].labels - source.labels  # asked before the run
-    share = np.diff(labels, prepend=before) / np.diff(rounds)
+    share = np.diff(labels, prepend=0) / np.diff(rounds)
     ends = rounds[1:].astype(float)
 
     def paint(figure: Any, _: int) -> None:
@@ -171,7 +174,7 @@ def asked(source: Source, points: Sequence[Point]) -> Plate:
     )  # fmt: skip
 
 
-def doubt(margins: Margins) -> Plate:
+def doubt(margins: Margins, classes: Classes = NAMELESS) -> Plate:
     """The share asked by margin."""
     middle = (margins.edges[1:] + margins.edges[:-1]) / 2.0
     some = margins.rows > 0
@@ -197,7 +200,7 @@ def doubt(margins: Margins) -> Plate:
         "doubt", "Where did it ask?",
         "For rows of each margin: the mean probability to be asked, the share that was, and the "
         "share whose prediction was wrong in truth. Labels are best spent where the red line is "
-        f"high.{_measure(margins)}",
+        f"high.{_measure(margins, classes)}",
         2.8, paint, _margin(margins), middle.tolist(),
         [
             ("rows", "count", margins.rows.tolist()),
@@ -205,10 +208,11 @@ def doubt(margins: Margins) -> Plate:
             ("asked", "share", share.tolist()),
             ("wrong", "share", wrong.tolist()),
         ],
+        _towards(margins, classes),
     )  # fmt: skip
 
 
-def certain(margins: Margins) -> Plate:
+def certain(margins: Margins, classes: Classes = NAMELESS) -> Plate:
     """The histogram of margins."""
     middle = (margins.edges[1:] + margins.edges[:-1]) / 2.0
 
@@ -233,13 +237,14 @@ def certain(margins: Margins) -> Plate:
         "margins", "How sure was it?",
         "How many rows had each margin, how many of them were asked, and on how many the "
         "prediction was wrong in truth. The scale is logarithmic: each step is ten times as many. "
-        f"Mistakes far from the middle are the expensive ones.{_measure(margins)}",
+        f"Mistakes far from the middle are the expensive ones.{_measure(margins, classes)}",
         2.8, paint, _margin(margins), middle.tolist(),
         [
             ("rows", "count", margins.rows.tolist()),
             ("asked", "count", margins.asked.tolist()),
             ("mistakes", "count", margins.mistakes.tolist()),
         ],
+        _towards(margins, classes),
     )  # fmt: skip
 
 
@@ -265,10 +270,24 @@ def _margin(margins: Margins) -> str:
     return "margin" if margins.bounded else "margin m, as m / (1 + |m|)"
 
 
-def _measure(margins: Margins) -> str:
+def _towards(margins: Margins, classes: Classes) -> str:
+    """What stands below an axis of margins: which class lies at which end."""
+    if classes == NAMELESS:
+        return ""
+    below, above = (short(name, 12) for name in classes)
+    middle = "margin" if margins.bounded else "m / (1 + |m|)"
+    return f"towards {below} \N{LEFTWARDS ARROW} {middle} \N{RIGHTWARDS ARROW} towards {above}"
+
+
+def _measure(margins: Margins, classes: Classes) -> str:
+    below, above = classes
     if margins.bounded:
-        return " A margin is the probability of +1 less that of -1: 0 is doubt, 1 is certainty."
-    return " Margins of this rule have no bound, so they are squeezed into -1 to 1."
+        return (
+            f" A margin is the probability of {above} less that of {below}: 0 is doubt, 1 is "
+            f"certainty of {above}, -1 of {below}."
+        )
+    ends = f", from {below} on the left to {above} on the right" if classes != NAMELESS else ""
+    return f" Margins of this rule have no bound, so they are squeezed into -1 to 1{ends}."
 
 
 _BELIEVED = ("noise", "drift", "hazard")

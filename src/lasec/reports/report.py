@@ -8,6 +8,7 @@ import platform
 from collections.abc import Mapping, Sequence
 from html import escape
 from importlib import import_module, metadata
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from lasec.learner import Learner
 from lasec.reports import page, svg
 from lasec.reports.plates import plates
 from lasec.reports.source import Source, beaten, beliefs, between, cautions, counted, headline, now
+from lasec.reports.words import pair
+from lasec.state import write as write_file
 
 NONE: Mapping[str, str] = {}
 NO_BASELINES: Mapping[str, float] = {}
@@ -31,13 +34,14 @@ def write(
     title: str = "",
     facts: Mapping[str, str] = NONE,
     baselines: Mapping[str, float] = NO_BASELINES,
+    classes: Sequence[str] = (),
 ) -> None:
     """Write the report of a run: one HTML file that needs no network and opens from disk.
 
     ``source`` is a :class:`lasec.Trace` or a :class:`lasec.Evaluation` of ``learner``; ``facts``
     are printed as they are: the file that was read, the columns, the date. ``baselines`` are the
-    accuracies of answers that need no model; one that is better is said at the top. The same run
-    writes the same bytes.
+    accuracies of answers that need no model; one that is better is said at the top. ``classes`` are
+    the names of -1 and +1, as people call them. The same run writes the same bytes, all or none.
 
     >>> import lasec, lasec.reports, tempfile
     >>> X, y = lasec.streams.switching(2_000, dimension=5, every=1_000, seed=1)
@@ -48,6 +52,7 @@ def write(
     ...     Path(folder, "report.html").read_text()[:15]
     '<!DOCTYPE html>'
     """
+    named = pair(classes)
     shown = {name: percent(value) for name, value in baselines.items()}
     name = title or f"{learner.name} on {counted(source.rounds, 'row')}"
     body = [
@@ -59,15 +64,15 @@ def write(
         *(page.paragraph(words, "caution") for words in beaten(source.accuracy, baselines)),
         page.tiles(numbers(source)),
         "</header>",
-        *(page.figure(plate) for plate in plates(source)),
+        *(page.figure(plate) for plate in plates(source, named)),
         page.section("time", "Stretch by stretch", _parts(source.parts(), "rows", _TIME)),
         page.section("groups", "Group by group", _parts(source.groups, "group", _GROUPS)),
         page.section("made", "How it was made", *made(learner, {**facts, **shown})),
     ]
-    Path(path).write_text(page.page(name, "\n".join(filter(None, body))), encoding="utf-8")
+    write_file(path, page.page(name, body))
 
 
-def figures(source: Source, learner: Learner) -> dict[str, Any]:
+def figures(source: Source, learner: Learner, *, classes: Sequence[str] = ()) -> dict[str, Any]:
     """The figures of the report, each a matplotlib ``Figure``, to be changed as one likes.
 
     >>> import lasec, lasec.reports
@@ -77,7 +82,7 @@ def figures(source: Source, learner: Learner) -> dict[str, Any]:
     >>> list(lasec.reports.figures(trace, learner))
     ['accuracy', 'labels', 'asked', 'doubt', 'margins']
     """
-    return {plate.name: plate.figure() for plate in plates(source)}
+    return {plate.name: plate.figure() for plate in plates(source, pair(classes))}
 
 
 def save_figures(
@@ -85,8 +90,12 @@ def save_figures(
     source: Source,
     learner: Learner,
     formats: Sequence[str] = ("png", "svg"),
+    *,
+    classes: Sequence[str] = (),
 ) -> list[Path]:
     """Write each figure to a file of its own in each format, and give the paths.
+
+    Nothing is written before all is drawn. ``classes`` are the names of -1 and +1.
 
     >>> import lasec, lasec.reports, tempfile
     >>> X, y = lasec.streams.switching(2_000, dimension=5, every=1_000, seed=1)
@@ -96,18 +105,25 @@ def save_figures(
     ...     [path.name for path in lasec.reports.save_figures(folder, trace, learner, ["svg"])][:2]
     ['accuracy.svg', 'labels.svg']
     """
+    drawn = {
+        Path(folder, f"{name}.{kind}"): _file(figure, kind)
+        for name, figure in figures(source, learner, classes=classes).items()
+        for kind in formats
+    }
     Path(folder).mkdir(parents=True, exist_ok=True)
-    written = []
-    for name, figure in figures(source, learner).items():
-        for kind in formats:
-            path = Path(folder, f"{name}.{kind}")
-            if kind == "svg":
-                path.write_text(svg.text(figure), encoding="utf-8")
-            else:
-                with pictures.styled():
-                    figure.savefig(path, dpi=150)
-            written.append(path)
-    return written
+    for path, data in drawn.items():
+        write_file(path, data)
+    return list(drawn)
+
+
+def _file(figure: Any, kind: str) -> bytes:
+    """A figure as a file of a format."""
+    if kind == "svg":
+        return svg.text(figure).encode()
+    file = BytesIO()
+    with pictures.styled(), svg.measured():
+        figure.savefig(file, format=kind, dpi=150)
+    return file.getvalue()
 
 
 def numbers(source: Source) -> list[tuple[str, str]]:

@@ -12,7 +12,7 @@ from lasec.evaluation import Margins, Part, Point
 from lasec.learner import Learner
 from lasec.metrics import Estimate, Meter
 
-SOME = 500  # rows before which a belief is little more than what it began with
+SOME, FEW = 500, 100  # rows and labels before which a belief is little more than a beginning
 
 
 class Source(Protocol):
@@ -95,20 +95,44 @@ def headline(source: Source) -> str:
     >>> headline(trace)
     '96.7 % right (between 95.5 % and 97.9 %), as estimated from 440 asked labels of ...'
     """
-    here, rows, truth = source.estimate, f"{source.rounds:,} rows", percent(source.accuracy)
+    here, rows, truth = source.estimate, counted(source.rounds, "row"), percent(source.accuracy)
     if math.isnan(here.value):
-        return (
-            f"No answer has come, so nothing can be estimated over {rows}; in truth {truth} right."
-        )
+        return _unknown(source, rows, truth)
     if source.labels == source.rounds and here.width < 5e-4:
         return f"{truth} right, counted over {rows}: every label was asked."
     said = (
         f"{percent(here.value)} right (between {percent(here.low)} and {percent(here.high)}), "
-        f"as estimated from {counted(here.labels, 'asked label')} of {rows}; in truth {truth}."
+        f"as estimated from {counted(here.labels, 'asked label')} of {_spoken(source, rows)}; "
+        f"in truth {truth}."
     )
     if here.rounds == source.rounds and source.accuracy not in here:
         said += " The truth lies outside the interval, as it does in about one run of twenty."
     return said
+
+
+def _unknown(source: Source, rows: str, truth: str) -> str:
+    """Why there is no estimate."""
+    if not source.rounds:
+        return "There were no rows, so nothing can be estimated."
+    why = "No label was asked" if not source.labels else "No answer has come"
+    if source.meter.labels and (still := _still(source)):
+        why = f"{counted(source.meter.labels, 'answer')} came, but {still}"
+    return f"{why}, so nothing can be estimated over {rows}; in truth {truth} right."
+
+
+def _spoken(source: Source, rows: str) -> str:
+    """Of which rows an estimate speaks: of those before the oldest question that is open."""
+    still = _still(source)
+    if source.estimate.rounds >= source.rounds or not still:
+        return rows
+    return f"the first {source.estimate.rounds:,} of {rows}, since {still}"
+
+
+def _still(source: Source) -> str:
+    oldest = source.meter.oldest
+    return (
+        "" if oldest is None else f"the question of row {oldest - source.first + 1:,} is still open"
+    )
 
 
 def now(source: Source) -> str:
@@ -119,7 +143,7 @@ def now(source: Source) -> str:
     if last.estimate.rounds >= source.rounds:
         return ""
     return (
-        f"At the end, over the last {last.estimate.rounds:,} settled rows, it was "
+        f"At the end, over the last {counted(last.estimate.rounds, 'settled row')}, it was "
         f"{between(last.estimate)} right; in truth {percent(last.truth)}."
     )
 
@@ -154,9 +178,12 @@ def changes(points: Sequence[Point], first: int = 0) -> list[int]:
 
 def beliefs(source: Source) -> str:
     """What a Tracker believes about the stream; empty for others, and before it can know."""
-    if source.rounds < SOME or not source.points or source.points[-1].belief is None:
+    points = source.points
+    if not points or points[-1].belief is None:
         return ""
-    belief, found = source.points[-1].belief, changes(source.points, source.first)
+    if source.rounds < SOME or source.meter.labels < FEW:
+        return ""
+    belief, found = points[-1].belief, changes(points, source.first)
     if not found:
         said = "It believes that the concept has never changed suddenly."
     else:
@@ -193,11 +220,13 @@ def cautions(source: Source, learner: Learner) -> list[str]:
         )
     elif source.meter.blind:
         said.append(
-            f"{source.meter.blind:,} rows could not be asked, because the budget was spent; "
+            f"{counted(source.meter.blind, 'row')} could not be asked, as the budget was spent; "
             "intervals are widened by all that they can be."
         )
     if source.meter.lost:
-        said.append(f"{source.meter.lost:,} questions were never answered.")
+        was = "was" if source.meter.lost == 1 else "were"
+        said.append(f"{counted(source.meter.lost, 'question')} {was} never answered.")
     if source.meter.open:
-        said.append(f"{source.meter.open:,} questions were still open at the end.")
+        was = "was" if source.meter.open == 1 else "were"
+        said.append(f"{counted(source.meter.open, 'question')} {was} still open at the end.")
     return said

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import html
 import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from io import StringIO
 from typing import Any
 
@@ -24,10 +27,18 @@ COLORS = {
 NOTHING = {"Date": None, "Creator": None, "Format": None, "Type": None}
 
 
+@contextmanager
+def measured() -> Iterator[None]:
+    """Draw names in any script: what matplotlib's font lacks, the font of the reader has."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        yield
+
+
 def text(figure: Any) -> str:
     """The figure as an SVG file, the same bytes for the same figure."""
     file = StringIO()
-    with pictures.styled():
+    with pictures.styled(), measured():
         figure.savefig(file, format="svg", metadata=NOTHING, transparent=True)
     return file.getvalue()
 
