@@ -142,6 +142,7 @@ def _finish(
             write(
                 out / "report.html", task.trace, task.desk.learner, title=opened.title,
                 facts=_facts(task, opened), baselines=_baselines(task),
+                classes=task.desk.classes if len(task.desk.classes) == 2 else (),
             )  # fmt: skip
     if as_json:
         put(summary)
