@@ -278,7 +278,7 @@ def _towards(margins: Margins, classes: Classes) -> str:
     middle = "margin" if margins.bounded else "m / (1 + |m|)"
     left, right = "\N{LEFTWARDS ARROW}", "\N{RIGHTWARDS ARROW}"
     if across(below + above) > 12:  # on a phone one line would be too long
-        return f"{middle}, towards\n{left} {below}    {above} {right}"
+        return f"{middle}, towards\n{left} {below} | {above} {right}"
     return f"towards {below} {left} {middle} {right} towards {above}"
 
 
