@@ -11,7 +11,7 @@ import numpy as np
 from lasec.evaluation import Margins, Point
 from lasec.evaluation import pictures as draw
 from lasec.reports.source import Source, changes
-from lasec.reports.words import pair, short
+from lasec.reports.words import across, pair, short
 
 WIDE, NARROW = 9.6, 4.2
 Series = tuple[str, str, list[float]]
@@ -276,7 +276,10 @@ def _towards(margins: Margins, classes: Classes) -> str:
         return ""
     below, above = (short(name, 12) for name in classes)
     middle = "margin" if margins.bounded else "m / (1 + |m|)"
-    return f"towards {below} \N{LEFTWARDS ARROW} {middle} \N{RIGHTWARDS ARROW} towards {above}"
+    left, right = "\N{LEFTWARDS ARROW}", "\N{RIGHTWARDS ARROW}"
+    if across(below + above) > 12:  # on a phone one line would be too long
+        return f"{middle}, towards\n{left} {below} | {above} {right}"
+    return f"towards {below} {left} {middle} {right} towards {above}"
 
 
 def _measure(margins: Margins, classes: Classes) -> str:

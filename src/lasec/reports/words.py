@@ -33,7 +33,7 @@ def short(words: str, most: int = MOST) -> str:
     The middle is left out, as names often differ at the end.
 
     >>> short("_a name that is much too long for a legend, number 7")
-    'a name that\N{HORIZONTAL ELLIPSIS}d, number 7'
+    'a name that\N{HORIZONTAL ELLIPSIS}nd, number 7'
     """
     kept = clean(words).lstrip("_")
     if across(kept) > most:
