@@ -161,10 +161,10 @@ def _finish(
 
 def _grid(race: Race, rows: list[dict[str, Any]]) -> Grid:
     """The table that people read."""
-    title = Text(f"{race.opened.title}: {race.baselines.rows:,} rows, right in")
+    title = Text(f"{race.opened.title}: {race.baselines.rows:,} rows")
     grid = Grid(title=title, title_justify="left")
     grid.add_column("algorithm")
-    for heading in ("truth", "as estimated", "labels", "rate"):
+    for heading in ("right", "as estimated", "labels", "rate"):
         grid.add_column(heading, justify="right")
     order = sorted(range(len(rows)), key=lambda i: -rows[i]["accuracy"])
     for i in order:

@@ -90,7 +90,7 @@ def run(
     if figures and out is not None and finished:
         from lasec.reports import save_figures  # noqa: PLC0415
 
-        save_figures(out / "figures", task.trace, task.desk.learner)
+        save_figures(out / "figures", task.trace, task.desk.learner, classes=names(task))
     if not finished:
         raise typer.Exit(STOPPED)
 
@@ -142,12 +142,17 @@ def _finish(
             write(
                 out / "report.html", task.trace, task.desk.learner, title=opened.title,
                 facts=_facts(task, opened), baselines=_baselines(task),
-                classes=task.desk.classes if len(task.desk.classes) == 2 else (),
+                classes=names(task),
             )  # fmt: skip
     if as_json:
         put(summary)
     else:
         _tell(task, summary, out)
+
+
+def names(task: Run) -> list[str]:
+    """The names of the classes, if both are known."""
+    return task.desk.classes if len(task.desk.classes) == 2 else []
 
 
 def _facts(task: Run, opened: Opened) -> dict[str, str]:

@@ -91,7 +91,7 @@ def _judge(name: str, values: pa.Array) -> Column:
     if pa.types.is_string(kind):
         return _judge_text(name, values)
     if pa.types.is_floating(kind) or pa.types.is_integer(kind):
-        named = _NAMES.match(name) and _all_distinct(values, _ENOUGH)
+        named = _NAMES.match(name) and _all_distinct(values, 1)
         return Column(name, Kind.IGNORED, _NAME) if named else Column(name, Kind.NUMBER)
     known = {"a time": pa.types.is_temporal, "text that is not UTF-8": pa.types.is_binary}
     why = next((words for words, fits in known.items() if fits(kind)), f"a {kind}")
