@@ -35,6 +35,29 @@ class Averaging(NamedTuple):
         return "Nobody. An Average. 2026."
 
 
+class Lost(NamedTuple):
+    """Averages, and does not know what to say of large rows."""
+
+    rate: float = 0.1
+
+    def init(self, dimension):
+        return Weights(np.zeros(dimension))
+
+    def margin(self, state, x):
+        m = np.dot(state.weights, x)
+        if np.abs(x[0]) > 1000.0:
+            m = np.nan
+        return Margin(m, 0.0, m)
+
+    def update(self, state, x, y, draw):
+        w = state.weights
+        w += self.rate * (y * x - w)
+
+    @property
+    def reference(self):
+        return ""
+
+
 class Contrary(NamedTuple):
     """Asks the less, the larger the variance; it does not promise to be run lazily."""
 

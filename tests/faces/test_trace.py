@@ -5,6 +5,7 @@ import pytest
 
 import lasec
 from lasec.errors import StateError
+from ownrule import Lost
 
 ROWS = 13_337
 X, Y = lasec.streams.switching(ROWS, dimension=6, every=4_000, noise=0.03, seed=1)
@@ -239,15 +240,16 @@ def test_a_row_that_is_too_large_leaves_everything_as_it_was_and_is_named_as_the
 
 
 def test_margins_that_are_no_numbers_are_refused_and_leave_everything_as_it_was():
-    learner, trace = lasec.LASEC(6), lasec.Trace()
+    make = lambda: lasec.Learner(Lost(), dimension=6, update="labels")  # noqa: E731
+    learner, trace = make(), lasec.Trace()
     trace.run(learner, X[:75], Y[:75])
-    then = learner.to_bytes(), trace.to_bytes()
-    with pytest.raises(ValueError, match=r"X: (the margin of row 1|row 130: too large)"):
+    then = learner.rounds, learner.state.weights.tolist(), trace.to_bytes()
+    with pytest.raises(ValueError, match="X: the margin of row 130"):
         trace.run(learner, broken(130), Y[:200])
-    assert (learner.to_bytes(), trace.to_bytes()) == then
+    assert (learner.rounds, learner.state.weights.tolist(), trace.to_bytes()) == then
     trace.run(learner, X[75:200], Y[75:200])
     assert lasec.Trace.from_bytes(trace.to_bytes()).estimate == trace.estimate
-    assert trace.accuracy == pytest.approx(lasec.LASEC(6).run(X[:200], Y[:200]).accuracy)
+    assert trace.accuracy == pytest.approx(make().run(X[:200], Y[:200]).accuracy)
 
 
 def test_single_rows_and_expired_questions_are_taken_back_too():
