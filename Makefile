@@ -26,4 +26,4 @@ wheel:  ## build the wheel, install it in an environment of its own, test it the
 	$(PYTHON) -m venv build/venv
 	build/venv/bin/python -m pip install --quiet --upgrade pip
 	build/venv/bin/python -m pip install --quiet -c constraints.txt dist/*.whl --group test
-	build/venv/bin/python -m pytest -q tests/docs tests/contract
+	build/venv/bin/python -m pytest -q -n $(JOBS) tests/docs tests/contract
