@@ -15,7 +15,17 @@ from rich.text import Text
 
 from lasec.cli import options as o
 from lasec.cli.opening import Opened, encoder, learner, open_file
-from lasec.cli.output import STOPPED, honest, interval, percent, plain, put, say, screen
+from lasec.cli.output import (
+    STOPPED,
+    as_facts,
+    honest,
+    interval,
+    percent,
+    plain,
+    put,
+    screen,
+    warn_of_runs,
+)
 from lasec.cli.progress import bar
 from lasec.cli.running import Baselines, Stop
 from lasec.errors import TableError
@@ -119,7 +129,7 @@ class Race:
         return {
             "algorithm": title,
             "accuracy": trace.accuracy,
-            "estimate": {"value": estimate.value, "low": estimate.low, "high": estimate.high},
+            "estimate": as_facts(estimate),
             "labels": trace.labels,
             "rate": trace.labels / max(trace.rounds, 1),
         }
@@ -155,8 +165,7 @@ def _finish(
     console.print(_grid(race, rows))
     if out is not None:
         console.print(f"wrote {out}", markup=False)
-    if race.baselines.persistence > max(row["accuracy"] for row in rows):
-        say("lasec: labels come in runs here: the one before, if known, is right more often")
+    warn_of_runs(race.baselines.persistence, max(row["accuracy"] for row in rows))
 
 
 def _grid(race: Race, rows: list[dict[str, Any]]) -> Grid:

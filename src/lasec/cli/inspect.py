@@ -9,7 +9,7 @@ import typer
 
 import lasec
 from lasec.cli import options as o
-from lasec.cli.output import columns, honest, interval, put, screen
+from lasec.cli.output import as_facts, columns, honest, interval, put, screen
 from lasec.errors import StateError
 from lasec.evaluation import Trace
 from lasec.learner import Learner
@@ -69,7 +69,7 @@ def info(
     if isinstance(learner, Tracker) and learner.told:
         facts["belief"] = learner.belief._asdict()
     if estimate is not None:
-        facts["estimate"] = {"value": estimate.value, "low": estimate.low, "high": estimate.high}
+        facts["estimate"] = as_facts(estimate)
     if as_json:
         put(facts)
         return

@@ -3,34 +3,33 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from lasec.streams import Dataset, Stream, catalogue, open_dataset
-from lasec.streams import stationary as still
-from lasec.streams import switching as switch
-from lasec.streams import walking as walk
-from lasec.tables.kinds import nearest
+from lasec.streams import (
+    Dataset,
+    Stream,
+    catalogue,
+    open_dataset,
+    stationary,
+    switching,
+    walking,
+)
 
-ROUNDS, SEED = 10_000, 1
-
-
-def _walking() -> Stream:
-    return walk(ROUNDS, dimension=20, speed=0.02, seed=SEED)
-
-
-def _switching() -> Stream:
-    return switch(ROUNDS, dimension=20, every=2_000, noise=0.03, seed=SEED)
-
-
-def _stationary() -> Stream:
-    return still(ROUNDS, dimension=20, seed=SEED)
-
-
-DRAWN = {
-    "walking": ("Drawn: a concept that drifts slowly", _walking),
-    "switching": ("Drawn: a new concept every 2,000 rows, 3 % wrong labels", _switching),
-    "stationary": ("Drawn: a concept that stays", _stationary),
+ROUNDS = 10_000
+_SHAPE = {"dimension": 20, "seed": 1}
+DRAWN: dict[str, tuple[str, Callable[[], Stream]]] = {
+    "walking": (
+        "Drawn: a concept that drifts slowly",
+        partial(walking, ROUNDS, speed=0.02, **_SHAPE),
+    ),
+    "switching": (
+        "Drawn: a new concept every 2,000 rows, 3 % wrong labels",
+        partial(switching, ROUNDS, every=2_000, noise=0.03, **_SHAPE),
+    ),
+    "stationary": ("Drawn: a concept that stays", partial(stationary, ROUNDS, **_SHAPE)),
 }
 
 
@@ -67,6 +66,4 @@ def open_known(name: str, folder: Path | None) -> Dataset:
         X, y = DRAWN[name][1]()
         columns: dict[str, Any] = {f"x{j}": X[:, j] for j in range(X.shape[1])}
         return Dataset(name, columns | {"y": y}, "y", 1, None)
-    if not is_known(name):
-        raise nearest(name, [entry["name"] for entry in entries(folder)], "stream")
     return open_dataset(name, folder)

@@ -38,19 +38,16 @@ class Opened(NamedTuple):
 def open_file(file: str, reading: Reading) -> Opened:
     """Open a file or a known stream, and see to it that the columns named are there."""
     table, reading = _find(file, reading)
-    if reading.label is None:
-        table.__exit__()
-        raise TableError(f"which column holds the labels? Say --label; there are {_few(table)}")
-    for name in filter(None, [reading.label, reading.time]):
-        if name not in table.names:
-            table.__exit__()
-            raise nearest(name, table.names, "column")
     try:
-        classes = _classes(table, reading)
+        if reading.label is None:
+            raise TableError(f"which column holds the labels? Say --label; there are {_few(table)}")
+        for name in filter(None, [reading.label, reading.time]):
+            if name not in table.names:
+                raise nearest(name, table.names, "column")
+        return Opened(table, reading, _classes(table, reading), Path(file).name)
     except TableError:
         table.__exit__()
         raise
-    return Opened(table, reading, classes, Path(file).name)
 
 
 def _find(file: str, reading: Reading) -> tuple[Table, Reading]:

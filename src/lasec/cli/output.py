@@ -85,6 +85,17 @@ def interval(estimate: Estimate) -> str:
     return f"{percent(estimate.value)} ({100 * estimate.low:.1f} to {100 * estimate.high:.1f})"
 
 
+def as_facts(estimate: Estimate) -> dict[str, float]:
+    """An estimate with its interval, for scripts."""
+    return {"value": estimate.value, "low": estimate.low, "high": estimate.high}
+
+
+def warn_of_runs(persistence: float, accuracy: float) -> None:
+    """Say so where the label before, were it known, is the better prediction."""
+    if persistence > accuracy:
+        say("lasec: labels come in runs here: the one before, if known, is right more often")
+
+
 def columns(desk: TableLearner) -> str:
     """How many columns of which kind there are, and what becomes of them."""
     counts = Counter(column.kind for column in desk.encoder.columns)

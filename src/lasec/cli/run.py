@@ -12,7 +12,18 @@ import typer
 from lasec.cli import options as o
 from lasec.cli.lines import Lines
 from lasec.cli.opening import Opened, fingerprint, open_file, seat
-from lasec.cli.output import STOPPED, columns, honest, interval, percent, plain, put, say, screen
+from lasec.cli.output import (
+    STOPPED,
+    columns,
+    honest,
+    interval,
+    percent,
+    plain,
+    put,
+    say,
+    screen,
+    warn_of_runs,
+)
 from lasec.cli.progress import bar
 from lasec.cli.running import MODEL, PREDICTIONS, WRITTEN, Run, Stop
 from lasec.errors import TableError
@@ -199,8 +210,8 @@ def _tell(task: Run, summary: dict[str, Any], out: Path | None) -> None:
         console.print(f"  {summary['unlabelled']:,} rows have no label and were left out")
     if baselines.rows and baselines.plus in (0, baselines.rows):
         say("lasec: all labels are of one class")
-    elif baselines.persistence > task.trace.accuracy:
-        say("lasec: labels come in runs here: the one before, if known, is right more often")
+    else:
+        warn_of_runs(baselines.persistence, task.trace.accuracy)
     if out is not None:
         done = "wrote" if summary["finished"] else "stopped; go on with --resume:"
         console.print(f"  {done} {out}", markup=False)

@@ -15,6 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from lasec.cli.lines import Lines
+from lasec.cli.output import as_facts
 from lasec.errors import TableError
 from lasec.evaluation import Trace
 from lasec.tables import TableLearner
@@ -182,7 +183,7 @@ class Run:
             "labels": self.trace.labels,
             "rate": self.trace.labels / max(self.trace.rounds, 1),
             "accuracy": self.trace.accuracy,
-            "estimate": {"value": estimate.value, "low": estimate.low, "high": estimate.high},
+            "estimate": as_facts(estimate),
             "persistence": self.baselines.persistence,
             "majority": self.baselines.majority,
             "classes": self.desk.classes,

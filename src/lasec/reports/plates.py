@@ -190,8 +190,7 @@ def doubt(margins: Margins, classes: Classes = NAMELESS) -> Plate:
         axes.plot(middle, share, "o", color=draw.BAND, markersize=3.5, label="share asked")
         axes.plot(middle, wrong, color=draw.ALARM, linestyle="--", linewidth=1.2, label="wrong")
         axes.set_ylim(0.0, 1.05)
-        axes.set_xlim(-1.02, 1.02)
-        axes.set_xticks([-1.0, -0.5, 0.0, 0.5, 1.0])
+        _margin_axis(axes)
         axes.set_ylabel("share of rows")
         draw.share_axis(axes.yaxis)
         draw.legend(axes, 2 if columns == 1 else 3)
@@ -212,6 +211,12 @@ def doubt(margins: Margins, classes: Classes = NAMELESS) -> Plate:
     )  # fmt: skip
 
 
+def _margin_axis(axes: Any) -> None:
+    """From surely one class to surely the other."""
+    axes.set_xlim(-1.02, 1.02)
+    axes.set_xticks([-1.0, -0.5, 0.0, 0.5, 1.0])
+
+
 def certain(margins: Margins, classes: Classes = NAMELESS) -> Plate:
     """The histogram of margins."""
     middle = (margins.edges[1:] + margins.edges[:-1]) / 2.0
@@ -228,8 +233,7 @@ def certain(margins: Margins, classes: Classes = NAMELESS) -> Plate:
         axes.set_yscale("symlog", linthresh=1.0)
         axes.yaxis.set_major_formatter("{x:,.0f}")
         axes.set_ylim(bottom=0.0)
-        axes.set_xlim(-1.02, 1.02)
-        axes.set_xticks([-1.0, -0.5, 0.0, 0.5, 1.0])
+        _margin_axis(axes)
         axes.set_ylabel("rows (log scale)")
         draw.legend(axes, 3)
 
