@@ -21,7 +21,7 @@ from lasec.evaluation import Evaluation, Trace, Worth, evaluate
 from lasec.fleet import Fleet
 from lasec.learner import Learner
 from lasec.metrics import Estimate, Meter
-from lasec.records import FleetRecords, Records
+from lasec.records import FleetRecords, Records, Served
 from lasec.tracker import Belief, Tracker
 from lasec.types import Decision, Margin, Outcome, Policy, Precision, Update
 
@@ -51,6 +51,7 @@ __all__ = [
     "Policy",
     "Precision",
     "Records",
+    "Served",
     "Shifting",
     "StateError",
     "TableError",

@@ -84,6 +84,40 @@ def labels(y: ArrayLike, count: int) -> NDArray[np.float64]:
     return clean
 
 
+def labels_or_none(y: ArrayLike, count: int) -> NDArray[np.float64]:
+    """The labels of rows that may still be without one: -1, +1, or 0 where there is none.
+
+    >>> labels_or_none([0, 2], count=2)
+    Traceback (most recent call last):
+    ValueError: y: must be -1 or +1, or 0 where there is no label yet, got 2
+    """
+    clean = finite("y", real("y", y, 1, kinds="fiu"))
+    if clean.size != count:
+        raise ValueError(f"y: expected {count} labels, one for each row of X, got {clean.size}")
+    wrong = clean[(clean != 0.0) & (np.abs(clean) != 1.0)]
+    if wrong.size:
+        raise ValueError(f"y: must be -1 or +1, or 0 where there is no label yet, got {wrong[0]:g}")
+    return clean
+
+
+def whole(name: str, values: ArrayLike, count: int | None = None) -> NDArray[np.int64]:
+    """Whole numbers, one for each row.
+
+    >>> whole("keys", [1, 2], count=3)
+    Traceback (most recent call last):
+    ValueError: keys: expected 3, one for each row, got shape (2,)
+    """
+    numbers = np.asarray(values)
+    if numbers.dtype.kind not in "iu" and numbers.size:
+        raise TypeError(f"{name}: expected whole numbers, got dtype {numbers.dtype}")
+    if numbers.ndim != 1 or (count is not None and numbers.size != count):
+        wanted = "a list of numbers" if count is None else f"{count}, one for each row"
+        raise ValueError(f"{name}: expected {wanted}, got shape {numbers.shape}")
+    if numbers.size and numbers.max() > np.iinfo(np.int64).max:
+        raise ValueError(f"{name}: contains a number beyond 2^63")
+    return np.ascontiguousarray(numbers, dtype=np.int64)
+
+
 def label(y: object) -> float:
     """One label.
 
@@ -135,3 +169,12 @@ def times(values: ArrayLike, count: int) -> NDArray[np.float64]:
     if clean.size != count:
         raise ValueError(f"time: expected {count} times, one for each row of X, got {clean.size}")
     return clean
+
+
+def clock(query: object, values: ArrayLike | None, count: int) -> NDArray[np.float64]:
+    """When each row came; empty where rounds are counted, which a budget by time cannot do."""
+    if values is not None:
+        return times(values, count)
+    if getattr(query, "timed", False):
+        raise ValueError("time: this budget is by time, so every row must say when it came")
+    return np.empty(0)

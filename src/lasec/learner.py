@@ -207,11 +207,7 @@ class Learner(Model):
 
     def _clock(self, times: ArrayLike | None, count: int) -> Vector:
         """When each row of a chunk came; empty where rounds are counted."""
-        if times is not None:
-            return guards.times(times, count)
-        if getattr(self.query, "timed", False):
-            raise ValueError("time: this budget is by time, so every row must say when it came")
-        return kernel.engine.NO_TIMES
+        return guards.clock(self.query, times, count)
 
     def _look(self, x: Vector, coin: float, memory: Vector, time: float) -> Decision:
         """What the model says about ``x``, and whether to ask, or an error about ``x``."""

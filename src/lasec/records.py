@@ -119,3 +119,43 @@ class FleetRecords(Rounds):
     key: NDArray[np.int64] = field(kw_only=True)
     ticket: NDArray[np.int64] = field(kw_only=True)
     refused: int = field(kw_only=True)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Served:
+    """What came of the rows of :meth:`lasec.Fleet.serve`, in their order.
+
+    Of a question: the predicted label, margin, variance, propensity, whether it is asked, and its
+    ticket. Of a label: the ticket that it answers; whether it was ``learned`` (it is skipped where
+    its question was not asked after all); ``label`` is what the model said in that moment (0 where
+    skipped), and whether that was a ``mistake``; whether the model was ``updated``. What does not
+    apply is NaN or False. ``refused`` are rows that are too large for their model.
+
+    >>> import lasec
+    >>> fleet = lasec.Fleet(lasec.rules.SecondOrder(), models=2, dimension=1)
+    >>> served = fleet.serve([1, 0, 1], [[1.0], [2.0], [1.0]], [0, 0, -1], after=[-1, -1, 0])
+    >>> served
+    Served(rows=3, asked=2, learned=1, refused=0)
+    >>> served.ticket.tolist(), served.asked.tolist(), served.learned.tolist()
+    ([0, 0, 0], [True, True, False], [False, False, True])
+    """
+
+    label: NDArray[np.int8]
+    margin: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    propensity: NDArray[np.float64]
+    ticket: NDArray[np.int64]
+    asked: NDArray[np.bool_]
+    mistake: NDArray[np.bool_]
+    updated: NDArray[np.bool_]
+    learned: NDArray[np.bool_]
+    refused: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return int(self.label.size)
+
+    def __repr__(self) -> str:
+        return (
+            f"Served(rows={len(self)}, asked={int(self.asked.sum())}, "
+            f"learned={int(self.learned.sum())}, refused={int(self.refused.sum())})"
+        )

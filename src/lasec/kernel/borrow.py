@@ -1,10 +1,11 @@
-"""Three small things that compiled loops need and numba has no word for.
+"""A few small things that compiled loops need and numba has no word for.
 
 numba counts references to an array with an atomic instruction each time that one is handed to a
 function or cut into a view, and cannot leave out most of these counts in a loop with calls. On
 short rows that is a fifth of all time, and several threads that share an array would wait for each
 other. A *borrowed* array has no count. Whoever lends it must keep it: only arguments of a function
-that Python has called are lent here, and only for as long as that call lasts.
+that Python has called are lent here, and only for as long as that call lasts. *lent* is the same
+for loops that can also be interpreted; *member* cuts one model out of a stack, uncounted.
 
 BLAS takes all of its arguments as addresses: *address* puts a number onto the stack, and *data* is
 where an array begins.
@@ -17,13 +18,14 @@ from typing import Any, TypeVar
 
 from numba import types
 from numba.core import cgutils as _cgutils
-from numba.extending import intrinsic
+from numba.extending import intrinsic, overload
 from numba.np import arrayobj as _arrayobj
 
 A = TypeVar("A")
 
 cgutils: Any = _cgutils
 arrayobj: Any = _arrayobj
+named_tuple: Any = types.NamedTuple
 
 
 def _uncounted(context: Any, builder: Any, kind: Any, value: Any) -> Any:
@@ -57,6 +59,40 @@ def _borrow(typing_context: Any, kept: Any) -> Any:
     return kept(kept), generate
 
 
+def _cut(context: Any, builder: Any, kinds: tuple[Any, Any], stacked: Any, at: Any) -> Any:
+    """One entry of the first axis of an array, uncounted; ``kinds`` are those of both arrays."""
+    given = arrayobj.make_array(kinds[0])(context, builder, stacked)
+    array = arrayobj.make_array(kinds[1])(context, builder)
+    strides = cgutils.unpack_tuple(builder, given.strides)
+    start = cgutils.pointer_add(builder, given.data, builder.mul(at, strides[0]), given.data.type)
+    arrayobj.populate_array(
+        array,
+        data=start,
+        shape=cgutils.unpack_tuple(builder, given.shape)[1:],
+        strides=strides[1:],
+        itemsize=given.itemsize,
+        meminfo=None,
+    )
+    return array._getvalue()
+
+
+def _member(typing_context: Any, stack: Any, at: Any) -> Any:
+    """The same NamedTuple, of one entry of each array's first axis."""
+    ones = [types.Array(kind.dtype, kind.ndim - 1, "C") for kind in stack.types]
+    one: Any = named_tuple(ones, stack.instance_class)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        arrays = cgutils.unpack_tuple(builder, arguments[0])
+        pairs = zip(stack.types, ones, strict=True)
+        parts = [
+            _cut(context, builder, kinds, array, arguments[1])
+            for kinds, array in zip(pairs, arrays, strict=True)
+        ]
+        return context.make_tuple(builder, one, parts)
+
+    return one(stack, types.int64), generate
+
+
 def _data(typing_context: Any, array: Any) -> Any:
     """Where the numbers of an array begin."""
 
@@ -81,3 +117,26 @@ _intrinsic: Any = intrinsic
 borrowed: Callable[[A], A] = _intrinsic(_borrow)
 data: Callable[[Any], Any] = _intrinsic(_data)
 address: Callable[[Any], Any] = _intrinsic(_address)
+
+
+_cut_member: Any = _intrinsic(_member)
+
+
+def lent(kept: A) -> A:
+    """The same array or tuple; in compiled code as :data:`borrowed` has it."""
+    return kept
+
+
+def member(stack: Any, at: int) -> Any:
+    """Entry ``at`` of each array of a NamedTuple of C-contiguous arrays, as views."""
+    return type(stack)(*(array[at] for array in stack))
+
+
+@overload(lent, strict=False)
+def _lent(kept: Any) -> Any:
+    return lambda kept: borrowed(kept)  # noqa: PLW0108 numba wants a function
+
+
+@overload(member, strict=False)
+def _member_of(stack: Any, at: Any) -> Any:
+    return lambda stack, at: _cut_member(stack, at)  # noqa: PLW0108 numba wants a function

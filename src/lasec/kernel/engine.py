@@ -9,7 +9,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from lasec.kernel import fleet
+from lasec.kernel import fleet, pack, serve
 from lasec.kernel.block import Desk
 from lasec.kernel.blocks import LONG, parts, run_blocks
 from lasec.kernel.cache import Entry
@@ -18,12 +18,14 @@ from lasec.kernel.fleet import Stack
 from lasec.kernel.rounds import LARGEST_STRAIN, LARGEST_STRAIN_SINGLE, Coins, Columns
 from lasec.kernel.rows import ask_row, look_rows, run_rows, tell_row
 from lasec.kernel.scaling import scale_rows
+from lasec.kernel.serve import Answers, Crew, Post
 from lasec.rules.gaussian import Gaussian
 from lasec.types import Query, Rule, Vector
 
 __all__ = [
-    "LAZY_FROM", "Columns", "Stack", "asker", "blocked", "first_unsound", "group",
-    "largest_strain", "margins", "run", "run_share", "scale", "teller", "unpack",
+    "LAZY_FROM", "Answers", "Columns", "Crew", "Post", "Stack", "asker", "blocked",
+    "first_infinite", "first_unsound", "group", "largest_strain", "load", "margins", "run",
+    "run_share", "scale", "serve_share", "store", "teller", "unpack",
 ]  # fmt: skip
 
 config: Any = numba.config
@@ -32,6 +34,10 @@ _LOOK = Entry(look_rows)
 _ROWS, _BLOCKS = Entry(run_rows), Entry(run_blocks)
 _SORT, _SHARE = Entry(fleet.sort_rows), Entry(fleet.run_share)
 _CHECK, _UNPACK = Entry(fleet.first_unsound), Entry(fleet.unpack)
+_SERVE, _MODELS = Entry(serve.serve_share), Entry(serve.run_models)
+_STORE, _LOAD = Entry(pack.pack_whole), Entry(pack.unpack_whole)
+_STORE_LOWER, _LOAD_LOWER = Entry(pack.pack_lower), Entry(pack.unpack_lower)
+_INFINITE = Entry(pack.first_infinite)
 _SCALE = Entry(scale_rows)
 # With fewer weights, finding out which rows need no variance costs more than all variances.
 LAZY_FROM = 64
@@ -137,6 +143,35 @@ def run_share(
 def unpack(packed: NDArray[np.float64], begin: int, end: int, out: Columns) -> None:
     """The columns of some rows of what :func:`run_share` has written."""
     _UNPACK((), packed, begin, end, out)
+
+
+def serve_share(
+    rule: Rule[Any], query: Query, crew: Crew, models: NDArray[np.int64], post: Post,
+    mistakes_only: bool, out: Answers, *, at_once: bool = False,
+) -> None:  # fmt: skip
+    """The rows of some models, one by one: questions and labels, or both ``at_once``."""
+    loop = _MODELS if at_once else _SERVE
+    loop((rule, query), rule, query, crew, models, post, mistakes_only, out)
+
+
+def store(
+    array: NDArray[Any], lower: bool, keys: NDArray[np.int64], out: NDArray[Any], begin: int
+) -> None:
+    """Some models' entries of an array, into columns of ``out``; of matrices, the lower half."""
+    (_STORE_LOWER if lower else _STORE)((), array, keys, out, begin)
+
+
+def load(
+    array: NDArray[Any], lower: bool, keys: NDArray[np.int64], packed: NDArray[Any], begin: int
+) -> None:
+    """What :func:`store` has written, back into the array."""
+    (_LOAD_LOWER if lower else _LOAD)((), array, keys, packed, begin)
+
+
+def first_infinite(packed: NDArray[Any], begin: int, end: int) -> int:
+    """The first row with NaN or infinity in these columns, or -1."""
+    row: int = _INFINITE((), packed, begin, end)
+    return row
 
 
 def scale(X: NDArray[np.float64], sums: tuple[Vector, Vector, Vector]) -> NDArray[np.float64]:

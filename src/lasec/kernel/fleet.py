@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from lasec.kernel.block import Desk, run_block
 from lasec.kernel.blocks import mirror
-from lasec.kernel.borrow import borrowed
+from lasec.kernel.borrow import borrowed, lent
 from lasec.kernel.dispatch import compiled
 from lasec.kernel.rounds import Coins, Columns, inner, unsound
 from lasec.types import Matrix, Query, Rule, Vector
@@ -31,6 +31,7 @@ class Stack(NamedTuple):
     seeds: NDArray[np.uint64]
     rounds: NDArray[np.int64]
     asked: NDArray[np.int64]
+    told: NDArray[np.int64]
     updates: NDArray[np.int64]
 
 
@@ -75,7 +76,7 @@ def sort_rows(
 
 def first_unsound(X: Matrix) -> int:
     """The first row with an entry that cannot be used, or -1."""
-    X = borrowed(X)
+    X = lent(X)
     size = np.empty(BLOCK, X.dtype)
     for i in range(0, X.shape[0], BLOCK):
         bad = unsound(X[i : i + BLOCK], size)
@@ -141,7 +142,7 @@ def run_share(
     bench: Bench, desk: Desk, local: Columns, packed: NDArray[np.float64],
 ) -> int:  # fmt: skip
     """Run the rows of some models; how many rows were refused because of their strain."""
-    W, S, seeds, rounds, asked, updates = borrowed(stack)
+    W, S, seeds, rounds, asked, told, updates = borrowed(stack)
     X, y, given = borrowed(X), borrowed(y), borrowed(given)
     order, begins, packed = borrowed(order), borrowed(begins), borrowed(packed)
     models, bench = borrowed(models), borrowed(bench)
@@ -172,6 +173,7 @@ def run_share(
             scatter(local, order, begin, n, packed)
             for i in range(n):
                 asked[k] += local.asked[i]
+                told[k] += local.asked[i]
                 updates[k] += local.updated[i]
             rounds[k] += n
             begin += n
