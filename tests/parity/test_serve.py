@@ -219,6 +219,29 @@ def test_run_is_that_of_a_learner_for_every_rule(pair):
         np.testing.assert_allclose(taken.memory, learner.memory, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize("precision", ["double", "single"])
+def test_looking_ahead_changes_nothing(precision):
+    """Many questions of one model in a row are looked at together, also around a bad one."""
+    rng, options = np.random.default_rng(6), {"precision": precision, "models": 2}
+    together, single = (build(PAIRS[0], **options) for _ in range(2))
+    X, keys = rng.standard_normal((120, DIMENSION)), rng.integers(2, size=120)
+    X[50] *= 1e8
+    y = np.zeros(120)
+    y[100], after = -1.0, np.full(120, -1)
+    asks = np.flatnonzero(keys[:100] == keys[100])
+    after[100], X[100] = asks[0], X[asks[0]]
+    served = together.serve(keys, X, y, after=after)
+    parts = [single.serve([k], [x], [0]) for k, x in zip(keys[:100], X[:100], strict=True)]
+    parts.append(single.serve(keys[100:101], X[100:101], [-1], tickets=[0]))
+    parts += [single.serve([k], [x], [0]) for k, x in zip(keys[101:], X[101:], strict=True)]
+    assert np.flatnonzero(served.refused).tolist() == [50]
+    assert served.updated[100]
+    exact = 1e-12 if precision == "double" else 1e-5
+    for name in (*FLAGS, "refused", *NUMBERS):
+        one_by_one = np.concatenate([getattr(part, name) for part in parts])
+        np.testing.assert_allclose(getattr(served, name), one_by_one, rtol=exact, atol=exact)
+
+
 def test_too_large_rows_are_flagged_and_not_asked():
     fleet = build((SecondOrder(0.0, 1.0), Always(), "mistakes"))
     huge = [[1e9, 0.0, 0.0]]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lasec.kernel import fleet, pack, serve
+from lasec.kernel.ahead import Ahead
 from lasec.kernel.block import Desk
 from lasec.kernel.blocks import LONG, parts, run_blocks
 from lasec.kernel.cache import Entry
@@ -150,8 +151,11 @@ def serve_share(
     mistakes_only: bool, out: Answers, *, at_once: bool = False,
 ) -> None:  # fmt: skip
     """The rows of some models, one by one: questions and labels, or both ``at_once``."""
-    loop = _MODELS if at_once else _SERVE
-    loop((rule, query), rule, query, crew, models, post, mistakes_only, out)
+    parts, given = (rule, query), (rule, query, crew, models, post, mistakes_only)
+    if at_once:
+        _MODELS(parts, *given, out)
+    else:
+        _SERVE(parts, *given, Ahead.empty(post.X.shape[1], post.X.dtype), out)
 
 
 def store(

@@ -18,7 +18,7 @@ from lasec.kernel.dispatch import chance, compiled, margin_at, spend, strain, up
 from lasec.kernel.philox import draw
 from lasec.kernel.rounds import Coins, Columns, largest_entry, limit, toss
 from lasec.rules.gaussian import largest_variance
-from lasec.types import Moment, Query, Rule, Vector
+from lasec.types import Margin, Moment, Query, Rule, Vector
 
 
 def largest(state: Any) -> float:
@@ -48,6 +48,19 @@ def sound(x: Vector) -> bool:
     return fine
 
 
+@compiled
+def decide(
+    query: Query, seen: Margin, memory: Vector, seed: np.uint64, ticket: int, coin: float,
+    time: float, waiting: int,
+) -> tuple[float, bool]:  # fmt: skip
+    """The probability of asking about a row, and whether to ask; the query takes note of it."""
+    now = Moment(ticket + 1, time, waiting)
+    p = chance(query, seen, memory, now)
+    tossed = coin if coin >= 0.0 else draw(seed, np.uint64(ticket))[0]
+    spend(query, memory, tossed < p, now)
+    return p, tossed < p
+
+
 def ask_row(
     rule: Rule[Any], query: Query, state: Any, memory: Vector, x: Vector, seed: np.uint64,
     ticket: int, coin: float, time: float, waiting: int,
@@ -61,11 +74,8 @@ def ask_row(
     if not sound(x) or not bearable(rule, state, x):
         return False, 0.0, 0.0, 0.0, 0.0, False
     seen = margin_at(rule, state, x, ticket + 1)
-    now = Moment(ticket + 1, time, waiting)
-    p = chance(query, seen, memory, now)
-    tossed = coin if coin >= 0.0 else draw(seed, np.uint64(ticket))[0]
-    spend(query, memory, tossed < p, now)
-    return True, seen.raw, seen.margin, seen.variance, p, tossed < p
+    p, asked = decide(query, seen, memory, seed, ticket, coin, time, waiting)
+    return True, seen.raw, seen.margin, seen.variance, p, asked
 
 
 def tell_row(

@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lasec.kernel.ahead import Ahead, look_ahead
 from lasec.kernel.borrow import lent, member
 from lasec.kernel.dispatch import compiled, margin_at, update_at
 from lasec.kernel.philox import draw
-from lasec.kernel.rows import ask_row, tell_row
-from lasec.types import Counter, Matrix, Query, Rule, Vector
+from lasec.kernel.rows import ask_row, decide, tell_row
+from lasec.types import Counter, Margin, Matrix, Query, Rule, Vector
 
 _ask, _tell = compiled(ask_row), compiled(tell_row)
 
@@ -93,6 +94,20 @@ def question(
 
 
 @compiled
+def foreseen(
+    query: Query, ahead: Ahead, i: int, memory: Vector, seed: np.uint64, ticket: int, coin: float,
+    time: float, waiting: int,
+) -> tuple[bool, float, float, float, float, bool]:  # fmt: skip
+    """As :func:`question`, for the i-th of the rows that were looked at together."""
+    raw = ahead.raw[i]
+    if not ahead.fine[i]:
+        return False, raw, np.nan, np.nan, np.nan, False
+    seen = Margin(raw, ahead.variance[i], ahead.margin[i])
+    p, wanted = decide(query, seen, memory, seed, ticket, coin, time, waiting)
+    return True, raw, seen.margin, seen.variance, p, wanted
+
+
+@compiled
 def entry(values: Vector, i: int, otherwise: float) -> float:
     """The i-th of the values, if there are any."""
     return values[i] if values.size else otherwise
@@ -100,22 +115,32 @@ def entry(values: Vector, i: int, otherwise: float) -> float:
 
 def serve_share(
     rule: Rule[Any], query: Query, crew: Crew, models: Counter, post: Post, mistakes_only: bool,
-    out: Answers,
+    ahead: Ahead, out: Answers,
 ) -> None:  # fmt: skip
     """Ask where y is 0, and learn the label where it is not, in the order of the rows."""
     stack, memories, seeds, rounds, asked, told, updates, waiting = lent(crew)
     X, y, tickets, after, times, coins, order, begins = lent(post)
-    models, out = lent(models), lent(out)
+    models, ahead, out = lent(models), lent(ahead), lent(out)
     for k in models:
         state, memory, seed = member(stack, k), memories[k], seeds[k]
+        first = last = begins[k]  # the rows from first to last - 1 were looked at together
         for at in range(begins[k], begins[k + 1]):
             i = order[at]
             if y[i] == 0.0:
                 ticket = rounds[k]
                 coin, time = entry(coins, i, -1.0), entry(times, i, ticket + 1.0)
-                fine, raw, out.margin[i], out.variance[i], out.propensity[i], wanted = question(
-                    rule, query, state, memory, X[i], seed, ticket, coin, time, waiting[k]
-                )
+                if at >= last:
+                    first = at
+                    last = at + look_ahead(rule, state, X, y, order, at, begins[k + 1], ahead)
+                if at < last:
+                    fine, raw, margin, variance, p, wanted = foreseen(
+                        query, ahead, at - first, memory, seed, ticket, coin, time, waiting[k]
+                    )
+                else:
+                    fine, raw, margin, variance, p, wanted = question(
+                        rule, query, state, memory, X[i], seed, ticket, coin, time, waiting[k]
+                    )
+                out.margin[i], out.variance[i], out.propensity[i] = margin, variance, p
                 out.label[i] = 1 if raw >= 0.0 else -1
                 out.ticket[i], out.asked[i], out.refused[i] = ticket, wanted, not fine
                 rounds[k] += 1
