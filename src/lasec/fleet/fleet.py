@@ -114,6 +114,20 @@ class Fleet(Models):
         out = self._row_by_row(numbers, rows, signs, claimed, answered, clock, given)
         return Served(*out)
 
+    def coins(self, keys: ArrayLike, numbers: ArrayLike) -> NDArray[np.float64]:
+        """Coins that depend on the seed of a key and on a number from 0 to 2^64 - 1, one a row.
+
+        For :meth:`serve`, where a row's coin is to depend on the row itself and not on its place in
+        the stream: with a hash of the row's id as its number, a row that comes again gets the same.
+
+        >>> import lasec
+        >>> fleet = Fleet(lasec.rules.SecondOrder(), models=2, dimension=1)
+        >>> fleet.coins([0, 1, 0], [7, 7, 7]).round(3).tolist()
+        [0.281, 0.628, 0.281]
+        """
+        given = np.ascontiguousarray(numbers, dtype=np.uint64)
+        return kernel.engine.coins(self.seeds, self._keys(keys, given.size), given)
+
     def _row_by_row(
         self, keys: NDArray[np.int64], X: NDArray[Any], y: NDArray[np.float64],
         tickets: NDArray[np.int64], after: NDArray[np.int64], times: NDArray[np.float64],

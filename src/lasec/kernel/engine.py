@@ -16,6 +16,7 @@ from lasec.kernel.blocks import LONG, parts, run_blocks
 from lasec.kernel.cache import Entry
 from lasec.kernel.ceiling import Ceiling
 from lasec.kernel.fleet import Stack
+from lasec.kernel.philox import toss_all
 from lasec.kernel.rounds import LARGEST_STRAIN, LARGEST_STRAIN_SINGLE, Coins, Columns
 from lasec.kernel.rows import ask_row, look_rows, run_rows, tell_row
 from lasec.kernel.scaling import scale_rows
@@ -35,6 +36,7 @@ _LOOK = Entry(look_rows)
 _ROWS, _BLOCKS = Entry(run_rows), Entry(run_blocks)
 _SORT, _SHARE = Entry(fleet.sort_rows), Entry(fleet.run_share)
 _CHECK, _UNPACK = Entry(fleet.first_unsound), Entry(fleet.unpack)
+_TOSS = Entry(toss_all)
 _SERVE, _MODELS = Entry(serve.serve_share), Entry(serve.run_models)
 _STORE, _LOAD = Entry(pack.pack_whole), Entry(pack.unpack_whole)
 _STORE_LOWER, _LOAD_LOWER = Entry(pack.pack_lower), Entry(pack.unpack_lower)
@@ -139,6 +141,15 @@ def run_share(
         Columns.empty(block), packed,
     )  # fmt: skip
     return refused
+
+
+def coins(
+    seeds: NDArray[np.uint64], keys: NDArray[np.int64], numbers: NDArray[np.uint64]
+) -> NDArray[np.float64]:
+    """The coin of each key's seed, in the round of each number."""
+    out = np.empty(keys.size)
+    _TOSS((), seeds, keys, numbers, out)
+    return out
 
 
 def unpack(packed: NDArray[np.float64], begin: int, end: int, out: Columns) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lasec.kernel.dispatch import compiled
 
@@ -34,3 +35,12 @@ def draw(seed: np.uint64, ticket: np.uint64) -> tuple[float, float]:
         c0, c1, c2, c3 = high_1 ^ c1 ^ k0, low_1, high_0 ^ c3 ^ k1, low_0
         k0, k1 = k0 + _WEYL_0, k1 + _WEYL_1
     return (c0 >> _SHIFT) * _UNIT, (c1 >> _SHIFT) * _UNIT
+
+
+def toss_all(
+    seeds: NDArray[np.uint64], keys: NDArray[np.int64], numbers: NDArray[np.uint64],
+    out: NDArray[np.float64],
+) -> None:  # fmt: skip
+    """out[i] <- the coin of the seed of row i's key, in the round of that number."""
+    for i in range(keys.size):
+        out[i] = draw(seeds[keys[i]], numbers[i])[0]

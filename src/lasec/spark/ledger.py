@@ -1,0 +1,144 @@
+"""What changes with every event: a shard's clock and totals, and the counters of each of its keys.
+
+A ledger is one value of state, written once for each batch that touches its shard. Models are far
+larger and change only when a label is learned: they live elsewhere (:mod:`lasec.spark.pages`), and
+the ledger says where. As bytes a ledger is a JSON header, the keys as UTF-8, and plain arrays.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from dataclasses import asdict, dataclass, field, fields
+from hashlib import blake2b
+from itertools import accumulate, pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+COUNTS = ("rounds", "asked", "told", "updates", "waiting", "expired", "slot")
+SLOT = COUNTS.index("slot")
+NOWHERE = -1  # the slot of a model that has not learned anything yet
+
+
+@dataclass
+class Head:
+    """A shard's own numbers: its clock, its queue of questions, its totals, its accuracy's sums.
+
+    ``clock`` is the largest time seen in the shard, in seconds; ``wall`` is when it last had rows,
+    and ``alarm`` when it wants to be woken, both by the machine's clock. Questions wait in chunks
+    numbered from ``first`` to ``next - 1``; those before ``open`` have expired already.
+    """
+
+    job: str
+    clock: float = -1e300
+    wall: float = 0.0
+    alarm: int = 0
+    first: int = 0
+    open: int = 0
+    next: int = 0
+    oldest_open: float = 0.0
+    oldest: float = 0.0
+    slots: int = 0
+    held: int = 0
+    predicted: int = 0
+    asked: int = 0
+    learned: int = 0
+    expired: int = 0
+    other: int = 0
+    dead: int = 0
+    answers: int = 0
+    weight: float = 0.0
+    right: float = 0.0
+    weight2: float = 0.0
+
+
+@dataclass
+class Ledger:
+    """The header of a shard, and one row of ``counts`` and ``memory`` for each of its keys."""
+
+    head: Head
+    keys: list[str] = field(default_factory=list)
+    counts: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, len(COUNTS)), np.int64))
+    seeds: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
+    memory: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
+
+    def __post_init__(self) -> None:
+        self.index = {key: row for row, key in enumerate(self.keys)}
+
+    def rows(self, keys: list[str], seed: int, blank: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Where these keys stand; new ones are taken in, with ``blank`` as their memory."""
+        new = [key for key in keys if key not in self.index]
+        if new:
+            begin = len(self.keys)
+            self.index.update(zip(new, range(begin, begin + len(new)), strict=True))
+            self.keys.extend(new)
+            fresh = np.zeros((len(new), len(COUNTS)), np.int64)
+            fresh[:, SLOT] = NOWHERE
+            self.counts = np.concatenate([self.counts, fresh])
+            seeds = np.array([seed_of(seed, key) for key in new], np.uint64)
+            self.seeds = np.concatenate([self.seeds, seeds])
+            grown = self.memory if begin else np.empty((0, blank.size))
+            self.memory = np.concatenate([grown, np.tile(blank, (len(new), 1))])
+        index = self.index
+        return np.fromiter((index[key] for key in keys), np.int64, len(keys))
+
+    def to_bytes(self) -> bytes:
+        """All of it.
+
+        >>> ledger = Ledger(Head(job="a", clock=5.0))
+        >>> ledger.rows(["north", "south"], seed=1, blank=np.zeros(2)).tolist()
+        [0, 1]
+        >>> again = Ledger.from_bytes(ledger.to_bytes())
+        >>> again.keys, again.head.clock, again.memory.shape
+        (['north', 'south'], 5.0, (2, 2))
+        """
+        names = [key.encode() for key in self.keys]
+        header = asdict(self.head) | {"keys": len(names), "memory": self.memory.shape[1]}
+        head = json.dumps(header).encode()
+        lengths = np.array([len(name) for name in names], np.uint32)
+        arrays = (lengths, self.counts, self.seeds, self.memory)
+        return b"".join(
+            [struct.pack("<I", len(head)), head, *(a.tobytes() for a in arrays), *names]
+        )
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Ledger:
+        """What :meth:`to_bytes` gave."""
+        (size,) = struct.unpack_from("<I", data)
+        header: dict[str, Any] = json.loads(data[4 : 4 + size])
+        n, width, at = header.pop("keys"), header.pop("memory"), 4 + size
+
+        def take(kind: Any, *shape: int) -> NDArray[Any]:
+            nonlocal at
+            array = np.frombuffer(data, kind, int(np.prod(shape)), at).reshape(shape).copy()
+            at += array.nbytes
+            return array
+
+        lengths = take(np.uint32, n)
+        counts, seeds = take(np.int64, n, len(COUNTS)), take(np.uint64, n)
+        memory = take(np.float64, n, width)
+        ends = accumulate(lengths.tolist(), initial=at)
+        keys = [data[a:b].decode() for a, b in pairwise(ends)]
+        known = {f.name for f in fields(Head)}
+        head = Head(**{name: value for name, value in header.items() if name in known})
+        return cls(head, keys, counts, seeds, memory)
+
+    def lasting(self) -> bytes:
+        """As bytes, but for the two numbers that depend on when the job happened to run."""
+        wall, alarm = self.head.wall, self.head.alarm
+        self.head.wall, self.head.alarm = 0.0, 0
+        data = self.to_bytes()
+        self.head.wall, self.head.alarm = wall, alarm
+        return data
+
+
+def seed_of(seed: int, key: str) -> int:
+    """The seed of a key's own model.
+
+    >>> seed_of(0, "north") == seed_of(0, "north") != seed_of(1, "north")
+    True
+    """
+    digest = blake2b(key.encode(), digest_size=8, key=seed.to_bytes(8, "little"))
+    return int.from_bytes(digest.digest(), "little")

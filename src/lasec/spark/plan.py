@@ -1,0 +1,235 @@
+"""The job as Spark sees it: two inputs made alike, united, grouped by shard, and served."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as sql
+from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
+
+from lasec import Learner, Policy
+from lasec.spark import output, rows
+from lasec.spark.shard import Shard, Terms
+from lasec.spark.store import KEY_SCHEMA, VALUE_SCHEMA, SparkStore
+
+# The columns of the united input, beside ``features``, whose type is that of the events.
+UNITED = ("shard", "kind", "key", "id", "number", "time", "y", "features", "raw")
+DAY = 86_400.0
+CORRUPT = "_corrupt_record"  # where Spark puts lines of JSON or CSV that it cannot read
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """Millions of models in Spark: what each key begins with, and how questions and labels wait.
+
+    ``model`` is a learner that has not seen anything; every key gets one like it, with a seed of
+    its own. Keys are hashed to ``shards``, which are the groups of the stateful operator: the most
+    tasks that can ever share the work, and fixed for the life of a checkpoint. A question expires
+    ``max_age`` seconds after its event's time; a label that comes before its event is held for
+    ``patience`` seconds. A row whose time lies more than ``lead`` seconds ahead of the machine's
+    clock is served, but does not move the clock of its shard.
+
+    >>> import lasec
+    >>> Job(lasec.LASEC_SS(dimension=50, drift=0.01), shards=128).bytes_per_model
+    10600
+    """
+
+    model: Learner
+    shards: int = 64
+    max_age: float = 30 * DAY
+    patience: float = 3_600.0
+    lead: float = 3_600.0
+
+    def __post_init__(self) -> None:
+        model = self.model
+        if not isinstance(model, Learner):
+            raise TypeError(f"model: expected a Learner, got {type(model).__name__}")
+        if not model.dimension or model.rounds:
+            raise ValueError("model: expected a learner with a dimension that has seen nothing")
+        if model.policy is not Policy.FIRST:
+            raise ValueError(f"model: in a job the first label counts, not the {model.policy}")
+        if not (isinstance(self.shards, int) and 1 <= self.shards <= 2**20):
+            raise ValueError(f"shards: expected a whole number from 1 to 2^20, got {self.shards}")
+        for name, least in (("max_age", 1.0), ("patience", 0.0), ("lead", 0.0)):
+            if not least <= getattr(self, name) < math.inf:
+                raise ValueError(f"{name}: expected at least {least:g} seconds")
+
+    @property
+    def bytes_per_model(self) -> int:
+        """What a model that has learned something takes in the state store."""
+        return self.terms.fleet(np.zeros(1, np.uint64)).size
+
+    def stream(
+        self, events: DataFrame, labels: DataFrame | None = None, *, warm: DataFrame | None = None
+    ) -> DataFrame:
+        """The streaming table of predictions, questions, receipts, metrics and dead letters.
+
+        ``events`` has the columns key, id, time and features; ``labels`` has y, time, and key and
+        id or the ticket of a question. ``warm`` is a table of models to begin with
+        (:func:`lasec.spark.models` gives such a table).
+        """
+        united = self._events(events)
+        if labels is not None:
+            kind = united.schema["features"].dataType
+            united = united.unionByName(self._labels(labels, kind))
+        begun = None
+        if warm is not None:
+            begun = warm.select(self._shard(), "key", "model").groupBy("shard")
+        return united.groupBy("shard").transformWithStateInPandas(
+            Processor(self.terms),
+            output.SCHEMA,
+            "Append",
+            "ProcessingTime",
+            initialState=begun,
+        )
+
+    @property
+    def terms(self) -> Terms:
+        """What every shard must know."""
+        mark = blake2b(self.model.to_bytes(), digest_size=8)
+        mark.update(str(self.shards).encode())
+        return Terms(self.model, mark.hexdigest(), self.max_age, self.patience, self.lead)
+
+    def _shard(self) -> Column:
+        return sql.pmod(sql.xxhash64("key"), sql.lit(self.shards)).cast("int").alias("shard")
+
+    def _events(self, events: DataFrame) -> DataFrame:
+        """Events in the columns of the united input."""
+        _need(events, "events", "key", "id", "time", "features")
+        plain = events.select(
+            *_names(),
+            _seconds(events),
+            sql.lit(None).cast("int").alias("y"),
+            "features",
+            _raw(events),
+        )
+        return self._placed(plain, rows.EVENT)
+
+    def _labels(self, labels: DataFrame, features: Any) -> DataFrame:
+        """Labels in the columns of the united input."""
+        _need(labels, "labels", "time", "y")
+        if "ticket" in labels.columns:
+            parts = [sql.try_url_decode(sql.split_part("ticket", sql.lit("/"), sql.lit(place)))
+                     for place in (1, 2)]  # fmt: skip
+            given = [sql.col(name) if name in labels.columns else sql.lit(None)
+                     for name in ("key", "id")]  # fmt: skip
+            names = [sql.coalesce(a.cast("string"), b).alias(name)
+                     for a, b, name in zip(given, parts, ("key", "id"), strict=True)]  # fmt: skip
+        else:
+            _need(labels, "labels", "key", "id")
+            names = _names()
+        plain = labels.select(
+            *names,
+            _seconds(labels),
+            sql.col("y").cast("int"),
+            sql.lit(None).cast(features).alias("features"),
+            _raw(labels),
+        )
+        return self._placed(plain, rows.LABEL)
+
+    def _placed(self, plain: DataFrame, kind: int) -> DataFrame:
+        """With the shard of each row, and the hash of its id."""
+        return plain.select(
+            self._shard(),
+            sql.lit(kind).cast("tinyint").alias("kind"),
+            "key",
+            "id",
+            sql.xxhash64("id").alias("number"),
+            "time",
+            "y",
+            "features",
+            "raw",
+        )
+
+
+class Processor(StatefulProcessor):
+    """The stateful operator: each group is a shard, each call a batch of its rows."""
+
+    def __init__(self, terms: Terms) -> None:
+        self._terms = terms
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Called once for each partition of a batch."""
+        self._handle = handle
+        self._store = SparkStore(handle.getMapState("parts", KEY_SCHEMA, VALUE_SCHEMA))
+
+    def handleInputRows(  # noqa: N802
+        self,
+        key: Any,
+        rows_of_key: Iterator[pd.DataFrame],
+        timerValues: Any,  # noqa: N803
+    ) -> Iterator[pd.DataFrame]:
+        """The rows of one shard."""
+        frames = list(rows_of_key)
+        frame = frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
+        model = self._terms.model
+        batch = rows.read(frame, model.dimension, model.precision.kind)
+        yield self._timed(lambda shard, now: shard.batch(batch, now), timerValues)
+
+    def handleExpiredTimer(  # noqa: N802
+        self,
+        key: Any,
+        timerValues: Any,
+        expiredTimerInfo: Any,  # noqa: N803
+    ) -> Iterator[pd.DataFrame]:
+        """A shard that asked to be woken."""
+        yield self._timed(lambda shard, now: shard.wake(now), timerValues)
+
+    def handleInitialState(  # noqa: N802
+        self,
+        key: Any,
+        initialState: pd.DataFrame,
+        timerValues: Any,  # noqa: N803
+    ) -> None:
+        """Models to begin with, before the first row."""
+        shard = Shard(self._terms, self._store)
+        for name, model in zip(initialState["key"], initialState["model"], strict=True):
+            shard.put(name, Learner.from_bytes(bytes(model)))
+        shard.write()
+
+    def _timed(self, serve: Callable[[Shard, int], pd.DataFrame], timers: Any) -> pd.DataFrame:
+        """Serve a shard, and set the alarm that it wants."""
+        shard = Shard(self._terms, self._store)
+        before = shard.head.alarm
+        told = serve(shard, timers.getCurrentProcessingTimeInMs())
+        after = shard.head.alarm
+        if after != before:
+            if before:
+                self._handle.deleteTimer(before)
+            if after:
+                self._handle.registerTimer(after)
+        return told
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+
+def _names() -> list[Column]:
+    """Key and id, as text."""
+    return [sql.col(name).cast("string").alias(name) for name in ("key", "id")]
+
+
+def _seconds(table: DataFrame) -> Column:
+    """The time of a row in seconds: a timestamp's since 1970, or a number as it is."""
+    return sql.col("time").cast("double").alias("time")
+
+
+def _raw(table: DataFrame) -> Column:
+    """What a row was before it could not be read, where the source says so."""
+    for name in ("raw", CORRUPT):
+        if name in table.columns:
+            return sql.col(name).cast("string").alias("raw")
+    return sql.lit(None).cast("string").alias("raw")
+
+
+def _need(table: DataFrame, what: str, *names: str) -> None:
+    missing = [name for name in names if name not in table.columns]
+    if missing:
+        raise ValueError(f"{what}: missing columns {missing}, got {table.columns}")

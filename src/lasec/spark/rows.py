@@ -1,0 +1,174 @@
+"""The rows of a batch as arrays: events and labels told apart, and what cannot be used set aside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+EVENT, LABEL = 0, 1
+FAULTS = (
+    "", "y: expected -1 or +1", "features", "time is missing", "id is missing", "key is missing",
+    "the row could not be read",
+)  # fmt: skip
+FINE, NO_LABEL, NO_ROW, NO_TIME, NO_ID, NO_KEY, UNREADABLE = range(len(FAULTS))
+LARGEST = 1e18  # as lasec's own guards have it; checked again there
+
+Objects = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Events or labels: who, which, when, and a 64-bit hash of the id."""
+
+    key: Objects
+    id: Objects
+    number: NDArray[np.uint64]
+    time: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.key)
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """What came in: events with their rows ``X``, labels with ``y``, and dead letters."""
+
+    events: Columns
+    X: NDArray[Any]
+    labels: Columns
+    y: NDArray[np.int8]
+    dead: dict[str, Objects]
+
+
+def read(frame: pd.DataFrame, dimension: int, kind: np.dtype[Any]) -> Batch:
+    """The batch in a frame with the columns of :data:`lasec.spark.plan.UNITED`.
+
+    >>> frame = pd.DataFrame({"kind": [0, 0, 1], "key": ["a", "a", None], "id": ["1", "2", "1"],
+    ...     "number": [5, 6, 5], "time": [1.0, 2.0, 3.0], "y": [np.nan, np.nan, 1.0],
+    ...     "features": [[1.0, 2.0], [1.0], None], "raw": None})
+    >>> batch = read(frame, dimension=2, kind=np.dtype(float))
+    >>> batch.X.tolist(), batch.dead["outcome"].tolist()
+    ([[1.0, 2.0]], ['features: expected 2 numbers, got 1', 'key is missing'])
+    """
+    columns = {name: frame[name].to_numpy() for name in frame.columns}
+    fault = _faults(frame)
+    event = columns["kind"] == EVENT
+    y = columns["y"].astype(np.float64)
+    fault[~event & (fault == FINE) & (np.abs(y) != 1.0)] = NO_LABEL
+    some = np.flatnonzero(event & (fault == FINE))
+    X, words = rows_of(columns["features"][some], dimension, kind)
+    if words:
+        fault[some[list(words)]] = NO_ROW
+        X = np.delete(X, list(words), axis=0)
+    good = fault == FINE
+    why = [FAULTS[code] for code in fault[~good].tolist()]
+    place = {int(some[i]): text for i, text in words.items()}
+    outcome = [
+        place.get(i, text) for i, text in zip(np.flatnonzero(~good).tolist(), why, strict=True)
+    ]
+    dead = {name: columns[name][~good] for name in ("key", "id", "time")}
+    dead |= {"detail": columns["raw"][~good], "outcome": np.array(outcome, object)}
+    labels = ~event & good
+    return Batch(
+        _columns(columns, event & good), X, _columns(columns, labels), y[labels].astype(np.int8),
+        dead,
+    )  # fmt: skip
+
+
+def rows_of(
+    cells: Objects, dimension: int, kind: np.dtype[Any]
+) -> tuple[NDArray[Any], dict[int, str]]:
+    """Features as rows, and what is wrong with some of them.
+
+    A cell is a list of numbers, packed little-endian doubles or singles, or a sparse row: a mapping
+    (or row) with ``indices`` and ``values``.
+
+    >>> cells = np.array([np.array([1.0, 2.0]).tobytes(), b"12", None], dtype=object)
+    >>> X, wrong = rows_of(cells, 2, np.dtype(float))
+    >>> X[0].tolist(), wrong
+    ([1.0, 2.0], {1: 'features: expected 16 or 8 bytes, got 2', 2: 'features are missing'})
+    """
+    n = len(cells)
+    X, wrong = np.zeros((n, dimension), kind), dict[int, str]()
+    if n and not _all_packed(cells, X):
+        for i, cell in enumerate(cells):
+            try:
+                X[i] = _row(cell, dimension)
+            except (TypeError, ValueError, KeyError, IndexError) as error:
+                wrong[i] = f"features: {error}" if cell is not None else "features are missing"
+    with np.errstate(invalid="ignore", over="ignore"):
+        size = np.abs(X).max(axis=1, initial=0.0)
+    for i in np.flatnonzero(~(size <= LARGEST)).tolist():
+        wrong[i] = "features: NaN, infinite or beyond all use"
+    return X, wrong
+
+
+def _all_packed(cells: Objects, X: NDArray[Any]) -> bool:
+    """Fill ``X`` at once if every cell has the same plain form; whether that was so."""
+    n, dimension = X.shape
+    first = type(cells[0])
+    if first is bytes:
+        data = b"".join(cells) if all(type(cell) is bytes for cell in cells) else b""
+        lengths = {len(cell) for cell in cells} if data else set()
+        if lengths in ({8 * dimension}, {4 * dimension}) and 8 * dimension != 4 * dimension:
+            X[:] = np.frombuffer(data, _kind(lengths.pop(), dimension)).reshape(n, dimension)
+            return True
+    elif first is np.ndarray and all(
+        type(cell) is np.ndarray and cell.shape == (dimension,) and cell.dtype.kind == "f"
+        for cell in cells
+    ):
+        np.concatenate(cells, out=X.reshape(-1), casting="same_kind")
+        return True
+    return False
+
+
+def _row(cell: Any, dimension: int) -> Any:
+    """One row, whatever its form, or an error that says what is wrong with it."""
+    if isinstance(cell, (bytes, bytearray, memoryview)):
+        data = bytes(cell)
+        if len(data) not in {8 * dimension, 4 * dimension}:
+            raise ValueError(f"expected {8 * dimension} or {4 * dimension} bytes, got {len(data)}")
+        return np.frombuffer(data, _kind(len(data), dimension))
+    if hasattr(cell, "asDict"):
+        cell = cell.asDict()
+    if isinstance(cell, dict):
+        return _sparse(cell["indices"], cell["values"], dimension)
+    row = np.asarray(cell, dtype=np.float64)
+    if row.shape != (dimension,):
+        raise ValueError(f"expected {dimension} numbers, got {row.size}")
+    return row
+
+
+def _sparse(indices: Any, values: Any, dimension: int) -> NDArray[np.float64]:
+    """A row that is zero but for some entries; an index that comes twice adds up."""
+    at, entries = np.asarray(indices, dtype=np.int64), np.asarray(values, dtype=np.float64)
+    if at.shape != entries.shape:
+        raise ValueError(f"{at.size} indices for {entries.size} values")
+    if at.size and not (at.min() >= 0 and at.max() < dimension):
+        raise ValueError(f"an index is outside 0 to {dimension - 1}")
+    row = np.zeros(dimension)
+    np.add.at(row, at, entries)
+    return row
+
+
+def _kind(length: int, dimension: int) -> str:
+    return "<f8" if length == 8 * dimension else "<f4"
+
+
+def _faults(frame: pd.DataFrame) -> NDArray[np.int8]:
+    """What is wrong with each row, apart from its features and label; the last that holds."""
+    fault = np.zeros(len(frame), np.int8)
+    fault[~np.isfinite(frame["time"].to_numpy(np.float64))] = NO_TIME
+    fault[frame["id"].isna().to_numpy()] = NO_ID
+    fault[frame["key"].isna().to_numpy()] = NO_KEY
+    fault[frame["raw"].notna().to_numpy()] = UNREADABLE
+    return fault
+
+
+def _columns(columns: dict[str, Objects], chosen: NDArray[np.bool_]) -> Columns:
+    key, name, number, time = (columns[c][chosen] for c in ("key", "id", "number", "time"))
+    return Columns(key, name, number.astype(np.int64).view(np.uint64), time.astype(np.float64))

@@ -1,0 +1,100 @@
+"""A job set going: Spark's settings, sources by name, and the query that serves them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sql
+from pyspark.sql.streaming import StreamingQuery
+
+from lasec.spark.plan import CORRUPT, Job
+from lasec.spark.sinks import files
+
+# Without these the job is slow, or does not stop when its input is used up.
+SETTINGS = {
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+    "spark.ui.showConsoleProgress": "false",
+}
+EVENTS = "key string, id string, time double, features array<double>"
+LABELS = "key string, id string, ticket string, time double, y int"
+
+
+def session(
+    master: str = "local[2]", *, partitions: int = 2, name: str = "lasec", **settings: str
+) -> SparkSession:
+    """A Spark session with the settings that the job needs, in this process.
+
+    ``partitions`` is the number of tasks that share the shards, and with them the state; it is
+    fixed for the life of a checkpoint, unless the checkpoint is repartitioned
+    (:func:`lasec.spark.rescale`). More ``settings`` are Spark's own, with ``__`` for a dot.
+    """
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.master(master).appName(name)
+    given = {key.replace("__", "."): value for key, value in settings.items()}
+    wanted = SETTINGS | {"spark.sql.shuffle.partitions": str(partitions)} | given
+    for key, value in wanted.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def directory(
+    spark: SparkSession, path: str, schema: str, *, kind: str = "parquet", per_batch: int = 8
+) -> DataFrame:
+    """A stream of the files that come into a directory: Parquet, or lines of JSON.
+
+    Lines of JSON that cannot be read go to the dead letters.
+    """
+    reader = spark.readStream.option("maxFilesPerTrigger", per_batch)
+    if kind == "json":
+        schema = f"{schema}, {CORRUPT} string"
+        reader = reader.option("columnNameOfCorruptRecord", CORRUPT)
+    return reader.schema(schema).format(kind).load(path)
+
+
+def topic(spark: SparkSession, servers: str, name: str, schema: str, **options: str) -> DataFrame:
+    """A stream of the messages of a Kafka topic, each a JSON object.
+
+    Needs Spark's Kafka connector, which ``spark-submit --packages`` brings.
+    """
+    reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", servers)
+    messages = reader.option("subscribe", name).options(**options).load()
+    return parsed(messages, schema)
+
+
+def parsed(messages: DataFrame, schema: str) -> DataFrame:
+    """Messages with a binary ``value`` that holds JSON, as columns; bad ones keep their text."""
+    text = sql.col("value").cast("string")
+    settings = {"columnNameOfCorruptRecord": CORRUPT}
+    cells = sql.from_json(text, f"{schema}, {CORRUPT} string", settings)
+    return messages.select(cells.alias("cells")).select("cells.*")
+
+
+def start(
+    job: Job,
+    events: DataFrame,
+    labels: DataFrame | None = None,
+    *,
+    out: str,
+    checkpoint: str,
+    warm: DataFrame | None = None,
+    every: str | None = None,
+    name: str = "lasec",
+) -> StreamingQuery:
+    """Start the job, and write what it tells to the directory ``out``.
+
+    With ``every`` ("10 seconds") it goes on until it is stopped; without, it serves what is there
+    and stops. Started again with the same checkpoint, it goes on where it was.
+    """
+    told = job.stream(events, labels, warm=warm)
+    writer = told.writeStream.queryName(name).outputMode("append")
+    writer = writer.option("checkpointLocation", checkpoint).foreachBatch(files(out))
+    when: dict[str, Any] = {"processingTime": every} if every else {"availableNow": True}
+    return writer.trigger(**when).start()
