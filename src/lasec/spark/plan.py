@@ -160,11 +160,11 @@ class Processor(StatefulProcessor):
         self._handle = handle
         self._store = SparkStore(handle.getMapState("parts", KEY_SCHEMA, VALUE_SCHEMA))
 
-    def handleInputRows(  # noqa: N802
+    def handleInputRows(
         self,
         key: Any,
         rows_of_key: Iterator[pd.DataFrame],
-        timerValues: Any,  # noqa: N803
+        timerValues: Any,
     ) -> Iterator[pd.DataFrame]:
         """The rows of one shard."""
         frames = list(rows_of_key)
@@ -173,20 +173,20 @@ class Processor(StatefulProcessor):
         batch = rows.read(frame, model.dimension, model.precision.kind)
         yield self._timed(lambda shard, now: shard.batch(batch, now), timerValues)
 
-    def handleExpiredTimer(  # noqa: N802
+    def handleExpiredTimer(
         self,
         key: Any,
         timerValues: Any,
-        expiredTimerInfo: Any,  # noqa: N803
+        expiredTimerInfo: Any,
     ) -> Iterator[pd.DataFrame]:
         """A shard that asked to be woken."""
         yield self._timed(lambda shard, now: shard.wake(now), timerValues)
 
-    def handleInitialState(  # noqa: N802
+    def handleInitialState(
         self,
         key: Any,
         initialState: pd.DataFrame,
-        timerValues: Any,  # noqa: N803
+        timerValues: Any,
     ) -> None:
         """Models to begin with, before the first row."""
         shard = Shard(self._terms, self._store)

@@ -1,4 +1,4 @@
-"""The rows of a batch as arrays: events and labels told apart, and what cannot be used set aside."""
+"""The rows of a batch as arrays: events and labels told apart, what cannot be used set aside."""
 
 from __future__ import annotations
 
