@@ -198,7 +198,7 @@ class Shard:
         keys = np.concatenate([events.key, np.array([a.held.key for a in answers], object)])
         codes, names = pd.factorize(keys)
         rows = self._rows(names.tolist())
-        fleet = self._load(rows)
+        fleet = self.load(rows)
         before = fleet.updates.copy()
         X = np.concatenate([batch.X, *(self._x(a, batch)[None] for a in answers)])
         y = np.array([0] * E + [a.held.y for a in answers])
@@ -288,7 +288,7 @@ class Shard:
         model = self.terms.model
         return self.ledger.rows(keys, model.seed, model.memory)
 
-    def _load(self, rows: NDArray[np.int64]) -> Fleet:
+    def load(self, rows: NDArray[np.int64]) -> Fleet:
         """The models of some keys, as they were after the last batch."""
         ledger = self.ledger
         fleet = self.terms.fleet(ledger.seeds[rows])

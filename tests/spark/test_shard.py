@@ -1,0 +1,171 @@
+"""A shard without Spark against plain learners: every decision, every outcome, every state."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from spark.twin import Event, Label, Twin
+
+import lasec
+from lasec.spark import Job
+from lasec.spark.ledger import Ledger
+from lasec.spark.rows import read
+from lasec.spark.shard import Shard
+from lasec.spark.store import PlainStore
+
+D = 4
+MODELS = {
+    "lasec": lambda: lasec.LASEC_SS(dimension=D, drift=0.01, caution=0.3, seed=3),
+    "uniform": lambda: lasec.Learner(
+        lasec.rules.SecondOrder(), lasec.queries.Uniform(rate=0.4), dimension=D
+    ),
+    "tracker": lambda: lasec.Tracker(dimension=D, rate=0.3),
+    "per time": lambda: lasec.Learner(
+        lasec.rules.SecondOrder(),
+        lasec.queries.Budgeted(rate=0.02, timed=True, inner=lasec.queries.MarginCoin(caution=1.0)),
+        dimension=D,
+    ),
+    "perceptron": lambda: lasec.Perceptron_SS(dimension=D, caution=1.0),
+}
+
+
+def number(name: str) -> int:
+    """Any hash will do, as long as it is the same."""
+    return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=7).digest(), "big")
+
+
+def frame(events: list[Event], labels: list[Label]) -> pd.DataFrame:
+    rows = [(0, e.key, e.id, e.number, e.time, np.nan, e.x.tobytes(), None) for e in events]
+    rows += [(1, a.key, a.id, a.number, a.time, float(a.y), None, None) for a in labels]
+    names = ["kind", "key", "id", "number", "time", "y", "features", "raw"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def serve(job: Job, store: PlainStore, events: list[Event], labels: list[Label]) -> pd.DataFrame:
+    batch = read(frame(events, labels), D, job.model.precision.kind)
+    return Shard(job.terms, store).batch(batch, now=10**12)
+
+
+def stream(seed: int, batches: int, keys: int = 5) -> list[tuple[list[Event], list[Label]]]:
+    """Events, and labels at once, later, before, twice, never, and for nobody."""
+    rng = np.random.default_rng(seed)
+    W = rng.standard_normal((keys, D))
+    out: list[tuple[list[Event], list[Label]]] = [([], []) for _ in range(batches)]
+    for b in range(batches):
+        for i in range(rng.integers(0, 25)):
+            k, name = rng.integers(keys), f"{b}-{i}"
+            x = rng.standard_normal(D)
+            time = 100.0 * b + float(rng.integers(100))
+            event = Event(f"k{k}", name, time, x, number(name))
+            out[b][0].append(event)
+            if rng.random() < 0.05:
+                out[int(rng.integers(b, batches))][0].append(event)
+            for _ in range(rng.choice(3, p=[0.2, 0.7, 0.1])):
+                at = int(np.clip(b + rng.choice([-1, 0, 0, 1, 2, 6]), 0, batches - 1))
+                y = 1 if (x @ W[k] > 0) != (rng.random() < 0.1) else -1
+                when = 100.0 * at + float(rng.integers(100))
+                out[at][1].append(Label(f"k{k}", name, when, y, number(name)))
+        if rng.random() < 0.3:
+            out[b][1].append(Label("k0", f"ghost{b}", 100.0 * b + 1, 1, number(f"ghost{b}")))
+    return out
+
+
+def compare(twin: Twin, told: list[pd.DataFrame], store: PlainStore, job: Job) -> None:
+    table = pd.concat(told)
+    made = table[table.kind.isin(["prediction", "question"])]
+    names = ["key", "id", "label", "margin", "variance", "propensity", "round"]
+    ours = made.assign(asked=made.kind == "question").sort_values(["key", "round"])
+    truth = pd.DataFrame(twin.predictions, columns=[*names[:6], "asked", "round"])
+    truth = truth.sort_values(["key", "round"])
+    for name in ("key", "id", "label", "round", "asked"):
+        assert ours[name].tolist() == truth[name].tolist(), name
+    for name in ("margin", "variance", "propensity"):
+        np.testing.assert_allclose(
+            ours[name].to_numpy(), truth[name].to_numpy(), rtol=1e-12, atol=1e-12
+        )
+    receipts = table[table.kind == "receipt"]
+    said = sorted(receipts[["key", "id", "y", "outcome"]].itertuples(index=False, name=None))
+    assert said == sorted(twin.receipts)
+    ledger = Ledger.from_bytes(store.get("ledger") or b"")
+    shard = Shard(job.terms, store)
+    fleet = shard.load(np.arange(len(ledger.keys)))
+    for row, key in enumerate(ledger.keys):
+        kept, plain = fleet.learner(row), twin.learner(key)
+        for ours_, theirs in zip(kept.state, plain.state, strict=True):
+            np.testing.assert_allclose(ours_, theirs, rtol=1e-11, atol=1e-12)
+        np.testing.assert_allclose(kept.memory, plain.memory, rtol=1e-11, atol=1e-12)
+        assert (kept.rounds, kept.asked, kept.told, kept.updates) == (
+            plain.rounds, plain.asked, plain.told, plain.updates
+        )  # fmt: skip
+    opened = sum(kept[:1] == b"o" for (part, _), kept in store.items() if part == "question")
+    assert opened == sum(asked.state == "open" for asked in twin.asked.values())
+    waiting = Ledger.from_bytes(store.get("ledger") or b"").counts[:, 4]
+    assert waiting.sum() == opened
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("seed", range(4))
+def test_a_shard_is_its_learners(name: str, seed: int) -> None:
+    job = Job(MODELS[name](), shards=1, max_age=250.0, patience=150.0)
+    twin, store, told = Twin(job.model, 250.0, 150.0), PlainStore(), []
+    for events, labels in stream(seed, batches=14):
+        if events or labels:
+            twin.batch(events, labels)
+            told.append(serve(job, store, events, labels))
+    compare(twin, told, store, job)
+    outcomes = {row[3] for row in twin.receipts}
+    assert {"learned", "again", "unknown", "expired"} <= outcomes
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10**6), batches=st.integers(1, 8), keys=st.integers(1, 8))
+def test_any_stream(seed: int, batches: int, keys: int) -> None:
+    job = Job(MODELS["lasec"](), shards=1, max_age=150.0, patience=100.0)
+    twin, store, told = Twin(job.model, 150.0, 100.0), PlainStore(), []
+    for events, labels in stream(seed, batches, keys):
+        if events or labels:
+            twin.batch(events, labels)
+            told.append(serve(job, store, events, labels))
+    if told and twin.predictions:
+        compare(twin, told, store, job)
+
+
+def test_order_in_a_batch_does_not_matter() -> None:
+    """The shuffle keeps none: rows in any order give the same, bit for bit."""
+    job = Job(MODELS["lasec"](), shards=1)
+    rng = np.random.default_rng(0)
+    stores = []
+    for _ in range(2):
+        store = PlainStore()
+        for events, labels in stream(1, batches=6):
+            mixed = [[rows[i] for i in rng.permutation(len(rows))] for rows in (events, labels)]
+            serve(job, store, *mixed)
+        stores.append(dict(store))
+    assert stores[0] == stores[1]
+
+
+def test_a_checkpoint_of_another_job_is_refused() -> None:
+    store = PlainStore()
+    serve(Job(MODELS["lasec"](), shards=1), store, *stream(1, 2)[0])
+    with pytest.raises(ValueError, match="another model, seed or number of shards"):
+        serve(Job(MODELS["uniform"](), shards=1), store, [], [])
+
+
+def test_metrics_of_a_shard() -> None:
+    job, store = Job(MODELS["uniform"](), shards=1), PlainStore()
+    told: list[Any] = [serve(job, store, *rows) for rows in stream(2, batches=9)]
+    last = json.loads(told[-1].detail.iloc[-1])
+    table = pd.concat(told)
+    learned = table[table.outcome == "learned"]
+    right = (learned.label == learned.y).to_numpy() / learned.propensity
+    assert last["learned"] == len(learned)
+    assert last["accuracy"] == pytest.approx(right.sum() / (1 / learned.propensity).sum())
+    assert last["accuracy_low"] < last["accuracy"] < last["accuracy_high"]
+    assert last["predicted"] == table.kind.isin(["prediction", "question"]).sum()
