@@ -15,6 +15,9 @@ from lasec.fleet.models import Models
 from lasec.records import FleetRecords, Served
 from lasec.types import Update
 
+# Fewer rows are not worth threads, which take longer to begin.
+_FEW = 64
+
 
 class Fleet(Models):
     """One learner for each of ``models`` keys: tenants, users, sensors; of any rule and any query.
@@ -139,8 +142,8 @@ class Fleet(Models):
             )  # fmt: skip
 
         with self._all_or_nothing(touched, learning):
-            if len(shares) == 1:
-                share(shares[0])
+            if len(shares) == 1 or len(X) < _FEW:
+                share(touched)
             else:
                 with ThreadPoolExecutor(self.threads) as pool:
                     list(pool.map(share, shares))
