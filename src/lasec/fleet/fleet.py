@@ -135,11 +135,11 @@ class Fleet(Models):
         touched = np.flatnonzero(np.diff(begins))
         learning = touched if at_once else np.unique(keys[y != 0.0])
 
+        if at_once not in self._servers:
+            self._servers[at_once] = engine.server(self.rule, self.query, crew, X, at_once=at_once)
+
         def share(models: NDArray[np.int64]) -> None:
-            engine.serve_share(
-                self.rule, self.query, crew, models, post, self.update == Update.MISTAKES, out,
-                at_once=at_once,
-            )  # fmt: skip
+            self._servers[at_once](crew, models, post, self.update == Update.MISTAKES, out)
 
         with self._all_or_nothing(touched, learning):
             if len(shares) == 1 or len(X) < _FEW:
