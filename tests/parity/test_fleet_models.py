@@ -144,4 +144,6 @@ def test_seeds_can_be_given():
 
 def test_a_fleet_can_be_pickled():
     fleet = trained(Perceptron())
-    same_state(pickle.loads(pickle.dumps(fleet)), fleet)
+    for other in (pickle.loads(pickle.dumps(fleet)), copy.deepcopy(fleet)):
+        same_state(other, fleet)
+        other.run([0], [np.ones(4)], [1])

@@ -15,6 +15,9 @@ from lasec.fleet.models import Models
 from lasec.records import FleetRecords, Served
 from lasec.types import Update
 
+# Fewer rows are not worth threads, which take longer to begin.
+_FEW = 64
+
 
 class Fleet(Models):
     """One learner for each of ``models`` keys: tenants, users, sensors; of any rule and any query.
@@ -146,15 +149,15 @@ class Fleet(Models):
         touched = np.flatnonzero(np.diff(begins))
         learning = touched if at_once else np.unique(keys[y != 0.0])
 
+        if at_once not in self._servers:
+            self._servers[at_once] = engine.server(self.rule, self.query, crew, X, at_once=at_once)
+
         def share(models: NDArray[np.int64]) -> None:
-            engine.serve_share(
-                self.rule, self.query, crew, models, post, self.update == Update.MISTAKES, out,
-                at_once=at_once,
-            )  # fmt: skip
+            self._servers[at_once](crew, models, post, self.update == Update.MISTAKES, out)
 
         with self._all_or_nothing(touched, learning):
-            if len(shares) == 1:
-                share(shares[0])
+            if len(shares) == 1 or len(X) < _FEW:
+                share(touched)
             else:
                 with ThreadPoolExecutor(self.threads) as pool:
                     list(pool.map(share, shares))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -53,6 +53,11 @@ class Models:
         self.rounds, self.asked, self.told, self.updates, self.waiting = np.zeros(
             (5, self.models), dtype=np.int64
         )
+
+        self._servers: dict[bool, Callable[..., None]] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_servers": {}}  # compiled code is found again
 
     @property
     def size(self) -> int:

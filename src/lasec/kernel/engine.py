@@ -27,7 +27,7 @@ from lasec.types import Query, Rule, Vector
 __all__ = [
     "LAZY_FROM", "Answers", "Columns", "Crew", "Post", "Stack", "asker", "blocked",
     "first_infinite", "first_unsound", "group", "largest_strain", "load", "margins", "run",
-    "run_share", "scale", "serve_share", "store", "teller", "unpack",
+    "run_share", "scale", "server", "store", "teller", "unpack",
 ]  # fmt: skip
 
 config: Any = numba.config
@@ -157,16 +157,27 @@ def unpack(packed: NDArray[np.float64], begin: int, end: int, out: Columns) -> N
     _UNPACK((), packed, begin, end, out)
 
 
-def serve_share(
-    rule: Rule[Any], query: Query, crew: Crew, models: NDArray[np.int64], post: Post,
-    mistakes_only: bool, out: Answers, *, at_once: bool = False,
-) -> None:  # fmt: skip
-    """The rows of some models, one by one: questions and labels, or both ``at_once``."""
-    parts, given = (rule, query), (rule, query, crew, models, post, mistakes_only)
-    if at_once:
-        _MODELS(parts, *given, out)
-    else:
-        _SERVE(parts, *given, Ahead.empty(post.X.shape[1], post.X.dtype), out)
+def server(
+    rule: Rule[Any], query: Query, crew: Crew, X: NDArray[Any], *, at_once: bool
+) -> Callable[[Crew, NDArray[np.int64], Post, bool, Answers], None]:
+    """A function for rows such as X: questions and labels one by one, or both ``at_once``.
+
+    It takes the fleet's models, those among them to serve, what came in, whether to learn from
+    mistakes only, and where to put the answers.
+    """
+    number, whole, d, kind = np.empty(0), np.empty(0, dtype=np.int64), X.shape[1], X.dtype
+    post = Post(np.empty((0, d), kind), number, whole, whole, number, number, whole, whole)
+    ahead = () if at_once else (Ahead.empty(d, kind),)
+    given = (rule, query, crew, whole, post, True, *ahead, Answers.empty(0))
+    code = (_MODELS if at_once else _SERVE).code((rule, query), given)
+
+    def serve_share(
+        crew: Crew, models: NDArray[np.int64], post: Post, mistakes_only: bool, out: Answers
+    ) -> None:
+        ahead = () if at_once else (Ahead.empty(d, kind),)
+        code(rule, query, crew, models, post, mistakes_only, *ahead, out)
+
+    return serve_share
 
 
 def store(
