@@ -195,27 +195,28 @@ class Shard:
         events, E = batch.events, len(batch.events)
         if not E and not answers:
             return
-        keys = np.concatenate([events.key, np.array([a.held.key for a in answers], object)])
-        codes, names = pd.factorize(keys)
-        rows = self._rows(names.tolist())
-        fleet = self.load(rows)
-        before = fleet.updates.copy()
-        X = np.concatenate([batch.X, *(self._x(a, batch)[None] for a in answers)])
-        y = np.array([0] * E + [a.held.y for a in answers])
         times = np.concatenate([events.time, [_time(a, events.time) for a in answers]])
         numbers = np.concatenate(
             [events.number, np.array([a.held.number for a in answers], np.uint64)]
         )
+        y = np.array([0] * E + [a.held.y for a in answers])
         order = np.lexsort((numbers, y != 0, times))
         place = np.empty_like(order)
         place[order] = np.arange(order.size)
+        keys = np.concatenate([events.key, np.array([a.held.key for a in answers], object)])
+        codes, names = pd.factorize(keys[order])
+        rows = self._rows(names.tolist())
+        fleet = self.load(rows)
+        before = fleet.updates.copy()
+        X = np.concatenate([batch.X, *(self._x(a, batch)[None] for a in answers)])
         tickets = np.array([-1] * E + [a.asked.round if a.asked else -1 for a in answers])
         after = np.array([-1] * E + [place[a.row] if a.row >= 0 else -1 for a in answers])
         served = fleet.serve(
-            codes[order], X[order], y[order], tickets=tickets[order], after=after[order],
+            codes, X[order], y[order], tickets=tickets[order], after=after[order],
             times=times[order] if getattr(fleet.query, "timed", False) else None,
-            coins=fleet.coins(codes[order], numbers[order]),
+            coins=fleet.coins(codes, numbers[order]),
         )  # fmt: skip
+        codes = codes[place]
         self._told(answers, served, place[E:], fleet, codes[E:], place)
         self._asked(batch, answers, served, order, place, fleet, codes)
         self._save(fleet, rows, fleet.updates > before)
