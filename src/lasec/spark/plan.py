@@ -17,7 +17,7 @@ from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 from lasec import Learner, Policy
 from lasec.spark import output, rows
 from lasec.spark.shard import Shard, Terms
-from lasec.spark.store import KEY_SCHEMA, VALUE_SCHEMA, SparkStore
+from lasec.spark.store import KEY_SCHEMA, VALUE_SCHEMA, SparkStore, Store
 
 # The columns of the united input, beside ``features``, whose type is that of the events.
 UNITED = ("shard", "kind", "key", "id", "number", "time", "y", "features", "raw")
@@ -83,12 +83,16 @@ class Job:
         if warm is not None:
             begun = warm.select(self._shard(), "key", "model").groupBy("shard")
         return united.groupBy("shard").transformWithStateInPandas(
-            Processor(self.terms),
+            self.processor(),
             output.SCHEMA,
             "Append",
             "ProcessingTime",
             initialState=begun,
         )
+
+    def processor(self) -> StatefulProcessor:
+        """The stateful operator."""
+        return Processor(self.terms)
 
     @property
     def terms(self) -> Terms:
@@ -153,12 +157,12 @@ class Processor(StatefulProcessor):
     """The stateful operator: each group is a shard, each call a batch of its rows."""
 
     def __init__(self, terms: Terms) -> None:
-        self._terms = terms
+        self.terms = terms
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Called once for each partition of a batch."""
         self._handle = handle
-        self._store = SparkStore(handle.getMapState("parts", KEY_SCHEMA, VALUE_SCHEMA))
+        self.store: Store = SparkStore(handle.getMapState("parts", KEY_SCHEMA, VALUE_SCHEMA))
 
     def handleInputRows(
         self,
@@ -169,7 +173,7 @@ class Processor(StatefulProcessor):
         """The rows of one shard."""
         frames = list(rows_of_key)
         frame = frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
-        model = self._terms.model
+        model = self.terms.model
         batch = rows.read(frame, model.dimension, model.precision.kind)
         yield self._timed(lambda shard, now: shard.batch(batch, now), timerValues)
 
@@ -189,14 +193,14 @@ class Processor(StatefulProcessor):
         timerValues: Any,
     ) -> None:
         """Models to begin with, before the first row."""
-        shard = Shard(self._terms, self._store)
-        for name, model in zip(initialState["key"], initialState["model"], strict=True):
-            shard.put(name, Learner.from_bytes(bytes(model)))
+        models = [Learner.from_bytes(bytes(model)) for model in initialState["model"]]
+        shard = Shard(self.terms, self.store)
+        shard.begin(initialState["key"].tolist(), models)
         shard.write()
 
     def _timed(self, serve: Callable[[Shard, int], pd.DataFrame], timers: Any) -> pd.DataFrame:
         """Serve a shard, and set the alarm that it wants."""
-        shard = Shard(self._terms, self._store)
+        shard = Shard(self.terms, self.store)
         before = shard.head.alarm
         told = serve(shard, timers.getCurrentProcessingTimeInMs())
         after = shard.head.alarm

@@ -133,12 +133,13 @@ class Shard:
         """Keep the ledger."""
         self.store.put("ledger", "", self.ledger.to_bytes())
 
-    def put(self, key: str, learner: Learner) -> None:
-        """Begin a key with a model that has learned elsewhere."""
-        row = self._rows([key])
-        fleet = self.terms.fleet(self.ledger.seeds[row])
-        fleet.put(0, learner)
-        self._save(fleet, row, np.array([True]))
+    def begin(self, keys: list[str], learners: list[Learner]) -> None:
+        """Begin some keys with models that have learned elsewhere."""
+        rows = self.rows(keys)
+        fleet = self.load(rows)
+        for place, learner in enumerate(learners):
+            fleet.put(place, learner)
+        self.save(fleet, rows, fleet.updates > 0)
 
     def _advance(self, batch: Batch, now: float) -> None:
         """The shard's clock never goes back, and no row from the future moves it."""
@@ -205,7 +206,7 @@ class Shard:
         place[order] = np.arange(order.size)
         keys = np.concatenate([events.key, np.array([a.held.key for a in answers], object)])
         codes, names = pd.factorize(keys[order])
-        rows = self._rows(names.tolist())
+        rows = self.rows(names.tolist())
         fleet = self.load(rows)
         before = fleet.updates.copy()
         X = np.concatenate([batch.X, *(self._x(a, batch)[None] for a in answers)])
@@ -219,7 +220,7 @@ class Shard:
         codes = codes[place]
         self._told(answers, served, place[E:], fleet, codes[E:], place)
         self._asked(batch, answers, served, order, place, fleet, codes)
-        self._save(fleet, rows, fleet.updates > before)
+        self.save(fleet, rows, fleet.updates > before)
 
     def _told(
         self, answers: list[Answer], served: Any, at: NDArray[np.int64], fleet: Fleet,
@@ -284,7 +285,7 @@ class Shard:
         self.head.asked += len(opened)
         self.out.predictions(events, served, at, asked, tickets)
 
-    def _rows(self, keys: list[str]) -> NDArray[np.int64]:
+    def rows(self, keys: list[str]) -> NDArray[np.int64]:
         """Where these keys stand in the ledger."""
         model = self.terms.model
         return self.ledger.rows(keys, model.seed, model.memory)
@@ -302,7 +303,7 @@ class Shard:
             fleet.unpack(somewhere, self._pages(fleet).load(counts[somewhere, SLOT]))
         return fleet
 
-    def _save(self, fleet: Fleet, rows: NDArray[np.int64], changed: NDArray[np.bool_]) -> None:
+    def save(self, fleet: Fleet, rows: NDArray[np.int64], changed: NDArray[np.bool_]) -> None:
         """Counters and memory into the ledger, changed models into their pages."""
         ledger, some = self.ledger, np.flatnonzero(changed)
         for column, name in enumerate(_SERVED):
