@@ -57,7 +57,8 @@ class Bench:
             def processor(self) -> Any:
                 return operator(self.terms)
 
-        job = feed.job(self.given["dimension"], self.given["shards"], Form)
+        cache = self.given.get("cache", 256.0)
+        job = feed.job(self.given["dimension"], self.given["shards"], Form, cache=cache)
         keys = self.spark.range(self.given["keys"]).select(
             sql.concat(sql.lit("tenant-"), sql.col("id")).alias("key"), sql.lit(b"").alias("model")
         )

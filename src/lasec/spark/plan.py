@@ -16,6 +16,7 @@ from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
 from lasec import Learner, Policy
 from lasec.spark import output, rows
+from lasec.spark.pages import REMEMBERED
 from lasec.spark.shard import Shard, Terms
 from lasec.spark.store import KEY_SCHEMA, VALUE_SCHEMA, SparkStore, Store
 
@@ -34,7 +35,8 @@ class Job:
     tasks that can ever share the work, and fixed for the life of a checkpoint. A question expires
     ``max_age`` seconds after its event's time; a label that comes before its event is held for
     ``patience`` seconds. A row whose time lies more than ``lead`` seconds ahead of the machine's
-    clock is served, but does not move the clock of its shard.
+    clock is served, but does not move the clock of its shard. ``cache`` is how many megabytes of
+    models a Python worker keeps in memory, so as not to ask the state store for them again.
 
     >>> import lasec
     >>> Job(lasec.LASEC_SS(dimension=50, drift=0.01), shards=128).bytes_per_model
@@ -46,6 +48,7 @@ class Job:
     max_age: float = 30 * DAY
     patience: float = 3_600.0
     lead: float = 3_600.0
+    cache: float = 256.0
 
     def __post_init__(self) -> None:
         model = self.model
@@ -57,9 +60,9 @@ class Job:
             raise ValueError(f"model: in a job the first label counts, not the {model.policy}")
         if not (isinstance(self.shards, int) and 1 <= self.shards <= 2**20):
             raise ValueError(f"shards: expected a whole number from 1 to 2^20, got {self.shards}")
-        for name, least in (("max_age", 1.0), ("patience", 0.0), ("lead", 0.0)):
+        for name, least in (("max_age", 1.0), ("patience", 0.0), ("lead", 0.0), ("cache", 0.0)):
             if not least <= getattr(self, name) < math.inf:
-                raise ValueError(f"{name}: expected at least {least:g} seconds")
+                raise ValueError(f"{name}: expected at least {least:g}, got {getattr(self, name)}")
 
     @property
     def bytes_per_model(self) -> int:
@@ -99,7 +102,8 @@ class Job:
         """What every shard must know."""
         mark = blake2b(self.model.to_bytes(), digest_size=8)
         mark.update(str(self.shards).encode())
-        return Terms(self.model, mark.hexdigest(), self.max_age, self.patience, self.lead)
+        cache = int(self.cache * 2**20)
+        return Terms(self.model, mark.hexdigest(), self.max_age, self.patience, self.lead, cache)
 
     def _shard(self) -> Column:
         return sql.pmod(sql.xxhash64("key"), sql.lit(self.shards)).cast("int").alias("shard")
@@ -161,6 +165,7 @@ class Processor(StatefulProcessor):
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Called once for each partition of a batch."""
+        REMEMBERED.limit = self.terms.cache
         self._handle = handle
         self.store: Store = SparkStore(handle.getMapState("parts", KEY_SCHEMA, VALUE_SCHEMA))
 

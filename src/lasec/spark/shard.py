@@ -49,6 +49,7 @@ class Terms:
     max_age: float
     patience: float
     lead: float
+    cache: int
 
     @property
     def step(self) -> int:
@@ -320,7 +321,9 @@ class Shard:
 
     def _pages(self, fleet: Fleet) -> Pages:
         if not hasattr(self, "_open_pages"):
-            self._open_pages = Pages(self.store, fleet.size, per_page(fleet.size))
+            self._open_pages = Pages(
+                self.store, self.ledger.pages, fleet.size, per_page(fleet.size)
+            )
         return self._open_pages
 
     def _x(self, answer: Answer, batch: Batch) -> NDArray[Any]:
