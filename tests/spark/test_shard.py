@@ -16,6 +16,7 @@ from spark.twin import Event, Label, Twin
 import lasec
 from lasec.spark import Job
 from lasec.spark.ledger import Ledger
+from lasec.spark.pages import REMEMBERED
 from lasec.spark.rows import read
 from lasec.spark.shard import Shard
 from lasec.spark.store import PlainStore
@@ -169,3 +170,21 @@ def test_metrics_of_a_shard() -> None:
     assert last["accuracy"] == pytest.approx(right.sum() / (1 / learned.propensity).sum())
     assert last["accuracy_low"] < last["accuracy"] < last["accuracy_high"]
     assert last["predicted"] == table.kind.isin(["prediction", "question"]).sum()
+
+
+def test_a_replayed_batch_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a failed attempt left in a worker's memory changes nothing."""
+    job, rng = Job(MODELS["lasec"](), shards=1), np.random.default_rng(0)
+    plain, store = PlainStore(), PlainStore()
+    for events, labels in stream(3, batches=10):
+        truth = serve(job, plain, events, labels)
+        with monkeypatch.context() as patch:
+            patch.setattr(REMEMBERED, "limit", 10**6)
+            for _ in range(rng.integers(3)):
+                attempt = PlainStore(store)
+                cut = rng.integers(len(events) + 1)
+                serve(job, attempt, events[:cut], labels)  # another cut of the same input
+                serve(job, PlainStore(store), events, labels)
+            told = serve(job, store, events, labels)
+        pd.testing.assert_frame_equal(told, truth)
+    assert dict(store) == dict(plain)
