@@ -19,7 +19,7 @@ from benchmarks.spark.feed import SPAN
 class Begun(ls.Processor):
     """The job's operator, whose keys all begin with a model that has learned something."""
 
-    def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:  # noqa: N802
+    def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:
         """One label for each key of the shard."""
         shard = ls.Shard(self.terms, self.store)
         rows = shard.rows(initialState["key"].tolist())
@@ -65,7 +65,7 @@ class Watched(Begun):
 
     folder = ""
 
-    def handleInputRows(self, key: Any, rows_of_key: Any, timerValues: Any) -> Iterator[Any]:  # noqa: N802
+    def handleInputRows(self, key: Any, rows_of_key: Any, timerValues: Any) -> Iterator[Any]:
         """As the job does it."""
         store, kernel = self.store, [0.0]
         log = self.store = Log(store)
@@ -98,7 +98,7 @@ class Bare(Begun):
     folder = ""
     reads = True
 
-    def handleInputRows(self, key: Any, rows_of_key: Any, timerValues: Any) -> Iterator[Any]:  # noqa: N802
+    def handleInputRows(self, key: Any, rows_of_key: Any, timerValues: Any) -> Iterator[Any]:
         """The same calls to the state store, and as many rows out as in."""
         frames = list(rows_of_key)
         frame = frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)

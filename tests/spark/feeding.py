@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from spark.twin import Event, Label
 
 import lasec.spark as ls
+from spark.twin import Event, Label
 
 EVENTS = "key string, id string, time double, features binary"
 Batches = list[tuple[list[Event], list[Label]]]

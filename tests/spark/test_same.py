@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from spark import feeding
-from spark.twin import Event, Label, Twin
 
 import lasec
 import lasec.spark as ls
+from spark import feeding
+from spark.twin import Event, Label, Twin
 
 KEYS, D, BATCHES, ROWS = 1_000, 6, 4, 3_000
 

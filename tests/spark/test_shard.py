@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from spark.twin import Event, Label, Twin
 
 import lasec
 from lasec.spark import Job
@@ -20,6 +19,7 @@ from lasec.spark.pages import REMEMBERED
 from lasec.spark.rows import read
 from lasec.spark.shard import Shard
 from lasec.spark.store import PlainStore
+from spark.twin import Event, Label, Twin
 
 D = 4
 MODELS = {
@@ -155,7 +155,9 @@ def test_order_in_a_batch_does_not_matter() -> None:
 def test_a_checkpoint_of_another_job_is_refused() -> None:
     store = PlainStore()
     serve(Job(MODELS["lasec"](), shards=1), store, *stream(1, 2)[0])
-    with pytest.raises(ValueError, match="another model, seed or number of shards"):
+    with pytest.raises(
+        ValueError, match=r"it belongs to another job, .*MarginCoin.*; this is .*Uniform"
+    ):
         serve(Job(MODELS["uniform"](), shards=1), store, [], [])
 
 

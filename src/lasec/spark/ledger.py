@@ -17,8 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lasec import StateError
+
 COUNTS = ("rounds", "asked", "told", "updates", "waiting", "expired", "slot")
 SLOT = COUNTS.index("slot")
+FORMAT = 1
 MARK = 16  # bytes of a page's fingerprint
 NOWHERE = -1  # the slot of a model that has not learned anything yet
 
@@ -101,7 +104,7 @@ class Ledger:
         """
         names = [key.encode() for key in self.keys]
         sizes = {"keys": len(names), "memory": self.memory.shape[1], "pages": len(self.pages)}
-        header = asdict(self.head) | sizes
+        header = {"format": FORMAT} | asdict(self.head) | sizes
         head = json.dumps(header).encode()
         lengths = np.array([len(name) for name in names], np.uint32)
         arrays = (lengths, self.counts, self.seeds, self.memory)
@@ -113,6 +116,8 @@ class Ledger:
         """What :meth:`to_bytes` gave."""
         (size,) = struct.unpack_from("<I", data)
         header: dict[str, Any] = json.loads(data[4 : 4 + size])
+        if header["format"] > FORMAT:
+            raise StateError(f"newer: a ledger of format {header['format']}, not {FORMAT}")
         n, width, count = (header.pop(name) for name in ("keys", "memory", "pages"))
         at = 4 + size
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -100,10 +99,10 @@ class Job:
     @property
     def terms(self) -> Terms:
         """What every shard must know."""
-        mark = blake2b(self.model.to_bytes(), digest_size=8)
-        mark.update(str(self.shards).encode())
-        cache = int(self.cache * 2**20)
-        return Terms(self.model, mark.hexdigest(), self.max_age, self.patience, self.lead, cache)
+        m, cache = self.model, int(self.cache * 2**20)
+        parts = (m.rule, m.query, m.dimension, m.update.value, m.precision.value, m.seed)
+        mark = f"{parts} in {self.shards} shards"
+        return Terms(m, mark, self.max_age, self.patience, self.lead, cache)
 
     def _shard(self) -> Column:
         return sql.pmod(sql.xxhash64("key"), sql.lit(self.shards)).cast("int").alias("shard")

@@ -84,7 +84,7 @@ class Shard:
         self.head = self.ledger.head
         if self.head.job != terms.job:
             raise ValueError(
-                "checkpoint: it belongs to a job with another model, seed or number of shards"
+                f"checkpoint: it belongs to another job, {self.head.job}; this is {terms.job}"
             )
         self.questions = Questions(store, self.head, terms.max_age)
         self.early = Early(store, self.head, terms.patience)
