@@ -46,7 +46,7 @@ def table(quick: bool) -> Iterator[dict[str, Any]]:
     for given in configurations(quick):
         done = subprocess.run(  # noqa: S603
             [sys.executable, "-m", "benchmarks.spark.one", json.dumps(given)],
-            check=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            check=True, capture_output=True, text=True,
             env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "SPARK_LOCAL_IP": "127.0.0.1"},
         )  # fmt: skip
         yield json.loads(done.stdout.splitlines()[-1])
