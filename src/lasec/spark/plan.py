@@ -106,7 +106,7 @@ class Job:
         plain = events.select(
             *_names(),
             _seconds(events),
-            sql.lit(None).cast("int").alias("y"),
+            sql.lit(None).cast("double").alias("y"),
             "features",
             _raw(events),
         )
@@ -128,7 +128,7 @@ class Job:
         plain = labels.select(
             *names,
             _seconds(labels),
-            sql.col("y").cast("int"),
+            sql.col("y").try_cast("double").alias("y"),
             sql.lit(None).cast(features).alias("features"),
             _raw(labels),
         )
@@ -218,7 +218,7 @@ def _names() -> list[Column]:
 
 def _seconds(table: DataFrame) -> Column:
     """The time of a row in seconds: a timestamp's since 1970, or a number as it is."""
-    return sql.col("time").cast("double").alias("time")
+    return sql.col("time").try_cast("double").alias("time")
 
 
 def _raw(table: DataFrame) -> Column:

@@ -100,11 +100,10 @@ class Shard:
 
     def wake(self, now: int) -> pd.DataFrame:
         """Let a shard without rows age at the pace of the machine's clock, by one step at most."""
-        head, step = self.head, self.terms.step
+        head, step = self.head, self.terms.step / 1_000.0
         head.alarm = 0
-        if now - head.wall * 1_000.0 >= step:
-            head.clock += step / 1_000.0
-            head.wall = now / 1_000.0
+        head.clock += min(max(now / 1_000.0 - head.wall, 0.0), step)
+        head.wall = now / 1_000.0
         return self._close(now)
 
     def _close(self, now: int) -> pd.DataFrame:
@@ -126,8 +125,8 @@ class Shard:
         """Set the alarm if something waits, or if the machine's clock went back behind it."""
         head, step = self.head, self.terms.step
         waits = head.first < head.next or head.held
-        if waits and not 0 < head.alarm <= now + 2 * step:
-            head.alarm = (now // step + 2) * step
+        if waits and not 0 < head.alarm <= now + step:
+            head.alarm = (now // step + 1) * step
 
     def write(self) -> None:
         """Keep the ledger."""
@@ -141,9 +140,14 @@ class Shard:
         self._save(fleet, row, np.array([True]))
 
     def _advance(self, batch: Batch, now: float) -> None:
-        """The shard's clock never goes back, and no row from the future moves it."""
+        """The shard's clock never goes back, and no row from the future moves it.
+
+        If all the rows that a shard begins with are from the future, it begins with the machine's.
+        """
         times = np.concatenate([batch.events.time, batch.labels.time])
         trusted = times[times <= now + self.terms.lead]
+        if times.size and not trusted.size and self.head.clock == Head.clock:
+            trusted = np.array([now])
         self.head.clock = max(self.head.clock, trusted.max(initial=-1e300))
         self.head.wall = now
 
