@@ -62,13 +62,14 @@ def run(folder: Path, home: Path, strikes: list[Strike], pace: float, seed: int 
     made, rng = Run(), np.random.default_rng([seed, 1])
     waiting, began, idle = list(strikes), time.monotonic(), 0
     while not (folder / "done.json").exists():
-        before = commits(folder)
+        begun, before = offsets(folder), commits(folder)
         made.starts += 1
-        made.replays += offsets(folder) > before
+        made.replays += begun > before
         process = processes.launch(folder, home)
         try:
             while process.poll() is None:
-                if waiting and offsets(folder) >= waiting[0].batch:
+                alive = offsets(folder) > begun or commits(folder) > before
+                if alive and waiting and offsets(folder) >= waiting[0].batch:
                     made.kills.append(_strike(folder, waiting.pop(0), pace, rng))
                 time.sleep(_POLL)
         finally:
