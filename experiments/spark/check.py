@@ -59,13 +59,6 @@ def _twice(receipts: pd.DataFrame) -> int:
     return int(receipts.duplicated(["key", "id"]).sum())
 
 
-def same_batches(one: pd.DataFrame, other: pd.DataFrame) -> bool:
-    """Whether both runs have cut their input into the same batches."""
-    rows = [Counter(run[run.kind != "metrics"][["batch", *ROW]].itertuples(index=False, name=None))
-            for run in (one, other)]  # fmt: skip
-    return rows[0] == rows[1]
-
-
 def differences(one: pd.DataFrame, other: pd.DataFrame) -> dict[str, int]:
     """In how many rows each column differs, bit by bit; empty if the runs are the same."""
     if len(one) != len(other):

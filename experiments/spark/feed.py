@@ -52,10 +52,10 @@ def make(feed: Feed, where: Path) -> None:
             _spoil(rng, X)
             frame = pd.DataFrame({"key": [f"tenant {key}" for key in keys], "id": ids})
             frame["time"], frame["features"] = times, list(X)
-            _write(frame, where / "events", batch * FILES + part)
+            write(frame, where / "events", batch * FILES + part)
     for batch in range(feed.batches):
         for part in range(FILES):
-            _write(_table(labels[batch][part::FILES]), where / "labels", batch * FILES + part)
+            write(_table(labels[batch][part::FILES]), where / "labels", batch * FILES + part)
 
 
 def _events(feed: Feed, rng: np.random.Generator, batch: int, part: int) -> tuple[Any, ...]:
@@ -98,8 +98,8 @@ def _table(rows: list[tuple[Any, ...]]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(kinds)).astype(kinds)
 
 
-def _write(frame: pd.DataFrame, where: Path, number: int) -> None:
-    """One file; Spark takes files in the order of their times of change."""
+def write(frame: pd.DataFrame, where: Path, number: int) -> None:
+    """One file of events or labels; Spark takes files in the order of their times of change."""
     path = where / f"{number:06d}.parquet"
     frame.to_parquet(path, index=False)
     os.utime(path, (BEGIN + number, BEGIN + number))

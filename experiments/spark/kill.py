@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import statistics
 import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -57,7 +55,7 @@ def plan(kills: int, batches: int, seed: int, targets: list[str]) -> list[Strike
     ]
 
 
-def run(folder: Path, home: Path, strikes: list[Strike], pace: float, seed: int = 0) -> Run:
+def run(folder: Path, home: Path, strikes: list[Strike], seed: int = 0) -> Run:
     """Let the job in ``folder`` serve all its input, whatever strikes it."""
     made, rng = Run(), np.random.default_rng([seed, 1])
     waiting, began, idle = list(strikes), time.monotonic(), 0
@@ -70,7 +68,7 @@ def run(folder: Path, home: Path, strikes: list[Strike], pace: float, seed: int 
             while process.poll() is None:
                 alive = offsets(folder) > begun or commits(folder) > before
                 if alive and waiting and offsets(folder) >= waiting[0].batch:
-                    made.kills.append(_strike(folder, waiting.pop(0), pace, rng))
+                    made.kills.append(_strike(folder, waiting.pop(0), rng))
                 time.sleep(_POLL)
         finally:
             processes.kill([process.pid] if process.poll() is None else [])
@@ -84,9 +82,9 @@ def run(folder: Path, home: Path, strikes: list[Strike], pace: float, seed: int 
     return made
 
 
-def _strike(folder: Path, strike: Strike, pace: float, rng: np.random.Generator) -> dict[str, Any]:
+def _strike(folder: Path, strike: Strike, rng: np.random.Generator) -> dict[str, Any]:
     """Wait for the moment, and kill."""
-    time.sleep(strike.share * pace)
+    time.sleep(strike.share * pace(folder))
     victims = _victims(folder, strike.target, rng)
     committed = commits(folder)
     hit = processes.kill(victims)
@@ -139,22 +137,18 @@ def commits(folder: Path) -> int:
 
 
 def pace(folder: Path) -> float:
-    """The usual seconds from a batch's beginning to its end."""
+    """The usual seconds from a batch's beginning to its end, where nothing struck in between."""
     begun, ended = (_times(folder, name) for name in ("offsets", "commits"))
-    return statistics.median(ended[number] - begun[number] for number in ended)
+    took = sorted(ended[number] - begun[number] for number in ended)
+    return took[len(took) // 3] if took else 1.0
 
 
 def _times(folder: Path, name: str) -> dict[int, float]:
-    files = (_checkpoint(folder) / name).glob("[0-9]*")
+    files = (folder / "checkpoint" / name).glob("[0-9]*")
     return {int(file.name): file.stat().st_mtime for file in files if file.name.isdigit()}
 
 
 def _last(folder: Path, name: str) -> int:
-    where = _checkpoint(folder) / name
+    where = folder / "checkpoint" / name
     names = [file.name for file in where.iterdir()] if where.exists() else []
     return max((int(name) for name in names if name.isdigit()), default=-1)
-
-
-def _checkpoint(folder: Path) -> Path:
-    settings = json.loads((folder / "settings.json").read_text())
-    return Path(settings.get("checkpoint", folder / "checkpoint"))

@@ -35,10 +35,12 @@ def run(folder: Path) -> dict[str, Any]:
     settings = json.loads((folder / "settings.json").read_text())
     spark = lasec.spark.session(settings["master"], **LOOPBACK)
     sources = [
-        lasec.spark.directory(spark, f"{settings['input']}/{name}", schema, per_batch=feed.FILES)
+        lasec.spark.directory(
+            spark, f"{settings['input']}/{name}", schema, per_batch=settings["files"]
+        )
         for name, schema in (("events", lasec.spark.EVENTS), ("labels", lasec.spark.LABELS))
     ]
-    out, checkpoint = str(folder / "out"), settings.get("checkpoint", str(folder / "checkpoint"))
+    out, checkpoint = str(folder / "out"), str(folder / "checkpoint")
     query = lasec.spark.start(job(settings["dimension"]), *sources, out=out, checkpoint=checkpoint)
     query.awaitTermination()
     counts = {
