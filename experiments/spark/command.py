@@ -13,7 +13,6 @@ from experiments.output import write_json
 from experiments.spark import check, kill, processes
 from experiments.spark.cuts import cuts, recut
 from experiments.spark.feed import FILES, SETTLING, Feed, make
-from experiments.spark.kill import Strike
 
 CLUSTER, LOCAL = "local-cluster[2,1,1024]", "local[2]"
 
