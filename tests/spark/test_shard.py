@@ -11,14 +11,15 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from spark.twin import Event, Label, Twin
 
 import lasec
 from lasec.spark import Job
 from lasec.spark.ledger import Ledger
+from lasec.spark.pages import REMEMBERED
 from lasec.spark.rows import read
 from lasec.spark.shard import Shard
 from lasec.spark.store import PlainStore
+from spark.twin import Event, Label, Twin
 
 D = 4
 MODELS = {
@@ -154,7 +155,9 @@ def test_order_in_a_batch_does_not_matter() -> None:
 def test_a_checkpoint_of_another_job_is_refused() -> None:
     store = PlainStore()
     serve(Job(MODELS["lasec"](), shards=1), store, *stream(1, 2)[0])
-    with pytest.raises(ValueError, match="another model, seed or number of shards"):
+    with pytest.raises(
+        ValueError, match=r"it belongs to another job, .*MarginCoin.*; this is .*Uniform"
+    ):
         serve(Job(MODELS["uniform"](), shards=1), store, [], [])
 
 
@@ -169,3 +172,21 @@ def test_metrics_of_a_shard() -> None:
     assert last["accuracy"] == pytest.approx(right.sum() / (1 / learned.propensity).sum())
     assert last["accuracy_low"] < last["accuracy"] < last["accuracy_high"]
     assert last["predicted"] == table.kind.isin(["prediction", "question"]).sum()
+
+
+def test_a_replayed_batch_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a failed attempt left in a worker's memory changes nothing."""
+    job, rng = Job(MODELS["lasec"](), shards=1), np.random.default_rng(0)
+    plain, store = PlainStore(), PlainStore()
+    for events, labels in stream(3, batches=10):
+        truth = serve(job, plain, events, labels)
+        with monkeypatch.context() as patch:
+            patch.setattr(REMEMBERED, "limit", 10**6)
+            for _ in range(rng.integers(3)):
+                attempt = PlainStore(store)
+                cut = rng.integers(len(events) + 1)
+                serve(job, attempt, events[:cut], labels)  # another cut of the same input
+                serve(job, PlainStore(store), events, labels)
+            told = serve(job, store, events, labels)
+        pd.testing.assert_frame_equal(told, truth)
+    assert dict(store) == dict(plain)

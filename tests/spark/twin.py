@@ -1,4 +1,4 @@
-"""The job as a plain loop over plain learners: the truth that shards and Spark are compared with."""
+"""The job as a plain loop over plain learners: the truth that all else is compared with."""
 
 from __future__ import annotations
 
@@ -75,13 +75,7 @@ class Twin:
             if name in taken:
                 again.append(label)
             elif name in self.asked:
-                asked = self.asked[name]
-                if asked.state != "open":
-                    again.append(label) if asked.state == "told" else self.say(label, "late")
-                elif asked.time + self.max_age < label.time:
-                    asked.state = "expired"
-                    self.say(label, "late")
-                else:
+                if self.answerable(label):
                     taken.add(name)
                     rows.append((label.time, True, label.number, label, None))
             elif name in here:
@@ -99,6 +93,14 @@ class Twin:
         self.expire()
         for name in fresh:
             self.asked[name].since = self.clock
+
+    def answerable(self, label: Label) -> bool:
+        asked = self.asked[label.key, label.id]
+        if asked.state == "open" and asked.time + self.max_age < label.time:
+            asked.state = "expired"
+        if asked.state != "open":
+            self.say(label, "again" if asked.state == "told" else "late")
+        return asked.state == "open"
 
     def ask(self, event: Event, fresh: list[tuple[str, str]]) -> None:
         learner, name = self.learner(event.key), (event.key, event.id)

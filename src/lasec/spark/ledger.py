@@ -17,8 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lasec import StateError
+
 COUNTS = ("rounds", "asked", "told", "updates", "waiting", "expired", "slot")
 SLOT = COUNTS.index("slot")
+FORMAT = 1
+MARK = 16  # bytes of a page's fingerprint
 NOWHERE = -1  # the slot of a model that has not learned anything yet
 
 
@@ -56,13 +60,17 @@ class Head:
 
 @dataclass
 class Ledger:
-    """The header of a shard, and one row of ``counts`` and ``memory`` for each of its keys."""
+    """The header of a shard, and one row of ``counts`` and ``memory`` for each of its keys.
+
+    ``pages`` are the fingerprints of the pages in which the models are.
+    """
 
     head: Head
     keys: list[str] = field(default_factory=list)
     counts: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, len(COUNTS)), np.int64))
     seeds: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
     memory: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
+    pages: list[bytes] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.index = {key: row for row, key in enumerate(self.keys)}
@@ -95,20 +103,23 @@ class Ledger:
         (['north', 'south'], 5.0, (2, 2))
         """
         names = [key.encode() for key in self.keys]
-        header = asdict(self.head) | {"keys": len(names), "memory": self.memory.shape[1]}
+        sizes = {"keys": len(names), "memory": self.memory.shape[1], "pages": len(self.pages)}
+        header = {"format": FORMAT} | asdict(self.head) | sizes
         head = json.dumps(header).encode()
         lengths = np.array([len(name) for name in names], np.uint32)
         arrays = (lengths, self.counts, self.seeds, self.memory)
-        return b"".join(
-            [struct.pack("<I", len(head)), head, *(a.tobytes() for a in arrays), *names]
-        )
+        parts = [struct.pack("<I", len(head)), head, *(a.tobytes() for a in arrays)]
+        return b"".join([*parts, *self.pages, *names])
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Ledger:
         """What :meth:`to_bytes` gave."""
         (size,) = struct.unpack_from("<I", data)
         header: dict[str, Any] = json.loads(data[4 : 4 + size])
-        n, width, at = header.pop("keys"), header.pop("memory"), 4 + size
+        if header["format"] > FORMAT:
+            raise StateError(f"newer: a ledger of format {header['format']}, not {FORMAT}")
+        n, width, count = (header.pop(name) for name in ("keys", "memory", "pages"))
+        at = 4 + size
 
         def take(kind: Any, *shape: int) -> NDArray[Any]:
             nonlocal at
@@ -119,11 +130,12 @@ class Ledger:
         lengths = take(np.uint32, n)
         counts, seeds = take(np.int64, n, len(COUNTS)), take(np.uint64, n)
         memory = take(np.float64, n, width)
+        marks = take(np.uint8, count, MARK)
         ends = accumulate(lengths.tolist(), initial=at)
         keys = [data[a:b].decode() for a, b in pairwise(ends)]
         known = {f.name for f in fields(Head)}
         head = Head(**{name: value for name, value in header.items() if name in known})
-        return cls(head, keys, counts, seeds, memory)
+        return cls(head, keys, counts, seeds, memory, [bytes(mark) for mark in marks])
 
     def lasting(self) -> bytes:
         """As bytes, but for the two numbers that depend on when the job happened to run."""

@@ -1,17 +1,66 @@
 """Models, several to a page, so that a batch that touches many of them needs few round trips.
 
 A model is a fixed number of bytes in a slot; page n holds the slots from n * ``per_page`` on. Only
-pages with a model that was asked for are read, and only pages with one that changed are written.
+pages with a model that is wanted are read, and only pages with one that changed are written.
+
+A Python worker remembers pages that it has read or written, by their content: the shard's ledger
+has the fingerprint of each page, so that a page is only ever taken from memory if it is the very
+one that the state store would give, whatever was replayed or moved to another machine meanwhile.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
+from hashlib import blake2b
+
 import numpy as np
 from numpy.typing import NDArray
 
+from lasec import StateError
+from lasec.spark.ledger import MARK
 from lasec.spark.store import Store
 
 PAGE_BYTES = 2**17
+
+Page = NDArray[np.uint8]
+
+
+class Remembered:
+    """The pages that were used last, in at most ``limit`` bytes.
+
+    >>> remembered = Remembered(limit=10)
+    >>> remembered.put(b"a", np.zeros(6, np.uint8))
+    >>> remembered.put(b"b", np.zeros(6, np.uint8))
+    >>> remembered.get(b"a") is None, remembered.get(b"b").size
+    (True, 6)
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit, self._bytes = limit, 0
+        self._pages: OrderedDict[bytes, Page] = OrderedDict()
+
+    def get(self, mark: bytes) -> Page | None:
+        """The page with this fingerprint, if it is remembered."""
+        page = self._pages.get(mark)
+        if page is not None:
+            self._pages.move_to_end(mark)
+        return page
+
+    def put(self, mark: bytes, page: Page) -> None:
+        """Remember a page, which nobody may write to from now on."""
+        if mark not in self._pages:
+            self._pages[mark] = page
+            self._bytes += page.nbytes
+        while self._bytes > self.limit:
+            self._bytes -= self._pages.popitem(last=False)[1].nbytes
+
+    def forget(self, mark: bytes) -> None:
+        """A page that was replaced is of no use any more."""
+        if mark in self._pages:
+            self._bytes -= self._pages.pop(mark).nbytes
+
+
+REMEMBERED = Remembered(limit=0)  # one for each Python worker
 
 
 def per_page(size: int) -> int:
@@ -24,43 +73,73 @@ def per_page(size: int) -> int:
 
 
 class Pages:
-    """The pages of a shard that one batch has to do with.
+    """The pages of a shard; ``marks`` are their fingerprints, kept in the shard's ledger.
 
     >>> from lasec.spark.store import PlainStore
-    >>> pages = Pages(PlainStore(), size=4, per_page=2)
+    >>> pages = Pages(PlainStore(), [], size=4, per_page=2)
     >>> pages.save(np.array([0, 2]), np.array([[1, 2, 3, 4], [5, 6, 7, 8]], np.uint8))
     >>> pages.load(np.array([2])).tolist()
     [[5, 6, 7, 8]]
     """
 
-    def __init__(self, store: Store, size: int, per_page: int) -> None:
-        self._store, self._size, self._per_page = store, size, per_page
-        self._read: dict[int, NDArray[np.uint8]] = {}
+    def __init__(self, store: Store, marks: list[bytes], size: int, per_page: int) -> None:
+        self._store, self._marks = store, marks
+        self._size, self._per_page = size, per_page
+        self._read: dict[int, Page] = {}
 
-    def load(self, slots: NDArray[np.int64]) -> NDArray[np.uint8]:
+    def load(self, slots: NDArray[np.int64]) -> Page:
         """The models in these slots, a row each."""
         out = np.empty((slots.size, self._size), np.uint8)
-        page, place = np.divmod(slots, self._per_page)
-        for number in np.unique(page).tolist():
-            here = np.flatnonzero(page == number)
-            out[here] = self._page(number)[place[here]]
+        for number, here, place in self._split(slots):
+            out[here] = self._page(number)[place]
         return out
 
-    def save(self, slots: NDArray[np.int64], models: NDArray[np.uint8]) -> None:
+    def save(self, slots: NDArray[np.int64], models: Page) -> None:
         """Put models into their slots, and write the pages that hold them."""
-        page, place = np.divmod(slots, self._per_page)
-        for number in np.unique(page).tolist():
-            here = np.flatnonzero(page == number)
-            held, wanted = self._page(number), int(place[here].max()) + 1
-            if len(held) < wanted:
-                held = np.concatenate([held, np.zeros((wanted - len(held), self._size), np.uint8)])
-            held[place[here]] = models[here]
-            self._read[number] = held
-            self._store.put("page", str(number), held.tobytes())
+        for number, here, place in self._split(slots):
+            before, wanted = self._page(number), int(place.max()) + 1
+            held = np.zeros((max(wanted, len(before)), self._size), np.uint8)
+            held[: len(before)] = before
+            held[place] = models[here]
+            self._keep(number, held)
 
-    def _page(self, number: int) -> NDArray[np.uint8]:
+    def _keep(self, number: int, held: Page) -> None:
+        """Write a page."""
+        data = held.tobytes()
+        mark = blake2b(data, digest_size=MARK).digest()
+        for old in self._marks[number : number + 1]:
+            REMEMBERED.forget(old)
+        self._marks[number : number + 1] = [mark]
+        self._read[number] = held
+        REMEMBERED.put(mark, held)
+        self._store.put("page", str(number), data)
+
+    def _page(self, number: int) -> Page:
         """A page, read once a batch."""
         if number not in self._read:
-            data = self._store.get("page", str(number)) or b""
-            self._read[number] = np.frombuffer(data, np.uint8).reshape(-1, self._size).copy()
+            known = number < len(self._marks)
+            page = self._fetch(number) if known else np.empty((0, self._size), np.uint8)
+            self._read[number] = page
         return self._read[number]
+
+    def _fetch(self, number: int) -> Page:
+        """A page that was written once, from memory or from the store."""
+        mark = self._marks[number]
+        page = REMEMBERED.get(mark)
+        if page is None:
+            data = self._store.get("page", str(number))
+            if data is None:
+                raise StateError(f"page {number} of a shard is missing from the state")
+            page = np.frombuffer(data, np.uint8).reshape(-1, self._size)
+            REMEMBERED.put(mark, page)
+        return page
+
+    def _split(
+        self, slots: NDArray[np.int64]
+    ) -> list[tuple[int, NDArray[np.int64], NDArray[np.int64]]]:
+        """For each page: its number, which of the slots are on it, and where."""
+        page, place = np.divmod(slots, self._per_page)
+        order = np.argsort(page, kind="stable")
+        numbers, begins = np.unique(page[order], return_index=True)
+        parts = np.split(order, begins[1:])
+        return [(int(n), part, place[part]) for n, part in zip(numbers, parts, strict=True)]

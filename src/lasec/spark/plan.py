@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,9 @@ from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
 from lasec import Learner, Policy
 from lasec.spark import output, rows
+from lasec.spark.pages import REMEMBERED
 from lasec.spark.shard import Shard, Terms
-from lasec.spark.store import KEY_SCHEMA, VALUE_SCHEMA, SparkStore
+from lasec.spark.store import KEY_SCHEMA, VALUE_SCHEMA, SparkStore, Store
 
 # The columns of the united input, beside ``features``, whose type is that of the events.
 UNITED = ("shard", "kind", "key", "id", "number", "time", "y", "features", "raw")
@@ -34,7 +34,8 @@ class Job:
     tasks that can ever share the work, and fixed for the life of a checkpoint. A question expires
     ``max_age`` seconds after its event's time; a label that comes before its event is held for
     ``patience`` seconds. A row whose time lies more than ``lead`` seconds ahead of the machine's
-    clock is served, but does not move the clock of its shard.
+    clock is served, but does not move the clock of its shard. ``cache`` is how many megabytes of
+    models a Python worker keeps in memory, so as not to ask the state store for them again.
 
     >>> import lasec
     >>> Job(lasec.LASEC_SS(dimension=50, drift=0.01), shards=128).bytes_per_model
@@ -46,6 +47,7 @@ class Job:
     max_age: float = 30 * DAY
     patience: float = 3_600.0
     lead: float = 3_600.0
+    cache: float = 256.0
 
     def __post_init__(self) -> None:
         model = self.model
@@ -57,9 +59,9 @@ class Job:
             raise ValueError(f"model: in a job the first label counts, not the {model.policy}")
         if not (isinstance(self.shards, int) and 1 <= self.shards <= 2**20):
             raise ValueError(f"shards: expected a whole number from 1 to 2^20, got {self.shards}")
-        for name, least in (("max_age", 1.0), ("patience", 0.0), ("lead", 0.0)):
+        for name, least in (("max_age", 1.0), ("patience", 0.0), ("lead", 0.0), ("cache", 0.0)):
             if not least <= getattr(self, name) < math.inf:
-                raise ValueError(f"{name}: expected at least {least:g} seconds")
+                raise ValueError(f"{name}: expected at least {least:g}, got {getattr(self, name)}")
 
     @property
     def bytes_per_model(self) -> int:
@@ -83,19 +85,24 @@ class Job:
         if warm is not None:
             begun = warm.select(self._shard(), "key", "model").groupBy("shard")
         return united.groupBy("shard").transformWithStateInPandas(
-            Processor(self.terms),
+            self.processor(),
             output.SCHEMA,
             "Append",
             "ProcessingTime",
             initialState=begun,
         )
 
+    def processor(self) -> StatefulProcessor:
+        """The stateful operator."""
+        return Processor(self.terms)
+
     @property
     def terms(self) -> Terms:
         """What every shard must know."""
-        mark = blake2b(self.model.to_bytes(), digest_size=8)
-        mark.update(str(self.shards).encode())
-        return Terms(self.model, mark.hexdigest(), self.max_age, self.patience, self.lead)
+        m, cache = self.model, int(self.cache * 2**20)
+        parts = (m.rule, m.query, m.dimension, m.update.value, m.precision.value, m.seed)
+        mark = f"{parts} in {self.shards} shards"
+        return Terms(m, mark, self.max_age, self.patience, self.lead, cache)
 
     def _shard(self) -> Column:
         return sql.pmod(sql.xxhash64("key"), sql.lit(self.shards)).cast("int").alias("shard")
@@ -153,12 +160,13 @@ class Processor(StatefulProcessor):
     """The stateful operator: each group is a shard, each call a batch of its rows."""
 
     def __init__(self, terms: Terms) -> None:
-        self._terms = terms
+        self.terms = terms
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Called once for each partition of a batch."""
+        REMEMBERED.limit = self.terms.cache
         self._handle = handle
-        self._store = SparkStore(handle.getMapState("parts", KEY_SCHEMA, VALUE_SCHEMA))
+        self.store: Store = SparkStore(handle.getMapState("parts", KEY_SCHEMA, VALUE_SCHEMA))
 
     def handleInputRows(
         self,
@@ -169,7 +177,7 @@ class Processor(StatefulProcessor):
         """The rows of one shard."""
         frames = list(rows_of_key)
         frame = frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
-        model = self._terms.model
+        model = self.terms.model
         batch = rows.read(frame, model.dimension, model.precision.kind)
         yield self._timed(lambda shard, now: shard.batch(batch, now), timerValues)
 
@@ -189,14 +197,14 @@ class Processor(StatefulProcessor):
         timerValues: Any,
     ) -> None:
         """Models to begin with, before the first row."""
-        shard = Shard(self._terms, self._store)
-        for name, model in zip(initialState["key"], initialState["model"], strict=True):
-            shard.put(name, Learner.from_bytes(bytes(model)))
+        models = [Learner.from_bytes(bytes(model)) for model in initialState["model"]]
+        shard = Shard(self.terms, self.store)
+        shard.begin(initialState["key"].tolist(), models)
         shard.write()
 
     def _timed(self, serve: Callable[[Shard, int], pd.DataFrame], timers: Any) -> pd.DataFrame:
         """Serve a shard, and set the alarm that it wants."""
-        shard = Shard(self._terms, self._store)
+        shard = Shard(self.terms, self.store)
         before = shard.head.alarm
         told = serve(shard, timers.getCurrentProcessingTimeInMs())
         after = shard.head.alarm

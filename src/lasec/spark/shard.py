@@ -49,6 +49,7 @@ class Terms:
     max_age: float
     patience: float
     lead: float
+    cache: int
 
     @property
     def step(self) -> int:
@@ -83,7 +84,7 @@ class Shard:
         self.head = self.ledger.head
         if self.head.job != terms.job:
             raise ValueError(
-                "checkpoint: it belongs to a job with another model, seed or number of shards"
+                f"checkpoint: it belongs to another job, {self.head.job}; this is {terms.job}"
             )
         self.questions = Questions(store, self.head, terms.max_age)
         self.early = Early(store, self.head, terms.patience)
@@ -138,12 +139,13 @@ class Shard:
         """Keep the ledger."""
         self.store.put("ledger", "", self.ledger.to_bytes())
 
-    def put(self, key: str, learner: Learner) -> None:
-        """Begin a key with a model that has learned elsewhere."""
-        row = self._rows([key])
-        fleet = self.terms.fleet(self.ledger.seeds[row])
-        fleet.put(0, learner)
-        self._save(fleet, row, np.array([True]))
+    def begin(self, keys: list[str], learners: list[Learner]) -> None:
+        """Begin some keys with models that have learned elsewhere."""
+        rows = self.rows(keys)
+        fleet = self.load(rows)
+        for place, learner in enumerate(learners):
+            fleet.put(place, learner)
+        self.save(fleet, rows, fleet.updates > 0)
 
     def _advance(self, batch: Batch, now: float) -> None:
         """The shard's clock never goes back, and no row from the future moves it.
@@ -215,7 +217,7 @@ class Shard:
         place[order] = np.arange(order.size)
         keys = np.concatenate([events.key, np.array([a.held.key for a in answers], object)])
         codes, names = pd.factorize(keys[order])
-        rows = self._rows(names.tolist())
+        rows = self.rows(names.tolist())
         fleet = self.load(rows)
         before = fleet.updates.copy()
         X = np.concatenate([batch.X, *(self._x(a, batch)[None] for a in answers)])
@@ -229,7 +231,7 @@ class Shard:
         codes = codes[place]
         self._told(answers, served, place[E:], fleet, codes[E:], place)
         self._asked(batch, answers, served, order, place, fleet, codes)
-        self._save(fleet, rows, fleet.updates > before)
+        self.save(fleet, rows, fleet.updates > before)
 
     def _told(
         self, answers: list[Answer], served: Any, at: NDArray[np.int64], fleet: Fleet,
@@ -294,7 +296,7 @@ class Shard:
         self.head.asked += len(opened)
         self.out.predictions(events, served, at, asked, tickets)
 
-    def _rows(self, keys: list[str]) -> NDArray[np.int64]:
+    def rows(self, keys: list[str]) -> NDArray[np.int64]:
         """Where these keys stand in the ledger."""
         model = self.terms.model
         return self.ledger.rows(keys, model.seed, model.memory)
@@ -312,7 +314,7 @@ class Shard:
             fleet.unpack(somewhere, self._pages(fleet).load(counts[somewhere, SLOT]))
         return fleet
 
-    def _save(self, fleet: Fleet, rows: NDArray[np.int64], changed: NDArray[np.bool_]) -> None:
+    def save(self, fleet: Fleet, rows: NDArray[np.int64], changed: NDArray[np.bool_]) -> None:
         """Counters and memory into the ledger, changed models into their pages."""
         ledger, some = self.ledger, np.flatnonzero(changed)
         for column, name in enumerate(_SERVED):
@@ -329,7 +331,9 @@ class Shard:
 
     def _pages(self, fleet: Fleet) -> Pages:
         if not hasattr(self, "_open_pages"):
-            self._open_pages = Pages(self.store, fleet.size, per_page(fleet.size))
+            self._open_pages = Pages(
+                self.store, self.ledger.pages, fleet.size, per_page(fleet.size)
+            )
         return self._open_pages
 
     def _x(self, answer: Answer, batch: Batch) -> NDArray[Any]:

@@ -1,0 +1,133 @@
+"""The job's operator with a stop-watch, and the engine run bare: the same traffic, no kernel."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import lasec
+import lasec.spark as ls
+from benchmarks.spark.feed import SPAN
+
+
+class Begun(ls.Processor):
+    """The job's operator, whose keys all begin with a model that has learned something."""
+
+    def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:
+        """One label for each key of the shard."""
+        shard = ls.Shard(self.terms, self.store)
+        rows = shard.rows(initialState["key"].tolist())
+        fleet = shard.load(rows)
+        X = np.random.default_rng(key[0]).standard_normal((rows.size, fleet.dimension))
+        y = -np.ones(rows.size)  # a model that knows nothing says +1
+        fleet.run(np.arange(rows.size), X, y, coins=np.zeros(rows.size))
+        shard.save(fleet, rows, fleet.updates > 0)
+        shard.write()
+
+
+class Log:
+    """A store that writes down what was asked of it, and how long that took."""
+
+    def __init__(self, store: ls.Store) -> None:
+        self.store, self.calls, self.spent = store, list[Any](), {"get": 0.0, "put": 0.0}
+
+    def get(self, part: str, name: str = "") -> bytes | None:
+        """What is kept there."""
+        value = self._timed("get", lambda: self.store.get(part, name))
+        self.calls.append(("get", part, name, len(value or b"")))
+        return value
+
+    def put(self, part: str, name: str, value: bytes) -> None:
+        """Keep it there."""
+        self.calls.append(("put", part, name, len(value)))
+        self._timed("put", lambda: self.store.put(part, name, value))
+
+    def remove(self, part: str, name: str) -> None:
+        """Keep nothing there."""
+        self.calls.append(("remove", part, name, 0))
+        self._timed("put", lambda: self.store.remove(part, name))
+
+    def _timed(self, what: str, call: Callable[[], Any]) -> Any:
+        began = time.perf_counter()
+        value = call()
+        self.spent[what] += time.perf_counter() - began
+        return value
+
+
+class Watched(Begun):
+    """Writes the traffic and the times of each shard and batch to a folder."""
+
+    folder = ""
+
+    def handleInputRows(self, key: Any, rows_of_key: Any, timerValues: Any) -> Iterator[Any]:
+        """As the job does it."""
+        store, kernel = self.store, [0.0]
+        log = self.store = Log(store)
+        serve = lasec.Fleet.serve
+
+        def timed(*args: Any, **named: Any) -> Any:
+            began = time.perf_counter()
+            served = serve(*args, **named)
+            kernel[0] += time.perf_counter() - began
+            return served
+
+        lasec.Fleet.serve = timed  # type: ignore[method-assign]
+        try:
+            began = time.perf_counter()
+            frames = list(rows_of_key)
+            waited = time.perf_counter() - began
+            told = list(super().handleInputRows(key, iter(frames), timerValues))
+            total = time.perf_counter() - began - waited
+        finally:
+            self.store, lasec.Fleet.serve = store, serve  # type: ignore[method-assign]
+        spent = log.spent | {"kernel": kernel[0], "total": total, "waited": waited}
+        path = Path(self.folder) / f"{key[0]}-{batch_of(frames[0])}.json"
+        path.write_text(json.dumps({"calls": log.calls, "spent": spent}))
+        yield from told
+
+
+class Bare(Begun):
+    """Reads and writes as many bytes of state as the job did, and hands its rows through."""
+
+    folder = ""
+    reads = True
+
+    def handleInputRows(self, key: Any, rows_of_key: Any, timerValues: Any) -> Iterator[Any]:
+        """The same calls to the state store, and as many rows out as in."""
+        frames = list(rows_of_key)
+        frame = frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
+        path = Path(self.folder) / f"{key[0]}-{batch_of(frame)}.json"
+        for call, part, name, size in json.loads(path.read_text())["calls"]:
+            if call == "put":
+                self.store.put(part, name, bytes(size))
+            elif call == "remove":
+                self.store.remove(part, name)
+            elif self.reads:
+                self.store.get(part, name)
+        yield handed_through(frame)
+
+
+def batch_of(frame: pd.DataFrame) -> int:
+    """The number of a batch, by the times of its rows."""
+    return int(frame["time"].iloc[0] // SPAN)
+
+
+def handed_through(frame: pd.DataFrame) -> pd.DataFrame:
+    """The columns of the job's output, with what the input has."""
+    n = len(frame)
+    number, flag = np.zeros(n), np.zeros(n, np.bool_)
+    texts = {name: np.full(n, None, object) for name in ("ticket", "outcome", "detail")}
+    kinds = np.array(["prediction", "receipt"], object)[frame["kind"].to_numpy().astype(int)]
+    columns = {
+        "kind": kinds, "key": frame["key"], "id": frame["id"], "time": frame["time"],
+        "label": np.ones(n, np.int32), "margin": number, "variance": number, "propensity": number,
+        "round": np.zeros(n, np.int64), "ticket": texts["ticket"], "y": np.zeros(n, np.int32),
+        "outcome": texts["outcome"], "updated": flag, "detail": texts["detail"],
+    }  # fmt: skip
+    return pd.DataFrame(columns, copy=False)

@@ -1,0 +1,52 @@
+"""All configurations, one process after the other.
+
+- *ratio*: the job against the same job with the kernel replaced by identity, which makes the same
+  calls to the state store with as many bytes (``bare``), and against one that only writes
+  (``unread``); batches of the three are taken in turn.
+- *keys*: small models, more and more of them.
+- *executors*: one and two, each a process with one core.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+COMMON = {
+    "master": "local[2]", "partitions": 2, "shards": 64, "dimension": 50, "rows": 100_000,
+    "repeats": 5,
+}  # fmt: skip
+RATIOS = (100, 10_000, 100_000)
+GROWTH = (100, 1_000, 10_000, 100_000, 1_000_000)
+
+
+def configurations(quick: bool) -> Iterator[dict[str, Any]]:
+    """What is measured."""
+    if quick:
+        yield COMMON | {"what": "ratio", "keys": 100, "rows": 5_000, "repeats": 1, "shards": 8}
+        return
+    for keys in RATIOS:
+        yield COMMON | {"what": "ratio", "keys": keys}
+    small = COMMON | {"what": "keys", "dimension": 8, "bare": False, "repeats": 3}
+    for keys in GROWTH:
+        yield small | {"keys": keys, "shards": 64 if keys < 1_000_000 else 256}
+    for executors in (1, 2):
+        yield COMMON | {
+            "what": "executors", "master": f"local-cluster[{executors},1,1024]", "keys": 10_000,
+            "partitions": 2, "bare": False, "repeats": 3,
+        }  # fmt: skip
+
+
+def table(quick: bool) -> Iterator[dict[str, Any]]:
+    """A line for each configuration."""
+    for given in configurations(quick):
+        done = subprocess.run(  # noqa: S603
+            [sys.executable, "-m", "benchmarks.spark.one", json.dumps(given)],
+            check=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "SPARK_LOCAL_IP": "127.0.0.1"},
+        )  # fmt: skip
+        yield json.loads(done.stdout.splitlines()[-1])
