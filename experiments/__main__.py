@@ -17,6 +17,7 @@ from experiments.honest import command as honesty
 from experiments.journal import Journal
 from experiments.output import read_csv, write_csv, write_json
 from experiments.panels import PANELS, rows, tuned
+from experiments.spark import command as spark
 from experiments.tracking.command import study
 from experiments.whole import command as whole
 
@@ -197,6 +198,21 @@ def streams_(
     sweep = whole.asked(streams, rates, seeds, size)
     with Journal(out / "journal.jsonl", jobs) as journal:
         typer.echo(whole.measure(journal, sweep, out))
+
+
+@app.command(name="spark-kill")
+def spark_kill(
+    out: Out,
+    kills: Annotated[int, typer.Option(min=0, help="How many times kill -9 strikes.")] = 30,
+    seed: Annotated[int, typer.Option(min=0, help="Of the input, and of the moments.")] = 0,
+    master: Annotated[str, typer.Option(help="Spark's master; local[2] has one process.")] = (
+        spark.CLUSTER
+    ),
+) -> None:
+    """The job on Spark with its processes killed at random, against the same left in peace."""
+    report = spark.strike(out.resolve(), kills, seed, master)
+    typer.echo(spark.table(report))
+    raise typer.Exit(0 if report["passed"] else 1)
 
 
 def _summarise(out: Path) -> None:

@@ -113,7 +113,7 @@ class Job:
         plain = events.select(
             *_names(),
             _seconds(events),
-            sql.lit(None).cast("int").alias("y"),
+            sql.lit(None).cast("double").alias("y"),
             "features",
             _raw(events),
         )
@@ -127,7 +127,7 @@ class Job:
                      for place in (1, 2)]  # fmt: skip
             given = [sql.col(name) if name in labels.columns else sql.lit(None)
                      for name in ("key", "id")]  # fmt: skip
-            names = [sql.coalesce(a.cast("string"), b).alias(name)
+            names = [_text(sql.coalesce(a.cast("string"), b)).alias(name)
                      for a, b, name in zip(given, parts, ("key", "id"), strict=True)]  # fmt: skip
         else:
             _need(labels, "labels", "key", "id")
@@ -135,7 +135,7 @@ class Job:
         plain = labels.select(
             *names,
             _seconds(labels),
-            sql.col("y").cast("int"),
+            sql.col("y").try_cast("double").alias("y"),
             sql.lit(None).cast(features).alias("features"),
             _raw(labels),
         )
@@ -221,19 +221,24 @@ class Processor(StatefulProcessor):
 
 def _names() -> list[Column]:
     """Key and id, as text."""
-    return [sql.col(name).cast("string").alias(name) for name in ("key", "id")]
+    return [_text(sql.col(name)).alias(name) for name in ("key", "id")]
+
+
+def _text(column: Column) -> Column:
+    """A column as text that Python can read: bytes that are not UTF-8 become U+FFFD."""
+    return sql.make_valid_utf8(column.cast("string"))
 
 
 def _seconds(table: DataFrame) -> Column:
     """The time of a row in seconds: a timestamp's since 1970, or a number as it is."""
-    return sql.col("time").cast("double").alias("time")
+    return sql.col("time").try_cast("double").alias("time")
 
 
 def _raw(table: DataFrame) -> Column:
     """What a row was before it could not be read, where the source says so."""
     for name in ("raw", CORRUPT):
         if name in table.columns:
-            return sql.col(name).cast("string").alias("raw")
+            return _text(sql.col(name)).alias("raw")
     return sql.lit(None).cast("string").alias("raw")
 
 

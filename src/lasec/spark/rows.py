@@ -32,6 +32,10 @@ class Columns:
     def __len__(self) -> int:
         return len(self.key)
 
+    def take(self, order: NDArray[np.int64]) -> Columns:
+        """The same rows in another order."""
+        return Columns(self.key[order], self.id[order], self.number[order], self.time[order])
+
 
 @dataclass(frozen=True, eq=False)
 class Batch:
@@ -72,11 +76,34 @@ def read(frame: pd.DataFrame, dimension: int, kind: np.dtype[Any]) -> Batch:
     ]
     dead = {name: columns[name][~good] for name in ("key", "id", "time")}
     dead |= {"detail": columns["raw"][~good], "outcome": np.array(outcome, object)}
-    labels = ~event & good
-    return Batch(
-        _columns(columns, event & good), X, _columns(columns, labels), y[labels].astype(np.int8),
-        dead,
-    )  # fmt: skip
+    events, labels = _columns(columns, event & good), _columns(columns, ~event & good)
+    y = y[~event & good].astype(np.int8)
+    first, then = settled(events, X), settled(labels, y[:, None])
+    return Batch(events.take(first), X[first], labels.take(then), y[then], dead)
+
+
+def settled(columns: Columns, values: NDArray[Any]) -> NDArray[np.int64]:
+    """An order that does not depend on how rows came: time, hash of the id, key, id, values.
+
+    Spark's shuffle keeps no order; a batch that is served again after a failure comes in another.
+
+    >>> columns = Columns(np.array(["b", "a"], object), np.array(["7", "7"], object),
+    ...     np.array([5, 5], np.uint64), np.array([1.0, 1.0]))
+    >>> settled(columns, np.zeros((2, 1))).tolist()
+    [1, 0]
+    """
+    number, time = columns.number, columns.time
+    order = np.lexsort((number, time))
+    tied = np.zeros(order.size + 1, np.bool_)
+    a, b = order[:-1], order[1:]
+    tied[1:-1] = (number[a] == number[b]) & (time[a] == time[b])
+    places = np.flatnonzero(tied[:-1] | tied[1:])
+    some = order[places]
+    data = [row.tobytes() for row in values[some]]
+    names = zip(time[some].tolist(), number[some].tolist(), columns.key[some], columns.id[some],
+                data, some.tolist(), strict=True)  # fmt: skip
+    order[places] = [name[-1] for name in sorted(names)]
+    return order
 
 
 def rows_of(

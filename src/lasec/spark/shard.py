@@ -100,15 +100,20 @@ class Shard:
         return self._close(now)
 
     def wake(self, now: int) -> pd.DataFrame:
-        """Let a shard without rows age at the pace of the machine's clock, by one step at most."""
-        head, step = self.head, self.terms.step
-        head.alarm = 0
-        if now - head.wall * 1_000.0 >= step:
-            head.clock += step / 1_000.0
-            head.wall = now / 1_000.0
-        return self._close(now)
+        """Let a shard without rows age at the pace of the machine's clock, by one step at most.
 
-    def _close(self, now: int) -> pd.DataFrame:
+        ``wall`` goes on in whole steps, so that an alarm that comes a little late costs no time;
+        where the clock has jumped, or the job stood still, it begins anew.
+        """
+        head, step = self.head, self.terms.step / 1_000.0
+        idle = now / 1_000.0 - head.wall
+        head.alarm = 0
+        head.clock += step if idle >= step else 0.0
+        head.wall += step if step <= idle < 3 * step else 0.0
+        head.wall = head.wall if 0.0 <= idle < 3 * step else now / 1_000.0
+        return self._close(now, steps=1)
+
+    def _close(self, now: int, steps: int = 2) -> pd.DataFrame:
         """Expire what is too old, write the ledger, and give what is to be told to the world."""
         head = self.head
         for held in self.early.give_up():
@@ -119,16 +124,16 @@ class Shard:
             head.expired += 1
             self.out.receipt(key, name, head.clock, 0, "expired", ticket)
         self.early.write()
-        self._arm(now)
+        self._arm(now, steps)
         self.write()
         return self.out.frame(head)
 
-    def _arm(self, now: int) -> None:
-        """Set the alarm if something waits, or if the machine's clock went back behind it."""
+    def _arm(self, now: int, steps: int) -> None:
+        """Set the alarm if something waits, also if the machine's clock went back behind it."""
         head, step = self.head, self.terms.step
         waits = head.first < head.next or head.held
         if waits and not 0 < head.alarm <= now + 2 * step:
-            head.alarm = (now // step + 2) * step
+            head.alarm = (now // step + steps) * step
 
     def write(self) -> None:
         """Keep the ledger."""
@@ -143,9 +148,14 @@ class Shard:
         self.save(fleet, rows, fleet.updates > 0)
 
     def _advance(self, batch: Batch, now: float) -> None:
-        """The shard's clock never goes back, and no row from the future moves it."""
+        """The shard's clock never goes back, and no row from the future moves it.
+
+        If all the rows that a shard begins with are from the future, it begins with the machine's.
+        """
         times = np.concatenate([batch.events.time, batch.labels.time])
         trusted = times[times <= now + self.terms.lead]
+        if times.size and not trusted.size and self.head.clock == Head.clock:
+            trusted = np.array([now])
         self.head.clock = max(self.head.clock, trusted.max(initial=-1e300))
         self.head.wall = now
 

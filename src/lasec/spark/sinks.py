@@ -1,18 +1,22 @@
 """What a job has told, in files: one directory for each batch, written whole or not at all.
 
 A batch that is served again after a failure overwrites its directory with the same rows, so that
-every row is there once. A reader takes the batches that have a ``_SUCCESS`` mark.
+every row is there once. A reader takes the batches that have a ``_SUCCESS`` mark: the mark is the
+last thing that is written, and the first that goes when a batch is written again, because a
+directory is neither filled nor emptied at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
 from lasec.spark.output import SCHEMA
 
+MARK = "_SUCCESS"
 _WANTED = {
     "predictions": (
         ("prediction", "question"),
@@ -30,7 +34,10 @@ def files(out: str) -> Callable[[DataFrame, int], None]:
 
     def write(table: DataFrame, batch: int) -> None:
         where = f"{out.rstrip('/')}/batch={batch:012d}"
-        table.write.mode("overwrite").partitionBy("kind").parquet(where)
+        system, mark = _reach(table.sparkSession, f"{where}/{MARK}")
+        system.delete(mark, False)
+        writer = table.write.mode("overwrite").option("partitionOverwriteMode", "static")
+        writer.partitionBy("kind").parquet(where)
 
     return write
 
@@ -38,10 +45,28 @@ def files(out: str) -> Callable[[DataFrame, int], None]:
 def read(spark: SparkSession, out: str, what: str = "predictions") -> DataFrame:
     """What was told so far: "predictions", "questions", "receipts", "metrics" or "dead".
 
-    Questions are predictions too. The last column is the number of the batch.
+    Questions are predictions too. The last column is the number of the batch. Batches that are
+    being written, or were when the job was killed, are left out.
     """
     if what not in _WANTED:
         raise ValueError(f"what: expected one of {sorted(_WANTED)}, got {what!r}")
     kinds, names = _WANTED[what]
-    told = spark.read.schema(f"{SCHEMA}, batch bigint").option("basePath", out).parquet(out)
+    schema, whole = f"{SCHEMA}, batch bigint", _whole(spark, out)
+    told = spark.createDataFrame([], schema)
+    if whole:
+        told = spark.read.schema(schema).option("basePath", out).parquet(*whole)
     return told.where(sql.col("kind").isin(*kinds)).select(*names.split(), "batch")
+
+
+def _whole(spark: SparkSession, out: str) -> list[str]:
+    """The directories of the batches that have been written to their end."""
+    system, pattern = _reach(spark, f"{out.rstrip('/')}/batch=*/{MARK}")
+    found = system.globStatus(pattern) or ()
+    return [entry.getPath().getParent().toString() for entry in found]
+
+
+def _reach(spark: SparkSession, path: str) -> tuple[Any, Any]:
+    """Hadoop's view of a path, with the file system that holds it."""
+    context: Any = spark.sparkContext
+    place = context._jvm.org.apache.hadoop.fs.Path(path)
+    return place.getFileSystem(context._jsc.hadoopConfiguration()), place
