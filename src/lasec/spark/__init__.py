@@ -1,20 +1,28 @@
 """Millions of models on Spark Structured Streaming: predictions, questions and learning by key."""
 
-from lasec.spark.checkpoint import digest, state
+from lasec.spark.checkpoint import digest, export, models, rescale, state, warm
+from lasec.spark.listener import Listener
 from lasec.spark.plan import Job
 from lasec.spark.run import EVENTS, LABELS, directory, session, start, topic
+from lasec.spark.scoring import scorer
 from lasec.spark.sinks import files, read
 
 __all__ = [
     "EVENTS",
     "LABELS",
     "Job",
+    "Listener",
     "digest",
     "directory",
+    "export",
     "files",
+    "models",
     "read",
+    "rescale",
+    "scorer",
     "session",
     "start",
     "state",
     "topic",
+    "warm",
 ]

@@ -15,7 +15,7 @@ from pyspark.sql import functions as sql
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
 from lasec import Learner, Policy
-from lasec.spark import output, rows
+from lasec.spark import listener, output, rows
 from lasec.spark.shard import Shard, Terms
 from lasec.spark.store import KEY_SCHEMA, VALUE_SCHEMA, SparkStore
 
@@ -81,14 +81,17 @@ class Job:
             united = united.unionByName(self._labels(labels, kind))
         begun = None
         if warm is not None:
-            begun = warm.select(self._shard(), "key", "model").groupBy("shard")
-        return united.groupBy("shard").transformWithStateInPandas(
+            _need(warm, "warm", "key", "model")
+            named = warm.select(sql.col("key").cast("string").alias("key"), "model")
+            begun = named.select(self.shard("key"), "key", "model").groupBy("shard")
+        told = united.groupBy("shard").transformWithStateInPandas(
             Processor(self.terms),
             output.SCHEMA,
             "Append",
             "ProcessingTime",
             initialState=begun,
         )
+        return told.observe(listener.NAME, *listener.observed())
 
     @property
     def terms(self) -> Terms:
@@ -97,8 +100,9 @@ class Job:
         mark.update(str(self.shards).encode())
         return Terms(self.model, mark.hexdigest(), self.max_age, self.patience, self.lead)
 
-    def _shard(self) -> Column:
-        return sql.pmod(sql.xxhash64("key"), sql.lit(self.shards)).cast("int").alias("shard")
+    def shard(self, key: str | Column) -> Column:
+        """The shard of a key: a hash of its text, modulo the number of shards."""
+        return sql.pmod(sql.xxhash64(key), sql.lit(self.shards)).cast("int").alias("shard")
 
     def _events(self, events: DataFrame) -> DataFrame:
         """Events in the columns of the united input."""
@@ -137,7 +141,7 @@ class Job:
     def _placed(self, plain: DataFrame, kind: int) -> DataFrame:
         """With the shard of each row, and the hash of its id."""
         return plain.select(
-            self._shard(),
+            self.shard("key"),
             sql.lit(kind).cast("tinyint").alias("kind"),
             "key",
             "id",
@@ -190,8 +194,12 @@ class Processor(StatefulProcessor):
     ) -> None:
         """Models to begin with, before the first row."""
         shard = Shard(self._terms, self._store)
-        for name, model in zip(initialState["key"], initialState["model"], strict=True):
-            shard.put(name, Learner.from_bytes(bytes(model)))
+        shard.put(
+            {
+                name: Learner.from_bytes(bytes(model))
+                for name, model in zip(initialState["key"], initialState["model"], strict=True)
+            }
+        )
         shard.write()
 
     def _timed(self, serve: Callable[[Shard, int], pd.DataFrame], timers: Any) -> pd.DataFrame:

@@ -133,12 +133,26 @@ class Shard:
         """Keep the ledger."""
         self.store.put("ledger", "", self.ledger.to_bytes())
 
-    def put(self, key: str, learner: Learner) -> None:
-        """Begin a key with a model that has learned elsewhere."""
-        row = self._rows([key])
-        fleet = self.terms.fleet(self.ledger.seeds[row])
-        fleet.put(0, learner)
-        self._save(fleet, row, np.array([True]))
+    def put(self, learners: dict[str, Learner]) -> None:
+        """Begin these keys with models that have learned elsewhere."""
+        rows = self._rows(list(learners))
+        fleet = self.terms.fleet(self.ledger.seeds[rows])
+        everyone = np.arange(rows.size)
+        blank = fleet.pack(everyone)
+        for k, (key, learner) in enumerate(learners.items()):
+            try:
+                fleet.put(k, learner)
+            except ValueError as error:
+                raise ValueError(f"warm: the model of {key!r} does not fit: {error}") from error
+        self._save(fleet, rows, (fleet.pack(everyone) != blank).any(axis=1))
+
+    def take(self, keys: list[str]) -> list[Learner]:
+        """The models of these keys as they are now, as learners of their own."""
+        fleet = self.load(self._rows(keys))
+        learners = [fleet.learner(k) for k in range(len(keys))]
+        for learner in learners:
+            learner.name = self.terms.model.name
+        return learners
 
     def _advance(self, batch: Batch, now: float) -> None:
         """The shard's clock never goes back, and no row from the future moves it."""
