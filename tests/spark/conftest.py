@@ -48,9 +48,8 @@ class Home(NamedTuple):
 @pytest.fixture(scope="session")
 def served(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Home:
     """A small job, stopped after two batches; not to be changed."""
-    from spark import desk
-
     import lasec.spark
+    from spark import desk
 
     place = tmp_path_factory.mktemp("served")
     desk.write(place / "in", range(2))

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from spark import desk
 
 import lasec
 import lasec.spark
+from spark import desk
 
 
 def test_every_key_has_its_model(spark: Any, served: Any) -> None:
@@ -34,7 +34,8 @@ def test_a_file_says_what_the_job_says_next(
     lasec.spark.export(spark, served.checkpoint, desk.job(), first["key"], path)
     learner = lasec.Learner.load(path)
     decision = learner.ask(np.frombuffer(features))
-    assert learner.updates > 0 and learner.name == desk.job().model.name
+    assert learner.updates > 0
+    assert learner.name == desk.job().model.name
     assert (decision.label, decision.ticket) == (first["label"], first["round"])
     for name in ("margin", "variance", "propensity"):
         assert getattr(decision, name) == pytest.approx(first[name], abs=1e-12)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from spark import desk
-
 import lasec.spark
+from spark import desk
 
 
 def test_a_record_for_each_batch_counts_what_was_told(spark: Any, served: Any) -> None:
@@ -21,7 +20,8 @@ def test_a_record_for_each_batch_counts_what_was_told(spark: Any, served: Any) -
         by_batch = {row["batch"]: row["count"] for row in counted.collect()}
         assert [record[what] for record in records] == [by_batch.get(b, 0) for b in (0, 1)]
     outcomes = desk.told(spark, served.path, "receipts")["outcome"].value_counts()
-    assert outcomes["learned"] > 0 and outcomes["unasked"] > 0
+    assert outcomes["learned"] > 0
+    assert outcomes["unasked"] > 0
     for name, count in outcomes.items():
         assert sum(record[str(name)] for record in records) == count
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from spark import desk
 
 import lasec.spark
+from spark import desk
 
 
 def alarms(spark: Any, checkpoint: str) -> list[str]:

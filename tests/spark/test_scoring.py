@@ -8,20 +8,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from spark import desk
 
 import lasec
 import lasec.spark
 from lasec.spark.scoring import Snapshot
+from spark import desk
 
 MODELS = {
-    "margin coin": lasec.LASEC_SS(dimension=3, drift=0.01, caution=0.1),
-    "by variance": lasec.BBQ(dimension=3),
-    "tracker with a budget": lasec.Tracker(dimension=3, rate=0.2),
-    "single precision": lasec.Learner(
-        lasec.rules.SecondOrder(), dimension=3, precision="single"
+    "alike in all rounds": lasec.LASEC_SS(dimension=3, drift=0.01, caution=0.1),
+    "by the round": lasec.BBQ(dimension=3),
+    "with a budget": lasec.Learner(
+        lasec.rules.SecondOrder(drift=0.01), lasec.queries.Budgeted(rate=0.2), dimension=3
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -31,7 +30,7 @@ def test_rows_do_not_see_each_other(name: str) -> None:
     data = MODELS[name].to_bytes()
     learner = lasec.Learner.from_bytes(data)
     learner.run(X[:300], y[:300])
-    data, rows = learner.to_bytes(), X[300:].astype(learner.precision.kind)
+    data, rows = learner.to_bytes(), X[300:]
     judged = Snapshot(data).judge(rows, None)
     for i in (0, 1, 700, 1_199):
         decision = lasec.Learner.from_bytes(data).ask(rows[i])
@@ -61,8 +60,10 @@ def test_features_of_any_form(spark: Any, tmp_path: Path) -> None:
     found = table.select("i", *scores).orderBy("i").toPandas()
     for kind in kinds:
         cells = pd.DataFrame([cell.asDict() for cell in found[kind]])
-        assert cells["version"].nunique() == 1 and cells["version"].notna().all()
-        assert cells["margin"].isna()[[40, 41]].all() and cells["label"].isna()[[40, 41]].all()
+        assert cells["version"].nunique() == 1
+        assert cells["version"].notna().all()
+        assert cells["margin"].isna()[[40, 41]].all()
+        assert cells["label"].isna()[[40, 41]].all()
         assert cells["margin"].isna()[42] == (kind == "dense")
         for i, x in enumerate(X):
             decision = lasec.Learner.load(tmp_path / "model.lasec").ask(x)
@@ -89,7 +90,7 @@ def test_a_scorer_asks_what_the_job_asks(spark: Any, served: Any, continued: Any
 
 
 def test_a_budget_by_time_is_refused() -> None:
-    query = lasec.queries.Budgeted.per("day", 100)
+    query = lasec.queries.Budgeted.every("1d", labels=100)
     learner = lasec.Learner(lasec.rules.SecondOrder(), query, dimension=3)
     with pytest.raises(ValueError, match="budget is by time"):
         lasec.spark.scorer(learner)
