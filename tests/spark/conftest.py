@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
-from typing import Any
+from pathlib import Path
+from shutil import copytree
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -22,3 +25,50 @@ def spark() -> Iterator[Any]:
     session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()
+
+
+class Home(NamedTuple):
+    """Where a small job was served: its input, its checkpoint and outputs, its progress."""
+
+    folder: Path
+    path: Path
+    records: list[dict[str, Any]]
+
+    @property
+    def checkpoint(self) -> str:
+        """Its checkpoint."""
+        return str(self.path / "checkpoint")
+
+    def copy(self, path: Path) -> Home:
+        """The same elsewhere, to go on from there."""
+        copytree(self.path, path)
+        return Home(self.folder, path, [])
+
+
+@pytest.fixture(scope="session")
+def served(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Home:
+    """A small job, stopped after two batches; not to be changed."""
+    import lasec.spark
+    from spark import desk
+
+    place = tmp_path_factory.mktemp("served")
+    desk.write(place / "in", range(2))
+    listener = lasec.spark.Listener(path=place / "progress.jsonl")
+    spark.streams.addListener(listener)
+    desk.run(spark, desk.job(), place / "in", place / "home")
+    until = time.monotonic() + 20.0
+    while len(listener.records) < 2 and time.monotonic() < until:
+        time.sleep(0.05)
+    spark.streams.removeListener(listener)
+    return Home(place / "in", place / "home", list(listener.records))
+
+
+@pytest.fixture(scope="session")
+def continued(spark: Any, served: Home, tmp_path_factory: pytest.TempPathFactory) -> Home:
+    """The same job after a third batch; not to be changed."""
+    from spark import desk
+
+    home = served.copy(tmp_path_factory.mktemp("continued") / "home")
+    desk.write(home.folder, range(2, 3))
+    desk.run(spark, desk.job(), home.folder, home.path)
+    return home

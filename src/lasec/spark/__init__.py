@@ -1,8 +1,10 @@
 """Millions of models on Spark Structured Streaming: predictions, questions and learning by key."""
 
-from lasec.spark.checkpoint import digest, state
+from lasec.spark.checkpoint import digest, export, models, rescale, state, warm
+from lasec.spark.listener import Listener
 from lasec.spark.plan import Job, Processor
 from lasec.spark.run import EVENTS, LABELS, directory, session, start, topic
+from lasec.spark.scoring import scorer
 from lasec.spark.shard import Shard
 from lasec.spark.sinks import files, read
 from lasec.spark.store import PlainStore, SparkStore, Store
@@ -11,6 +13,7 @@ __all__ = [
     "EVENTS",
     "LABELS",
     "Job",
+    "Listener",
     "PlainStore",
     "Processor",
     "Shard",
@@ -18,10 +21,15 @@ __all__ = [
     "Store",
     "digest",
     "directory",
+    "export",
     "files",
+    "models",
     "read",
+    "rescale",
+    "scorer",
     "session",
     "start",
     "state",
     "topic",
+    "warm",
 ]

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator, Mapping
 from hashlib import blake2b
+from pathlib import Path
 
 import pandas as pd
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
+from lasec import Learner
 from lasec.spark.ledger import Ledger
+from lasec.spark.plan import Job
+from lasec.spark.shard import Shard, Terms
+from lasec.spark.store import PlainStore
+
+_COUNTS = ("rounds", "asked", "told", "updates")
+_MODELS = "key string, model binary, " + ", ".join(f"{name} bigint" for name in _COUNTS)
+_SAME = "SHUFFLE_PARTITIONS_ALREADY_MATCH"
 
 
 def state(spark: SparkSession, checkpoint: str) -> DataFrame:
@@ -30,13 +40,109 @@ def state(spark: SparkSession, checkpoint: str) -> DataFrame:
 def digest(spark: SparkSession, checkpoint: str) -> str:
     """A fingerprint of the whole state, but for when the job happened to run.
 
-    Two runs over the same input in the same batches have the same digest, whatever failed meanwhile.
+    Two runs over the same input in the same batches have the same digest, whatever failed
+    meanwhile.
     """
     rows = state(spark, checkpoint).mapInPandas(_hashed, "mark string").toPandas()
     total = blake2b(digest_size=16)
     for mark in sorted(rows["mark"]):
         total.update(mark.encode())
     return total.hexdigest()
+
+
+def models(spark: SparkSession, checkpoint: str, job: Job, *keys: str) -> DataFrame:
+    """The model of every key of a job that is not running, or of some keys only.
+
+    The table has the columns key and model, the bytes of a ``.lasec`` file, and what was counted:
+    rounds, asked, told and updates. It is what ``warm`` wants in :func:`start`: a new job then
+    begins with these models. Open questions stay behind; :func:`rescale` takes them along. ::
+
+        table = lasec.spark.models(spark, "checkpoint", job)
+        table.orderBy("asked", ascending=False).select("key", "rounds", "asked").show()
+    """
+    kept = state(spark, checkpoint).where(sql.col("part").isin("ledger", "page"))
+    if keys:
+        kept = kept.where(sql.col("shard").isin(*(job.shard(sql.lit(key)) for key in keys)))
+    return kept.groupBy("shard").applyInPandas(_learners(job.terms, keys), _MODELS)
+
+
+def export(
+    spark: SparkSession, checkpoint: str, job: Job, key: str, path: str | os.PathLike[str]
+) -> Learner:
+    """Write the model of one key to a ``.lasec`` file, and give it as a learner.
+
+    The plain library loads it::
+
+    lasec.spark.export(spark, "checkpoint", job, "north", "north.lasec")
+    learner = lasec.Learner.load("north.lasec")
+    """
+    found = models(spark, checkpoint, job, key).select("model").collect()
+    if not found:
+        raise KeyError(f"key: the checkpoint has no model of {key!r}")
+    learner = Learner.from_bytes(bytes(found[0]["model"]))
+    learner.save(path)
+    return learner
+
+
+def warm(spark: SparkSession, models: Mapping[str, Learner | str | os.PathLike[str]]) -> DataFrame:
+    """A table of models to begin with: learners, or ``.lasec`` files, by key.
+
+    For the start of a new job::
+
+        begun = lasec.spark.warm(spark, {"north": "north.lasec", "south": "south.lasec"})
+        lasec.spark.start(job, events, labels, out="out", checkpoint="checkpoint", warm=begun)
+
+    A key keeps the seed that the job gives it: coins depend on the job's seed, the key and the id.
+    Where many keys begin with one model, make the table with Spark: keys, cross-joined with it.
+    """
+    rows = [(key, bytearray(_read(model).to_bytes())) for key, model in models.items()]
+    return spark.createDataFrame(rows, "key string, model binary")
+
+
+def rescale(spark: SparkSession, checkpoint: str, partitions: int) -> None:
+    """Let a job that is not running go on with another number of partitions.
+
+    Everything stays: models, open questions, held labels, alarms, and where the sources were read
+    to. It is one more batch of the checkpoint, that reads and tells nothing. More partitions than
+    shards are of no use. A job that died in the middle of a batch must have finished that batch
+    first: start it once more as it was; rescaling before that is refused. ::
+
+        query.stop()
+        lasec.spark.rescale(spark, "checkpoint", 32)
+        lasec.spark.start(job, events, labels, out="out", checkpoint="checkpoint")
+
+    Needs Spark 4.2 or later, where this is still experimental, and not Spark Connect.
+    """
+    if partitions < 1:
+        raise ValueError(f"partitions: expected at least 1, got {partitions}")
+    if not hasattr(type(spark), "_streamingCheckpointManager"):
+        raise NotImplementedError("rescale: needs Spark 4.2 or later")
+    try:
+        spark._streamingCheckpointManager.repartition(checkpoint, partitions)
+    except Exception as error:
+        if _SAME not in str(error):
+            raise
+
+
+def _read(model: Learner | str | os.PathLike[str]) -> Learner:
+    """A learner, or that of a file."""
+    return model if isinstance(model, Learner) else Learner.from_bytes(Path(model).read_bytes())
+
+
+def _learners(terms: Terms, keys: tuple[str, ...]) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    """From the state of one shard, its models."""
+
+    def models_of(kept: pd.DataFrame) -> pd.DataFrame:
+        store = PlainStore()
+        for part, name, value in kept[["part", "name", "value"]].itertuples(index=False):
+            store.put(part, name, bytes(value))
+        shard = Shard(terms, store)
+        names = [key for key in shard.ledger.keys if not keys or key in keys]
+        learners = shard.take(names) if names else []
+        columns = {name: [getattr(one, name) for one in learners] for name in _COUNTS}
+        return pd.DataFrame({"key": names, "model": [m.to_bytes() for m in learners]} | columns)
+
+    return models_of
 
 
 def _hashed(frames: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:

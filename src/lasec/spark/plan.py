@@ -14,7 +14,7 @@ from pyspark.sql import functions as sql
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
 from lasec import Learner, Policy
-from lasec.spark import output, rows
+from lasec.spark import listener, output, rows
 from lasec.spark.pages import REMEMBERED
 from lasec.spark.shard import Shard, Terms
 from lasec.spark.store import KEY_SCHEMA, VALUE_SCHEMA, SparkStore, Store
@@ -83,14 +83,17 @@ class Job:
             united = united.unionByName(self._labels(labels, kind))
         begun = None
         if warm is not None:
-            begun = warm.select(self._shard(), "key", "model").groupBy("shard")
-        return united.groupBy("shard").transformWithStateInPandas(
+            _need(warm, "warm", "key", "model")
+            named = warm.select(sql.col("key").cast("string").alias("key"), "model")
+            begun = named.select(self.shard("key"), "key", "model").groupBy("shard")
+        told = united.groupBy("shard").transformWithStateInPandas(
             self.processor(),
             output.SCHEMA,
             "Append",
             "ProcessingTime",
             initialState=begun,
         )
+        return told.observe(listener.NAME, *listener.observed())
 
     def processor(self) -> StatefulProcessor:
         """The stateful operator."""
@@ -104,8 +107,9 @@ class Job:
         mark = f"{parts} in {self.shards} shards"
         return Terms(m, mark, self.max_age, self.patience, self.lead, cache)
 
-    def _shard(self) -> Column:
-        return sql.pmod(sql.xxhash64("key"), sql.lit(self.shards)).cast("int").alias("shard")
+    def shard(self, key: str | Column) -> Column:
+        """The shard of a key: a hash of its text, modulo the number of shards."""
+        return sql.pmod(sql.xxhash64(key), sql.lit(self.shards)).cast("int").alias("shard")
 
     def _events(self, events: DataFrame) -> DataFrame:
         """Events in the columns of the united input."""
@@ -144,7 +148,7 @@ class Job:
     def _placed(self, plain: DataFrame, kind: int) -> DataFrame:
         """With the shard of each row, and the hash of its id."""
         return plain.select(
-            self._shard(),
+            self.shard("key"),
             sql.lit(kind).cast("tinyint").alias("kind"),
             "key",
             "id",
@@ -197,9 +201,13 @@ class Processor(StatefulProcessor):
         timerValues: Any,
     ) -> None:
         """Models to begin with, before the first row."""
-        models = [Learner.from_bytes(bytes(model)) for model in initialState["model"]]
         shard = Shard(self.terms, self.store)
-        shard.begin(initialState["key"].tolist(), models)
+        shard.put(
+            {
+                name: Learner.from_bytes(bytes(model))
+                for name, model in zip(initialState["key"], initialState["model"], strict=True)
+            }
+        )
         shard.write()
 
     def _timed(self, serve: Callable[[Shard, int], pd.DataFrame], timers: Any) -> pd.DataFrame:

@@ -139,13 +139,26 @@ class Shard:
         """Keep the ledger."""
         self.store.put("ledger", "", self.ledger.to_bytes())
 
-    def begin(self, keys: list[str], learners: list[Learner]) -> None:
-        """Begin some keys with models that have learned elsewhere."""
-        rows = self.rows(keys)
-        fleet = self.load(rows)
-        for place, learner in enumerate(learners):
-            fleet.put(place, learner)
-        self.save(fleet, rows, fleet.updates > 0)
+    def put(self, learners: dict[str, Learner]) -> None:
+        """Begin these keys with models that have learned elsewhere."""
+        rows = self.rows(list(learners))
+        fleet = self.terms.fleet(self.ledger.seeds[rows])
+        everyone = np.arange(rows.size)
+        blank = fleet.pack(everyone)
+        for k, (key, learner) in enumerate(learners.items()):
+            try:
+                fleet.put(k, learner)
+            except ValueError as error:
+                raise ValueError(f"warm: the model of {key!r} does not fit: {error}") from error
+        self.save(fleet, rows, (fleet.pack(everyone) != blank).any(axis=1))
+
+    def take(self, keys: list[str]) -> list[Learner]:
+        """The models of these keys as they are now, as learners of their own."""
+        fleet = self.load(self.rows(keys))
+        learners = [fleet.learner(k) for k in range(len(keys))]
+        for learner in learners:
+            learner.name = self.terms.model.name
+        return learners
 
     def _advance(self, batch: Batch, now: float) -> None:
         """The shard's clock never goes back, and no row from the future moves it.

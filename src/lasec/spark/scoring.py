@@ -1,0 +1,198 @@
+"""Scoring alone: a saved model applied to a table, batch or stream, by any number of tasks.
+
+Every row is judged as if it were the next one after the snapshot was taken, whatever stands beside
+it: a table gives the same scores however it is split.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from hashlib import blake2b
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyspark.sql import Column
+from pyspark.sql import functions as sql
+from pyspark.sql.pandas.functions import arrow_udf
+
+from lasec import Fleet, Learner, queries
+from lasec.spark.rows import LARGEST, rows_of
+
+SCORES = "label int, margin double, variance double, propensity double, version string"
+_COPIES = 2**22  # bytes of models side by side, where rows must not see each other
+_STEADY = (queries.Always, queries.Uniform, queries.MarginCoin)
+
+Score = Callable[..., Column]
+
+
+def scorer(model: Learner | str | os.PathLike[str] | bytes) -> Score:
+    """A function of columns that applies a model: a learner, a ``.lasec`` file, or its bytes.
+
+    Where the model is a file of its own, it scores any table::
+
+        score = lasec.spark.scorer("model.lasec")
+        table.withColumn("scored", score("features"))
+        table.withColumn("scored", score("features", "id")).where("scored.asked")
+
+    The features are an array, packed floats, or a struct of indices and values. The result is a
+    struct of label, margin, variance, propensity, and the version of the snapshot, a fingerprint of
+    its bytes; all but the version are null where the features cannot be used. With the column of an
+    id there is also ``asked``: whether the row's label is wanted, by a coin that depends on the
+    model's seed and the id alone, the same that a job of :class:`Job` would throw.
+
+    Nothing is learned here: labels go to the one place that owns the model, with the propensity
+    and the version of the question. A budget does not see what the scorers ask: it stays as it was
+    in the snapshot.
+    """
+    data = _bytes(model)
+    snapshot = Snapshot(data)  # what is wrong with the model is said here, not in the tasks
+
+    def score(features: str | Column, name: str | Column | None = None) -> Column:
+        """The scores of a column of features; with the column of an id, whether to ask."""
+        if name is None:
+            return _plain(data)(features)
+        column = sql.col(name) if isinstance(name, str) else name
+        return _asking(data)(features, sql.xxhash64(column.cast("string")))
+
+    score.__doc__ = f"Scores by the snapshot {snapshot.version}."
+    return score
+
+
+class Snapshot:
+    """A model at rest, ready to judge rows that do not see each other.
+
+    >>> import lasec
+    >>> snapshot = Snapshot(lasec.LASEC_SS(dimension=2, caution=1.0).to_bytes())
+    >>> snapshot.judge(np.array([[0.5, -1.0], [1.0, 0.0]]), None)["variance"].tolist()
+    [1.25, 1.0]
+    """
+
+    def __init__(self, data: bytes) -> None:
+        model = Learner.from_bytes(data)
+        if getattr(model.query, "timed", False):
+            raise ValueError("model: its budget is by time, and a scorer has no clock")
+        self.version = blake2b(data, digest_size=6).hexdigest()
+        self.dimension, self.kind = model.dimension, model.precision.kind
+        self._model = model
+        copies = 1 if _is_steady(model) else max(1, min(1_024, _COPIES // _size(model)))
+        self._fleet = Fleet(
+            model.rule, model.query, models=copies, dimension=model.dimension,
+            update=model.update, precision=model.precision, threads=1,
+        )  # fmt: skip
+        for k in range(copies):
+            self._fleet.put(k, model)
+
+    def judge(self, X: NDArray[Any], numbers: NDArray[np.uint64] | None) -> dict[str, NDArray[Any]]:
+        """What the model says about each row; ``numbers`` are hashes of the rows' ids."""
+        fleet, n = self._fleet, len(X)
+        step = n if fleet.models == 1 else fleet.models
+        parts = []
+        for begin in range(0, n, max(1, step)):
+            rows = X[begin : begin + step]
+            keys = np.arange(len(rows)) % fleet.models
+            given = np.zeros(len(rows), np.uint64) if numbers is None else numbers[begin:][:step]
+            coins = fleet.coins(keys, given)
+            parts.append(fleet.serve(keys, rows, np.zeros(len(rows)), coins=coins))
+            self._forget()
+        names = ("label", "margin", "variance", "propensity", "asked")
+        return {
+            name: np.concatenate([getattr(part, name) for part in parts] or [np.empty(0)])
+            for name in names
+        }
+
+    def _forget(self) -> None:
+        """As the fleet was before it was asked."""
+        fleet, model = self._fleet, self._model
+        fleet.rounds[:], fleet.asked[:], fleet.waiting[:] = model.rounds, model.asked, 0
+        fleet.memory[:] = model.memory
+
+    def scores(self, features: pa.Array, numbers: pa.Array | None) -> pa.StructArray:
+        """A column of scores."""
+        n = len(features)
+        X, usable = _matrix(features, self.dimension, self.kind)
+        ids = None
+        if numbers is not None:
+            ids = numbers.to_numpy(zero_copy_only=False).view(np.uint64)[usable]
+        judged = self.judge(X[usable], ids)
+        kinds = {"label": pa.int32()} | dict.fromkeys(
+            ("margin", "variance", "propensity"), pa.float64()
+        )
+        columns = {name: _spread(judged[name], usable, kind) for name, kind in kinds.items()}
+        columns["version"] = pa.array([self.version] * n, pa.string())
+        if numbers is not None:
+            columns["asked"] = _spread(judged["asked"], usable, pa.bool_())
+        return pa.StructArray.from_arrays(list(columns.values()), list(columns))
+
+
+def _plain(data: bytes) -> Score:
+    """The scores of features."""
+
+    def score(batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
+        snapshot = Snapshot(data)
+        for features in batches:
+            yield snapshot.scores(features, None)
+
+    made: Score = arrow_udf(score, SCORES)
+    return made
+
+
+def _asking(data: bytes) -> Score:
+    """The scores of features, and whether to ask."""
+
+    def score(batches: Iterator[tuple[pa.Array, pa.Array]]) -> Iterator[pa.Array]:
+        snapshot = Snapshot(data)
+        for features, numbers in batches:
+            yield snapshot.scores(features, numbers)
+
+    made: Score = arrow_udf(score, f"{SCORES}, asked boolean")
+    return made
+
+
+def _matrix(
+    column: pa.Array, dimension: int, kind: np.dtype[Any]
+) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Features as rows, and which of them can be used."""
+    n, usable = len(column), np.ones(len(column), np.bool_)
+    if pa.types.is_list(column.type) and not column.null_count:
+        ends = column.offsets.to_numpy()
+        if (np.diff(ends) == dimension).all():
+            cells = column.flatten().to_numpy(zero_copy_only=False)
+            X = np.ascontiguousarray(cells.reshape(n, dimension), kind)
+            with np.errstate(invalid="ignore"):
+                usable &= np.abs(X).max(axis=1, initial=0.0) <= LARGEST
+            return X, usable
+    cells = np.empty(n, object)
+    cells[:] = column.to_pylist()
+    X, wrong = rows_of(cells, dimension, kind)
+    usable[list(wrong)] = False
+    return X, usable
+
+
+def _spread(values: NDArray[Any], usable: NDArray[np.bool_], kind: pa.DataType) -> pa.Array:
+    """Values in their rows; null elsewhere."""
+    if usable.all():
+        return pa.array(values, kind)
+    whole = np.zeros(usable.size, values.dtype)
+    whole[usable] = values
+    return pa.array(whole, kind, mask=~usable)
+
+
+def _is_steady(model: Learner) -> bool:
+    """Whether neither rule nor query looks at the round: then one copy of the model does."""
+    return type(model.query) in _STEADY and "t" not in signature(model.rule.margin).parameters
+
+
+def _size(model: Learner) -> int:
+    return sum(int(array.nbytes) for array in model.state)
+
+
+def _bytes(model: Learner | str | os.PathLike[str] | bytes) -> bytes:
+    """A model as the bytes of its file."""
+    if isinstance(model, Learner):
+        return model.to_bytes()
+    return bytes(model) if isinstance(model, bytes) else Path(model).read_bytes()
