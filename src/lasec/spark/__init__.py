@@ -2,8 +2,8 @@
 
 from lasec.spark.checkpoint import digest, state
 from lasec.spark.plan import Job
-from lasec.spark.run import EVENTS, LABELS, directory, session, start, topic
-from lasec.spark.sinks import files, read
+from lasec.spark.run import EVENTS, LABELS, directory, parsed, session, start, topic
+from lasec.spark.sinks import files, read, topics
 
 __all__ = [
     "EVENTS",
@@ -12,9 +12,11 @@ __all__ = [
     "digest",
     "directory",
     "files",
+    "parsed",
     "read",
     "session",
     "start",
     "state",
     "topic",
+    "topics",
 ]

@@ -11,7 +11,7 @@ from pyspark.sql import functions as sql
 from pyspark.sql.streaming import StreamingQuery
 
 from lasec.spark.plan import CORRUPT, Job
-from lasec.spark.sinks import files
+from lasec.spark.sinks import Writer, counted, files
 
 # Without these the job is slow, or does not stop when its input is used up.
 SETTINGS = {
@@ -22,6 +22,7 @@ SETTINGS = {
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
     "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",  # at WARN there is a line for every question that is new
 }
 EVENTS = "key string, id string, time double, features array<double>"
 LABELS = "key string, id string, ticket string, time double, y int"
@@ -82,19 +83,22 @@ def start(
     events: DataFrame,
     labels: DataFrame | None = None,
     *,
-    out: str,
+    out: str | Writer,
     checkpoint: str,
     warm: DataFrame | None = None,
     every: str | None = None,
     name: str = "lasec",
 ) -> StreamingQuery:
-    """Start the job, and write what it tells to the directory ``out``.
+    """Start the job, and write what it tells to the directory ``out``, or by the writer ``out``.
 
+    Writers are :func:`lasec.spark.files`, which is what a directory stands for, and
+    :func:`lasec.spark.topics`; one of your own must run the table that it gets once, not more.
     With ``every`` ("10 seconds") it goes on until it is stopped; without, it serves what is there
     and stops. Started again with the same checkpoint, it goes on where it was.
     """
-    told = job.stream(events, labels, warm=warm)
+    told = counted(job.stream(events, labels, warm=warm))
+    write = files(out) if isinstance(out, str) else out
     writer = told.writeStream.queryName(name).outputMode("append")
-    writer = writer.option("checkpointLocation", checkpoint).foreachBatch(files(out))
+    writer = writer.option("checkpointLocation", checkpoint).foreachBatch(write)
     when: dict[str, Any] = {"processingTime": every} if every else {"availableNow": True}
     return writer.trigger(**when).start()
