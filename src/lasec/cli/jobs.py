@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 JAVA = 17
 LOOK = 1  # seconds between two looks at a job
 LOG = "_spark.log"
+CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13"
 FEATURES = {
     "array": "array<double>",
     "packed": "binary",
@@ -178,11 +180,12 @@ def serve(job: Job, place: Place, wish: Wish, verbose: bool) -> bool:
     trigger, settings = wish.trigger, wish.settings
     if verbose:
         settings.setdefault("spark.log.level", "WARN")
+    _tell(job, place, wish)
     with _hushed(None if verbose else place):
         spark = session(wish.master, partitions=wish.partitions, **settings)
     try:
-        _tell(job, place, wish, spark.version)
         query = _start(spark, job, place, trigger)
+        put_lines([HEAD])
         return _watch(query)
     except PySparkException as error:
         where = f" (see {place.log})" if place.log and not verbose else ""
@@ -204,7 +207,7 @@ def _start(spark: SparkSession, job: Job, place: Place, trigger: str | None) -> 
     return start(job, events, labels, out=out, checkpoint=place.checkpoint, every=trigger)
 
 
-def _tell(job: Job, place: Place, wish: Wish, version: str) -> None:
+def _tell(job: Job, place: Place, wish: Wish) -> None:
     """What is about to be done."""
     model = job.model
     lines = [
@@ -212,9 +215,8 @@ def _tell(job: Job, place: Place, wish: Wish, version: str) -> None:
         *place.lines(),
     ]
     share = f"{job.shards} shards in {wish.partitions} partitions"
-    put_lines([f"Spark {version} on {wish.master}, {share}\n"])
+    put_lines([f"Spark {version('pyspark')} on {wish.master}, {share}\n"])
     put_lines(f"  {name:<8}{value}\n" for name, value in lines)
-    put_lines([HEAD])
 
 
 def _watch(query: StreamingQuery) -> bool:
@@ -252,7 +254,7 @@ def _reason(text: str) -> str:
     """The line of a long error that says what is wrong: that of Python's own, or the first."""
     found = re.findall(r"^(?:\w+\.)*\w*(?:Error|Exception): (.+)$", text, re.MULTILINE)
     if "data source: kafka" in text:
-        return "Spark has no Kafka: --packages org.apache.spark:spark-sql-kafka-0-10_2.13:VERSION"
+        return f"Spark has no Kafka: give it --packages {CONNECTOR}:{version('pyspark')}"
     return str(found[-1] if found else text.strip().partition("\n")[0])
 
 
