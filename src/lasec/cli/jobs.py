@@ -1,4 +1,4 @@
-"""A job on Spark, from the command line: what it needs, its settings, its lines, its end."""
+"""A job on Spark, as the command line has it: what it needs, its model, its places and settings."""
 
 from __future__ import annotations
 
@@ -6,17 +6,12 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from lasec.cli.options import Asking
-from lasec.cli.output import put_lines, say
-from lasec.cli.running import Stop
 from lasec.errors import StateError, TableError
 from lasec.learner import Learner
 from lasec.parameters import seconds
@@ -25,21 +20,17 @@ from lasec.tables.kinds import nearest
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.streaming import StreamingQuery
 
     from lasec.spark import Job
 
 JAVA = 17
-LOOK = 1  # seconds between two looks at a job
 LOG = "_spark.log"
-CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13"
 FEATURES = {
     "array": "array<double>",
     "packed": "binary",
     "sparse": "struct<indices: array<int>, values: array<double>>",
 }
 FORMATS = ("parquet", "json")
-HEAD = f"{'batch':>7} {'rows':>11} {'rows/s':>9} {'asked':>9} {'learned':>9} {'dead':>7}\n"
 
 
 def need() -> None:
@@ -169,112 +160,3 @@ class Wish(NamedTuple):
                 raise TableError(f"--conf {text}: expected NAME=VALUE")
             given[name] = value
         return given
-
-
-def serve(job: Job, place: Place, wish: Wish, verbose: bool) -> bool:
-    """Run the job to its end, or until stopped; whether it came to its end."""
-    from pyspark.errors import PySparkException  # noqa: PLC0415
-
-    from lasec.spark import session  # noqa: PLC0415
-
-    trigger, settings = wish.trigger, wish.settings
-    if verbose:
-        settings.setdefault("spark.log.level", "WARN")
-    _tell(job, place, wish)
-    with _hushed(None if verbose else place):
-        spark = session(wish.master, partitions=wish.partitions, **settings)
-    try:
-        query = _start(spark, job, place, trigger)
-        put_lines([HEAD])
-        return _watch(query)
-    except PySparkException as error:
-        where = f" (see {place.log})" if place.log and not verbose else ""
-        raise TableError(f"{_reason(str(error))}{where}") from None
-    finally:
-        spark.stop()
-
-
-def _start(spark: SparkSession, job: Job, place: Place, trigger: str | None) -> StreamingQuery:
-    """The job's query."""
-    from lasec.spark import LABELS, start, topics  # noqa: PLC0415
-
-    kind = FEATURES[place.features]
-    events = place.open(spark, place.events, f"key string, id string, time double, features {kind}")
-    labels = place.open(spark, place.labels, LABELS) if place.labels else None
-    out: Any = place.out
-    if out is None:
-        out = topics(str(place.kafka), str(place.kafka_out))
-    return start(job, events, labels, out=out, checkpoint=place.checkpoint, every=trigger)
-
-
-def _tell(job: Job, place: Place, wish: Wish) -> None:
-    """What is about to be done."""
-    model = job.model
-    lines = [
-        ("model", f"{model.name}, {model.dimension} features, {job.bytes_per_model:,} bytes a key"),
-        *place.lines(),
-    ]
-    share = f"{job.shards} shards in {wish.partitions} partitions"
-    put_lines([f"Spark {version('pyspark')} on {wish.master}, {share}\n"])
-    put_lines(f"  {name:<8}{value}\n" for name, value in lines)
-
-
-def _watch(query: StreamingQuery) -> bool:
-    """A line for each batch, until the job ends or is told to."""
-    stop, shown, rows, batches = Stop(), -1, 0, 0
-    with stop.watching():
-        over = False
-        while not over and not stop.wanted:
-            over = bool(query.awaitTermination(LOOK))
-            for progress in query.recentProgress:
-                if progress["batchId"] > shown and "addBatch" in progress["durationMs"]:
-                    shown, batches = progress["batchId"], batches + 1
-                    rows += progress["numInputRows"]
-                    put_lines([_line(progress)])
-        if stop.wanted:
-            query.stop()
-    put_lines([f"served {rows:,} rows in {batches:,} {'batch' if batches == 1 else 'batches'}\n"])
-    if stop.wanted:
-        say("lasec: stopped; the same command goes on from here")
-    return not stop.wanted
-
-
-def _line(progress: Any) -> str:
-    """One batch."""
-    told = progress["observedMetrics"].get("told")
-    counts = [told[name] for name in ("questions", "learned", "dead")] if told else [0, 0, 0]
-    rows = progress["numInputRows"]
-    speed = 1_000.0 * rows / max(progress["durationMs"]["triggerExecution"], 1)
-    asked, learned, dead = (f"{count:,}" for count in counts)
-    first = f"{progress['batchId']:>7} {rows:>11,} {speed:>9,.0f}"
-    return f"{first} {asked:>9} {learned:>9} {dead:>7}\n"
-
-
-def _reason(text: str) -> str:
-    """The line of a long error that says what is wrong: that of Python's own, or the first."""
-    found = re.findall(r"^(?:\w+\.)*\w*(?:Error|Exception): (.+)$", text, re.MULTILINE)
-    if "data source: kafka" in text:
-        return f"Spark has no Kafka: give it --packages {CONNECTOR}:{version('pyspark')}"
-    return str(found[-1] if found else text.strip().partition("\n")[0])
-
-
-@contextmanager
-def _hushed(place: Place | None) -> Iterator[None]:
-    """Let what is started meanwhile write its errors to the log of a place, or nowhere."""
-    if place is None:
-        yield
-        return
-    log = place.log
-    if log is not None:
-        log.parent.mkdir(parents=True, exist_ok=True)
-    sys.stderr.flush()
-    kept = os.dup(2)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
-    target = os.open(log or os.devnull, flags, 0o644)
-    os.dup2(target, 2)
-    os.close(target)
-    try:
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)

@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from lasec.cli import options as o
-from lasec.cli.jobs import Place, Wish, begin, need, serve
+from lasec.cli.jobs import Place, Wish, begin, need
 from lasec.cli.output import STOPPED, honest
+from lasec.cli.serving import serve
 
 group = typer.Typer(no_args_is_help=True, help="Millions of models, on Spark.")
 

@@ -29,16 +29,19 @@ LABELS = "key string, id string, ticket string, time double, y int"
 
 
 def session(
-    master: str = "local[2]", *, partitions: int = 2, name: str = "lasec", **settings: str
+    master: str | None = None, *, partitions: int = 2, name: str = "lasec", **settings: str
 ) -> SparkSession:
-    """A Spark session with the settings that the job needs, in this process.
+    """A Spark session with the settings that the job needs.
 
+    Without ``master`` Spark runs in this process with two threads, or where ``spark-submit`` said.
     ``partitions`` is the number of tasks that share the shards, and with them the state; it is
     fixed for the life of a checkpoint, unless the checkpoint is repartitioned
     (:func:`lasec.spark.rescale`). More ``settings`` are Spark's own, with ``__`` for a dot.
     """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.master(master).appName(name)
+    builder = SparkSession.builder.appName(name)
+    if master or "PYSPARK_GATEWAY_PORT" not in os.environ:  # spark-submit leaves that behind
+        builder = builder.master(master or "local[2]")
     given = {key.replace("__", "."): value for key, value in settings.items()}
     wanted = SETTINGS | {"spark.sql.shuffle.partitions": str(partitions)} | given
     for key, value in wanted.items():
