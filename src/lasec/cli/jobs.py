@@ -31,6 +31,7 @@ FEATURES = {
     "sparse": "struct<indices: array<int>, values: array<double>>",
 }
 FORMATS = ("parquet", "json")
+FILES, MESSAGES = 8, 100_000  # in a batch at most
 
 
 def need() -> None:
@@ -83,7 +84,7 @@ class Place(NamedTuple):
     kafka_out: str | None
     format: str
     features: str
-    per_batch: int
+    per_batch: int | None
 
     def check(self) -> None:
         """See what does not go together."""
@@ -105,8 +106,10 @@ class Place(NamedTuple):
         from lasec.spark import directory, topic  # noqa: PLC0415
 
         if self.kafka is None:
-            return directory(spark, name, schema, kind=self.format, per_batch=self.per_batch)
-        options = {"maxOffsetsPerTrigger": str(self.per_batch), "startingOffsets": "earliest"}
+            files = self.per_batch or FILES
+            return directory(spark, name, schema, kind=self.format, per_batch=files)
+        most = str(self.per_batch or MESSAGES)
+        options = {"maxOffsetsPerTrigger": most, "startingOffsets": "earliest"}
         return topic(spark, self.kafka, name, schema, **options)
 
     def lines(self) -> Iterator[tuple[str, str]]:

@@ -53,8 +53,11 @@ def run(
     format: Annotated[str, typer.Option("--format", help="parquet or json.")] = "parquet",  # noqa: A002
     features: Annotated[str, typer.Option("--features", help="array, packed or sparse.")] = "array",
     per_batch: Annotated[
-        int, typer.Option("--per-batch", min=1, help="Files, or messages, in a batch at most.")
-    ] = 8,
+        int | None,
+        typer.Option(
+            "--per-batch", min=1, help="At most 8 files, or 100,000 messages, in a batch."
+        ),
+    ] = None,
     kafka: Annotated[str | None, typer.Option("--kafka", help="Servers, as in host:9092.")] = None,
     kafka_out: Annotated[
         str | None, typer.Option("--kafka-out", help="Tell it to the topics PREFIX.predictions ...")
