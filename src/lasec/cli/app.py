@@ -8,6 +8,7 @@ from lasec.cli.compare import compare
 from lasec.cli.inspect import cite, info
 from lasec.cli.questions import ask, tell
 from lasec.cli.run import run
+from lasec.cli.spark import group as spark
 from lasec.cli.streams import datasets
 
 app = typer.Typer(
@@ -20,3 +21,4 @@ app = typer.Typer(
 )
 for command in (run, compare, ask, tell, info, cite, datasets):
     app.command()(command)
+app.add_typer(spark, name="spark")

@@ -1,12 +1,12 @@
 """Millions of models on Spark Structured Streaming: predictions, questions and learning by key."""
 
 from lasec.spark.checkpoint import digest, export, models, rescale, state, warm
-from lasec.spark.listener import Listener
+from lasec.spark.listener import Listener, record
 from lasec.spark.plan import Job, Processor
-from lasec.spark.run import EVENTS, LABELS, directory, session, start, topic
+from lasec.spark.run import EVENTS, LABELS, directory, parsed, session, start, topic
 from lasec.spark.scoring import scorer
 from lasec.spark.shard import Shard
-from lasec.spark.sinks import files, read
+from lasec.spark.sinks import files, read, topics
 from lasec.spark.store import PlainStore, SparkStore, Store
 
 __all__ = [
@@ -24,12 +24,15 @@ __all__ = [
     "export",
     "files",
     "models",
+    "parsed",
     "read",
+    "record",
     "rescale",
     "scorer",
     "session",
     "start",
     "state",
     "topic",
+    "topics",
     "warm",
 ]

@@ -43,9 +43,9 @@ def digest(spark: SparkSession, checkpoint: str) -> str:
     Two runs over the same input in the same batches have the same digest, whatever failed
     meanwhile.
     """
-    rows = state(spark, checkpoint).mapInPandas(_hashed, "mark string").toPandas()
+    rows = state(spark, checkpoint).mapInPandas(_hashed, "mark string").collect()
     total = blake2b(digest_size=16)
-    for mark in sorted(rows["mark"]):
+    for mark in sorted(row["mark"] for row in rows):
         total.update(mark.encode())
     return total.hexdigest()
 

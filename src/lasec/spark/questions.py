@@ -13,6 +13,7 @@ import json
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import quote_plus, unquote_plus
 
 import numpy as np
@@ -62,8 +63,9 @@ class Asked:
     @classmethod
     def from_bytes(cls, data: bytes, kind: np.dtype[np.float64]) -> Asked:
         """What was kept; rows are in the precision of their model."""
-        _, *values = _FORM.unpack_from(data)
-        return cls(*values, x=np.frombuffer(data, kind, offset=_FORM.size))
+        x = np.frombuffer(data, kind, offset=_FORM.size)
+        values: list[Any] = [*_FORM.unpack_from(data)[1:], x]
+        return cls(*values)
 
 
 class Questions:

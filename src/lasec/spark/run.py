@@ -11,7 +11,7 @@ from pyspark.sql import functions as sql
 from pyspark.sql.streaming import StreamingQuery
 
 from lasec.spark.plan import CORRUPT, Job
-from lasec.spark.sinks import files
+from lasec.spark.sinks import Writer, files
 
 # Without these the job is slow, or does not stop when its input is used up.
 SETTINGS = {
@@ -22,22 +22,26 @@ SETTINGS = {
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
     "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",  # at WARN there is a line for every question that is new
 }
 EVENTS = "key string, id string, time double, features array<double>"
 LABELS = "key string, id string, ticket string, time double, y int"
 
 
 def session(
-    master: str = "local[2]", *, partitions: int = 2, name: str = "lasec", **settings: str
+    master: str | None = None, *, partitions: int = 2, name: str = "lasec", **settings: str
 ) -> SparkSession:
-    """A Spark session with the settings that the job needs, in this process.
+    """A Spark session with the settings that the job needs.
 
+    Without ``master`` Spark runs in this process with two threads, or where ``spark-submit`` said.
     ``partitions`` is the number of tasks that share the shards, and with them the state; it is
     fixed for the life of a checkpoint, unless the checkpoint is repartitioned
     (:func:`lasec.spark.rescale`). More ``settings`` are Spark's own, with ``__`` for a dot.
     """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.master(master).appName(name)
+    builder = SparkSession.builder.appName(name)
+    if master or "PYSPARK_GATEWAY_PORT" not in os.environ:  # spark-submit leaves that behind
+        builder = builder.master(master or "local[2]")
     given = {key.replace("__", "."): value for key, value in settings.items()}
     wanted = SETTINGS | {"spark.sql.shuffle.partitions": str(partitions)} | given
     for key, value in wanted.items():
@@ -82,19 +86,22 @@ def start(
     events: DataFrame,
     labels: DataFrame | None = None,
     *,
-    out: str,
+    out: str | Writer,
     checkpoint: str,
     warm: DataFrame | None = None,
     every: str | None = None,
     name: str = "lasec",
 ) -> StreamingQuery:
-    """Start the job, and write what it tells to the directory ``out``.
+    """Start the job, and write what it tells to the directory ``out``, or by the writer ``out``.
 
+    Writers are :func:`lasec.spark.files`, which is what a directory stands for, and
+    :func:`lasec.spark.topics`; one of your own must run the table that it gets once, not more.
     With ``every`` ("10 seconds") it goes on until it is stopped; without, it serves what is there
     and stops. Started again with the same checkpoint, it goes on where it was.
     """
     told = job.stream(events, labels, warm=warm)
+    write = files(out) if isinstance(out, str) else out
     writer = told.writeStream.queryName(name).outputMode("append")
-    writer = writer.option("checkpointLocation", checkpoint).foreachBatch(files(out))
+    writer = writer.option("checkpointLocation", checkpoint).foreachBatch(write)
     when: dict[str, Any] = {"processingTime": every} if every else {"availableNow": True}
     return writer.trigger(**when).start()

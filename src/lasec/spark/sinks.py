@@ -1,9 +1,14 @@
-"""What a job has told, in files: one directory for each batch, written whole or not at all.
+"""What a job has told, in files or in Kafka.
 
-A batch that is served again after a failure overwrites its directory with the same rows, so that
-every row is there once. A reader takes the batches that have a ``_SUCCESS`` mark: the mark is the
-last thing that is written, and the first that goes when a batch is written again, because a
-directory is neither filled nor emptied at once.
+In files there is one directory for each batch, written whole or not at all. A batch that is served
+again after a failure overwrites its directory with the same rows, so that every row is there once.
+A reader takes the batches that have a ``_SUCCESS`` mark: the mark is the last thing that is
+written, and the first that goes when a batch is written again, because a directory is neither
+filled nor emptied at once.
+
+Kafka cannot take a message back: there a batch that is served again is written again, with the same
+messages. Each has the number of its batch, and its event's key and id, so that a reader that has
+seen them can drop the repeat.
 """
 
 from __future__ import annotations
@@ -11,12 +16,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
 from lasec.spark.output import SCHEMA
 
 MARK = "_SUCCESS"
+Writer = Callable[[DataFrame, int], None]
 _WANTED = {
     "predictions": (
         ("prediction", "question"),
@@ -29,7 +35,7 @@ _WANTED = {
 }
 
 
-def files(out: str) -> Callable[[DataFrame, int], None]:
+def files(out: str) -> Writer:
     """A writer for ``foreachBatch``: batch n goes to ``out/batch=n``, by kind."""
 
     def write(table: DataFrame, batch: int) -> None:
@@ -40,6 +46,41 @@ def files(out: str) -> Callable[[DataFrame, int], None]:
         writer.partitionBy("kind").parquet(where)
 
     return write
+
+
+def topics(servers: str, prefix: str, **options: str) -> Writer:
+    """A writer for ``foreachBatch``: what is told goes to Kafka, as JSON, at least once.
+
+    The topics are ``prefix.predictions``, ``prefix.questions``, ``prefix.receipts``,
+    ``prefix.metrics`` and ``prefix.dead``. ``options`` are those of Spark's Kafka sink.
+    """
+
+    def write(table: DataFrame, batch: int) -> None:
+        writer = messages(table, batch, prefix).write.format("kafka").options(**options)
+        writer.option("kafka.bootstrap.servers", servers).save()
+
+    return write
+
+
+def messages(table: DataFrame, batch: int, prefix: str) -> DataFrame:
+    """A batch as Kafka takes it: key, value and topic; a question is a prediction, too."""
+    each = [_message(table, batch, prefix, what) for what in _WANTED]
+    some = sql.filter(sql.array(*each), lambda message: message.isNotNull())
+    return table.select("key", sql.inline(some))
+
+
+def _message(table: DataFrame, batch: int, prefix: str, what: str) -> Column:
+    """The message about a row in one of the topics, or null; numbers that are none are left out."""
+    kinds, names = _WANTED[what]
+    doubles = {field.name for field in table.schema if field.dataType.typeName() == "double"}
+    cells = [
+        sql.nullif(sql.col(name), sql.lit(float("nan"))).alias(name) if name in doubles
+        else sql.col(name)
+        for name in names.split()
+    ]  # fmt: skip
+    value = sql.to_json(sql.struct(*cells, sql.lit(batch).cast("bigint").alias("batch")))
+    topic = sql.lit(f"{prefix}.{what}").alias("topic")
+    return sql.when(sql.col("kind").isin(*kinds), sql.struct(value.alias("value"), topic))
 
 
 def read(spark: SparkSession, out: str, what: str = "predictions") -> DataFrame:

@@ -1,0 +1,165 @@
+"""A job on Spark, as the command line has it: what it needs, its model, its places and settings."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from lasec.cli.options import Asking
+from lasec.errors import StateError, TableError
+from lasec.learner import Learner
+from lasec.parameters import seconds
+from lasec.tables import brew, read_learner
+from lasec.tables.kinds import nearest
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from lasec.spark import Job
+
+JAVA = 17
+LOG = "_spark.log"
+FEATURES = {
+    "array": "array<double>",
+    "packed": "binary",
+    "sparse": "struct<indices: array<int>, values: array<double>>",
+}
+FORMATS = ("parquet", "json")
+FILES, MESSAGES = 8, 100_000  # in a batch at most
+
+
+def need() -> None:
+    """Say what is missing, before anything is begun."""
+    missing = [name for name in ("pyspark", "pandas") if not find_spec(name)]
+    if missing:
+        raise TableError(f"Spark needs {' and '.join(missing)}: pip install 'lasec[spark]'")
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which(f"{home}/bin/java" if home else "java")
+    if java is None:
+        raise TableError(f"Spark needs Java: install Java {JAVA} or newer, and put it on the PATH")
+    told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)  # noqa: S603
+    found = re.search(r'version "(?:1\.)?(\d+)', told.stderr)
+    if found and int(found[1]) < JAVA:
+        raise TableError(f"Spark needs Java {JAVA} or newer; {java} is Java {found[1]}")
+
+
+def begin(model: Path | None, algorithm: str, dimension: int | None, asking: Asking) -> Learner:
+    """The learner that every key begins as."""
+    if model is None:
+        if dimension is None:
+            raise TableError("how many features has an event? Say --dimension, or give a --model")
+        return brew(
+            algorithm, dimension, rate=asking.rate, settings=asking.parameters(), seed=asking.seed
+        )
+    try:
+        learner = read_learner(model.read_bytes())
+    except StateError as error:
+        if "at a table" in str(error):
+            raise TableError(
+                f"{model} reads a table of its own; a job needs a model saved by Learner.save"
+            ) from None
+        raise
+    if learner.rounds:
+        raise TableError(
+            f"{model} has seen {learner.rounds:,} rows, and every key would begin with them: "
+            "give a fresh one here, and trained ones key by key as a warm start (docs/spark.md)"
+        )
+    return learner
+
+
+class Place(NamedTuple):
+    """Where things come from, and where they go."""
+
+    events: str
+    labels: str | None
+    out: str | None
+    checkpoint: str
+    kafka: str | None
+    kafka_out: str | None
+    format: str
+    features: str
+    per_batch: int | None
+
+    def check(self) -> None:
+        """See what does not go together."""
+        for name, known in (("format", FORMATS), ("features", tuple(FEATURES))):
+            if getattr(self, name) not in known:
+                raise nearest(getattr(self, name), list(known), name)
+        if (self.out is None) == (self.kafka_out is None):
+            raise TableError("where shall it be told? Say either --out or --kafka-out")
+        if self.kafka_out is not None and self.kafka is None:
+            raise TableError("--kafka-out needs --kafka: which servers?")
+
+    @property
+    def log(self) -> Path | None:
+        """Where Spark's own words go, if the checkpoint is a local directory."""
+        return None if "://" in self.checkpoint else Path(self.checkpoint) / LOG
+
+    def open(self, spark: SparkSession, name: str, schema: str) -> DataFrame:
+        """A stream of what is in a directory, or of the messages of a topic."""
+        from lasec.spark import directory, topic  # noqa: PLC0415
+
+        if self.kafka is None:
+            files = self.per_batch or FILES
+            return directory(spark, name, schema, kind=self.format, per_batch=files)
+        most = str(self.per_batch or MESSAGES)
+        options = {"maxOffsetsPerTrigger": most, "startingOffsets": "earliest"}
+        return topic(spark, self.kafka, name, schema, **options)
+
+    def lines(self) -> Iterator[tuple[str, str]]:
+        """For people."""
+        kind = f"topic at {self.kafka}" if self.kafka else f"{self.format}, {self.features}"
+        yield "events", f"{self.events} ({kind})"
+        yield "labels", self.labels or "none"
+        yield "out", self.out or f"topics {self.kafka_out}.* at {self.kafka}"
+        yield "memory", self.checkpoint
+
+
+class Wish(NamedTuple):
+    """How a job is to be run."""
+
+    shards: int
+    partitions: int
+    master: str
+    max_age: str
+    patience: str
+    every: str | None
+    packages: str | None
+    conf: tuple[str, ...]
+
+    def job(self, model: Learner) -> Job:
+        """The job, with this model."""
+        from lasec.spark import Job  # noqa: PLC0415
+
+        waits = 0.0 if self.patience == "0" else seconds("--patience", self.patience)
+        age = seconds("--max-age", self.max_age)
+        return Job(model, shards=self.shards, max_age=age, patience=waits)
+
+    @property
+    def trigger(self) -> str | None:
+        """How often there is a batch, as Spark says it."""
+        if self.every is None:
+            return None
+        return f"{round(1_000 * seconds('--every', self.every))} milliseconds"
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """Spark's settings."""
+        given = dict[str, str]()
+        if self.master.startswith("local"):
+            os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+            given |= {"spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false"}
+        if self.packages is not None:
+            given["spark.jars.packages"] = self.packages
+        for text in self.conf:
+            name, equals, value = text.partition("=")
+            if not equals:
+                raise TableError(f"--conf {text}: expected NAME=VALUE")
+            given[name] = value
+        return given

@@ -1,0 +1,162 @@
+"""A job on Spark, under way: its lines, its log, and its end."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lasec.cli.jobs import FEATURES, Place, Wish
+from lasec.cli.output import put_lines, say
+from lasec.cli.running import Stop
+from lasec.errors import TableError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming import StreamingQuery
+
+    from lasec.spark import Job
+
+LOOK = 1  # seconds between two looks at a job
+CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13"
+HEAD = f"{'batch':>7} {'rows':>11} {'rows/s':>9} {'asked':>9} {'learned':>9} {'dead':>7}\n"
+
+
+def serve(job: Job, place: Place, wish: Wish, verbose: bool) -> bool:
+    """Run the job to its end, or until stopped; whether it came to its end."""
+    from lasec.spark import session  # noqa: PLC0415
+
+    trigger, settings = wish.trigger, wish.settings
+    if verbose:
+        settings.setdefault("spark.log.level", "WARN")
+    _tell(job, place, wish)
+    with _hushed(None if verbose else place):
+        spark = session(wish.master, partitions=wish.partitions, **settings)
+    stop = Stop()
+    with _stopping(spark), stop.watching(), _understood(stop, None if verbose else place.log):
+        query = _start(spark, job, place, trigger)
+        put_lines([HEAD])
+        _watch(query, stop)
+    if stop.wanted:
+        say("lasec: stopped; the same command goes on from here")
+    return not stop.wanted
+
+
+@contextmanager
+def _understood(stop: Stop, log: Path | None) -> Iterator[None]:
+    """Errors of Spark's in a line; none where it was told to stop, and perhaps killed, too."""
+    from py4j.protocol import Py4JError  # noqa: PLC0415
+    from pyspark.errors import PySparkException  # noqa: PLC0415
+
+    where = f" (see {log})" if log else ""
+    try:
+        yield
+    except PySparkException as error:
+        if not stop.wanted:
+            raise TableError(f"{_reason(str(error))}{where}") from None
+    except (Py4JError, ConnectionRefusedError, ConnectionResetError):
+        if not stop.wanted:
+            raise TableError(f"Spark has gone away; the same command goes on{where}") from None
+    except KeyboardInterrupt:
+        if not stop.wanted:
+            raise
+
+
+@contextmanager
+def _stopping(spark: SparkSession) -> Iterator[None]:
+    """Spark ends with the block, if it has not ended before."""
+    from py4j.protocol import Py4JError  # noqa: PLC0415
+
+    try:
+        yield
+    finally:
+        logging.disable()  # of a connection that is gone there is nothing to say
+        with suppress(Py4JError, OSError):
+            spark.stop()
+
+
+def _start(spark: SparkSession, job: Job, place: Place, trigger: str | None) -> StreamingQuery:
+    """The job's query."""
+    from lasec.spark import LABELS, start, topics  # noqa: PLC0415
+
+    kind = FEATURES[place.features]
+    events = place.open(spark, place.events, f"key string, id string, time double, features {kind}")
+    labels = place.open(spark, place.labels, LABELS) if place.labels else None
+    out: Any = place.out
+    if out is None:
+        out = topics(str(place.kafka), str(place.kafka_out))
+    return start(job, events, labels, out=out, checkpoint=place.checkpoint, every=trigger)
+
+
+def _tell(job: Job, place: Place, wish: Wish) -> None:
+    """What is about to be done."""
+    model = job.model
+    lines = [
+        ("model", f"{model.name}, {model.dimension} features, {job.bytes_per_model:,} bytes a key"),
+        *place.lines(),
+    ]
+    share = f"{job.shards} shards in {wish.partitions} partitions"
+    put_lines([f"Spark {version('pyspark')} on {wish.master}, {share}\n"])
+    put_lines(f"  {name:<8}{value}\n" for name, value in lines)
+
+
+def _watch(query: StreamingQuery, stop: Stop) -> None:
+    """A line for each batch, until the job ends or is told to."""
+    from lasec.spark import record  # noqa: PLC0415
+
+    shown, rows, batches, over = -1, 0, 0, False
+    while not over and not stop.wanted:
+        over = bool(query.awaitTermination(LOOK))
+        for progress in query.recentProgress:
+            if progress["batchId"] > shown and "addBatch" in progress["durationMs"]:
+                shown, batches = progress["batchId"], batches + 1
+                rows += progress["numInputRows"]
+                put_lines([_line(record(json.loads(progress.json)))])
+    if not over:
+        logging.disable()
+        query.stop()  # a batch under way is given up, and served again by the next run
+    put_lines([f"served {rows:,} rows in {batches:,} {'batch' if batches == 1 else 'batches'}\n"])
+
+
+def _line(one: dict[str, Any]) -> str:
+    """One batch."""
+    asked, learned, dead = (f"{one[name]:,}" for name in ("questions", "learned", "dead"))
+    first = f"{one['batch']:>7} {one['rows']:>11,} {one['rows_per_second']:>9,.0f}"
+    return f"{first} {asked:>9} {learned:>9} {dead:>7}\n"
+
+
+def _reason(text: str) -> str:
+    """The line of a long error that says what is wrong: that of Python's own, or the first."""
+    found = re.findall(r"^(?:\w+\.)*\w*(?:Error|Exception): (.+)$", text, re.MULTILINE)
+    if "data source: kafka" in text:
+        return f"Spark has no Kafka: give it --packages {CONNECTOR}:{version('pyspark')}"
+    return str(found[-1] if found else text.strip().partition("\n")[0])
+
+
+@contextmanager
+def _hushed(place: Place | None) -> Iterator[None]:
+    """Let what is started meanwhile write its errors to the log of a place, or nowhere."""
+    if place is None:
+        yield
+        return
+    log = place.log
+    if log is not None:
+        log.parent.mkdir(parents=True, exist_ok=True)
+    sys.stderr.flush()
+    kept = os.dup(2)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    target = os.open(log or os.devnull, flags, 0o644)
+    os.dup2(target, 2)
+    os.close(target)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
