@@ -11,8 +11,9 @@ import pytest
 import lasec
 from lasec.spark import Job
 from lasec.spark.rows import read
-from lasec.spark.shard import Shard, Terms
+from lasec.spark.shard import Shard
 from lasec.spark.store import PlainStore
+from lasec.spark.terms import Terms
 
 YEAR, DAY = 365 * 86_400.0, 86_400.0
 NOW = 1.7e9  # the machine's clock, in seconds

@@ -14,8 +14,9 @@ from pyspark.sql import functions as sql
 from lasec import Learner
 from lasec.spark.ledger import Ledger
 from lasec.spark.plan import Job
-from lasec.spark.shard import Shard, Terms
+from lasec.spark.shard import Shard
 from lasec.spark.store import PlainStore
+from lasec.spark.terms import Terms
 
 _COUNTS = ("rounds", "asked", "told", "updates")
 _MODELS = "key string, model binary, " + ", ".join(f"{name} bigint" for name in _COUNTS)

@@ -52,7 +52,6 @@ class Head:
     expired: int = 0
     other: int = 0
     dead: int = 0
-    answers: int = 0
     weight: float = 0.0
     right: float = 0.0
     weight2: float = 0.0

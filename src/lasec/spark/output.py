@@ -91,7 +91,7 @@ def metrics(head: Head) -> dict[str, float]:
     Each answer counts 1/propensity times, which makes up for the easy events that were not asked.
     The interval is Wilson's, at 95 %, for as many answers as weights of this spread are worth.
 
-    >>> metrics(Head(job="", answers=4, weight=40.0, right=30.0, weight2=400.0))["accuracy"]
+    >>> metrics(Head(job="", weight=40.0, right=30.0, weight2=400.0))["accuracy"]
     0.75
     """
     numbers: dict[str, float] = {

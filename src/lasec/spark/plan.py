@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sql
@@ -16,8 +15,9 @@ from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 from lasec import Learner, Policy
 from lasec.spark import listener, output, rows
 from lasec.spark.pages import REMEMBERED
-from lasec.spark.shard import Shard, Terms
+from lasec.spark.shard import Shard
 from lasec.spark.store import KEY_SCHEMA, VALUE_SCHEMA, SparkStore, Store
+from lasec.spark.terms import Terms
 
 # The columns of the united input, beside ``features``, whose type is that of the events.
 UNITED = ("shard", "kind", "key", "id", "number", "time", "y", "features", "raw")
@@ -66,7 +66,7 @@ class Job:
     @property
     def bytes_per_model(self) -> int:
         """What a model that has learned something takes in the state store."""
-        return self.terms.fleet(np.zeros(1, np.uint64)).size
+        return self.terms.size
 
     def stream(
         self, events: DataFrame, labels: DataFrame | None = None, *, warm: DataFrame | None = None

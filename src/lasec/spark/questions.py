@@ -75,7 +75,8 @@ class Questions:
     >>> head, store = Head(job=""), PlainStore()
     >>> questions = Questions(store, head, max_age=10.0)
     >>> asked = Asked(0, 1, 0.2, 1.0, 0.5, 100.0, np.zeros(2))
-    >>> questions.open(["north/7"], [asked], now=100.0)
+    >>> questions.open("north/7", asked)
+    >>> questions.queue(["north/7"], now=100.0)
     >>> list(questions.expire(now=105.0)), list(questions.expire(now=111.0))
     ([], ['north/7'])
     >>> questions.state("north/7")
@@ -94,11 +95,9 @@ class Questions:
         kept = self.find(ticket)
         return kept and kept[:1]
 
-    def open(self, tickets: list[str], asked: list[Asked], now: float) -> None:
-        """Keep the questions of one batch."""
-        for ticket, question in zip(tickets, asked, strict=True):
-            self._store.put("question", ticket, question.to_bytes())
-        self.queue(tickets, now)
+    def open(self, ticket: str, asked: Asked) -> None:
+        """Keep a question."""
+        self._store.put("question", ticket, asked.to_bytes())
 
     def queue(self, tickets: list[str], now: float) -> None:
         """Let what is known of these questions age together."""

@@ -16,86 +16,47 @@ A question that no label answers within ``max_age`` is ``expired``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lasec import Fleet, Learner
-from lasec.spark import output
-from lasec.spark.early import Early, Held
-from lasec.spark.ledger import COUNTS, NOWHERE, SLOT, Head, Ledger
-from lasec.spark.pages import Pages, per_page
-from lasec.spark.questions import EXPIRED, OPEN, TOLD, Asked, Questions, parts_of, ticket_of
+from lasec import Fleet, Served
+from lasec.spark.desk import Answer, Desk
+from lasec.spark.ledger import Head
+from lasec.spark.questions import TOLD, Asked, ticket_of
 from lasec.spark.rows import Batch
+from lasec.spark.shelf import Shelf
 from lasec.spark.store import Store
+from lasec.spark.terms import Terms
 
-ALARMS = 64
-_SERVED = COUNTS[:5]  # the counters that a fleet keeps
+Indices = NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
-class Terms:
-    """What all shards of a job agree on: the model that every key begins with, and the waiting.
+class Shard(Shelf):
+    """A shard for the length of one batch: read when it is made, written when it was served.
 
-    ``max_age`` and ``patience`` are in seconds; ``lead`` is how far ahead of the machine's clock a
-    row's time may lie and still move the shard's clock.
+    >>> import lasec
+    >>> from lasec.spark import Job, PlainStore, rows
+    >>> job, store = Job(lasec.LASEC(dimension=2)), PlainStore()
+    >>> event = {"kind": 0, "key": "north", "id": "7", "number": 5, "time": 1.0, "y": np.nan,
+    ...     "features": [0.5, -1.0], "raw": None}
+    >>> batch = rows.read(pd.DataFrame([event]), dimension=2, kind=np.dtype(float))
+    >>> told = Shard(job.terms, store).batch(batch, now=2_000)
+    >>> told["kind"].tolist(), told["ticket"][0]
+    (['question', 'metrics'], 'north/7')
     """
 
-    model: Learner
-    job: str
-    max_age: float
-    patience: float
-    lead: float
-    cache: int
-
-    @property
-    def step(self) -> int:
-        """How often a shard that waits for something is woken, in milliseconds."""
-        return max(1_000, int(1_000 * self.max_age / ALARMS))
-
-    def fleet(self, seeds: NDArray[np.uint64]) -> Fleet:
-        """As many models as there are seeds, all at their beginning."""
-        model = self.model
-        return Fleet(
-            model.rule, model.query, models=seeds.size, dimension=model.dimension,
-            update=model.update, precision=model.precision, seeds=seeds, threads=1,
-        )  # fmt: skip
-
-
-@dataclass(frozen=True, eq=False)
-class Answer:
-    """A label whose question is known: in this batch (``row``), or from an earlier one."""
-
-    held: Held
-    row: int = -1
-    asked: Asked | None = None
-
-
-class Shard:
-    """A shard for the length of one batch: read when it is made, written by :meth:`close`."""
-
     def __init__(self, terms: Terms, store: Store) -> None:
-        self.terms, self.store = terms, store
-        kept = store.get("ledger")
-        self.ledger = Ledger.from_bytes(kept) if kept else Ledger(Head(job=terms.job))
-        self.head = self.ledger.head
-        if self.head.job != terms.job:
-            raise ValueError(
-                f"checkpoint: it belongs to another job, {self.head.job}; this is {terms.job}"
-            )
-        self.questions = Questions(store, self.head, terms.max_age)
-        self.early = Early(store, self.head, terms.patience)
-        self.out = output.Pieces()
+        super().__init__(terms, store)
+        self.desk = Desk(terms, store, self.ledger)
 
     def batch(self, batch: Batch, now: int) -> pd.DataFrame:
         """Serve the rows of one batch; ``now`` is the machine's clock, in milliseconds."""
         self._advance(batch, now / 1_000.0)
-        answers = self._match(batch)
-        self._serve(batch, answers)
-        self.out.dead(batch.dead)
+        answers = self.desk.match(batch)
+        if len(batch.events) or answers:
+            self._serve(batch, answers)
+        self.desk.out.dead(batch.dead)
         self.head.dead += len(batch.dead["key"])
         return self._close(now)
 
@@ -115,18 +76,10 @@ class Shard:
 
     def _close(self, now: int, steps: int = 2) -> pd.DataFrame:
         """Expire what is too old, write the ledger, and give what is to be told to the world."""
-        head = self.head
-        for held in self.early.give_up():
-            self._receipt(held, "unknown")
-        for ticket in self.questions.expire(head.clock):
-            key, name = parts_of(ticket)
-            self._uncount(key)
-            head.expired += 1
-            self.out.receipt(key, name, head.clock, 0, "expired", ticket)
-        self.early.write()
+        self.desk.settle()
         self._arm(now, steps)
         self.write()
-        return self.out.frame(head)
+        return self.desk.out.frame(self.head)
 
     def _arm(self, now: int, steps: int) -> None:
         """Set the alarm if something waits, also if the machine's clock went back behind it."""
@@ -134,31 +87,6 @@ class Shard:
         waits = head.first < head.next or head.held
         if waits and not 0 < head.alarm <= now + 2 * step:
             head.alarm = (now // step + steps) * step
-
-    def write(self) -> None:
-        """Keep the ledger."""
-        self.store.put("ledger", "", self.ledger.to_bytes())
-
-    def put(self, learners: dict[str, Learner]) -> None:
-        """Begin these keys with models that have learned elsewhere."""
-        rows = self.rows(list(learners))
-        fleet = self.terms.fleet(self.ledger.seeds[rows])
-        everyone = np.arange(rows.size)
-        blank = fleet.pack(everyone)
-        for k, (key, learner) in enumerate(learners.items()):
-            try:
-                fleet.put(k, learner)
-            except ValueError as error:
-                raise ValueError(f"warm: the model of {key!r} does not fit: {error}") from error
-        self.save(fleet, rows, (fleet.pack(everyone) != blank).any(axis=1))
-
-    def take(self, keys: list[str]) -> list[Learner]:
-        """The models of these keys as they are now, as learners of their own."""
-        fleet = self.load(self.rows(keys))
-        learners = [fleet.learner(k) for k in range(len(keys))]
-        for learner in learners:
-            learner.name = self.terms.model.name
-        return learners
 
     def _advance(self, batch: Batch, now: float) -> None:
         """The shard's clock never goes back, and no row from the future moves it.
@@ -172,68 +100,23 @@ class Shard:
         self.head.clock = max(self.head.clock, trusted.max(initial=-1e300))
         self.head.wall = now
 
-    def _match(self, batch: Batch) -> list[Answer]:
-        """The labels that have a question to answer; receipts for all others, or they are held."""
-        labels, answers = batch.labels, list[Answer]()
-        pool = self.early.take()
-        fresh = len(pool)
-        for i in np.lexsort((batch.y, labels.number, labels.time)).tolist():
-            pool.append(
-                Held(labels.key[i], labels.id[i], int(labels.number[i]), int(batch.y[i]),
-                     float(labels.time[i]), self.head.clock)
-            )  # fmt: skip
-        rows, taken = _rows_of(batch, pool), set[tuple[str, str]]()
-        for place, held in enumerate(pool):
-            name = (held.key, held.id)
-            answer = self._answer(held, rows.get(name, -1), name in taken, place >= fresh)
-            if answer:
-                taken.add(name)
-                answers.append(answer)
-        return answers
-
-    def _answer(self, held: Held, row: int, taken: bool, fresh: bool) -> Answer | None:
-        """The question of one label, if it has one."""
-        if taken:
-            self._receipt(held, "again")
-            return None
-        ticket = ticket_of(held.key, held.id)
-        kept = self.questions.find(ticket) if fresh or row >= 0 else None
-        if kept is None:
-            if row >= 0:
-                return Answer(held, row)
-            self.early.hold(held)
-            return None
-        if kept[:1] != OPEN:
-            self._receipt(held, "again" if kept[:1] == TOLD else "late")
-            return None
-        asked = Asked.from_bytes(kept, self.terms.model.precision.kind)
-        if asked.time + self.terms.max_age < held.time:
-            self.questions.close(ticket, EXPIRED)
-            self._uncount(held.key)
-            self.head.expired += 1
-            self._receipt(held, "late")
-            return None
-        return Answer(held, asked=asked)
-
     def _serve(self, batch: Batch, answers: list[Answer]) -> None:
         """Predict, ask and learn, in order."""
         events, E = batch.events, len(batch.events)
-        if not E and not answers:
-            return
-        times = np.concatenate([events.time, [_time(a, events.time) for a in answers]])
-        numbers = np.concatenate(
-            [events.number, np.array([a.held.number for a in answers], np.uint64)]
-        )
-        y = np.array([0] * E + [a.held.y for a in answers])
+        held = [answer.held for answer in answers]
+        times = np.concatenate([events.time, [answer.time(batch) for answer in answers]])
+        hashes = np.array([label.number for label in held], np.uint64)
+        numbers = np.concatenate([events.number, hashes])
+        y = np.array([0] * E + [label.y for label in held])
         order = np.lexsort((numbers, y != 0, times))
         place = np.empty_like(order)
         place[order] = np.arange(order.size)
-        keys = np.concatenate([events.key, np.array([a.held.key for a in answers], object)])
+        keys = np.concatenate([events.key, np.array([label.key for label in held], object)])
         codes, names = pd.factorize(keys[order])
         rows = self.rows(names.tolist())
         fleet = self.load(rows)
         before = fleet.updates.copy()
-        X = np.concatenate([batch.X, *(self._x(a, batch)[None] for a in answers)])
+        X = np.concatenate([batch.X, *(answer.x(batch)[None] for answer in answers)])
         tickets = np.array([-1] * E + [a.asked.round if a.asked else -1 for a in answers])
         after = np.array([-1] * E + [place[a.row] if a.row >= 0 else -1 for a in answers])
         served = fleet.serve(
@@ -241,143 +124,62 @@ class Shard:
             times=times[order] if getattr(fleet.query, "timed", False) else None,
             coins=fleet.coins(codes, numbers[order]),
         )  # fmt: skip
-        codes = codes[place]
-        self._told(answers, served, place[E:], fleet, codes[E:], place)
-        self._asked(batch, answers, served, order, place, fleet, codes)
+        self._told(answers, served, place, fleet, codes)
+        self._asked(batch, answers, served, place[:E], fleet, codes)
         self.save(fleet, rows, fleet.updates > before)
 
     def _told(
-        self, answers: list[Answer], served: Any, at: NDArray[np.int64], fleet: Fleet,
-        codes: NDArray[np.int64], place: NDArray[np.int64],
-    ) -> None:  # fmt: skip
+        self, answers: list[Answer], served: Served, place: Indices, fleet: Fleet, codes: Indices
+    ) -> None:
         """A receipt for each label that was served."""
-        head = self.head
-        for answer, i, code in zip(answers, at.tolist(), codes.tolist(), strict=True):
+        desk = self.desk
+        at = place[place.size - len(answers) :].tolist()
+        for answer, i in zip(answers, at, strict=True):
             held, asked = answer.held, answer.asked
-            if answer.row >= 0 and not served.asked[place[answer.row]]:
-                self._receipt(held, "unasked")
-                continue
-            if asked is not None:
-                self.questions.close(ticket_of(held.key, held.id), TOLD)
-                label, chance = asked.label, asked.propensity
-            else:
+            if asked is None:
                 row = place[answer.row]
                 label, chance = int(served.label[row]), float(served.propensity[row])
+                if not served.asked[row]:
+                    desk.receipt(held, "unasked")
+                    continue
+            else:
+                desk.questions.close(ticket_of(held.key, held.id), TOLD)
+                label, chance = asked.label, asked.propensity
             if served.refused[i]:
-                fleet.waiting[code] -= 1
-                self._receipt(held, "refused", label, chance)
-                continue
-            head.learned += 1
-            head.answers += 1
-            head.weight += 1.0 / chance
-            head.right += (label == held.y) / chance
-            head.weight2 += 1.0 / chance**2
-            self._receipt(held, "learned", label, chance, bool(served.updated[i]))
+                fleet.waiting[codes[i]] -= 1
+                desk.receipt(held, "refused", label, chance)
+            else:
+                desk.receipt(held, "learned", label, chance, bool(served.updated[i]))
 
     def _asked(
-        self, batch: Batch, answers: list[Answer], served: Any, order: NDArray[np.int64],
-        place: NDArray[np.int64], fleet: Fleet, codes: NDArray[np.int64],
+        self, batch: Batch, answers: list[Answer], served: Served, at: Indices, fleet: Fleet,
+        codes: Indices,
     ) -> None:  # fmt: skip
-        """Keep the new questions, and tell every prediction."""
-        events = batch.events
+        """Keep the new questions, and tell every prediction; ``at`` is where each was served."""
+        events, questions = batch.events, self.desk.questions
         told = {answer.row for answer in answers if answer.row >= 0}
-        at = place[: len(events)]
         asked = served.asked[at]
         tickets, opened = np.full(len(events), None, object), list[str]()
-        some = np.flatnonzero(asked)
-        for row in some[np.argsort(at[some])].tolist():
-            ticket = ticket_of(events.key[row], events.id[row])
-            if self.questions.find(ticket) is not None:  # an event that came a second time
+        for row in np.flatnonzero(asked).tolist():
+            ticket, i = ticket_of(events.key[row], events.id[row]), at[row]
+            if questions.find(ticket) is not None:  # an event that came a second time
                 asked[row] = False
-                fleet.asked[codes[row]] -= 1
-                fleet.waiting[codes[row]] -= row not in told
+                fleet.asked[codes[i]] -= 1
+                fleet.waiting[codes[i]] -= 1
                 continue
             tickets[row] = ticket
             opened.append(ticket)
-            i = at[row]
             if row in told:
-                self.questions.close(ticket, TOLD)
+                questions.close(ticket, TOLD)
             else:
-                question = Asked(
-                    int(served.ticket[i]), int(served.label[i]), float(served.margin[i]),
-                    float(served.variance[i]), float(served.propensity[i]),
-                    float(events.time[row]), batch.X[row],
-                )  # fmt: skip
-                self.store.put("question", ticket, question.to_bytes())
-        self.questions.queue(opened, self.head.clock)
+                questions.open(ticket, _question(served, i, events.time[row], batch.X[row]))
+        questions.queue(opened, self.head.clock)
         self.head.predicted += len(events)
         self.head.asked += len(opened)
-        self.out.predictions(events, served, at, asked, tickets)
-
-    def rows(self, keys: list[str]) -> NDArray[np.int64]:
-        """Where these keys stand in the ledger."""
-        model = self.terms.model
-        return self.ledger.rows(keys, model.seed, model.memory)
-
-    def load(self, rows: NDArray[np.int64]) -> Fleet:
-        """The models of some keys, as they were after the last batch."""
-        ledger = self.ledger
-        fleet = self.terms.fleet(ledger.seeds[rows])
-        counts = ledger.counts[rows]
-        for column, name in enumerate(_SERVED):
-            getattr(fleet, name)[:] = counts[:, column]
-        fleet.memory[:] = ledger.memory[rows]
-        somewhere = np.flatnonzero(counts[:, SLOT] != NOWHERE)
-        if somewhere.size:
-            fleet.unpack(somewhere, self._pages(fleet).load(counts[somewhere, SLOT]))
-        return fleet
-
-    def save(self, fleet: Fleet, rows: NDArray[np.int64], changed: NDArray[np.bool_]) -> None:
-        """Counters and memory into the ledger, changed models into their pages."""
-        ledger, some = self.ledger, np.flatnonzero(changed)
-        for column, name in enumerate(_SERVED):
-            ledger.counts[rows, column] = getattr(fleet, name)
-        ledger.memory[rows] = fleet.memory
-        slots = ledger.counts[rows[some], SLOT]
-        fresh = slots == NOWHERE
-        count = int(fresh.sum())
-        slots[fresh] = np.arange(self.head.slots, self.head.slots + count)
-        self.head.slots += count
-        ledger.counts[rows[some], SLOT] = slots
-        if some.size:
-            self._pages(fleet).save(slots, fleet.pack(some))
-
-    def _pages(self, fleet: Fleet) -> Pages:
-        if not hasattr(self, "_open_pages"):
-            self._open_pages = Pages(
-                self.store, self.ledger.pages, fleet.size, per_page(fleet.size)
-            )
-        return self._open_pages
-
-    def _x(self, answer: Answer, batch: Batch) -> NDArray[Any]:
-        return answer.asked.x if answer.asked is not None else batch.X[answer.row]
-
-    def _uncount(self, key: str) -> None:
-        """One question of a key has expired."""
-        row = self.ledger.index[key]
-        self.ledger.counts[row, COUNTS.index("waiting")] -= 1
-        self.ledger.counts[row, COUNTS.index("expired")] += 1
-
-    def _receipt(
-        self, held: Held, outcome: str, label: int = 0, chance: float = np.nan,
-        updated: bool = False,
-    ) -> None:  # fmt: skip
-        self.head.other += outcome != "learned"
-        self.out.receipt(
-            held.key, held.id, held.time, held.y, outcome, ticket_of(held.key, held.id),
-            label, chance, updated,
-        )  # fmt: skip
+        self.desk.out.predictions(events, served, at, asked, tickets)
 
 
-def _rows_of(batch: Batch, pool: list[Held]) -> dict[tuple[str, str], int]:
-    """The events of this batch that some label is about; of two with one id, the earlier."""
-    events = batch.events
-    wanted = np.array([held.number for held in pool], np.uint64)
-    some = np.flatnonzero(np.isin(events.number, wanted)) if pool else np.empty(0, np.int64)
-    some = some[np.argsort(events.time[some], kind="stable")[::-1]]
-    return {(events.key[i], events.id[i]): i for i in some.tolist()}
-
-
-def _time(answer: Answer, times: NDArray[np.float64]) -> float:
-    """When a label counts as having come: not before its event."""
-    return answer.held.time if answer.row < 0 else max(answer.held.time, float(times[answer.row]))
+def _question(served: Served, i: int, time: float, x: NDArray[np.float64]) -> Asked:
+    """What is to be remembered of a row that was asked about."""
+    numbers = (served.margin[i], served.variance[i], served.propensity[i], time)
+    return Asked(int(served.ticket[i]), int(served.label[i]), *map(float, numbers), x=x)

@@ -1,0 +1,124 @@
+"""Where labels find their questions, and where each gets a receipt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lasec.spark.early import Early, Held
+from lasec.spark.ledger import COUNTS, Ledger
+from lasec.spark.output import Pieces
+from lasec.spark.questions import EXPIRED, OPEN, TOLD, Asked, Questions, parts_of, ticket_of
+from lasec.spark.rows import Batch
+from lasec.spark.store import Store
+from lasec.spark.terms import Terms
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """A label whose question is known: in this batch (``row``), or from an earlier one."""
+
+    held: Held
+    row: int = -1
+    asked: Asked | None = None
+
+    def x(self, batch: Batch) -> NDArray[np.float64]:
+        """The row that the label is about."""
+        row: NDArray[np.float64] = batch.X[self.row] if self.asked is None else self.asked.x
+        return row
+
+    def time(self, batch: Batch) -> float:
+        """When the label counts as having come: not before its event."""
+        event = float(batch.events.time[self.row]) if self.row >= 0 else -np.inf
+        return max(self.held.time, event)
+
+
+class Desk:
+    """The questions and the held labels of a shard, for the length of one batch."""
+
+    def __init__(self, terms: Terms, store: Store, ledger: Ledger) -> None:
+        self.terms, self.ledger, self.head = terms, ledger, ledger.head
+        self.questions = Questions(store, self.head, terms.max_age)
+        self.early = Early(store, self.head, terms.patience)
+        self.out = Pieces()
+
+    def match(self, batch: Batch) -> list[Answer]:
+        """The labels that have a question to answer; receipts for all others, or they are held."""
+        labels, y = batch.labels, batch.y.tolist()
+        pool = self.early.take()
+        old = len(pool)
+        columns = (labels.key, labels.id, labels.number.tolist(), y, labels.time.tolist())
+        pool.extend(Held(*label, self.head.clock) for label in zip(*columns, strict=True))
+        rows, answers = _rows_of(batch, pool), dict[tuple[str, str], Answer]()
+        for place, held in enumerate(pool):
+            name = (held.key, held.id)
+            if name in answers:
+                self.receipt(held, "again")
+                continue
+            answer = self._answer(held, rows.get(name, -1), fresh=place >= old)
+            if answer:
+                answers[name] = answer
+        return list(answers.values())
+
+    def _answer(self, held: Held, row: int, fresh: bool) -> Answer | None:
+        """The question of one label, if it has one."""
+        ticket = ticket_of(held.key, held.id)
+        kept = self.questions.find(ticket) if fresh or row >= 0 else None
+        if kept is None:
+            if row >= 0:
+                return Answer(held, row)
+            self.early.hold(held)
+            return None
+        if kept[:1] == OPEN:
+            asked = Asked.from_bytes(kept, self.terms.model.precision.kind)
+            if held.time <= asked.time + self.terms.max_age:
+                return Answer(held, asked=asked)
+            self.questions.close(ticket, EXPIRED)
+            self._expired(held.key)
+        self.receipt(held, "again" if kept[:1] == TOLD else "late")
+        return None
+
+    def settle(self) -> None:
+        """Give up labels that were held for too long, and questions that are too old."""
+        for held in self.early.give_up():
+            self.receipt(held, "unknown")
+        for ticket in self.questions.expire(self.head.clock):
+            key, name = parts_of(ticket)
+            self._expired(key)
+            self.out.receipt(key, name, self.head.clock, 0, "expired", ticket)
+        self.early.write()
+
+    def receipt(
+        self, held: Held, outcome: str, label: int = 0, chance: float = np.nan,
+        updated: bool = False,
+    ) -> None:  # fmt: skip
+        """Say what became of a label; ``label`` and ``chance`` are those of its question."""
+        head = self.head
+        if outcome == "learned":
+            head.learned += 1
+            head.weight += 1.0 / chance
+            head.right += (label == held.y) / chance
+            head.weight2 += 1.0 / chance**2
+        else:
+            head.other += 1
+        self.out.receipt(
+            held.key, held.id, held.time, held.y, outcome, ticket_of(held.key, held.id),
+            label, chance, updated,
+        )  # fmt: skip
+
+    def _expired(self, key: str) -> None:
+        """One question of a key waits no longer."""
+        self.head.expired += 1
+        row = self.ledger.index[key]
+        self.ledger.counts[row, COUNTS.index("waiting")] -= 1
+        self.ledger.counts[row, COUNTS.index("expired")] += 1
+
+
+def _rows_of(batch: Batch, pool: list[Held]) -> dict[tuple[str, str], int]:
+    """The events of this batch that some label is about; of two with one id, the first."""
+    events = batch.events
+    wanted = np.array([held.number for held in pool], np.uint64)
+    some = np.flatnonzero(np.isin(events.number, wanted)) if pool else np.empty(0, np.int64)
+    return {(events.key[i], events.id[i]): i for i in some[::-1].tolist()}

@@ -1,0 +1,87 @@
+"""A shard at rest: its ledger and its models, and how they are taken out and put back."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lasec import Fleet, Learner
+from lasec.spark.ledger import COUNTS, NOWHERE, SLOT, Head, Ledger
+from lasec.spark.pages import Pages, per_page
+from lasec.spark.store import Store
+from lasec.spark.terms import Terms
+
+SERVED = COUNTS[:5]  # the counters that a fleet keeps
+
+
+class Shelf:
+    """The models of a shard's keys; a shard sets them in motion."""
+
+    def __init__(self, terms: Terms, store: Store) -> None:
+        self.terms, self.store = terms, store
+        kept = store.get("ledger")
+        self.ledger = Ledger.from_bytes(kept) if kept else Ledger(Head(job=terms.job))
+        self.head = self.ledger.head
+        if self.head.job != terms.job:
+            raise ValueError(
+                f"checkpoint: it belongs to another job, {self.head.job}; this is {terms.job}"
+            )
+        self._pages = Pages(store, self.ledger.pages, terms.size, per_page(terms.size))
+
+    def write(self) -> None:
+        """Keep the ledger."""
+        self.store.put("ledger", "", self.ledger.to_bytes())
+
+    def rows(self, keys: list[str]) -> NDArray[np.int64]:
+        """Where these keys stand in the ledger; new ones are taken in."""
+        model = self.terms.model
+        return self.ledger.rows(keys, model.seed, model.memory)
+
+    def load(self, rows: NDArray[np.int64]) -> Fleet:
+        """The models of some keys, as they were after the last batch."""
+        ledger = self.ledger
+        fleet = self.terms.fleet(ledger.seeds[rows])
+        counts = ledger.counts[rows]
+        for column, name in enumerate(SERVED):
+            getattr(fleet, name)[:] = counts[:, column]
+        fleet.memory[:] = ledger.memory[rows]
+        somewhere = np.flatnonzero(counts[:, SLOT] != NOWHERE)
+        if somewhere.size:
+            fleet.unpack(somewhere, self._pages.load(counts[somewhere, SLOT]))
+        return fleet
+
+    def save(self, fleet: Fleet, rows: NDArray[np.int64], changed: NDArray[np.bool_]) -> None:
+        """Counters and memory into the ledger, changed models into their pages."""
+        ledger, some = self.ledger, np.flatnonzero(changed)
+        for column, name in enumerate(SERVED):
+            ledger.counts[rows, column] = getattr(fleet, name)
+        ledger.memory[rows] = fleet.memory
+        slots = ledger.counts[rows[some], SLOT]
+        fresh = slots == NOWHERE
+        count = int(fresh.sum())
+        slots[fresh] = np.arange(self.head.slots, self.head.slots + count)
+        self.head.slots += count
+        ledger.counts[rows[some], SLOT] = slots
+        if some.size:
+            self._pages.save(slots, fleet.pack(some))
+
+    def put(self, learners: dict[str, Learner]) -> None:
+        """Begin these keys with models that have learned elsewhere."""
+        rows = self.rows(list(learners))
+        fleet = self.terms.fleet(self.ledger.seeds[rows])
+        everyone = np.arange(rows.size)
+        blank = fleet.pack(everyone)
+        for k, (key, learner) in enumerate(learners.items()):
+            try:
+                fleet.put(k, learner)
+            except ValueError as error:
+                raise ValueError(f"warm: the model of {key!r} does not fit: {error}") from error
+        self.save(fleet, rows, (fleet.pack(everyone) != blank).any(axis=1))
+
+    def take(self, keys: list[str]) -> list[Learner]:
+        """The models of these keys as they are now, as learners of their own."""
+        fleet = self.load(self.rows(keys))
+        learners = [fleet.learner(k) for k in range(len(keys))]
+        for learner in learners:
+            learner.name = self.terms.model.name
+        return learners

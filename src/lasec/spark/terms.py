@@ -1,0 +1,47 @@
+"""What all shards of a job agree on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lasec import Fleet, Learner
+
+ALARMS = 64  # how often in ``max_age`` a shard that waits for something is woken
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """The model that every key begins with, whose checkpoint it is, and how things wait.
+
+    ``max_age`` and ``patience`` are in seconds; ``lead`` is how far ahead of the machine's clock a
+    row's time may lie and still move the shard's clock; ``cache`` is in bytes.
+    """
+
+    model: Learner
+    job: str
+    max_age: float
+    patience: float
+    lead: float
+    cache: int
+
+    @property
+    def step(self) -> int:
+        """How often a shard that waits for something is woken, in milliseconds."""
+        return max(1_000, int(1_000 * self.max_age / ALARMS))
+
+    @cached_property
+    def size(self) -> int:
+        """How many bytes a model takes."""
+        return self.fleet(np.zeros(1, np.uint64)).size
+
+    def fleet(self, seeds: NDArray[np.uint64]) -> Fleet:
+        """As many models as there are seeds, all at their beginning."""
+        model = self.model
+        return Fleet(
+            model.rule, model.query, models=seeds.size, dimension=model.dimension,
+            update=model.update, precision=model.precision, seeds=seeds, threads=1,
+        )  # fmt: skip
