@@ -124,7 +124,6 @@ def summary(given: dict[str, Any], speeds: dict[str, list[float]], last: Any) ->
                 round(min(ratios), 3), round(max(ratios), 3),
             )  # fmt: skip
     operator = last["stateOperators"][0]
-    found["state_rows"] = operator["numRowsTotal"]
     custom = operator["customMetrics"]
     found["state_bytes"] = custom.get("rocksdbTotalSstFilesSize", custom.get("rocksdbSstFileSize"))
     found["batch_ms"] = last["durationMs"]["triggerExecution"]

@@ -39,7 +39,7 @@ class Log:
 
     def get(self, part: str, name: str = "") -> bytes | None:
         """What is kept there."""
-        value = self._timed("get", lambda: self.store.get(part, name))
+        value: bytes | None = self._timed("get", lambda: self.store.get(part, name))
         self.calls.append(("get", part, name, len(value or b"")))
         return value
 

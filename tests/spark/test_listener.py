@@ -13,7 +13,7 @@ def test_a_record_for_each_batch_counts_what_was_told(spark: Any, served: Any) -
     records = served.records
     assert [record["batch"] for record in records] == [0, 1]
     assert all(record["rows"] == desk.ROWS + desk.ROWS // 2 for record in records)
-    assert all(record["state_rows"] > 0 and record["rocksdb_written"] > 0 for record in records)
+    assert all(record["state_memory"] > 0 and record["rocksdb_written"] > 0 for record in records)
     assert all(record["batch_ms"] >= record["add_ms"] > 0 for record in records)
     for what in ("predictions", "questions", "dead"):
         counted = lasec.spark.read(spark, str(served.path / "out"), what).groupBy("batch").count()

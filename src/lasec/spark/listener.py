@@ -53,8 +53,8 @@ class Listener(StreamingQueryListener):
         spark.streams.addListener(listener)
 
     ``records`` holds the last ``keep`` of them. A record has the query's name, the batch and when
-    it began; rows that came and rows a second; milliseconds of the batch and of its parts; rows and
-    bytes of state and what RocksDB did; and the job's own counts: predictions, questions, dead
+    it began; rows that came and rows a second; milliseconds of the batch and of its parts; memory of
+    the state and what RocksDB did; and the job's own counts: predictions, questions, dead
     letters, and labels by what became of them. Records come a moment after their batch, in the
     order of batches; a job that was killed may lack its last one.
     """
@@ -109,7 +109,6 @@ def record(progress: dict[str, Any]) -> Record:
         "add_ms": times.get("addBatch", 0),
         "plan_ms": times.get("queryPlanning", 0),
         "log_ms": times.get("walCommit", 0) + times.get("commitOffsets", 0),
-        "state_rows": sum(operator["numRowsTotal"] for operator in operators),
         "state_memory": sum(operator["memoryUsedBytes"] for operator in operators),
         "state_commit_ms": sum(operator["commitTimeMs"] for operator in operators),
     }
