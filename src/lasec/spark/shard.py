@@ -181,5 +181,7 @@ class Shard(Shelf):
 
 def _question(served: Served, i: int, time: float, x: NDArray[np.float64]) -> Asked:
     """What is to be remembered of a row that was asked about."""
-    numbers = (served.margin[i], served.variance[i], served.propensity[i], time)
-    return Asked(int(served.ticket[i]), int(served.label[i]), *map(float, numbers), x=x)
+    return Asked(
+        int(served.ticket[i]), int(served.label[i]), float(served.margin[i]),
+        float(served.variance[i]), float(served.propensity[i]), float(time), x,
+    )  # fmt: skip
