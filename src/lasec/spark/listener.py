@@ -53,8 +53,8 @@ class Listener(StreamingQueryListener):
         spark.streams.addListener(listener)
 
     ``records`` holds the last ``keep`` of them. A record has the query's name, the batch and when
-    it began; rows that came and rows a second; milliseconds of the batch and of its parts; memory of
-    the state and what RocksDB did; and the job's own counts: predictions, questions, dead
+    it began; rows that came and rows a second; milliseconds of the batch and of its parts; memory
+    of the state and what RocksDB did; and the job's own counts: predictions, questions, dead
     letters, and labels by what became of them. Records come a moment after their batch, in the
     order of batches; a job that was killed may lack its last one.
     """
