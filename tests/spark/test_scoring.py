@@ -59,7 +59,7 @@ def test_features_of_any_form(spark: Any, tmp_path: Path) -> None:
     scores = [score(kind).alias(kind) for kind in kinds]
     found = table.select("i", *scores).orderBy("i").toPandas()
     for kind in kinds:
-        cells = pd.DataFrame([cell.asDict() for cell in found[kind]])
+        cells = pd.DataFrame(list(found[kind]))
         assert cells["version"].nunique() == 1
         assert cells["version"].notna().all()
         assert cells["margin"].isna()[[40, 41]].all()

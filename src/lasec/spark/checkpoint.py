@@ -139,9 +139,11 @@ def _learners(terms: Terms, keys: tuple[str, ...]) -> Callable[[pd.DataFrame], p
             store.put(part, name, bytes(value))
         shard = Shard(terms, store)
         names = [key for key in shard.ledger.keys if not keys or key in keys]
-        learners = shard.take(names) if names else []
-        columns = {name: [getattr(one, name) for one in learners] for name in _COUNTS}
-        return pd.DataFrame({"key": names, "model": [m.to_bytes() for m in learners]} | columns)
+        rows = [
+            (key, one.to_bytes(), *(getattr(one, name) for name in _COUNTS))
+            for key, one in zip(names, shard.take(names) if names else (), strict=True)
+        ]
+        return pd.DataFrame(rows, columns=["key", "model", *_COUNTS], dtype=object)
 
     return models_of
 

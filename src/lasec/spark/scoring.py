@@ -24,10 +24,11 @@ from lasec import Fleet, Learner, queries
 from lasec.spark.rows import LARGEST, rows_of
 
 SCORES = "label int, margin double, variance double, propensity double, version string"
-_COPIES = 2**22  # bytes of models side by side, where rows must not see each other
+_COPIES = 2**24  # bytes of models side by side, where rows must not see each other
 _STEADY = (queries.Always, queries.Uniform, queries.MarginCoin)
 
 Score = Callable[..., Column]
+_udf: Any = arrow_udf  # its types know no struct of several columns
 
 
 def scorer(model: Learner | str | os.PathLike[str] | bytes) -> Score:
@@ -137,7 +138,7 @@ def _plain(data: bytes) -> Score:
         for features in batches:
             yield snapshot.scores(features, None)
 
-    made: Score = arrow_udf(score, SCORES)
+    made: Score = _udf(score, SCORES)
     return made
 
 
@@ -149,7 +150,7 @@ def _asking(data: bytes) -> Score:
         for features, numbers in batches:
             yield snapshot.scores(features, numbers)
 
-    made: Score = arrow_udf(score, f"{SCORES}, asked boolean")
+    made: Score = _udf(score, f"{SCORES}, asked boolean")
     return made
 
 
@@ -158,19 +159,33 @@ def _matrix(
 ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Features as rows, and which of them can be used."""
     n, usable = len(column), np.ones(len(column), np.bool_)
-    if pa.types.is_list(column.type) and not column.null_count:
-        ends = column.offsets.to_numpy()
-        if (np.diff(ends) == dimension).all():
-            cells = column.flatten().to_numpy(zero_copy_only=False)
-            X = np.ascontiguousarray(cells.reshape(n, dimension), kind)
-            with np.errstate(invalid="ignore"):
-                usable &= np.abs(X).max(axis=1, initial=0.0) <= LARGEST
-            return X, usable
+    numbers = None if column.null_count else _numbers(column, dimension)
+    if numbers is not None:
+        X = np.ascontiguousarray(numbers.reshape(n, dimension), kind)
+        with np.errstate(invalid="ignore", over="ignore"):
+            usable &= np.abs(X).max(axis=1, initial=0.0) <= LARGEST
+        return X, usable
     cells = np.empty(n, object)
     cells[:] = column.to_pylist()
     X, wrong = rows_of(cells, dimension, kind)
     usable[list(wrong)] = False
     return X, usable
+
+
+def _numbers(column: pa.Array, dimension: int) -> NDArray[Any] | None:
+    """All numbers of a column in a row, where every cell has as many as it should."""
+    if pa.types.is_list(column.type):
+        if (np.diff(column.offsets.to_numpy()) == dimension).all():
+            flat: NDArray[Any] = column.flatten().to_numpy(zero_copy_only=False)
+            return flat
+    elif pa.types.is_binary(column.type) and len(column):
+        _, offsets, data = column.buffers()
+        ends = np.frombuffer(offsets, np.int32)[column.offset :][: len(column) + 1]
+        lengths, width = np.diff(ends), int(ends[1] - ends[0])
+        if width in (8 * dimension, 4 * dimension) and (lengths == width).all():
+            form = np.dtype("<f8" if width == 8 * dimension else "<f4")
+            return np.frombuffer(data, form, len(column) * dimension, int(ends[0]))
+    return None
 
 
 def _spread(values: NDArray[Any], usable: NDArray[np.bool_], kind: pa.DataType) -> pa.Array:
