@@ -205,9 +205,9 @@ def spark_kill(
     out: Out,
     kills: Annotated[int, typer.Option(min=0, help="How many times kill -9 strikes.")] = 30,
     seed: Annotated[int, typer.Option(min=0, help="Of the input, and of the moments.")] = 0,
-    master: Annotated[str, typer.Option(help="Spark's master; local[2] has one process.")] = (
-        spark.CLUSTER
-    ),
+    master: Annotated[
+        str, typer.Option(help="Spark's master; local[2,4] has no executors of its own.")
+    ] = (spark.CLUSTER),
 ) -> None:
     """The job on Spark with its processes killed at random, against the same left in peace."""
     report = spark.strike(out.resolve(), kills, seed, master)

@@ -3,7 +3,7 @@
 Every key has one event in each file, and ids and times are shared between keys, so that nothing but
 the job itself can bring the rows of a batch into one order. Labels come for asked and for unasked
 events, at once, later, twice, too late, before their event, or without one; some rows are unfit.
-After the last labels a few batches bring every question and every held label to its end.
+After the last labels a few batches bring every label to its end, also those that are held.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SPAN = 100_000.0  # the event time of one batch: the machine's clock stands stil
 MAX_AGE, PATIENCE = 6.5 * SPAN, 2.5 * SPAN
 LATE = 8  # batches after its event that a late label comes
 FILES = 2  # of events, and of labels, in each batch
-SETTLING = 8  # batches at the end that bring no labels: longer than questions and labels wait
+SETTLING, SILENT = 8, 4  # batches at the end whose events have no labels; and without any labels
 # What becomes of an event's label, and how often; the rest is never labelled.
 FATES = {"same": 0.2, "next": 0.15, "twice": 0.1, "late": 0.05, "early": 0.05, "orphan": 0.03}
 
@@ -54,8 +54,9 @@ def make(feed: Feed, where: Path) -> None:
             frame["time"], frame["features"] = times, list(X)
             write(frame, where / "events", batch * FILES + part)
     for batch in range(feed.batches):
+        rows = labels[batch] if batch < feed.batches - SILENT else []
         for part in range(FILES):
-            write(_table(labels[batch][part::FILES]), where / "labels", batch * FILES + part)
+            write(_table(rows[part::FILES]), where / "labels", batch * FILES + part)
 
 
 def _events(feed: Feed, rng: np.random.Generator, batch: int, part: int) -> tuple[Any, ...]:

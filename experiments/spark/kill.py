@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -15,6 +16,7 @@ from experiments.spark import processes
 # find out for themselves, so that they still work on a batch that is being served again.
 TARGETS = {"driver": 0.2, "all": 0.2, "executor": 0.3, "python": 0.3}
 STARTS = 5  # in a row without a batch that came to its end: then it will never be done
+COLD = 3  # batches after which the usual time is known; the first one warms everything up
 _POLL = 0.02
 
 
@@ -88,11 +90,14 @@ def _strike(folder: Path, strike: Strike, rng: np.random.Generator) -> dict[str,
     victims = _victims(folder, strike.target, rng)
     committed = commits(folder)
     hit = processes.kill(victims)
-    return asdict(strike) | {
+    struck = asdict(strike) | {
         "time": round(time.time(), 3), "pids": hit, "existed": bool(hit),
         "under_way": offsets(folder), "in_batch": offsets(folder) > committed,
         "lost_tasks": -_lost(folder),
     }  # fmt: skip
+    with open(folder / "kills.jsonl", "a") as file:
+        file.write(json.dumps(struck) + "\n")
+    return struck
 
 
 def _victims(folder: Path, target: str, rng: np.random.Generator) -> list[int]:
@@ -140,7 +145,7 @@ def pace(folder: Path) -> float:
     """The usual seconds from a batch's beginning to its end, where nothing struck in between."""
     begun, ended = (_times(folder, name) for name in ("offsets", "commits"))
     took = sorted(ended[number] - begun[number] for number in ended)
-    return took[len(took) // 3] if took else 1.0
+    return took[len(took) // 3] if len(took) >= COLD else 1.0
 
 
 def _times(folder: Path, name: str) -> dict[int, float]:

@@ -11,10 +11,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from pyspark.sql import SparkSession
+
 import lasec
 import lasec.spark
 from experiments.spark import feed
 
+LOST = "org.apache.spark.scheduler.TaskSetManager"
 LOOPBACK: dict[str, Any] = {
     "spark__driver__host": "127.0.0.1",
     "spark__driver__bindAddress": "127.0.0.1",
@@ -34,6 +37,7 @@ def run(folder: Path) -> dict[str, Any]:
     """Serve all input, from where the checkpoint is, and count what was told."""
     settings = json.loads((folder / "settings.json").read_text())
     spark = lasec.spark.session(settings["master"], **LOOPBACK)
+    _quieten(spark)
     sources = [
         lasec.spark.directory(
             spark, f"{settings['input']}/{name}", schema, per_batch=settings["files"]
@@ -50,6 +54,14 @@ def run(folder: Path) -> dict[str, Any]:
     done = {"digest": lasec.spark.digest(spark, checkpoint), "counts": counts}
     spark.stop()
     return done
+
+
+def _quieten(spark: SparkSession) -> None:
+    """Errors alone into the log, but also each task that was lost: they are counted."""
+    context: Any = spark.sparkContext
+    context.setLogLevel("ERROR")
+    log4j = context._jvm.org.apache.logging.log4j
+    log4j.core.config.Configurator.setLevel(LOST, log4j.Level.WARN)
 
 
 if __name__ == "__main__":
