@@ -132,3 +132,13 @@ def test_without_pyspark_there_is_a_line_about_it(tmp_path):
 def test_what_does_not_go_together_is_said(tmp_path, more, words):
     lasec.LASEC_SS(dimension=3, drift=0.001).save(tmp_path / "fresh.lasec")
     assert words in refused(tmp_path, *more)
+
+
+def test_the_library_and_the_help_do_without_spark():
+    code = (
+        "import sys, lasec, lasec.cli.app; "
+        "sys.exit(' '.join({'pyspark', 'py4j', 'pandas'} & set(sys.modules)) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False,
+                          timeout=100)  # fmt: skip
+    assert done.returncode == 0, done.stderr

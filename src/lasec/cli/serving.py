@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 import re
 import sys
@@ -37,13 +36,14 @@ def serve(job: Job, place: Place, wish: Wish, verbose: bool) -> bool:
     if verbose:
         settings.setdefault("spark.log.level", "WARN")
     _tell(job, place, wish)
-    with _hushed(None if verbose else place):
-        spark = session(wish.master, partitions=wish.partitions, **settings)
     stop = Stop()
-    with _stopping(spark), stop.watching(), _understood(stop, None if verbose else place.log):
-        query = _start(spark, job, place, trigger)
-        put_lines([HEAD])
-        _watch(query, stop)
+    quiet = None if verbose else place
+    with _hushed(quiet), _understood(stop, quiet.log if quiet else None):
+        spark = session(wish.master, partitions=wish.partitions, **settings)
+        with _stopping(spark), stop.watching():
+            query = _start(spark, job, place, trigger)
+            put_lines([HEAD])
+            _watch(query, stop)
     if stop.wanted:
         say("lasec: stopped; the same command goes on from here")
     return not stop.wanted
@@ -77,8 +77,7 @@ def _stopping(spark: SparkSession) -> Iterator[None]:
     try:
         yield
     finally:
-        logging.disable()  # of a connection that is gone there is nothing to say
-        with suppress(Py4JError, OSError):
+        with suppress(Py4JError, OSError):  # it may have gone away
             spark.stop()
 
 
@@ -120,7 +119,6 @@ def _watch(query: StreamingQuery, stop: Stop) -> None:
                 rows += progress["numInputRows"]
                 put_lines([_line(record(json.loads(progress.json)))])
     if not over:
-        logging.disable()
         query.stop()  # a batch under way is given up, and served again by the next run
     put_lines([f"served {rows:,} rows in {batches:,} {'batch' if batches == 1 else 'batches'}\n"])
 
@@ -142,7 +140,7 @@ def _reason(text: str) -> str:
 
 @contextmanager
 def _hushed(place: Place | None) -> Iterator[None]:
-    """Let what is started meanwhile write its errors to the log of a place, or nowhere."""
+    """Let what Spark says meanwhile go to the log of a place, or nowhere."""
     if place is None:
         yield
         return
