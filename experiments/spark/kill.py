@@ -101,7 +101,7 @@ def _strike(folder: Path, strike: Strike, rng: np.random.Generator) -> dict[str,
 
 
 def _victims(folder: Path, target: str, rng: np.random.Generator) -> list[int]:
-    """The processes to be killed; an executor, or a Python worker at work, is waited for a while."""
+    """The processes to be killed; for a Python worker at work, it waits for a while."""
     until = time.monotonic() + 10.0
     while True:
         found = processes.members(folder)
@@ -110,9 +110,10 @@ def _victims(folder: Path, target: str, rng: np.random.Generator) -> list[int]:
         pids = [pid for pid, kind in found if kind == target]
         if target == "driver":
             return pids
-        if target == "python":  # most of them stand by
+        late = time.monotonic() > until
+        if target == "python" and not late:  # most of them stand by
             pids = processes.busy(pids)
-        if pids or time.monotonic() > until:
+        if pids or late:
             return [int(rng.choice(pids))] if pids else []
         time.sleep(_POLL)
 
