@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -18,6 +19,7 @@ TARGETS = {"driver": 0.2, "all": 0.2, "executor": 0.3, "python": 0.3}
 STARTS = 5  # in a row without a batch that came to its end: then it will never be done
 COLD = 3  # batches after which the usual time is known; the first one warms everything up
 _POLL = 0.02
+_LOST = re.compile(rb"TaskSetManager: .*Lost task")
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,7 @@ def _effects(folder: Path, made: Run) -> None:
 def _lost(folder: Path) -> int:
     """The tasks that the scheduler has had to give up so far."""
     log = folder / "log.txt"
-    return log.read_bytes().count(b"TaskSetManager: Lost task") if log.exists() else 0
+    return len(_LOST.findall(log.read_bytes())) if log.exists() else 0
 
 
 def offsets(folder: Path) -> int:
