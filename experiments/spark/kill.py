@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -18,6 +19,7 @@ TARGETS = {"driver": 0.2, "all": 0.2, "executor": 0.3, "python": 0.3}
 STARTS = 5  # in a row without a batch that came to its end: then it will never be done
 COLD = 3  # batches after which the usual time is known; the first one warms everything up
 _POLL = 0.02
+_LOST = re.compile(rb"TaskSetManager: .*Lost task")
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ def _strike(folder: Path, strike: Strike, rng: np.random.Generator) -> dict[str,
 
 
 def _victims(folder: Path, target: str, rng: np.random.Generator) -> list[int]:
-    """The processes to be killed; executors and Python workers are waited for, for a while."""
+    """The processes to be killed; for a Python worker at work, it waits for a while."""
     until = time.monotonic() + 10.0
     while True:
         found = processes.members(folder)
@@ -110,7 +112,10 @@ def _victims(folder: Path, target: str, rng: np.random.Generator) -> list[int]:
         pids = [pid for pid, kind in found if kind == target]
         if target == "driver":
             return pids
-        if pids or time.monotonic() > until:
+        late = time.monotonic() > until
+        if target == "python" and not late:  # most of them stand by
+            pids = processes.busy(pids)
+        if pids or late:
             return [int(rng.choice(pids))] if pids else []
         time.sleep(_POLL)
 
@@ -128,7 +133,7 @@ def _effects(folder: Path, made: Run) -> None:
 def _lost(folder: Path) -> int:
     """The tasks that the scheduler has had to give up so far."""
     log = folder / "log.txt"
-    return log.read_bytes().count(b"TaskSetManager: Lost task") if log.exists() else 0
+    return len(_LOST.findall(log.read_bytes())) if log.exists() else 0
 
 
 def offsets(folder: Path) -> int:

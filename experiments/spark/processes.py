@@ -66,6 +66,21 @@ def members(folder: Path) -> list[tuple[int, str]]:
     return sorted(found)
 
 
+def busy(pids: list[int], watch: float = 0.05) -> list[int]:
+    """Those that use a processor just now."""
+    before = {pid: _ticks(pid) for pid in pids}
+    time.sleep(watch)
+    return [pid for pid in pids if _ticks(pid) > before[pid]]
+
+
+def _ticks(pid: int) -> int:
+    """What a process has used of the processors so far; 0 if it is no more."""
+    with suppress(OSError):
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return int(fields[11]) + int(fields[12])
+    return 0
+
+
 def kill(pids: list[int]) -> list[int]:
     """Kill -9; those that were there to be killed."""
     hit = []
