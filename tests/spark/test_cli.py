@@ -78,6 +78,12 @@ def test_a_job_is_run_stopped_and_gone_on_with(tmp_path):
     assert (events["batch"] == events["id"].str[0].astype(int)).all()
     first = table[(table["kind"] == "question") & (table["batch"] == 0)]
     assert len(first) == int(asked)
+    given = ["export", "tenant3", "tenant3.lasec", "--checkpoint", "memory", "--shards", "4"]
+    done = subprocess.run([*LASEC[:-1], *given, "--model", "fresh.lasec"], cwd=tmp_path, text=True,
+                          capture_output=True, check=False, timeout=300)  # fmt: skip
+    rounds = 2 * ROWS // 5
+    assert done.stdout.startswith(f"wrote tenant3.lasec: {rounds} rows"), done.stderr
+    assert lasec.Learner.load(tmp_path / "tenant3.lasec").rounds == rounds
 
 
 def refused(place, *more, env=None, **names):

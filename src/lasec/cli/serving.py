@@ -16,6 +16,7 @@ from lasec.cli.jobs import FEATURES, Place, Wish
 from lasec.cli.output import put_lines, say
 from lasec.cli.running import Stop
 from lasec.errors import TableError
+from lasec.learner import Learner
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -47,6 +48,26 @@ def serve(job: Job, place: Place, wish: Wish, verbose: bool) -> bool:
     if stop.wanted:
         say("lasec: stopped; the same command goes on from here")
     return not stop.wanted
+
+
+def take_out(
+    model: Learner, shards: int, checkpoint: str, key: str, path: Path, verbose: bool
+) -> None:
+    """Write the model of one key to a file."""
+    from lasec.spark import Job, export, session  # noqa: PLC0415
+
+    job, wish = Job(model, shards=shards), Wish(shards, 1, "local[1]", "30d", "0", None, None, ())
+    place = Place("", None, None, checkpoint, None, None, "parquet", "array", None)
+    if place.log and not place.log.parent.is_dir():
+        raise TableError(f"there is no checkpoint in {checkpoint}")
+    with _hushed(None if verbose else place):
+        spark = session(wish.master, partitions=1, **wish.settings)
+        with _stopping(spark), _understood(Stop(), place.log):
+            try:
+                learner = export(spark, checkpoint, job, key, path)
+            except KeyError:
+                raise TableError(f"{checkpoint} has no key {key!r}") from None
+    put_lines([f"wrote {path}: {learner.rounds:,} rows, {learner.told:,} labels\n"])
 
 
 @contextmanager

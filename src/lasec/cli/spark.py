@@ -10,7 +10,7 @@ import typer
 from lasec.cli import options as o
 from lasec.cli.jobs import Place, Wish, begin, need
 from lasec.cli.output import STOPPED, honest
-from lasec.cli.serving import serve
+from lasec.cli.serving import serve, take_out
 
 group = typer.Typer(no_args_is_help=True, help="Millions of models, on Spark.")
 
@@ -84,3 +84,33 @@ def run(
     job = wish.job(begin(model, algorithm, dimension, asking))
     if not serve(job, place, wish, verbose):
         raise typer.Exit(STOPPED)
+
+
+@group.command("export")
+@honest
+def export(
+    key: Annotated[str, typer.Argument(help="Whose model.")],
+    path: Annotated[Path, typer.Argument(help="The file to write.")],
+    checkpoint: Annotated[
+        str, typer.Option("--checkpoint", "-c", help="Directory of the job's memory.")
+    ],
+    model: Annotated[
+        Path | None, typer.Option("--model", "-m", help="The file that every key began as.")
+    ] = None,
+    algorithm: o.Algorithm = "tracker",
+    dimension: Annotated[
+        int | None, typer.Option("--dimension", "-d", min=1, help="Features of an event.")
+    ] = None,
+    rate: o.Rate = 0.1,
+    settings: o.Settings = None,
+    seed: o.Seed = 0,
+    shards: Annotated[int, typer.Option("--shards", min=1, help="Groups of the job.")] = 64,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Let Spark talk, too.")] = False,
+) -> None:
+    """Write the model of one key to a file that the plain library loads.
+
+    The job must stand, and must be named as it was run: its --model, or its --algorithm.
+    """
+    need()
+    asking = o.Asking(rate, None, seed, tuple(settings or ()))
+    take_out(begin(model, algorithm, dimension, asking), shards, checkpoint, key, path, verbose)

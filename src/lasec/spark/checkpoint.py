@@ -74,8 +74,8 @@ def export(
 
     The plain library loads it::
 
-    lasec.spark.export(spark, "checkpoint", job, "north", "north.lasec")
-    learner = lasec.Learner.load("north.lasec")
+        lasec.spark.export(spark, "checkpoint", job, "north", "north.lasec")
+        learner = lasec.Learner.load("north.lasec")
     """
     found = models(spark, checkpoint, job, key).select("model").collect()
     if not found:

@@ -85,7 +85,7 @@ class Pieces:
         return pd.DataFrame(columns, copy=False)
 
 
-def metrics(head: Head) -> dict[str, float]:
+def metrics(head: Head) -> dict[str, float | None]:
     """A shard's totals, and its accuracy over all events, from the labels that were asked.
 
     Each answer counts 1/propensity times, which makes up for the easy events that were not asked.
@@ -94,13 +94,14 @@ def metrics(head: Head) -> dict[str, float]:
     >>> metrics(Head(job="", weight=40.0, right=30.0, weight2=400.0))["accuracy"]
     0.75
     """
-    numbers: dict[str, float] = {
+    numbers: dict[str, float | None] = {
         name: getattr(head, name)
         for name in ("predicted", "asked", "learned", "expired", "other", "dead", "held", "clock")
     }
     numbers["models"] = head.slots
     value, low, high = accuracy(head.weight, head.right, head.weight2)
-    return numbers | {"accuracy": value, "accuracy_low": low, "accuracy_high": high}
+    known = None if math.isnan(value) else value
+    return numbers | {"accuracy": known, "accuracy_low": low, "accuracy_high": high}
 
 
 def accuracy(weight: float, right: float, weight2: float) -> tuple[float, float, float]:
