@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-import shutil
+import os
 import statistics
 import sys
 import tempfile
-from collections.abc import Callable
+import time
 from pathlib import Path
 from typing import Any
 
+from pyarrow import parquet
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sql
 
@@ -44,44 +45,68 @@ class Bench:
         told = blank.stream(table).where("kind = 'question'").select("key", "id").toPandas()
         feed.write_labels(self.folder / "labels", events, told)
 
-    def run(self, name: str, kind: type[operators.Begun], batch: int, **settings: Any) -> Any:
-        """Serve one batch by one form of the job; gives Spark's progress."""
-        here = self.folder / name
-        for what in ("events", "labels"):
-            (here / what).mkdir(parents=True, exist_ok=True)
-            file = f"{batch:04d}.parquet"
-            shutil.copy(self.folder / what / file, here / what / file)
+    def form(self, name: str, kind: type[operators.Begun], **settings: Any) -> Form:
+        """One form of the job, set going; it waits for files."""
         operator = type(kind.__name__, (kind,), settings)
 
-        class Form(ls.Job):
+        class Job(ls.Job):
             def processor(self) -> Any:
                 return operator(self.terms)
 
-        cache = self.given.get("cache", 256.0)
-        job = feed.job(self.given["dimension"], self.given["shards"], Form, cache=cache)
-        keys = self.spark.range(self.given["keys"]).select(
-            sql.concat(sql.lit("tenant-"), sql.col("id")).alias("key"), sql.lit(b"").alias("model")
-        )
+        given, here = self.given, self.folder / name
+        for what in ("events", "labels"):
+            (here / what).mkdir(parents=True)
+        cache = given.get("cache", 256.0)
+        job = feed.job(given["dimension"], given["shards"], Job, cache=cache)
+        names = sql.concat(sql.lit("tenant-"), sql.col("id")).alias("key")
+        keys = self.spark.range(given["keys"]).select(names, sql.lit(b"").alias("model"))
         query = ls.start(
             job,
             ls.directory(self.spark, str(here / "events"), feed.EVENTS),
             ls.directory(self.spark, str(here / "labels"), ls.LABELS),
             out=str(here / "out"), checkpoint=str(here / "checkpoint"), warm=keys,
+            every="200 milliseconds", name=name,
         )  # fmt: skip
-        query.awaitTermination()
-        return [progress for progress in query.recentProgress if progress["numInputRows"]][-1]
+        return Form(self.folder, here, query)
 
-    def speeds(self, forms: dict[str, Callable[[int], Any]]) -> dict[str, list[float]]:
+    def speeds(self, forms: dict[str, Form]) -> dict[str, list[float]]:
         """Rows a second of each form, taken in turn, batch by batch."""
         speeds: dict[str, list[float]] = {name: [] for name in forms}
         for batch in range(self.batches):
-            for name, run in forms.items():
-                progress = run(batch)
-                seconds = progress["durationMs"]["triggerExecution"] / 1_000.0
+            for name, form in forms.items():
+                speed = form.serve(batch)
                 if batch >= WARM:
-                    speeds[name].append(progress["numInputRows"] / seconds)
-                self.last = progress if name == "lasec" else getattr(self, "last", progress)
+                    speeds[name].append(speed)
         return speeds
+
+
+class Form:
+    """A query that is under way; it is handed one batch at a time."""
+
+    def __init__(self, source: Path, here: Path, query: Any) -> None:
+        self.source, self.here, self.query, self.seen = source, here, query, -1
+        self.last: Any = None
+
+    def serve(self, batch: int) -> float:
+        """Rows a second of one batch."""
+        rows, file = 0, f"{batch:04d}.parquet"
+        for what in ("labels", "events"):
+            os.link(self.source / what / file, self.here / what / file)
+        wanted = sum(
+            parquet.read_metadata(self.source / what / file).num_rows
+            for what in ("labels", "events")
+        )
+        milliseconds = 0.0
+        while rows < wanted:
+            time.sleep(0.05)
+            if not self.query.isActive:
+                self.query.awaitTermination()  # raises what went wrong
+            for progress in self.query.recentProgress:
+                if progress["batchId"] > self.seen and progress["numInputRows"]:
+                    self.seen, self.last = progress["batchId"], progress
+                    rows += progress["numInputRows"]
+                    milliseconds += progress["durationMs"]["triggerExecution"]
+        return 1_000.0 * rows / milliseconds
 
 
 def measure(given: dict[str, Any]) -> dict[str, Any]:
@@ -91,20 +116,22 @@ def measure(given: dict[str, Any]) -> dict[str, Any]:
         bench.prepare()
         logs = str(Path(folder) / "logs")
         Path(logs).mkdir()
-        forms: dict[str, Callable[[int], Any]] = {
-            "lasec": lambda batch: bench.run("lasec", operators.Begun, batch)
-        }
-        if given.get("bare", True):
+        bare = given.get("bare", True)
+        if bare:
+            watched = bench.form("watched", operators.Watched, folder=logs)
             for batch in range(bench.batches):
-                bench.run("watched", operators.Watched, batch, folder=logs)
-            forms["bare"] = lambda batch: bench.run("bare", operators.Bare, batch, folder=logs)
-            forms["unread"] = lambda batch: bench.run(
-                "unread", operators.Bare, batch, folder=logs, reads=False
-            )
+                watched.serve(batch)
+            watched.query.stop()
+        forms = {"lasec": bench.form("lasec", operators.Begun)}
+        if bare:
+            forms["bare"] = bench.form("bare", operators.Bare, folder=logs)
+            forms["unread"] = bench.form("unread", operators.Bare, folder=logs, reads=False)
         speeds = bench.speeds(forms)
-        found = summary(given, speeds, bench.last)
-        if given.get("bare", True):
+        found = summary(given, speeds, forms["lasec"].last)
+        if bare:
             found |= shares(Path(logs), given, speeds["lasec"])
+        for form in forms.values():
+            form.query.stop()
         bench.spark.stop()
         return found
 
