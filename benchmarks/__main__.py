@@ -17,7 +17,17 @@ from rich.console import Console
 from rich.table import Table
 
 import lasec
-from benchmarks import command, figures, growth, kernel, peers, precision, startup, tracker
+from benchmarks import (
+    command,
+    figures,
+    growth,
+    kernel,
+    peers,
+    precision,
+    spark,
+    startup,
+    tracker,
+)
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
 
@@ -33,6 +43,7 @@ MEASURES: dict[str, Measure] = {
     "precision": precision.table,
     "tracker": tracker.table,
     "cli": command.table,
+    "spark": spark.table,
 }
 HELP = {
     "kernel": "Run against the bare product X @ C and the paper's pseudocode.",
@@ -41,6 +52,7 @@ HELP = {
     "startup": "Import, first ask and first run of a new process.",
     "precision": "Single precision against double.",
     "tracker": "The Tracker against LASEC-SS at the same share of labels.",
+    "spark": "The job on Spark against the engine run bare, and its growth.",
     "cli": "lasec run on a long file, against pyarrow that only reads it: time and memory.",
 }
 

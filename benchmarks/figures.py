@@ -11,6 +11,26 @@ from matplotlib.figure import Figure
 TARGETS = {("all labels", 50): 1.5, ("all labels", 256): 1.3, ("all labels", 1_000): 1.3,
            ("40 % asked", 256): 1.0, ("40 % asked", 1_000): 1.0,
            ("10 % asked", 256): 0.6, ("10 % asked", 1_000): 0.6}  # fmt: skip
+# The columns of the tables on Spark, by their names in the docs.
+SPARK = {
+    "ratio": {
+        "keys": "keys", "rows/s": "rows_per_second", "bare rows/s": "bare_rows_per_second",
+        "ratio": "ratio_to_bare", "lowest": "lowest_to_bare", "highest": "highest_to_bare",
+        "rows/s without reads": "unread_rows_per_second", "ratio to that": "ratio_to_unread",
+    },
+    "ratio_": {
+        "keys": "keys", "core us a row": "us_per_row", "kernel": "us_kernel",
+        "reads of state": "us_state_get", "writes of state": "us_state_put",
+        "other Python": "us_other_python", "bytes read": "bytes_read_per_row",
+        "bytes written": "bytes_written_per_row", "us a read": "us_per_get",
+        "us a write": "us_per_put",
+    },
+    "keys": {
+        "keys": "keys", "rows/s": "rows_per_second", "state, bytes": "state_bytes",
+        "batch, ms": "batch_ms", "commit, ms": "commit_ms",
+    },
+    "executors": {"master": "master", "rows/s": "rows_per_second", "batch, ms": "batch_ms"},
+}  # fmt: skip
 COLOURS = {"all labels": "#4269d0", "40 % asked": "#efb118", "10 % asked": "#3ca951"}
 
 
@@ -18,11 +38,23 @@ def draw(folder: Path) -> None:
     """Everything for which there is a JSON file in ``folder``."""
     for path in sorted(folder.glob("*.json")):
         name, rows = path.stem, json.loads(path.read_text(encoding="utf-8"))["rows"]
-        (folder / f"{name}.md").write_text(_markdown(rows), encoding="utf-8")
+        for part, some in _parts(name, rows).items():
+            (folder / f"{part}.md").write_text(_markdown(some), encoding="utf-8")
         if name in PICTURES:
             figure = Figure(figsize=PICTURES[name][1], layout="constrained")
             PICTURES[name][0](figure, rows)
             figure.savefig(folder / f"{name}.png", dpi=110)
+
+
+def _parts(name: str, rows: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """The tables of a file: one, or with columns that differ, one for each of its questions."""
+    if name != "spark":
+        return {name: rows}
+    return {
+        f"{name}_{part}": [{new: row[old] for new, old in columns.items()} for row in some]
+        for part, columns in SPARK.items()
+        if (some := [row for row in rows if row["what"] == part.rstrip("_")])
+    }
 
 
 def _kernel(figure: Figure, rows: list[dict[str, Any]]) -> None:
