@@ -1,4 +1,4 @@
-"""Found by a review, once each: sizes and times beyond all use, clocks, late labels, warm starts."""
+"""Found by a review: sizes and times beyond all use, clocks, late labels, warm starts."""
 
 from __future__ import annotations
 
