@@ -82,5 +82,5 @@ def test_a_model_of_another_kind_is_refused(spark: Any, served: Any, tmp_path: P
         desk.run(spark, desk.job(), tmp_path / "in", tmp_path / "home", warm=other)
     with pytest.raises(ValueError, match=r"warm: missing columns \['model'\]"):
         desk.run(spark, desk.job(), tmp_path / "in", tmp_path / "home", warm=other.drop("model"))
-    with pytest.raises(Exception, match="belongs to a job with another model"):
+    with pytest.raises(Exception, match="it belongs to another job"):
         lasec.spark.models(spark, served.checkpoint, desk.job(shards=5)).collect()

@@ -38,6 +38,13 @@ def test_a_batch_that_is_cut_off_is_not_told(spark: Any, tmp_path: Path) -> None
     assert names(spark, tmp_path) == ["a", "b", "c"]
 
 
+@pytest.mark.parametrize("name", ["a[1]", "a*b", "a{b,c}?"])
+def test_names_with_wildcards(spark: Any, tmp_path: Path, name: str) -> None:
+    files(str(tmp_path / name))(table(spark, ["a", "b"]), 0)
+    files(str(tmp_path / "axb"))(table(spark, ["not this"]), 0)
+    assert names(spark, tmp_path / name) == ["a", "b"]
+
+
 def test_the_mark_goes_first(spark: Any, tmp_path: Path) -> None:
     """A directory is emptied file by file: a kill in between leaves a part of it."""
     write = files(str(tmp_path))

@@ -47,6 +47,7 @@ class Twin:
     asked: dict[tuple[str, str], Asked] = field(default_factory=dict)
     held: list[tuple[Label, float]] = field(default_factory=list)
     clock: float = -1e300
+    before: float = -1e300  # the clock when things expired last
     predictions: list[tuple[Any, ...]] = field(default_factory=list)
     receipts: list[tuple[str, str, int, str]] = field(default_factory=list)
 
@@ -74,14 +75,14 @@ class Twin:
             name = (label.key, label.id)
             if name in taken:
                 again.append(label)
-            elif name in self.asked:
-                if self.answerable(label):
+            elif name in self.asked or name in here:
+                event = None if name in self.asked else here[name]
+                if self.answerable(label, event):
                     taken.add(name)
-                    rows.append((label.time, True, label.number, label, None))
-            elif name in here:
-                taken.add(name)
-                time = max(label.time, here[name].time)
-                rows.append((time, True, label.number, label, here[name]))
+                    time = max(label.time, event.time) if event else label.time
+                    rows.append((time, True, label.number, label, event))
+            elif since == self.clock and label.time + self.patience < self.clock:
+                self.say(label, "unknown")
             else:
                 still.append((label, since))
         for label in again:
@@ -94,13 +95,13 @@ class Twin:
         for name in fresh:
             self.asked[name].since = self.clock
 
-    def answerable(self, label: Label) -> bool:
-        asked = self.asked[label.key, label.id]
-        if asked.state == "open" and asked.time + self.max_age < label.time:
-            asked.state = "expired"
-        if asked.state != "open":
-            self.say(label, "again" if asked.state == "told" else "late")
-        return asked.state == "open"
+    def answerable(self, label: Label, event: Event | None) -> bool:
+        asked = event or self.asked[label.key, label.id]
+        state = asked.state if isinstance(asked, Asked) else "open"
+        fine = state == "open" and label.time <= asked.time + self.max_age
+        if not fine:
+            self.say(label, "again" if state == "told" else "late")
+        return fine
 
     def ask(self, event: Event, fresh: list[tuple[str, str]]) -> None:
         learner, name = self.learner(event.key), (event.key, event.id)
@@ -135,8 +136,10 @@ class Twin:
             if asked.state == "open" and asked.since + self.max_age < self.clock:
                 asked.state = "expired"
                 self.receipts.append((key, name, 0, "expired"))
-            if asked.state != "open" and asked.since + 2 * self.max_age < self.clock:
+            settled = asked.since + self.max_age < self.before
+            if settled and asked.since + 2 * self.max_age < self.clock:
                 del self.asked[key, name]
+        self.before = self.clock
 
     def say(self, label: Label, outcome: str) -> None:
         self.receipts.append((label.key, label.id, label.y, outcome))

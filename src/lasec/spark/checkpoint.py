@@ -42,7 +42,9 @@ def digest(spark: SparkSession, checkpoint: str) -> str:
     """A fingerprint of the whole state, but for when the job happened to run.
 
     Two runs over the same input in the same batches have the same digest, whatever failed
-    meanwhile.
+    meanwhile. Models of ``warm`` come in the order of their keys, unless a shard has more of them
+    than one Arrow batch (``spark.sql.execution.arrow.maxRecordsPerBatch``): then keys may stand in
+    another order, and the digest may differ.
     """
     rows = state(spark, checkpoint).mapInPandas(_hashed, "mark string").collect()
     total = blake2b(digest_size=16)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from lasec.spark.early import Early, Held
 from lasec.spark.ledger import COUNTS, Ledger
 from lasec.spark.output import Pieces
-from lasec.spark.questions import EXPIRED, OPEN, TOLD, Asked, Questions, parts_of, ticket_of
+from lasec.spark.questions import OPEN, TOLD, Asked, Questions, parts_of, ticket_of
 from lasec.spark.rows import Batch
 from lasec.spark.store import Store
 from lasec.spark.terms import Terms
@@ -57,28 +57,36 @@ class Desk:
             if name in answers:
                 self.receipt(held, "again")
                 continue
-            answer = self._answer(held, rows.get(name, -1), fresh=place >= old)
+            answer = self._answer(held, batch, rows.get(name, -1), fresh=place >= old)
             if answer:
                 answers[name] = answer
         return list(answers.values())
 
-    def _answer(self, held: Held, row: int, fresh: bool) -> Answer | None:
-        """The question of one label, if it has one."""
+    def _answer(self, held: Held, batch: Batch, row: int, fresh: bool) -> Answer | None:
+        """The question of one label, if it has one.
+
+        A label that is too late leaves its question open, which expires by the shard's clock: the
+        label's own time may be wrong, and a good one may follow.
+        """
         ticket = ticket_of(held.key, held.id)
         kept = self.questions.find(ticket) if fresh or row >= 0 else None
-        if kept is None:
-            if row >= 0:
-                return Answer(held, row)
-            self.early.hold(held)
+        if kept is None and row < 0:
+            self._hold(held, fresh)
             return None
-        if kept[:1] == OPEN:
-            asked = Asked.from_bytes(kept, self.terms.model.precision.kind)
-            if held.time <= asked.time + self.terms.max_age:
-                return Answer(held, asked=asked)
-            self.questions.close(ticket, EXPIRED)
-            self._expired(held.key)
-        self.receipt(held, "again" if kept[:1] == TOLD else "late")
+        if kept is None or kept[:1] == OPEN:
+            asked = Asked.from_bytes(kept, self.terms.model.precision.kind) if kept else None
+            time = asked.time if asked else float(batch.events.time[row])
+            if held.time <= time + self.terms.max_age:
+                return Answer(held, -1 if asked else row, asked)
+        self.receipt(held, "again" if kept and kept[:1] == TOLD else "late")
         return None
+
+    def _hold(self, held: Held, fresh: bool) -> None:
+        """Hold a label that may be early; one that is older than ``patience`` cannot be."""
+        if fresh and held.time + self.terms.patience < self.head.clock:
+            self.receipt(held, "unknown")
+        else:
+            self.early.hold(held)
 
     def settle(self) -> None:
         """Give up labels that were held for too long, and questions that are too old."""

@@ -106,7 +106,8 @@ class Pages:
     def _keep(self, number: int, held: Page) -> None:
         """Write a page."""
         data = held.tobytes()
-        mark = blake2b(data, digest_size=MARK).digest()
+        size = self._size.to_bytes(8, "little")  # bytes alone do not tell where a model ends
+        mark = blake2b(data, digest_size=MARK, person=size).digest()
         for old in self._marks[number : number + 1]:
             REMEMBERED.forget(old)
         self._marks[number : number + 1] = [mark]

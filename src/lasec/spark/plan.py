@@ -16,12 +16,14 @@ from lasec import Learner, Policy
 from lasec.spark import listener, output, rows
 from lasec.spark.pages import REMEMBERED
 from lasec.spark.shard import Shard
+from lasec.spark.shelf import begun
 from lasec.spark.store import KEY_SCHEMA, VALUE_SCHEMA, SparkStore, Store
 from lasec.spark.terms import Terms
 
 # The columns of the united input, beside ``features``, whose type is that of the events.
 UNITED = ("shard", "kind", "key", "id", "number", "time", "y", "features", "raw")
 DAY = 86_400.0
+OLDEST = 3.2e9  # seconds, a hundred years: the longest that a question may wait
 CORRUPT = "_corrupt_record"  # where Spark puts lines of JSON or CSV that it cannot read
 
 
@@ -31,11 +33,15 @@ class Job:
 
     ``model`` is a learner that has not seen anything; every key gets one like it, with a seed of
     its own. Keys are hashed to ``shards``, which are the groups of the stateful operator: the most
-    tasks that can ever share the work, and fixed for the life of a checkpoint. A question expires
-    ``max_age`` seconds after its event's time; a label that comes before its event is held for
-    ``patience`` seconds. A row whose time lies more than ``lead`` seconds ahead of the machine's
-    clock is served, but does not move the clock of its shard. ``cache`` is how many megabytes of
-    models a Python worker keeps in memory, so as not to ask the state store for them again.
+    tasks that can ever share the work, and fixed for the life of a checkpoint.
+
+    A question expires when the shard's clock is ``max_age`` seconds past what it was when the
+    question was asked, and a label is late if its time is more than that after its event's. The
+    learner's own ``max_age`` and ``max_pending`` are not used here. A label that comes before its
+    event is held for ``patience`` seconds. A row whose time lies more than ``lead`` seconds (or
+    ``max_age``/64, if that is less) ahead of the machine's clock is served, but does not move the
+    clock of its shard. ``cache`` is how many megabytes of models a Python worker keeps in memory,
+    so as not to ask the state store for them again.
 
     >>> import lasec
     >>> Job(lasec.LASEC_SS(dimension=50, drift=0.01), shards=128).bytes_per_model
@@ -62,6 +68,9 @@ class Job:
         for name, least in (("max_age", 1.0), ("patience", 0.0), ("lead", 0.0), ("cache", 0.0)):
             if not least <= getattr(self, name) < math.inf:
                 raise ValueError(f"{name}: expected at least {least:g}, got {getattr(self, name)}")
+        if self.max_age > OLDEST:
+            raise ValueError(f"max_age: expected at most {OLDEST:g}, got {self.max_age}")
+        _ = self.terms.size  # a model that is too large is refused here, not in the tasks
 
     @property
     def bytes_per_model(self) -> int:
@@ -127,12 +136,7 @@ class Job:
         """Labels in the columns of the united input."""
         _need(labels, "labels", "time", "y")
         if "ticket" in labels.columns:
-            parts = [sql.try_url_decode(sql.split_part("ticket", sql.lit("/"), sql.lit(place)))
-                     for place in (1, 2)]  # fmt: skip
-            given = [sql.col(name) if name in labels.columns else sql.lit(None)
-                     for name in ("key", "id")]  # fmt: skip
-            names = [_text(sql.coalesce(a.cast("string"), b)).alias(name)
-                     for a, b, name in zip(given, parts, ("key", "id"), strict=True)]  # fmt: skip
+            names = _ticketed(labels)
         else:
             _need(labels, "labels", "key", "id")
             names = _names()
@@ -202,12 +206,7 @@ class Processor(StatefulProcessor):
     ) -> None:
         """Models to begin with, before the first row."""
         shard = Shard(self.terms, self.store)
-        shard.put(
-            {
-                name: Learner.from_bytes(bytes(model))
-                for name, model in zip(initialState["key"], initialState["model"], strict=True)
-            }
-        )
+        shard.put(begun(initialState["key"], initialState["model"]))
         shard.write()
 
     def _timed(self, serve: Callable[[Shard, int], pd.DataFrame], timers: Any) -> pd.DataFrame:
@@ -232,6 +231,19 @@ def _names() -> list[Column]:
     return [_text(sql.col(name)).alias(name) for name in ("key", "id")]
 
 
+def _ticketed(labels: DataFrame) -> list[Column]:
+    """Key and id of labels: as given, or both from the ticket if neither is, and null if unfit."""
+    given = [sql.col(name).cast("string") if name in labels.columns else sql.lit(None)
+             for name in ("key", "id")]  # fmt: skip
+    parts = sql.split(sql.col("ticket").cast("string"), "/", -1)
+    wanted = given[0].isNull() & given[1].isNull() & (sql.size(parts) == 2)
+    return [
+        _text(sql.when(wanted, sql.try_url_decode(sql.get(parts, place))).otherwise(column))
+        .alias(name)
+        for place, (name, column) in enumerate(zip(("key", "id"), given, strict=True))
+    ]  # fmt: skip
+
+
 def _text(column: Column) -> Column:
     """A column as text that Python can read: bytes that are not UTF-8 become U+FFFD."""
     return sql.make_valid_utf8(column.cast("string"))
@@ -239,15 +251,16 @@ def _text(column: Column) -> Column:
 
 def _seconds(table: DataFrame) -> Column:
     """The time of a row in seconds: a timestamp's since 1970, or a number as it is."""
-    return sql.col("time").try_cast("double").alias("time")
+    time = sql.col("time")
+    if table.schema["time"].dataType.typeName() in ("timestamp_ntz", "date"):
+        time = time.cast("timestamp")
+    return time.try_cast("double").alias("time")
 
 
 def _raw(table: DataFrame) -> Column:
     """What a row was before it could not be read, where the source says so."""
-    for name in ("raw", CORRUPT):
-        if name in table.columns:
-            return _text(sql.col(name)).alias("raw")
-    return sql.lit(None).cast("string").alias("raw")
+    known = _text(sql.col(CORRUPT)) if CORRUPT in table.columns else sql.lit(None).cast("string")
+    return known.alias("raw")
 
 
 def _need(table: DataFrame, what: str, *names: str) -> None:

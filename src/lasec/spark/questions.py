@@ -4,7 +4,7 @@ A question is kept under its ticket, ``key/id`` with both parts percent-encoded.
 comes, or when it grows too old, a mark stays in its place, so that a second label or a late one is
 told apart from one that was never asked for. The questions of one batch are one chunk of a queue:
 ``max_age`` after it was asked the chunk's open questions expire; after twice that time its marks
-are forgotten.
+are forgotten, but never in the batch in which they were made.
 """
 
 from __future__ import annotations
@@ -113,8 +113,13 @@ class Questions:
         self._store.put("question", ticket, mark)
 
     def expire(self, now: float) -> Iterator[str]:
-        """Close what has been open for too long, give its tickets, and forget what is older yet."""
+        """Close what has been open for too long, give its tickets, and forget what is older yet.
+
+        What is closed now is forgotten at the next call at the earliest, so that a label that comes
+        meanwhile is late, and not unknown.
+        """
         head = self._head
+        closed = head.open
         while head.open < head.next and head.oldest_open + self.max_age < now:
             for ticket in self._chunk(head.open)[1]:
                 if self.state(ticket) == OPEN:
@@ -123,7 +128,7 @@ class Questions:
             head.open += 1
             if head.open < head.next:
                 head.oldest_open = self._chunk(head.open)[0]
-        while head.first < head.open and head.oldest + 2 * self.max_age < now:
+        while head.first < closed and head.oldest + 2 * self.max_age < now:
             for ticket in self._chunk(head.first)[1]:
                 self._store.remove("question", ticket)
             self._store.remove("queue", str(head.first))

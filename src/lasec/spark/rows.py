@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 EVENT, LABEL = 0, 1
 FAULTS = (
-    "", "y: expected -1 or +1", "features", "time is missing", "id is missing", "key is missing",
-    "the row could not be read",
+    "", "y: expected -1 or +1", "features", "time is beyond all use", "time is missing",
+    "id is missing", "key is missing", "the row could not be read",
 )  # fmt: skip
-FINE, NO_LABEL, NO_ROW, NO_TIME, NO_ID, NO_KEY, UNREADABLE = range(len(FAULTS))
-LARGEST = 1e18  # as lasec's own guards have it; checked again there
+FINE, NO_LABEL, NO_ROW, FAR, NO_TIME, NO_ID, NO_KEY, UNREADABLE = range(len(FAULTS))
+LONGEST = 1e15  # seconds from zero; sums of times stay exact to a second, and far from infinity
 
 Objects = NDArray[Any]
 
@@ -106,6 +106,15 @@ def settled(columns: Columns, values: NDArray[Any]) -> NDArray[np.int64]:
     return order
 
 
+def largest(kind: np.dtype[Any]) -> float:
+    """The largest entry of a row that a model of this precision can use, within lasec's own guards.
+
+    >>> largest(np.dtype(np.float64)), largest(np.dtype(np.float32))
+    (1e+18, 1000000000000000.0)
+    """
+    return 1e18 if kind.itemsize == 8 else 1e15
+
+
 def rows_of(
     cells: Objects, dimension: int, kind: np.dtype[Any]
 ) -> tuple[NDArray[Any], dict[int, str]]:
@@ -121,15 +130,15 @@ def rows_of(
     """
     n = len(cells)
     X, wrong = np.zeros((n, dimension), kind), dict[int, str]()
-    if n and not _all_packed(cells, X):
-        for i, cell in enumerate(cells):
-            try:
-                X[i] = _row(cell, dimension)
-            except (TypeError, ValueError, KeyError, IndexError) as error:
-                wrong[i] = f"features: {error}" if cell is not None else "features are missing"
     with np.errstate(invalid="ignore", over="ignore"):
+        if n and not _all_packed(cells, X):
+            for i, cell in enumerate(cells):
+                try:
+                    X[i] = _row(cell, dimension)
+                except (TypeError, ValueError, KeyError, IndexError, OverflowError) as error:
+                    wrong[i] = f"features: {error}" if cell is not None else "features are missing"
         size = np.abs(X).max(axis=1, initial=0.0)
-    for i in np.flatnonzero(~(size <= LARGEST)).tolist():
+    for i in np.flatnonzero(~(size <= largest(kind))).tolist():
         wrong[i] = "features: NaN, infinite or beyond all use"
     return X, wrong
 
@@ -172,11 +181,14 @@ def _row(cell: Any, dimension: int) -> Any:
 
 def _sparse(indices: Any, values: Any, dimension: int) -> NDArray[np.float64]:
     """A row that is zero but for some entries; an index that comes twice adds up."""
-    at, entries = np.asarray(indices, dtype=np.int64), np.asarray(values, dtype=np.float64)
-    if at.shape != entries.shape:
-        raise ValueError(f"{at.size} indices for {entries.size} values")
-    if at.size and not (at.min() >= 0 and at.max() < dimension):
+    given, entries = (np.asarray(cell, dtype=np.float64) for cell in (indices, values))
+    if given.shape != entries.shape:
+        raise ValueError(f"{given.size} indices for {entries.size} values")
+    if given.size and not (given.min() >= 0 and given.max() < dimension):
         raise ValueError(f"an index is outside 0 to {dimension - 1}")
+    at = given.astype(np.int64)
+    if (at != given).any():
+        raise ValueError("an index is not a whole number")
     row = np.zeros(dimension)
     np.add.at(row, at, entries)
     return row
@@ -189,7 +201,9 @@ def _kind(length: int, dimension: int) -> str:
 def _faults(frame: pd.DataFrame) -> NDArray[np.int8]:
     """What is wrong with each row, apart from its features and label; the last that holds."""
     fault = np.zeros(len(frame), np.int8)
-    fault[~np.isfinite(frame["time"].to_numpy(np.float64))] = NO_TIME
+    time = frame["time"].to_numpy(np.float64)
+    fault[np.abs(time) > LONGEST] = FAR
+    fault[np.isnan(time)] = NO_TIME
     fault[frame["id"].isna().to_numpy()] = NO_ID
     fault[frame["key"].isna().to_numpy()] = NO_KEY
     fault[frame["raw"].notna().to_numpy()] = UNREADABLE
@@ -198,4 +212,5 @@ def _faults(frame: pd.DataFrame) -> NDArray[np.int8]:
 
 def _columns(columns: dict[str, Objects], chosen: NDArray[np.bool_]) -> Columns:
     key, name, number, time = (columns[c][chosen] for c in ("key", "id", "number", "time"))
-    return Columns(key, name, number.astype(np.int64).view(np.uint64), time.astype(np.float64))
+    seconds = time.astype(np.float64) + 0.0  # -0.0 is 0.0, also where times are compared as bytes
+    return Columns(key, name, number.astype(np.int64).view(np.uint64), seconds)

@@ -21,7 +21,7 @@ from pyspark.sql import functions as sql
 from pyspark.sql.pandas.functions import arrow_udf
 
 from lasec import Fleet, Learner, queries
-from lasec.spark.rows import LARGEST, rows_of
+from lasec.spark.rows import largest, rows_of
 
 SCORES = "label int, margin double, variance double, propensity double, version string"
 _COPIES = 2**24  # bytes of models side by side, where rows must not see each other
@@ -161,9 +161,9 @@ def _matrix(
     n, usable = len(column), np.ones(len(column), np.bool_)
     numbers = None if column.null_count else _numbers(column, dimension)
     if numbers is not None:
-        X = np.ascontiguousarray(numbers.reshape(n, dimension), kind)
         with np.errstate(invalid="ignore", over="ignore"):
-            usable &= np.abs(X).max(axis=1, initial=0.0) <= LARGEST
+            X = np.ascontiguousarray(numbers.reshape(n, dimension), kind)
+            usable &= np.abs(X).max(axis=1, initial=0.0) <= largest(kind)
         return X, usable
     cells = np.empty(n, object)
     cells[:] = column.to_pylist()

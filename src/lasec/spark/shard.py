@@ -6,12 +6,14 @@ matters within a key alone. What becomes of a label is one of
 
 - ``learned``: its question was open; the model has heard it;
 - ``again``: its question has had its label; the first one counts;
-- ``late``: its question is older than ``max_age``;
-- ``unasked``: its event came, and was not asked about;
-- ``unknown``: no event of that id was seen within ``patience``, before the label or after it;
+- ``late``: its question has expired, or its time is more than ``max_age`` after its event's;
+- ``unasked``: its event came in its batch, or while it was held, and was not asked about;
+- ``unknown``: nothing is known of its event, and none came within ``patience``;
 - ``refused``: its row is too large for what its model has become.
 
-A question that no label answers within ``max_age`` is ``expired``.
+An event of an earlier batch that was not asked about has left no trace: its label is held like one
+that is early, and ends as ``unknown``. A question that no label answers within ``max_age`` is
+``expired``.
 """
 
 from __future__ import annotations
@@ -53,6 +55,7 @@ class Shard(Shelf):
     def batch(self, batch: Batch, now: int) -> pd.DataFrame:
         """Serve the rows of one batch; ``now`` is the machine's clock, in milliseconds."""
         self._advance(batch, now / 1_000.0)
+        self.head.alarm = self.head.alarm if self.head.alarm > now else 0  # no need to be woken now
         answers = self.desk.match(batch)
         if len(batch.events) or answers:
             self._serve(batch, answers)
@@ -66,7 +69,7 @@ class Shard(Shelf):
         ``wall`` goes on in whole steps, so that an alarm that comes a little late costs no time;
         where the clock has jumped, or the job stood still, it begins anew.
         """
-        head, step = self.head, self.terms.step / 1_000.0
+        head, step = self.head, self.terms.pace(self.head.held) / 1_000.0
         idle = now / 1_000.0 - head.wall
         head.alarm = 0
         head.clock += step if idle >= step else 0.0
@@ -83,7 +86,7 @@ class Shard(Shelf):
 
     def _arm(self, now: int, steps: int) -> None:
         """Set the alarm if something waits, also if the machine's clock went back behind it."""
-        head, step = self.head, self.terms.step
+        head, step = self.head, self.terms.pace(self.head.held)
         waits = head.first < head.next or head.held
         if waits and not 0 < head.alarm <= now + 2 * step:
             head.alarm = (now // step + steps) * step
@@ -91,14 +94,19 @@ class Shard(Shelf):
     def _advance(self, batch: Batch, now: float) -> None:
         """The shard's clock never goes back, and no row from the future moves it.
 
-        If all the rows that a shard begins with are from the future, it begins with the machine's.
+        If no row can be trusted, it goes on at the pace of the machine's, by one step at most; and
+        if a shard begins with such rows, it begins with the machine's.
         """
+        head, step = self.head, self.terms.pace(self.head.held) / 1_000.0
         times = np.concatenate([batch.events.time, batch.labels.time])
-        trusted = times[times <= now + self.terms.lead]
-        if times.size and not trusted.size and self.head.clock == Head.clock:
-            trusted = np.array([now])
-        self.head.clock = max(self.head.clock, trusted.max(initial=-1e300))
-        self.head.wall = now
+        trusted = times[times <= now + self.terms.lead_in_use]
+        if trusted.size:
+            head.clock = max(head.clock, float(trusted.max()))
+        elif head.clock != Head.clock:
+            head.clock += min(max(now - head.wall, 0.0), step)
+        elif times.size:
+            head.clock = now
+        head.wall = now
 
     def _serve(self, batch: Batch, answers: list[Answer]) -> None:
         """Predict, ask and learn, in order."""
@@ -116,12 +124,13 @@ class Shard(Shelf):
         rows = self.rows(names.tolist())
         fleet = self.load(rows)
         before = fleet.updates.copy()
+        known = np.minimum(times, self.head.clock)  # a budget must not live in the future
         X = np.concatenate([batch.X, *(answer.x(batch)[None] for answer in answers)])
         tickets = np.array([-1] * E + [a.asked.round if a.asked else -1 for a in answers])
         after = np.array([-1] * E + [place[a.row] if a.row >= 0 else -1 for a in answers])
         served = fleet.serve(
             codes, X[order], y[order], tickets=tickets[order], after=after[order],
-            times=times[order] if getattr(fleet.query, "timed", False) else None,
+            times=known[order] if getattr(fleet.query, "timed", False) else None,
             coins=fleet.coins(codes, numbers[order]),
         )  # fmt: skip
         self._told(answers, served, place, fleet, codes)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,6 +14,25 @@ from lasec.spark.store import Store
 from lasec.spark.terms import Terms
 
 SERVED = COUNTS[:5]  # the counters that a fleet keeps
+
+
+def begun(keys: Iterable[str | None], models: Iterable[bytes | None]) -> dict[str, Learner]:
+    """Learners by key, from two columns of a table.
+
+    >>> begun(["north"], [None])
+    Traceback (most recent call last):
+    ValueError: warm: the key 'north' has no model
+    """
+    learners: dict[str, Learner] = {}
+    for key, model in zip(keys, models, strict=True):
+        if not isinstance(key, str):
+            raise ValueError("warm: a key is missing")
+        if not isinstance(model, bytes | bytearray):
+            raise ValueError(f"warm: the key {key!r} has no model")
+        if key in learners:
+            raise ValueError(f"warm: the key {key!r} is there twice")
+        learners[key] = Learner.from_bytes(bytes(model))
+    return learners
 
 
 class Shelf:
@@ -66,7 +87,11 @@ class Shelf:
             self._pages.save(slots, fleet.pack(some))
 
     def put(self, learners: dict[str, Learner]) -> None:
-        """Begin these keys with models that have learned elsewhere."""
+        """Begin these keys, all of them new, with models that have learned elsewhere."""
+        learners = dict(sorted(learners.items()))  # so that the ledger's order is that of no table
+        for key in learners:
+            if key in self.ledger.index:
+                raise ValueError(f"warm: the key {key!r} is there twice")
         rows = self.rows(list(learners))
         fleet = self.terms.fleet(self.ledger.seeds[rows])
         everyone = np.arange(rows.size)

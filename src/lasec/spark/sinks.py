@@ -13,6 +13,7 @@ seen them can drop the repeat.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -95,15 +96,20 @@ def read(spark: SparkSession, out: str, what: str = "predictions") -> DataFrame:
     schema, whole = f"{SCHEMA}, batch bigint", _whole(spark, out)
     told = spark.createDataFrame([], schema)
     if whole:
-        told = spark.read.schema(schema).option("basePath", out).parquet(*whole)
+        told = spark.read.schema(schema).option("basePath", out).parquet(*map(_literal, whole))
     return told.where(sql.col("kind").isin(*kinds)).select(*names.split(), "batch")
 
 
 def _whole(spark: SparkSession, out: str) -> list[str]:
     """The directories of the batches that have been written to their end."""
-    system, pattern = _reach(spark, f"{out.rstrip('/')}/batch=*/{MARK}")
+    system, pattern = _reach(spark, f"{_literal(out.rstrip('/'))}/batch=*/{MARK}")
     found = system.globStatus(pattern) or ()
     return [entry.getPath().getParent().toString() for entry in found]
+
+
+def _literal(path: str) -> str:
+    """A path in which nothing is a wildcard."""
+    return re.sub(r"([\\\[\]{}*?])", r"\\\1", path)
 
 
 def _reach(spark: SparkSession, path: str) -> tuple[Any, Any]:

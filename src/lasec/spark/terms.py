@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -32,6 +33,16 @@ class Terms:
     def step(self) -> int:
         """How often a shard that waits for something is woken, in milliseconds."""
         return max(1_000, int(1_000 * self.max_age / ALARMS))
+
+    def pace(self, held: int) -> int:
+        """The same, in a shard that holds so many labels: their patience may be shorter."""
+        patience = 1_000 * self.patience if held and self.patience else math.inf
+        return max(1_000, int(min(self.step, patience)))
+
+    @property
+    def lead_in_use(self) -> float:
+        """How far a row may move the clock ahead of the machine's: little, against ``max_age``."""
+        return min(self.lead, self.max_age / ALARMS)
 
     @cached_property
     def size(self) -> int:

@@ -1,0 +1,70 @@
+"""Tables as users have them: tickets of all sorts, times of all types, columns of other names."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from pyspark.sql import functions as sql
+
+import lasec
+from lasec.spark import EVENTS, Job, directory, read, start
+
+TICKETS: list[tuple[Any, Any, Any, Any]] = [  # ticket, key, id; and whose label it is
+    ("a/1", None, None, ("a", "1")),
+    ("x+y%2Fz/%E2%98%83", None, None, ("x y/z", "\N{SNOWMAN}")),
+    ("B/7", "A", "1", ("A", "1")),
+    ("B/7", "A", None, ("A", None)),
+    ("B/7", None, "9", (None, "9")),
+    ("no slash", None, None, (None, None)),
+    ("a/b/c", None, None, (None, None)),
+    ("%zz/1", None, None, (None, "1")),
+    ("", None, None, (None, None)),
+    (None, None, None, (None, None)),
+]
+
+
+def job() -> Job:
+    return Job(lasec.LASEC_SS(dimension=2, drift=0.01, caution=1e6), shards=1, max_age=64.0)
+
+
+def test_tickets(spark: Any) -> None:
+    rows = [row[:3] for row in TICKETS]
+    table = spark.createDataFrame(rows, "ticket string, key string, id string")
+    table = table.select("*", sql.lit(1.0).alias("time"), sql.lit(1).alias("y"))
+    kind = spark.createDataFrame([], EVENTS).schema["features"].dataType
+    read_as = [(row.key, row.id) for row in job()._labels(table, kind).collect()]
+    assert read_as == [row[3] for row in TICKETS]
+    alone = job()._labels(table.drop("key", "id"), kind).first()
+    assert (alone.key, alone.id) == ("a", "1")
+
+
+@pytest.mark.parametrize("kind", ["timestamp", "timestamp_ntz", "date", "double", "bigint"])
+def test_times_of_any_type(spark: Any, kind: str) -> None:
+    given = "1767225600" if kind in ("double", "bigint") else "'2026-01-01 00:00:00'"
+    columns = ["'k' as key", "'1' as id", f"cast({given} as {kind}) as time",
+               "array(1.0d, 2.0d) as features", "'a text' as raw"]  # fmt: skip
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", "UTC")
+    try:
+        row = job()._events(spark.range(1).selectExpr(*columns)).first()
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", zone)
+    assert row.time == 1_767_225_600.0
+    assert row.raw is None  # a column of that name is the user's own
+
+
+def test_a_shard_with_rows_is_not_woken_as_well(spark: Any, tmp_path: Path) -> None:
+    out, begin = str(tmp_path / "out [1]"), time.time()
+    (tmp_path / "events").mkdir()
+    for batch in range(2):
+        time.sleep(2.1 * batch)  # the alarm of the first batch is due
+        row = {"key": "k", "id": str(batch), "time": begin + batch, "features": [1.0, 2.0]}
+        pd.DataFrame([row]).to_parquet(tmp_path / f"events/{batch}.parquet", index=False)
+        events = directory(spark, str(tmp_path / "events"), EVENTS)
+        start(job(), events, out=out, checkpoint=str(tmp_path / "state")).awaitTermination()
+    assert read(spark, out).count() == 2
+    assert [row.batch for row in read(spark, out, "metrics").orderBy("batch").collect()] == [0, 1]
