@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -148,11 +149,11 @@ def _all_packed(cells: Objects, X: NDArray[Any]) -> bool:
     n, dimension = X.shape
     first = type(cells[0])
     if first is bytes:
-        data = b"".join(cells) if all(type(cell) is bytes for cell in cells) else b""
-        lengths = {len(cell) for cell in cells} if data else set()
-        if lengths in ({8 * dimension}, {4 * dimension}) and 8 * dimension != 4 * dimension:
-            X[:] = np.frombuffer(data, _kind(lengths.pop(), dimension)).reshape(n, dimension)
-            return True
+        with suppress(TypeError):  # not all of them are bytes
+            data, lengths = b"".join(cells), set(map(len, cells))
+            if lengths in ({8 * dimension}, {4 * dimension}):
+                X[:] = np.frombuffer(data, _kind(lengths.pop(), dimension)).reshape(n, dimension)
+                return True
     elif first is np.ndarray and all(
         type(cell) is np.ndarray and cell.shape == (dimension,) and cell.dtype.kind == "f"
         for cell in cells
