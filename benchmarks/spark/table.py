@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from typing import Any
 
 COMMON = {
-    "master": "local[2]", "partitions": 2, "shards": 64, "dimension": 50, "rows": 200_000,
+    "master": "local[2]", "partitions": 2, "shards": 64, "dimension": 50, "rows": 100_000,
     "repeats": 5,
 }  # fmt: skip
 RATIOS = (100, 10_000, 100_000)

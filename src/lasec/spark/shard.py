@@ -54,8 +54,8 @@ class Shard(Shelf):
 
     def batch(self, batch: Batch, now: int) -> pd.DataFrame:
         """Serve the rows of one batch; ``now`` is the machine's clock, in milliseconds."""
-        self._advance(batch, now / 1_000.0)
-        self.head.alarm = self.head.alarm if self.head.alarm > now else 0  # no need to be woken now
+        if len(batch.events) or len(batch.labels):
+            self._advance(batch, now)
         answers = self.desk.match(batch)
         if len(batch.events) or answers:
             self._serve(batch, answers)
@@ -91,22 +91,23 @@ class Shard(Shelf):
         if waits and not 0 < head.alarm <= now + 2 * step:
             head.alarm = (now // step + steps) * step
 
-    def _advance(self, batch: Batch, now: float) -> None:
+    def _advance(self, batch: Batch, now: int) -> None:
         """The shard's clock never goes back, and no row from the future moves it.
 
         If no row can be trusted, it goes on at the pace of the machine's, by one step at most; and
         if a shard begins with such rows, it begins with the machine's.
         """
-        head, step = self.head, self.terms.pace(self.head.held) / 1_000.0
+        head, wall = self.head, now / 1_000.0
         times = np.concatenate([batch.events.time, batch.labels.time])
-        trusted = times[times <= now + self.terms.lead_in_use]
+        trusted = times[times <= wall + self.terms.lead_in_use]
         if trusted.size:
             head.clock = max(head.clock, float(trusted.max()))
-        elif head.clock != Head.clock:
-            head.clock += min(max(now - head.wall, 0.0), step)
-        elif times.size:
-            head.clock = now
-        head.wall = now
+        elif head.clock == Head.clock:
+            head.clock = wall
+        else:
+            head.clock += min(max(wall - head.wall, 0.0), self.terms.pace(head.held) / 1_000.0)
+        head.wall = wall
+        head.alarm = head.alarm if head.alarm > now else 0  # no need to be woken now
 
     def _serve(self, batch: Batch, answers: list[Answer]) -> None:
         """Predict, ask and learn, in order."""
