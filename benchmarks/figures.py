@@ -12,24 +12,26 @@ TARGETS = {("all labels", 50): 1.5, ("all labels", 256): 1.3, ("all labels", 1_0
            ("40 % asked", 256): 1.0, ("40 % asked", 1_000): 1.0,
            ("10 % asked", 256): 0.6, ("10 % asked", 1_000): 0.6}  # fmt: skip
 # The columns of the tables on Spark, by their names in the docs.
-SPARK = {
-    "ratio": {
-        "keys": "keys", "rows/s": "rows_per_second", "bare rows/s": "bare_rows_per_second",
+SPARK: dict[str, tuple[str, dict[str, str]]] = {
+    "ratio": ("ratio", {
+        "keys": "keys", "rows/s": "rows_per_second", "bare, rows/s": "bare_rows_per_second",
         "ratio": "ratio_to_bare", "lowest": "lowest_to_bare", "highest": "highest_to_bare",
-        "rows/s without reads": "unread_rows_per_second", "ratio to that": "ratio_to_unread",
-    },
-    "ratio_": {
-        "keys": "keys", "core us a row": "us_per_row", "kernel": "us_kernel",
+        "without reads, rows/s": "unread_rows_per_second", "ratio to that": "ratio_to_unread",
+    }),
+    "time": ("ratio", {
+        "keys": "keys", "all, us": "us_per_row", "kernel": "us_kernel",
         "reads of state": "us_state_get", "writes of state": "us_state_put",
         "other Python": "us_other_python", "bytes read": "bytes_read_per_row",
-        "bytes written": "bytes_written_per_row", "us a read": "us_per_get",
-        "us a write": "us_per_put",
-    },
-    "keys": {
-        "keys": "keys", "rows/s": "rows_per_second", "state, bytes": "state_bytes",
-        "batch, ms": "batch_ms", "commit, ms": "commit_ms",
-    },
-    "executors": {"master": "master", "rows/s": "rows_per_second", "batch, ms": "batch_ms"},
+        "bytes written": "bytes_written_per_row", "us for a read": "us_per_get",
+        "us for a write": "us_per_put",
+    }),
+    "keys": ("keys", {
+        "keys": "keys", "shards": "shards", "rows/s": "rows_per_second",
+        "state, bytes": "state_bytes", "batch, ms": "batch_ms", "commit, ms": "commit_ms",
+    }),
+    "executors": ("executors", {
+        "master": "master", "rows/s": "rows_per_second", "batch, ms": "batch_ms",
+    }),
 }  # fmt: skip
 COLOURS = {"all labels": "#4269d0", "40 % asked": "#efb118", "10 % asked": "#3ca951"}
 
@@ -47,13 +49,14 @@ def draw(folder: Path) -> None:
 
 
 def _parts(name: str, rows: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    """The tables of a file: one, or with columns that differ, one for each of its questions."""
+    """The tables of a file: one, or of the job on Spark, one for each of its questions."""
     if name != "spark":
         return {name: rows}
     return {
-        f"{name}_{part}": [{new: row[old] for new, old in columns.items()} for row in some]
-        for part, columns in SPARK.items()
-        if (some := [row for row in rows if row["what"] == part.rstrip("_")])
+        f"{name}_{part}": [
+            {new: row[old] for new, old in columns.items()} for row in rows if row["what"] == what
+        ]
+        for part, (what, columns) in SPARK.items()
     }
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 
 import lasec
 import lasec.spark as ls
-from benchmarks.spark.feed import SPAN
+from benchmarks.spark.feed import RATE, SPAN
 
 
 class Begun(ls.Processor):
@@ -119,15 +119,21 @@ def batch_of(frame: pd.DataFrame) -> int:
 
 
 def handed_through(frame: pd.DataFrame) -> pd.DataFrame:
-    """The columns of the job's output, with what the input has."""
+    """A table like the job's: as many rows of each kind, and numbers that pack no better."""
     n = len(frame)
-    number, flag = np.zeros(n), np.zeros(n, np.bool_)
-    texts = {name: np.full(n, None, object) for name in ("ticket", "outcome", "detail")}
-    kinds = np.array(["prediction", "receipt"], object)[frame["kind"].to_numpy().astype(int)]
+    label = frame["kind"].to_numpy() == 1
+    number = frame["number"].to_numpy() / 2.0**63
+    asked = ~label & (np.abs(number) < RATE)
+    kinds = np.array(["prediction", "question", "receipt"], object)
+    names = (frame["key"] + "/" + frame["id"]).to_numpy()
     columns = {
-        "kind": kinds, "key": frame["key"], "id": frame["id"], "time": frame["time"],
-        "label": np.ones(n, np.int32), "margin": number, "variance": number, "propensity": number,
-        "round": np.zeros(n, np.int64), "ticket": texts["ticket"], "y": np.zeros(n, np.int32),
-        "outcome": texts["outcome"], "updated": flag, "detail": texts["detail"],
+        "kind": kinds[np.where(label, 2, asked.astype(int))], "key": frame["key"].to_numpy(),
+        "id": frame["id"].to_numpy(), "time": frame["time"].to_numpy(),
+        "label": np.ones(n, np.int32), "margin": number, "variance": number * 0.7,
+        "propensity": number * 0.3, "round": np.arange(n), "ticket": np.where(asked, names, None),
+        "y": label.astype(np.int32), "outcome": np.where(label, "learned", None),
+        "updated": label, "detail": np.full(n, None, object),
     }  # fmt: skip
-    return pd.DataFrame(columns, copy=False)
+    totals = {name: [values[0]] for name, values in columns.items()}
+    totals |= {"kind": ["metrics"], "detail": ["{" + 300 * "." + "}"]}
+    return pd.concat([pd.DataFrame(columns, copy=False), pd.DataFrame(totals)], ignore_index=True)

@@ -39,6 +39,7 @@ def strike(
     report |= {"quiet": asdict(quiet), "struck": asdict(struck)} | compared(out)
     report["passed"] = passed(report, kills)
     write_json(out / "report.json", **report)
+    (out / "report.txt").write_text(table(report) + "\n", encoding="utf-8")
     return report
 
 
