@@ -59,14 +59,23 @@ HELP = {
 
 def measured(name: str, path: Path | None, quick: bool) -> None:
     """Measure, print a row as soon as it is there, write all of them."""
-    console, rows, started = Console(), [], time.perf_counter()
+    console, rows, started = Console(), list[dict[str, Any]](), time.perf_counter()
     for row in MEASURES[name](quick):
         rows.append(row)
         console.print("  ".join(f"[dim]{key}[/] {_text(value)}" for key, value in row.items()))
-    about = {
+        if path is not None:  # what is measured is kept, whatever comes later
+            path.parent.mkdir(parents=True, exist_ok=True)
+            about = _about(name, quick, time.perf_counter() - started)
+            path.write_text(json.dumps({**about, "rows": rows}, indent=1) + "\n", encoding="utf-8")
+    _print(console, name, rows)
+
+
+def _about(name: str, quick: bool, seconds: float) -> dict[str, Any]:
+    """What was measured, and with what."""
+    return {
         "benchmark": name,
         "quick": quick,
-        "seconds": round(time.perf_counter() - started, 1),
+        "seconds": round(seconds, 1),
         "processor": platform.processor() or platform.machine(),
         "python": platform.python_version(),
         "lasec": lasec.__version__,
@@ -74,10 +83,6 @@ def measured(name: str, path: Path | None, quick: bool) -> None:
         "scipy": scipy.__version__,
         "numba": numba.__version__,
     }
-    _print(console, name, rows)
-    if path is not None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps({**about, "rows": rows}, indent=1) + "\n", encoding="utf-8")
 
 
 def _command(name: str) -> Callable[[Path | None, bool], None]:

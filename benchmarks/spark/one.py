@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from experiments.spark.processes import home
 from pyarrow import parquet
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sql
@@ -26,10 +27,10 @@ class Bench:
 
     def __init__(self, folder: Path, given: dict[str, Any]) -> None:
         self.folder, self.given = folder, given
-        memory = str(given.get("memory", "3g"))
+        os.environ["SPARK_HOME"] = str(home(folder / "home"))  # executors leave things behind
         self.spark: SparkSession = ls.session(
             given["master"], partitions=given["partitions"], spark__driver__host="127.0.0.1",
-            spark__ui__enabled="false", spark__driver__memory=memory,
+            spark__ui__enabled="false", spark__driver__memory="3g",
             spark__executor__memory="1g",
         )  # fmt: skip
         self.spark.sparkContext.setLogLevel("ERROR")

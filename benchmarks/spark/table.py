@@ -14,11 +14,16 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 COMMON = {
     "master": "local[2]", "partitions": 2, "shards": 64, "dimension": 50, "rows": 100_000,
     "repeats": 5,
+}  # fmt: skip
+ENVIRONMENT = {
+    "OPENBLAS_NUM_THREADS": "1", "SPARK_LOCAL_IP": "127.0.0.1",
+    "PYTHONPATH": str(Path(__file__).parents[2]),  # for the workers, which start elsewhere
 }  # fmt: skip
 RATIOS = (100, 10_000, 100_000)
 GROWTH = (100, 1_000, 10_000, 100_000, 1_000_000)
@@ -47,6 +52,6 @@ def table(quick: bool) -> Iterator[dict[str, Any]]:
         done = subprocess.run(  # noqa: S603
             [sys.executable, "-m", "benchmarks.spark.one", json.dumps(given)],
             check=True, capture_output=True, text=True,
-            env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "SPARK_LOCAL_IP": "127.0.0.1"},
+            env=os.environ | ENVIRONMENT,
         )  # fmt: skip
         yield json.loads(done.stdout.splitlines()[-1])
