@@ -15,7 +15,8 @@ check:  ## formatting, lints, types, direction of imports
 	$(dir $(shell which $(PYTHON)))lint-imports
 
 test:  ## doctests and tests
-	$(PYTHON) -m pytest -n $(JOBS) --dist loadgroup
+	$(PYTHON) -m pytest -n $(JOBS) --dist loadgroup --ignore=tests/spark
+	$(PYTHON) -m pytest tests/spark  # one Spark for all of them, which uses the cores by itself
 
 docs:  ## the site, every warning an error
 	$(PYTHON) -m sphinx -W --keep-going -q -b html docs docs/_build/html

@@ -10,20 +10,6 @@ from typing import Any, NamedTuple
 import pytest
 
 os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-PROCESSES = {"test_cli", "test_guide", "test_once"}  # these start one of their own
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """One process has all that starts a Spark, and begins with it: it takes longest."""
-    here = Path(__file__).parent
-    engine = {item for item in items if here in item.path.parents and _starts_spark(item)}
-    for item in engine:
-        item.add_marker(pytest.mark.xdist_group("spark"))
-    items.sort(key=lambda item: item not in engine)
-
-
-def _starts_spark(item: pytest.Item) -> bool:
-    return "spark" in getattr(item, "fixturenames", ()) or item.path.stem in PROCESSES
 
 
 @pytest.fixture(scope="session")

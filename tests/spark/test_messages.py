@@ -63,7 +63,7 @@ def test_messages_in_and_out(spark, tmp_path):
         ("the row could not be read", EVENTS[3]),
         ("the row could not be read", EVENTS[2]),
     ]
-    told = query.lastProgress["observedMetrics"]["told"]
+    told = query.lastProgress["observedMetrics"]["lasec"]
     assert (told["predictions"], told["questions"], told["learned"], told["dead"]) == (2, 2, 1, 3)
 
 
