@@ -126,7 +126,7 @@ class Fleet(Models):
         >>> import lasec
         >>> fleet = Fleet(lasec.rules.SecondOrder(), models=2, dimension=1)
         >>> fleet.coins([0, 1, 0], [7, 7, 7]).round(3).tolist()
-        [0.281, 0.628, 0.281]
+        [0.429, 0.569, 0.429]
         """
         given = np.ascontiguousarray(numbers, dtype=np.uint64)
         return kernel.engine.coins(self.seeds, self._keys(keys, given.size), given)
