@@ -53,10 +53,9 @@ def _parts(name: str, rows: list[dict[str, Any]]) -> dict[str, list[dict[str, An
     if name != "spark":
         return {name: rows}
     return {
-        f"{name}_{part}": [
-            {new: row[old] for new, old in columns.items()} for row in rows if row["what"] == what
-        ]
+        f"{name}_{part}": [{new: row[old] for new, old in columns.items()} for row in some]
         for part, (what, columns) in SPARK.items()
+        if (some := [row for row in rows if row["what"] == what])
     }
 
 
