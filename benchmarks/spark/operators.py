@@ -130,10 +130,17 @@ def handed_through(frame: pd.DataFrame) -> pd.DataFrame:
         "kind": kinds[np.where(label, 2, asked.astype(int))], "key": frame["key"].to_numpy(),
         "id": frame["id"].to_numpy(), "time": frame["time"].to_numpy(),
         "label": np.ones(n, np.int32), "margin": number, "variance": number * 0.7,
-        "propensity": number * 0.3, "round": np.arange(n), "ticket": np.where(asked, names, None),
-        "y": label.astype(np.int32), "outcome": np.where(label, "learned", None),
+        "propensity": number * 0.3, "round": np.arange(n), "ticket": _only(names, asked),
+        "y": label.astype(np.int32), "outcome": _only(np.full(n, "learned", object), label),
         "updated": label, "detail": np.full(n, None, object),
     }  # fmt: skip
     totals = {name: [values[0]] for name, values in columns.items()}
     totals |= {"kind": ["metrics"], "detail": ["{" + 300 * "." + "}"]}
     return pd.concat([pd.DataFrame(columns, copy=False), pd.DataFrame(totals)], ignore_index=True)
+
+
+def _only(values: Any, chosen: Any) -> Any:
+    """Some of the values, nothing elsewhere."""
+    out = np.full(len(values), None, object)
+    out[chosen] = values[chosen]
+    return out
