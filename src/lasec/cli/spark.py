@@ -12,6 +12,19 @@ from lasec.cli.jobs import Place, Wish, begin, need
 from lasec.cli.output import STOPPED, honest
 from lasec.cli.serving import serve, take_out
 
+# What names a job: its memory, and how its keys begin.
+Checkpoint = Annotated[
+    str, typer.Option("--checkpoint", "-c", help="Directory of the job's memory.")
+]
+Model = Annotated[
+    Path | None, typer.Option("--model", "-m", help="A model's file that every key begins as.")
+]
+Dimension = Annotated[
+    int | None, typer.Option("--dimension", "-d", min=1, help="Features of an event.")
+]
+Shards = Annotated[int, typer.Option("--shards", min=1, help="Groups that keys go to.")]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Let Spark talk, too.")]
+
 group = typer.Typer(no_args_is_help=True, help="Millions of models, on Spark.")
 
 
@@ -19,26 +32,20 @@ group = typer.Typer(no_args_is_help=True, help="Millions of models, on Spark.")
 @honest
 def run(
     events: Annotated[str, typer.Argument(help="A directory of events; with --kafka, a topic.")],
-    checkpoint: Annotated[
-        str, typer.Option("--checkpoint", "-c", help="Directory of the job's memory.")
-    ],
+    checkpoint: Checkpoint,
     labels: Annotated[
         str | None, typer.Option("--labels", "-l", help="A directory of labels, or a topic.")
     ] = None,
     out: Annotated[
         str | None, typer.Option("--out", "-o", help="Directory for what the job tells.")
     ] = None,
-    model: Annotated[
-        Path | None, typer.Option("--model", "-m", help="A model's file that every key begins as.")
-    ] = None,
+    model: Model = None,
     algorithm: o.Algorithm = "tracker",
-    dimension: Annotated[
-        int | None, typer.Option("--dimension", "-d", min=1, help="Features of an event.")
-    ] = None,
+    dimension: Dimension = None,
     rate: o.Rate = 0.1,
     settings: o.Settings = None,
     seed: o.Seed = 0,
-    shards: Annotated[int, typer.Option("--shards", min=1, help="Groups that keys go to.")] = 64,
+    shards: Shards = 64,
     partitions: Annotated[
         int, typer.Option("--partitions", min=1, help="Tasks that share the groups.")
     ] = 2,
@@ -68,7 +75,7 @@ def run(
     conf: Annotated[
         list[str] | None, typer.Option("--conf", help="A setting of Spark's, as in NAME=VALUE.")
     ] = None,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Let Spark talk, too.")] = False,
+    verbose: Verbose = False,
 ) -> None:
     """Predict, ask and learn for every key, with Spark carrying the models.
 
@@ -91,21 +98,15 @@ def run(
 def export(
     key: Annotated[str, typer.Argument(help="Whose model.")],
     path: Annotated[Path, typer.Argument(help="The file to write.")],
-    checkpoint: Annotated[
-        str, typer.Option("--checkpoint", "-c", help="Directory of the job's memory.")
-    ],
-    model: Annotated[
-        Path | None, typer.Option("--model", "-m", help="The file that every key began as.")
-    ] = None,
+    checkpoint: Checkpoint,
+    model: Model = None,
     algorithm: o.Algorithm = "tracker",
-    dimension: Annotated[
-        int | None, typer.Option("--dimension", "-d", min=1, help="Features of an event.")
-    ] = None,
+    dimension: Dimension = None,
     rate: o.Rate = 0.1,
     settings: o.Settings = None,
     seed: o.Seed = 0,
-    shards: Annotated[int, typer.Option("--shards", min=1, help="Groups of the job.")] = 64,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Let Spark talk, too.")] = False,
+    shards: Shards = 64,
+    verbose: Verbose = False,
 ) -> None:
     """Write the model of one key to a file that the plain library loads.
 
