@@ -9,6 +9,8 @@ own (:mod:`lasec.kernel.philox`), and a test holds the two together bit for bit.
 
 from __future__ import annotations
 
+import secrets
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,6 +18,18 @@ from lasec.parameters import Range, number
 
 SEEDS = Range(0, 2**64 - 1)
 _COUNTS = Range(0, 2**62)
+
+
+def seed_or_random(seed: int | None) -> int:
+    """The seed that was given, or 64 random bits that nobody can guess where none was.
+
+    >>> seed_or_random(7)
+    7
+    >>> seed_or_random(None) != seed_or_random(None)
+    True
+    """
+    given: int = number("seed", secrets.randbits(64) if seed is None else seed, int, SEEDS)
+    return given
 
 
 def words(seed: int, counter: int, count: int) -> NDArray[np.uint64]:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lasec import guards, kernel, snapshot
-from lasec.draws import SEEDS
+from lasec.busy import Busy
+from lasec.clock import LEAD, Clock
+from lasec.draws import SEEDS, seed_or_random
 from lasec.errors import StateError
 from lasec.guards import LARGEST_ENTRY
 from lasec.parameters import Range, number
@@ -27,13 +30,14 @@ _NO_COINS: Vector = np.empty(0)
 class Gate:
     """Decides which rows to ask about, by margins that somebody else has found, under a ``query``.
 
-    A round's coin depends only on ``seed`` and its ticket, so these are the decisions of a learner
-    with this query, seed and margins. ``rounds`` and ``asked`` count, ``memory`` is what the query
-    remembers. A call that is refused or interrupted changes nothing. What a margin is, is the
-    caller's matter (see :func:`lead`): nearer to 0 is more in doubt, and the sign is not looked at.
+    A round's random draw depends only on ``seed`` and its ticket, so these are the decisions of a
+    learner with this query, seed and margins; without a ``seed``, a random one is drawn and saved
+    with the gate. ``rounds`` and ``asked`` count, ``memory`` is what the query remembers. A call
+    that is refused or interrupted changes nothing. What a margin is, is the caller's matter (see
+    :func:`lead`): nearer to 0 is more in doubt, and the sign is not looked at.
 
     >>> from lasec.queries import Budgeted
-    >>> gate = Gate(Budgeted(rate=0.1))
+    >>> gate = Gate(Budgeted(rate=0.1), seed=0)
     >>> propensity, asked, ticket = gate.decide(0.3)
     >>> round(propensity, 3), asked, ticket
     (1.0, True, 0)
@@ -42,14 +46,16 @@ class Gate:
     Gate(Budgeted, rounds=2001, asked=239)
     """
 
-    def __init__(self, query: Query, *, seed: int = 0) -> None:
+    def __init__(self, query: Query, *, seed: int | None = None, lead: float | None = LEAD) -> None:
         if not hasattr(query, "probability"):
             raise TypeError(f"query must be one of lasec.queries, got {query!r}")
         self.query = query
-        self.seed: int = number("seed", seed, int, SEEDS)
+        self.seed = seed_or_random(seed)
+        self.clock = Clock(lead)
         self.memory: Vector = snapshot.memory(query)
         self.rounds = self.asked = 0
         self._asker: Callable[..., Any] | None = None
+        self._busy = Busy("gate")
 
     def decide(
         self, margin: float, *, time: float | None = None, waiting: int = 0, variance: float = 0.0
@@ -60,22 +66,23 @@ class Gate:
         for budgets that heed it; ``variance`` that of the margin, for queries that look at it.
 
         >>> from lasec.queries import MarginCoin
-        >>> gate = Gate(MarginCoin(caution=1.0))
+        >>> gate = Gate(MarginCoin(caution=1.0), seed=0)
         >>> [gate.decide(margin)[0] for margin in (0.0, 1.0, -3.0)]
         [1.0, 0.5, 0.25]
         """
         x = np.array([_size("margin", margin, -math.inf), _size("variance", variance, 0.0)])
-        when = self._times(None if time is None else [time], 1)
-        memory = self.memory.copy()
-        if self._asker is None:
-            self._asker = kernel.engine.asker(_RULE, self.query, _STATE, memory, x)
-        _, _, _, _, propensity, asked = self._asker(
-            _RULE, self.query, _STATE, memory, x, self.seed, self.rounds, -1.0,
-            float(when[0]) if when.size else self.rounds + 1.0, _open(waiting),
-        )  # fmt: skip
-        ticket = self.rounds
-        self._advance(memory, 1, int(asked))
-        return propensity, asked, ticket
+        with self._busy:
+            when = self._times(None if time is None else [time], 1)
+            memory = self.memory.copy()
+            if self._asker is None:
+                self._asker = kernel.engine.asker(_RULE, self.query, _STATE, memory, x)
+            _, _, _, _, propensity, asked = self._asker(
+                _RULE, self.query, _STATE, memory, x, self.seed, self.rounds, -1.0,
+                float(when[0]) if when.size else self.rounds + 1.0, _open(waiting),
+            )  # fmt: skip
+            ticket = self.rounds
+            self._advance(memory, 1, int(asked), when)
+            return propensity, asked, ticket
 
     def decide_all(
         self,
@@ -95,21 +102,22 @@ class Gate:
         ([1.0, 0.5, 0.25], [True, True, False], [0, 1, 2])
         """
         pairs = _pairs(margins, variances)
-        count, first = len(pairs), self.rounds
-        when, memory = self._times(times, count), self.memory.copy()
-        _, columns, _, _ = kernel.engine.run(
-            _RULE, self.query, _STATE, memory, pairs, np.ones(count), _NO_COINS,
-            np.uint64(self.seed), first, mistakes_only=True, times=when, waiting=_open(waiting),
-        )  # fmt: skip
-        tickets = np.arange(first, first + count, dtype=np.int64)
-        self._advance(memory, count, int(columns.asked.sum()))
-        return columns.propensity, columns.asked, tickets
+        with self._busy:
+            count, first = len(pairs), self.rounds
+            when, memory = self._times(times, count), self.memory.copy()
+            _, columns, _, _ = kernel.engine.run(
+                _RULE, self.query, _STATE, memory, pairs, np.ones(count), _NO_COINS,
+                np.uint64(self.seed), first, mistakes_only=True, times=when, waiting=_open(waiting),
+            )  # fmt: skip
+            tickets = np.arange(first, first + count, dtype=np.int64)
+            self._advance(memory, count, int(columns.asked.sum()), when)
+            return columns.propensity, columns.asked, tickets
 
     def skip(self, rounds: int) -> None:
         """Count rounds in which nothing was to be decided: labels that came for free.
 
         >>> from lasec.queries import Always
-        >>> gate = Gate(Always())
+        >>> gate = Gate(Always(), seed=0)
         >>> gate.skip(10)
         >>> gate.decide(0.0)
         (1.0, True, 10)
@@ -126,6 +134,7 @@ class Gate:
         header = {
             "gate": snapshot.describe(self.query),
             "seed": self.seed,
+            "clock": self.clock.header(),
             "counters": {"rounds": self.rounds, "asked": self.asked},
         }
         return pack(header, {"memory": self.memory})
@@ -140,7 +149,11 @@ class Gate:
         """
         header, arrays = unpack(bytes(data))
         try:
-            made = cls(snapshot.rebuild(header["gate"], snapshot.QUERIES), seed=header["seed"])
+            made = cls(
+                snapshot.rebuild(header["gate"], snapshot.QUERIES),
+                seed=number("seed", header["seed"], int, SEEDS),
+            )
+            made.clock = Clock.restore(header.get("clock"))
             kept = arrays.pop("memory")
             made.memory = snapshot.memory(made.query, kept) if kept.size else made.memory
             made.rounds, made.asked = (
@@ -157,24 +170,22 @@ class Gate:
 
     def __copy__(self) -> Self:
         twin = object.__new__(type(self))
-        vars(twin).update(vars(self), memory=self.memory.copy())
+        mine = {"memory": self.memory.copy(), "clock": copy(self.clock), "_busy": Busy("gate")}
+        vars(twin).update(vars(self) | mine)
         return twin
 
     def __repr__(self) -> str:
         return f"Gate({type(self.query).__name__}, rounds={self.rounds}, asked={self.asked})"
 
-    def _advance(self, memory: Vector, rounds: int, asked: int) -> None:
+    def _advance(self, memory: Vector, rounds: int, asked: int, times: Vector) -> None:
         vars(self).update(  # one step, so that no signal can come in between
             memory=memory, rounds=self.rounds + rounds, asked=self.asked + asked
         )
+        self.clock.advance(times)
 
     def _times(self, times: ArrayLike | None, count: int) -> Vector:
         """When rows came; empty where rounds are counted."""
-        if times is not None:
-            return guards.times(times, count)
-        if getattr(self.query, "timed", False):
-            raise ValueError("time: this budget is by time, so every row must say when it came")
-        return kernel.engine.NO_TIMES
+        return self.clock.trusted(guards.clock(self.query, times, count))
 
 
 def _open(waiting: int) -> int:

@@ -21,9 +21,13 @@ class Learner(Model):
     ``ask`` predicts and decides; it never changes the model. ``tell`` is the only writer. Labels
     may come late, out of order, or never: up to ``max_pending`` asked rows are remembered, and past
     that the oldest question is dropped; with ``max_age``, a question that has been open for more
-    rounds (or more time, where times are given) expires. Several answers to one question are
-    settled by ``policy``: "first", "last", or the "majority" of ``opinions``. A round's coin
-    depends only on ``seed`` and its ticket. A learner belongs to one thread at a time.
+    rounds (or more seconds, where times are given) expires. Times are seconds since 1970: a row
+    dated more than ``lead`` seconds ahead of the machine's clock is served, but moves no clock
+    (``lead=None``: every time is taken as it is, in any unit). Several answers to one question are
+    settled by ``policy``: "first", "last", or the "majority" of ``opinions``. A round's random draw
+    depends only on ``seed`` and its ticket. Without a ``seed``, 64 random bits are drawn and saved
+    with the model: whoever knows the seed knows which rows will be asked about. A learner belongs
+    to one thread at a time.
 
     ``rounds``, ``asked``, ``told``, ``updates``, ``dropped``, ``expired`` and ``contradicted``
     count what has happened so far; ``state`` holds the model's arrays, ``memory`` what the query
@@ -31,7 +35,7 @@ class Learner(Model):
 
     >>> import lasec
     >>> rule, query = lasec.rules.SecondOrder(drift=0.01), lasec.queries.Uniform(rate=0.2)
-    >>> learner = Learner(rule, query, dimension=5)
+    >>> learner = Learner(rule, query, dimension=5, seed=0)
     >>> X, y = lasec.streams.switching(1_000, dimension=5, every=500, seed=1)
     >>> for x, label in zip(X, y):
     ...     decision = learner.ask(x)
@@ -46,24 +50,27 @@ class Learner(Model):
     ) -> Decision:
         """Predict the label of ``x``, and decide whether to ask for the true one.
 
-        ``time`` is when ``x`` came, in any unit, for budgets by time; without it, rounds are
-        counted. ``coin`` is a uniform number in [0, 1) to use instead of the learner's own.
+        ``time`` is when ``x`` came, for budgets by time; without it, rounds are counted. ``coin``
+        is a uniform number in [0, 1) to use instead of the learner's own.
 
         >>> import lasec
-        >>> learner = lasec.LASEC_SS(dimension=2, caution=1.0)
+        >>> learner = lasec.LASEC_SS(dimension=2, caution=1.0, seed=0)
         >>> learner.ask([0.5, -1.0])
         Decision(label=1, margin=0.0, variance=1.25, propensity=1.0, asked=True, ticket=0)
         """
-        row = self._row(x)
-        tossed = -1.0 if coin is None else float(guards.coins("coin", [coin], 1)[0])
-        now = self._moment(time)
-        decision = self._look(row, tossed, self.memory, now)
-        self.rounds += 1
-        self._expire(now)
-        if decision.asked:
-            self.asked += 1
-            self.dropped += self._pending.add(decision, row, now)
-        return decision
+        with self._busy:
+            row = self._row(x)
+            tossed = -1.0 if coin is None else float(guards.coins("coin", [coin], 1)[0])
+            now = self._moment(time)
+            decision = self._look(row, tossed, self.memory, now)
+            self.rounds += 1
+            if time is not None:
+                self.clock.latest = max(self.clock.latest, now)
+            self._expire(now)
+            if decision.asked:
+                self.asked += 1
+                self.dropped += self._pending.add(decision, row, now)
+            return decision
 
     def tell(self, ticket: int, y: int) -> Outcome:
         """Learn the label of an instance that was asked about.
@@ -83,8 +90,22 @@ class Learner(Model):
         >>> [learner.tell(decision.ticket, y).settled for y in (-1, 1, -1)]
         [False, False, True]
         """
-        question = self._pending.find(ticket, self.rounds)
-        return self._hear(question, guards.label(y))
+        with self._busy:
+            question = self._pending.find(ticket, self.rounds)
+            return self._hear(question, guards.label(y))
+
+    def cancel(self, ticket: int) -> None:
+        """Give up an open question: its answer will not come, and would be refused if it did.
+
+        >>> import lasec
+        >>> learner = lasec.LASEC(dimension=2)
+        >>> learner.cancel(learner.ask([0.5, -1.0]).ticket)
+        >>> learner.pending, learner.given_up(), learner.dropped
+        ((), (0,), 1)
+        """
+        with self._busy:
+            self._pending.find(ticket, self.rounds)
+            self.dropped += self._pending.give_up(int(ticket))
 
     def tell_row(self, x: ArrayLike, y: int) -> Outcome:
         """Learn a labelled instance that came for free, without having been asked about.
@@ -96,13 +117,14 @@ class Learner(Model):
         >>> learner.tell_row([0.5, -1.0], -1).updated
         True
         """
-        row, label = self._row(x), guards.label(y)
-        seen = self._look(row, 0.0, self.memory.copy(), float(self.rounds))
-        decision = seen._replace(propensity=0.0, asked=False)
-        outcome = self._learn(decision, row, label)
-        self.told += 1
-        self.rounds += 1
-        return outcome
+        with self._busy:
+            row, label = self._row(x), guards.label(y)
+            seen = self._look(row, 0.0, self.memory.copy(), float(self.rounds))
+            decision = seen._replace(propensity=0.0, asked=False)
+            outcome = self._learn(decision, row, label)
+            self.told += 1
+            self.rounds += 1
+            return outcome
 
     def hurry(self, labels: float, *, over: float) -> None:
         """Ask more for a while: spend ``labels`` of the budget now, and save them again later.
@@ -111,7 +133,7 @@ class Learner(Model):
         time), and the budget's hard cap holds all the same. For use after an alarm.
 
         >>> import lasec
-        >>> learner = lasec.Tracker(dimension=2, rate=0.1)
+        >>> learner = lasec.Tracker(dimension=2, rate=0.1, seed=0)
         >>> learner.hurry(50, over=2_000)
         >>> lasec.LASEC(dimension=2).hurry(50, over=2_000)
         Traceback (most recent call last):
@@ -123,7 +145,9 @@ class Learner(Model):
                 f"{type(query).__name__} holds no budget: there is nothing to spend earlier"
             )
         lent = number("labels", labels, float, Range(0.0, 1e12))
-        query.lend(self.memory, lent, number("over", over, float, Range(1e-12, 1e12)))
+        ticks = number("over", over, float, Range(1e-12, 1e12))
+        with self._busy:
+            query.lend(self.memory, lent, ticks)
 
     def run(
         self,
@@ -146,9 +170,17 @@ class Learner(Model):
 
         >>> import lasec
         >>> X, y = lasec.streams.switching(seed=1)
-        >>> lasec.LASEC_SS(dimension=50, drift=0.01, ridge=0.5, caution=0.02).run(X, y)
+        >>> lasec.LASEC_SS(dimension=50, drift=0.01, ridge=0.5, caution=0.02, seed=0).run(X, y)
         Records(rounds=10000, accuracy=0.700, labels=3496, rate=0.350)
         """
+        with self._busy:
+            return self._run(X, y, times, coins, lazy)
+
+    def _run(
+        self, X: ArrayLike, y: ArrayLike, times: ArrayLike | None, coins: ArrayLike | None,
+        lazy: bool,
+    ) -> Records:  # fmt: skip
+        """All rows of a chunk, or none of them."""
         rows = guards.rows(X, self.dimension, self._kind)
         n = len(rows)
         signs = guards.labels(y, n)
@@ -173,6 +205,7 @@ class Learner(Model):
             told=self.told + labels,
             updates=self.updates + updates,
         )
+        self.clock.advance(clock)
         if n:
             self._expire(float(clock[-1]) if clock.size else float(self.rounds))
         return records
@@ -203,11 +236,11 @@ class Learner(Model):
         if time is None:
             self._clock(None, 0)
             return self.rounds + 1.0
-        return float(guards.times([time], 1)[0])
+        return self.clock.one(float(guards.times([time], 1)[0]))
 
     def _clock(self, times: ArrayLike | None, count: int) -> Vector:
         """When each row of a chunk came; empty where rounds are counted."""
-        return guards.clock(self.query, times, count)
+        return self.clock.trusted(guards.clock(self.query, times, count))
 
     def _look(self, x: Vector, coin: float, memory: Vector, time: float) -> Decision:
         """What the model says about ``x``, and whether to ask, or an error about ``x``."""

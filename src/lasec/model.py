@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Any, Self, TypedDict
 
 from lasec import cards, snapshot
-from lasec.draws import SEEDS
+from lasec.busy import Busy
+from lasec.clock import LEAD, Clock
+from lasec.draws import SEEDS, seed_or_random
 from lasec.errors import StateError
 from lasec.parameters import Range, number
 from lasec.pending import Pending
 from lasec.queries import Always
 from lasec.state import pack, unpack, write
-from lasec.types import Policy, Precision, Query, Rule, Update, Vector
+from lasec.types import Decision, Policy, Precision, Query, Rule, Update, Vector
 
 ALWAYS = Always()
 _COUNTERS = ("rounds", "asked", "told", "updates", "dropped", "expired", "contradicted")
@@ -27,9 +29,10 @@ _AGES = Range(0.0, 1e30)
 class Options(TypedDict, total=False):
     """What every learner can be given, whatever its rule and query."""
 
-    seed: int
+    seed: int | None
     max_pending: int
     max_age: float | None
+    lead: float | None
     policy: Policy | str
     opinions: int
 
@@ -44,9 +47,10 @@ class Model:
         *,
         dimension: int,
         update: Update | str = Update.MISTAKES,
-        seed: int = 0,
+        seed: int | None = None,
         max_pending: int = 10_000,
         max_age: float | None = None,
+        lead: float | None = LEAD,
         policy: Policy | str = Policy.FIRST,
         opinions: int = 3,
         precision: Precision | str = Precision.DOUBLE,
@@ -56,7 +60,7 @@ class Model:
         self.query = query
         self.dimension: int = number("dimension", dimension, int, Range(1, 2**31))
         self.update = Update(update)
-        self.seed: int = number("seed", seed, int, SEEDS)
+        self.seed = seed_or_random(seed)
         self.name = name or f"{type(rule).__name__} + {type(query).__name__}"
         self.precision = Precision(precision)
         self._kind = self.precision.kind
@@ -65,6 +69,7 @@ class Model:
         self.max_age: float | None = (
             None if max_age is None else number("max_age", max_age, float, _AGES)
         )
+        self.clock = Clock(lead)
         self.policy = Policy(policy)
         self.opinions: int = number("opinions", opinions, int, Range(1, 999))
         if self.opinions % 2 == 0:
@@ -75,6 +80,7 @@ class Model:
         self._teller: Callable[..., Any] | None = None
         self._ceiling: Any = None
         self._pending = Pending(number("max_pending", max_pending, int, Range(1, 2**31)))
+        self._busy = Busy("learner")
 
     @property
     def max_pending(self) -> int:
@@ -114,6 +120,18 @@ class Model:
         """
         return self._pending.unanswered
 
+    @property
+    def questions(self) -> tuple[Decision, ...]:
+        """What was decided about the rows whose labels are still wanted, oldest first.
+
+        >>> import lasec
+        >>> learner = lasec.LASEC(dimension=2)
+        >>> decision = learner.ask([0.5, -1.0])
+        >>> learner.questions == (decision,)
+        True
+        """
+        return tuple(self._pending.find(t, self.rounds).decision for t in self.unanswered)
+
     def is_open(self, ticket: int) -> bool:
         """Whether a ticket can still be told: it was asked, and is not settled, expired or dropped.
 
@@ -125,6 +143,22 @@ class Model:
         """
         return ticket in self._pending
 
+    def given_up(self) -> tuple[int, ...]:
+        """The tickets that were given up without an answer since the last call of this method.
+
+        They have expired, were dropped because too many were open, or were canceled. A meter must
+        hear of them (:meth:`lasec.Meter.lose`), or it waits for their answers.
+
+        >>> import lasec
+        >>> learner = lasec.LASEC(dimension=2, max_age=1)
+        >>> tickets = [learner.ask([1.0, t]).ticket for t in range(4)]
+        >>> learner.given_up(), learner.given_up()
+        ((0, 1), ())
+        """
+        gone = tuple(self._pending.gone)
+        self._pending.gone.clear()
+        return gone
+
     def to_bytes(self) -> bytes:
         """The whole learner, open questions included, as bytes that :meth:`from_bytes` reads.
 
@@ -133,6 +167,11 @@ class Model:
         >>> lasec.Learner.from_bytes(learner.to_bytes())
         Learner('LASEC', dimension=3, rounds=0, asked=0, updates=0)
         """
+        with self._busy:
+            return self._packed()
+
+    def _packed(self) -> bytes:
+        """As bytes; a state that could not be loaded again is refused."""
         header = {
             "name": self.name,
             "rule": snapshot.describe(self.rule),
@@ -142,12 +181,15 @@ class Model:
             "seed": self.seed,
             "max_pending": self.max_pending,
             "max_age": self.max_age,
+            "clock": self.clock.header(),
             "policy": self.policy.value,
             "opinions": self.opinions,
             "precision": self.precision.value,
             "counters": {name: getattr(self, name) for name in _COUNTERS},
         }
-        state = {f"state.{n}": a for n, a in zip(self.state._fields, self.state, strict=True)}
+        arrays = dict(zip(self.state._fields, self.state, strict=True))
+        snapshot.restore(self.rule, self.dimension, arrays, self.precision)
+        state = {f"state.{name}": array for name, array in arrays.items()}
         pending = {f"pending.{n}": a for n, a in self._pending.arrays(self.dimension).items()}
         remembered = {"query.memory": self.memory} if self.memory.size else {}
         return pack(header, state | pending | remembered)
@@ -244,7 +286,7 @@ class Model:
             query,
             dimension=dimension,
             update=header["update"],
-            seed=header["seed"],
+            seed=number("seed", header["seed"], int, SEEDS),
             max_pending=header["max_pending"],
             max_age=header.get("max_age"),
             policy=header.get("policy", Policy.FIRST),
@@ -253,6 +295,7 @@ class Model:
             name=_text(header["name"]),
         )
         learner.state, learner.memory = checked, memory
+        learner.clock = Clock.restore(header.get("clock"))
         for name in _COUNTERS:
             count = header["counters"].get(name, 0) if name in _LATER else header["counters"][name]
             setattr(learner, name, number(name, count, int, _COUNTS))

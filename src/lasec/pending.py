@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -38,7 +39,8 @@ class Pending:
     """Open tickets in the order in which they were given out, at most ``limit`` of them.
 
     Where one more is added past the limit, the oldest is dropped: its label will be refused.
-    ``waiting`` counts those without an answer. A clock that jumps back stands still.
+    ``waiting`` counts those without an answer, and ``gone`` has the last ones that were given up
+    without one. A clock that jumps back stands still.
 
     >>> book = Pending(limit=1)
     >>> first = Decision(1, 0.2, 1.0, 0.5, asked=True, ticket=0)
@@ -51,6 +53,7 @@ class Pending:
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.waiting = 0
+        self.gone: deque[int] = deque(maxlen=limit)
         self._open: dict[int, Question] = {}
         self._latest = -math.inf
 
@@ -84,8 +87,14 @@ class Pending:
 
     def _drop(self) -> int:
         """Close the oldest ticket; gives 1 if it was never answered."""
-        unanswered = not self._open.pop(next(iter(self._open))).answered
-        self.waiting -= unanswered
+        return self.give_up(next(iter(self._open)))
+
+    def give_up(self, ticket: int) -> int:
+        """Close a ticket without waiting any longer; gives 1 if it was never answered."""
+        unanswered = not self._open.pop(ticket).answered
+        if unanswered:
+            self.waiting -= 1
+            self.gone.append(ticket)
         return int(unanswered)
 
     def find(self, ticket: int, issued: int) -> Question:

@@ -41,7 +41,7 @@ class Belief(NamedTuple):
     a sudden change in a round, ``noise`` that of a wrong label.
 
     >>> import lasec
-    >>> tracker = lasec.Tracker(rate=0.4)
+    >>> tracker = lasec.Tracker(rate=0.4, seed=0)
     >>> records = tracker.run(*lasec.streams.switching(2_750, every=1_000, noise=0.05, seed=1))
     >>> belief = tracker.belief
     >>> belief.since, round(belief.certainty, 2), round(belief.noise, 2)
@@ -69,7 +69,7 @@ class Tracker(Learner):
 
     >>> import lasec
     >>> X, y = lasec.streams.switching(seed=1)
-    >>> lasec.Tracker(rate=0.4).run(X, y)
+    >>> lasec.Tracker(rate=0.4, seed=0).run(X, y)
     Records(rounds=10000, accuracy=0.816, labels=3991, rate=0.399)
     """
 
@@ -98,7 +98,7 @@ class Tracker(Learner):
         """Predict the label of ``x``, and decide whether to ask for the true one.
 
         >>> import lasec
-        >>> lasec.Tracker(rate=0.1).ask([0.5, -1.0]).asked
+        >>> lasec.Tracker(rate=0.1, seed=0).ask([0.5, -1.0]).asked
         True
         """
         self._size(lambda: guards.real("x", x, 1).size)
@@ -108,7 +108,7 @@ class Tracker(Learner):
         """Learn a labelled instance that came for free: labels from before the stream, for example.
 
         >>> import lasec
-        >>> tracker = lasec.Tracker(rate=0.1)
+        >>> tracker = lasec.Tracker(rate=0.1, seed=0)
         >>> for x, label in zip(*lasec.streams.stationary(200, dimension=2, seed=1)):
         ...     outcome = tracker.tell_row(x, label)
         >>> tracker.told, tracker.asked
@@ -132,7 +132,7 @@ class Tracker(Learner):
 
         >>> import lasec
         >>> X, y = lasec.streams.walking(speed=0.03, seed=1)
-        >>> lasec.Tracker(rate=0.1).run(1000.0 * X, y)
+        >>> lasec.Tracker(rate=0.1, seed=0).run(1000.0 * X, y)
         Records(rounds=10000, accuracy=0.776, labels=1002, rate=0.100)
         """
         self._size(lambda: guards.real("X", X, 2).shape[1])
@@ -143,7 +143,7 @@ class Tracker(Learner):
 
         >>> import lasec
         >>> X, y = lasec.streams.stationary(1_000, dimension=5, seed=1)
-        >>> tracker = lasec.Tracker(dimension=5, rate=0.2)
+        >>> tracker = lasec.Tracker(dimension=5, rate=0.2, seed=0)
         >>> records = tracker.run(X, y)
         >>> tracker.predict_proba(X[:2]).round(3).tolist()
         [[0.997, 0.003], [0.997, 0.003]]
@@ -151,7 +151,8 @@ class Tracker(Learner):
         self._size(lambda: guards.real("X", X, 2).shape[1])
         rows = guards.finite("X", guards.rows(X, self.dimension))
         margin = np.empty(len(rows))
-        kernel.engine.margins(self.rule, self.state, rows, self.rounds + 1, margin)
+        with self._busy:
+            kernel.engine.margins(self.rule, self.state, rows, self.rounds + 1, margin)
         return np.column_stack([(1.0 - margin) / 2.0, (1.0 + margin) / 2.0])
 
     @property
@@ -159,7 +160,7 @@ class Tracker(Learner):
         """The share of labels that is aimed at, or the labels per unit of time.
 
         >>> import lasec
-        >>> lasec.Tracker(rate=0.2).rate
+        >>> lasec.Tracker(rate=0.2, seed=0).rate
         0.2
         """
         return self._aim.rate
@@ -169,7 +170,7 @@ class Tracker(Learner):
         """What it believes about changes, drift and label noise, in short.
 
         >>> import lasec
-        >>> tracker = lasec.Tracker(rate=1.0)
+        >>> tracker = lasec.Tracker(rate=1.0, seed=0)
         >>> records = tracker.run(*lasec.streams.stationary(seed=1))
         >>> tracker.belief.since, round(tracker.belief.drift, 5), round(tracker.belief.noise, 3)
         (0, 3e-05, 0.001)
@@ -196,7 +197,7 @@ class Tracker(Learner):
         ``since`` belongs to the rounds in ``state.born``, the others to the grids of the rule.
 
         >>> import lasec
-        >>> lasec.Tracker(dimension=2).posterior["hazard"].tolist()
+        >>> lasec.Tracker(dimension=2, seed=0).posterior["hazard"].tolist()
         [0.25, 0.25, 0.25, 0.25]
         """
         whole = self.state.posterior
@@ -218,11 +219,12 @@ class Tracker(Learner):
         """Take the dimension of the first row that is seen, if none was given."""
         if not self._unsized:
             return
-        self.dimension = features()
-        if self.dimension < 1:
-            raise ValueError("x: expected at least one feature, got none")
-        self.state = snapshot.begin(self.rule, self.dimension, self.precision)
-        self._unsized = False
+        with self._busy:
+            dimension = features()
+            if dimension < 1:
+                raise ValueError("x: expected at least one feature, got none")
+            self.state = snapshot.begin(self.rule, dimension, self.precision)
+            self.dimension, self._unsized = dimension, False
 
     def to_bytes(self) -> bytes:
         """The whole Tracker, open questions included, as bytes that :meth:`from_bytes` reads.

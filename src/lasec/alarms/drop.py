@@ -94,7 +94,7 @@ class DropAlarm:
 
     >>> import lasec
     >>> X, y = lasec.streams.switching(6_000, every=3_000, seed=1)
-    >>> tracker, alarm = lasec.Tracker(rate=0.4), DropAlarm()
+    >>> tracker, alarm = lasec.Tracker(rate=0.4, seed=0), DropAlarm()
     >>> for x, label in zip(X, y):
     ...     decision = tracker.ask(x)
     ...     alarm.ask(decision)
@@ -145,7 +145,7 @@ class DropAlarm:
 
         >>> import lasec
         >>> X, y = lasec.streams.switching(6_000, every=3_000, seed=1)
-        >>> alarms = DropAlarm().extend(lasec.Tracker(rate=0.4).run(X, y), y)
+        >>> alarms = DropAlarm().extend(lasec.Tracker(rate=0.4, seed=0).run(X, y), y)
         >>> [alarm.kind for alarm in alarms]
         ['drop']
         """

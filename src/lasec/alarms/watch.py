@@ -43,7 +43,7 @@ class Watch:
     ...         self.drift_detected = self.run >= 3
     >>> import lasec
     >>> X, y = lasec.streams.switching(1_000, dimension=5, every=500, seed=1)
-    >>> records = lasec.Tracker(rate=0.4).run(X, y)
+    >>> records = lasec.Tracker(rate=0.4, seed=0).run(X, y)
     >>> [alarm.ticket for alarm in Watch(ThreeInARow(), feed="asked").extend(records, y)]
     [18, 503]
     """

@@ -28,6 +28,7 @@ from lasec.cli.output import (
 )
 from lasec.cli.progress import bar
 from lasec.cli.running import Baselines, Stop
+from lasec.draws import seed_or_random
 from lasec.errors import TableError
 from lasec.evaluation import Trace
 from lasec.learner import Learner
@@ -55,7 +56,7 @@ def compare(
     standardise: o.Standardise = True,
     format: o.Format = None,  # noqa: A002
     separator: o.Separator = None,
-    seed: o.Seed = 0,
+    seed: o.Seed = None,
     limit: o.Limit = None,
     data: o.Data = None,
     as_json: o.AsJson = False,
@@ -74,7 +75,7 @@ def compare(
     recipes = [recipe(name) for name in names]
     opened = open_file(file, reading)
     with opened.table:
-        race = Race(opened, names, o.Asking(rate, labels_per_day, seed))
+        race = Race(opened, names, o.Asking(rate, labels_per_day, seed_or_random(seed)))
         stop = Stop()
         with (
             stop.watching(),
@@ -144,6 +145,7 @@ def _finish(
         "file": race.opened.title,
         "finished": finished,
         "rows": race.baselines.rows,
+        "seed": race.learners[0].seed,
         "algorithms": rows,
         **baselines,
     }

@@ -20,11 +20,15 @@ from lasec.tracker import Tracker
 
 
 class Found(NamedTuple):
-    """A learner, the table it sits at, if it does, and what its answers tell of its accuracy."""
+    """A learner, the table it sits at, if it does, and what its answers tell of its accuracy.
+
+    ``lost`` open questions count as lost in the estimate, which others may still hold back.
+    """
 
     learner: Learner
     desk: TableLearner | None = None
     estimate: Estimate | None = None
+    lost: int = 0
 
 
 def load(path: Path) -> Found:
@@ -37,17 +41,21 @@ def load(path: Path) -> Found:
             raise
     desk, parts = TableLearner.from_bytes(data)
     if desk.meter.labels:
-        return Found(desk.learner, desk, desk.meter.accuracy)
+        reaching = desk.meter.reaching()
+        return Found(desk.learner, desk, reaching.accuracy, reaching.lost - desk.meter.lost)
     trace = Trace.from_bytes(parts["trace"]) if "trace" in parts else None
     return Found(desk.learner, desk, trace.estimate if trace and trace.labels else None)
 
 
 @honest
 def info(
-    model: Annotated[Path, typer.Argument(help="A model's file.")], as_json: o.AsJson = False
+    file: Annotated[Path | None, typer.Argument(help="A model's file.")] = None,
+    model: o.Model = Path("model.lasec"),
+    as_json: o.AsJson = False,
 ) -> None:
     """What a saved model is, what it has seen, and how good it is as far as its labels tell."""
-    learner, desk, estimate = load(model)
+    model = file or model
+    learner, desk, estimate, lost = load(model)
     facts: dict[str, Any] = {
         "algorithm": learner.name,
         "features": learner.dimension,
@@ -69,17 +77,37 @@ def info(
     if isinstance(learner, Tracker) and learner.told:
         facts["belief"] = learner.belief._asdict()
     if estimate is not None:
-        facts["estimate"] = as_facts(estimate)
+        facts["estimate"] = as_facts(estimate) | {
+            "labels": estimate.labels, "rows": estimate.rounds, "open_as_lost": lost,
+        }  # fmt: skip
     if as_json:
         put(facts)
         return
     words = {
         "columns": columns(desk) if desk else "",
-        "estimate": f"{interval(estimate)}, as the asked labels tell" if estimate else "",
+        "estimate": _estimated(learner, estimate, lost) if estimate else "",
     }
     console = screen()
     for name, value in facts.items():
         console.print(f"{name:<11}{words.get(name) or _shown(value)}", markup=False)
+
+
+def _estimated(learner: Learner, estimate: Estimate, lost: int) -> str:
+    """The estimated accuracy, and how many open questions stand in its way."""
+    waiting = len(learner.unanswered) - lost
+    parts = [f"accuracy {interval(estimate)}, from {estimate.labels:,} labels"]
+    if lost:
+        parts.append(f"{lost:,} open {_questions(lost)} counted as lost")
+    if estimate.until < learner.rounds and waiting:
+        parts.append(
+            f"about the first {estimate.until:,} of {learner.rounds:,} rows: {waiting:,} open "
+            f"{_questions(waiting)} hold the rest back (lasec questions lists them)"
+        )
+    return "; ".join(parts)
+
+
+def _questions(count: int) -> str:
+    return "question" if count == 1 else "questions"
 
 
 def _shown(value: Any) -> str:

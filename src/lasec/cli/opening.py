@@ -118,7 +118,8 @@ def learner(algorithm: str, dimension: int, reading: Reading, asking: Asking) ->
     """The learner of an algorithm, with its budget."""
     return brew(
         algorithm, dimension, rate=asking.rate, budget=asking.budget(reading.time),
-        settings=asking.parameters(), seed=asking.seed,
+        settings=asking.parameters(), seed=asking.seed, max_age=asking.oldest(reading.time),
+        lead=asking.lead,
     )  # fmt: skip
 
 

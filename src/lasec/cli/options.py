@@ -7,9 +7,13 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from lasec.clock import LEAD
 from lasec.errors import TableError
+from lasec.parameters import seconds
 from lasec.queries import Budgeted
 from lasec.tables import Kind
+
+ROWS, DAYS = 100_000, 30  # how long a question stays open, unless --max-age says otherwise
 
 File = Annotated[
     str, typer.Argument(help="CSV, Parquet, JSON lines or svmlight file; a known stream; or -.")
@@ -43,11 +47,28 @@ Standardise = Annotated[
 ]
 Format = Annotated[str | None, typer.Option("--format", help="csv, parquet, jsonl or svmlight.")]
 Separator = Annotated[str | None, typer.Option("--separator", help="Between the cells of a CSV.")]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="The seed of the coins.")]
+Seed = Annotated[
+    int | None,
+    typer.Option(
+        "--seed", min=0, help="Random seed; without it, one is drawn and kept in the model."
+    ),
+]
 Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Stop after so many rows.")]
 Data = Annotated[Path | None, typer.Option("--data", help="Folder of the known streams' files.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 Model = Annotated[Path, typer.Option("--model", "-m", help="The model's file.")]
+MaxAge = Annotated[
+    str | None,
+    typer.Option(
+        "--max-age",
+        help=f"Questions expire after so many rows (as in 5000; default {ROWS:,}), or with --time "
+        f"after so long (as in 12h; default {DAYS}d).",
+    ),
+]
+Lead = Annotated[
+    float,
+    typer.Option("--lead", min=0.0, help="A row dated more seconds ahead of now moves no clock."),
+]
 
 
 class Reading(NamedTuple):
@@ -88,9 +109,11 @@ class Asking(NamedTuple):
 
     rate: float = 0.1
     per_day: float | None = None
-    seed: int = 0
+    seed: int | None = None
     settings: tuple[str, ...] = ()
     max_open: int = 0
+    max_age: str | None = None
+    lead: float = LEAD
 
     def budget(self, time: str | None) -> Budgeted | None:
         """The budget, if it is more than a rate."""
@@ -99,6 +122,20 @@ class Asking(NamedTuple):
                 raise TableError("--labels-per-day needs --time: which column says when a row came")
             return Budgeted.every("1d", labels=self.per_day, max_open=self.max_open)
         return Budgeted(self.rate, max_open=self.max_open) if self.max_open else None
+
+    def oldest(self, time: str | None) -> float:
+        """How long a question stays open: in seconds where rows have times, else in rows.
+
+        >>> Asking(max_age="12h").oldest("when"), Asking(max_age="500").oldest(None)
+        (43200.0, 500.0)
+        """
+        if self.max_age is None:
+            return ROWS if time is None else DAYS * 86_400.0
+        if self.max_age.strip().isdecimal():
+            return float(self.max_age)
+        if time is None:
+            raise TableError(f"--max-age {self.max_age}: without --time it is a number of rows")
+        return seconds("--max-age", self.max_age)
 
     def parameters(self) -> dict[str, Any]:
         """The parameters that were set.

@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from filelock import FileLock
 
 from lasec.cli import options as o
 from lasec.cli.lines import line
+from lasec.cli.lock import held
 from lasec.cli.opening import learner
 from lasec.cli.output import REFUSED, as_line, honest, put_lines, say
+from lasec.clock import LEAD
 from lasec.errors import TableError, TicketError
 from lasec.tables import Encoder, TableLearner, recipe
 from lasec.tables.cells import check_row, head_of, moment
@@ -56,7 +57,9 @@ def ask(
     text: o.Text = None,
     ignore: o.Ignore = None,
     width: o.Width = None,
-    seed: o.Seed = 0,
+    seed: o.Seed = None,
+    max_age: o.MaxAge = None,
+    lead: o.Lead = LEAD,
 ) -> None:
     """Predict each line, and decide whether to ask for its label.
 
@@ -68,7 +71,9 @@ def ask(
         label=label, time=time, category=tuple(category or ()), text=tuple(text or ()),
         ignore=tuple(ignore or ()), width=width,
     )  # fmt: skip
-    asking = o.Asking(rate, labels_per_day, seed, max_open=max_open)
+    asking = o.Asking(
+        rate, labels_per_day, seed, max_open=max_open, max_age=max_age, lead=lead
+    )  # fmt: skip
 
     def begin(rows: list[Row]) -> TableLearner:
         if classes is None:
@@ -78,7 +83,7 @@ def ask(
     def answer(desk: TableLearner, rows: list[Row]) -> list[Row | None]:
         said = zip(rows, _decided(desk, rows), strict=True)
         return [
-            entry | {name: row.get(name) for name in keep or ()}
+            entry | _kept(desk, entry, {name: row.get(name) for name in keep or ()})
             if entry.get("asked", True) or not questions
             else None
             for row, entry in said
@@ -87,9 +92,16 @@ def ask(
     _serve(file, model, begin, answer)
 
 
+def _kept(desk: TableLearner, entry: Row, cells: Row) -> Row:
+    """The cells to repeat; those of a question are kept with it, for ``lasec questions``."""
+    if cells and entry.get("asked"):
+        desk.keep(entry["ticket"], cells)
+    return cells
+
+
 @honest
 def tell(file: Given = "-", model: o.Model = Path("model.lasec")) -> None:
-    """Learn the answers: lines with a "ticket" and a "label"."""
+    """Learn the answers: lines with a "ticket" and a "label", and perhaps who answered ("by")."""
 
     def begin(rows: list[Row]) -> TableLearner:
         raise TableError(f"{model} does not exist: nothing was asked yet")
@@ -98,6 +110,47 @@ def tell(file: Given = "-", model: o.Model = Path("model.lasec")) -> None:
         return [_told(desk, row) for row in rows]
 
     _serve(file, model, begin, answer)
+
+
+@honest
+def questions(model: o.Model = Path("model.lasec")) -> None:
+    """List the open questions again, oldest first, with the columns that were kept.
+
+    Nothing is changed: what was written into a pipe that broke can be read here.
+    """
+    with held(model):
+        desk, _ = _load(model)
+    put_lines(
+        as_line(line(decision, desk) | {"age": desk.learner.rounds - decision.ticket} | cells)
+        for decision, cells in desk.questions
+    )
+
+
+@honest
+def forget(
+    tickets: Annotated[list[int], typer.Argument(help="The tickets of open questions.")],
+    model: o.Model = Path("model.lasec"),
+) -> None:
+    """Give up questions that nobody will answer: the estimate of accuracy counts them as lost."""
+    refused, said = 0, list[Row]()
+    with held(model):
+        desk, parts = _load(model)
+        for ticket in tickets:
+            try:
+                desk.cancel(ticket)
+                said.append({"ticket": ticket, "forgotten": True})
+            except TicketError as error:
+                said.append({"ticket": ticket, "error": str(error)})
+                refused += 1
+        desk.save(model, **parts)
+    put_lines(map(as_line, said))
+    if refused:
+        raise typer.Exit(REFUSED)
+
+
+def _name(by: Any) -> str | None:
+    """Who answered, as text, if that was said."""
+    return None if by is None else str(by)
 
 
 def _decided(desk: TableLearner, rows: list[Row]) -> list[Row]:
@@ -133,7 +186,7 @@ def _told(desk: TableLearner, row: Row) -> Row:
     try:
         if not isinstance(ticket, int) or isinstance(ticket, bool) or label is None:
             raise TableError('expected a whole number as "ticket", and a "label"')
-        outcome = desk.tell(ticket, label)
+        outcome = desk.tell(ticket, label, by=_name(row.get("by")))
     except (TableError, TicketError) as error:
         return {"ticket": ticket, "error": str(error)}
     return {
@@ -171,7 +224,7 @@ def _serve(
     for number, lines in _handfuls(file):
         parsed = [_parsed(text) for text in lines]
         rows = [row for row in parsed if isinstance(row, dict)]
-        with FileLock(f"{model}.lock"):
+        with held(model):
             desk, parts = _load(model) if model.exists() else (begin(rows), {})
             answers = iter(answer(desk, rows))
             said: list[Row | None] = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,6 +12,7 @@ import typer
 
 from lasec.cli import options as o
 from lasec.cli.lines import Lines
+from lasec.cli.lock import held
 from lasec.cli.opening import Opened, fingerprint, open_file, seat
 from lasec.cli.output import (
     STOPPED,
@@ -26,6 +28,7 @@ from lasec.cli.output import (
 )
 from lasec.cli.progress import bar
 from lasec.cli.running import MODEL, PREDICTIONS, WRITTEN, Run, Stop
+from lasec.clock import LEAD
 from lasec.errors import TableError
 from lasec.evaluation import Trace
 from lasec.tables import Kind
@@ -65,7 +68,8 @@ def run(
     standardise: o.Standardise = True,
     format: o.Format = None,  # noqa: A002
     separator: o.Separator = None,
-    seed: o.Seed = 0,
+    seed: o.Seed = None,
+    lead: o.Lead = LEAD,
     limit: o.Limit = None,
     data: o.Data = None,
     as_json: o.AsJson = False,
@@ -79,7 +83,7 @@ def run(
         label, positive, time, tuple(category or ()), tuple(text or ()), tuple(ignore or ()),
         width, standardise, format, separator, data,
     )  # fmt: skip
-    asking = o.Asking(rate, labels_per_day, seed, tuple(settings or ()))
+    asking = o.Asking(rate, labels_per_day, seed, tuple(settings or ()), lead=lead)
     if (resume or predictions or figures) and out is None:
         raise TableError("--resume, --predictions and --figures need --out: where is the run?")
     opened = open_file(file, reading)
@@ -91,11 +95,12 @@ def run(
             "predictions": predictions, **asking._asdict(), **opened.reading.choice,
         }  # fmt: skip
         choice = json.loads(json.dumps(choice))  # as it comes back from a file
-        if resume and out is not None:
-            task = Run.resume(out, choice)
-        else:
-            task = _begin(opened, algorithm, asking, out, force, choice)
-        finished = _go(task, opened, limit, quiet=as_json)
+        with _alone(out):
+            if resume and out is not None:
+                task = Run.resume(out, choice)
+            else:
+                task = _begin(opened, algorithm, asking, out, force, choice)
+            finished = _go(task, opened, limit, quiet=as_json)
         result = task.summary()
     _finish(task, result, opened, out, finished, as_json)
     if figures and out is not None and finished:
@@ -106,6 +111,14 @@ def run(
         raise typer.Exit(STOPPED)
 
 
+def _alone(out: Path | None) -> AbstractContextManager[None]:
+    """Nobody else writes the model of a run that is under way."""
+    if out is None:
+        return nullcontext()
+    out.mkdir(parents=True, exist_ok=True)
+    return held(out / MODEL, wait=False)
+
+
 def _begin(
     opened: Opened, algorithm: str, asking: o.Asking, out: Path | None, force: bool,
     choice: dict[str, Any],
@@ -114,7 +127,6 @@ def _begin(
     desk = seat(opened, algorithm, asking, file=opened.title, choice=choice)
     if out is None:
         return Run(desk, Trace(), None, None, choice["group"])
-    out.mkdir(parents=True, exist_ok=True)
     if (out / MODEL).exists() and not force:
         raise TableError(f"{out} holds a run: go on with --resume, or begin anew with --force")
     for name in WRITTEN:

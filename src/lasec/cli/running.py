@@ -104,7 +104,7 @@ class Run:
         if not isinstance(begun, dict) or "trace" not in parts:
             raise TableError(f"{file} is not of a run")
         for name, value in choice.items():
-            if begun.get(name) != value:
+            if begun.get(name) != value and (name, value) != ("seed", None):
                 was, wanted = begun.get(name), value
                 told = "another table" if name == "table" else f"{name} {was}, not {wanted}"
                 raise TableError(f"this run was begun with {told}: resume it as it was begun")
@@ -188,6 +188,7 @@ class Run:
             "majority": self.baselines.majority,
             "classes": self.desk.classes,
             "features": learner.dimension,
+            "seed": learner.seed,
             "rows_per_second": self.speed,
             "seconds": round(self.elapsed, 3),
         }

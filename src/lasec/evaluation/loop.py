@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -53,9 +52,9 @@ def evaluate(
 
     >>> import lasec
     >>> X, y = lasec.streams.switching(3_000, dimension=5, every=1_000, seed=1)
-    >>> lasec.evaluate(lasec.Tracker(rate=0.2), X, y)
+    >>> lasec.evaluate(lasec.Tracker(rate=0.2, seed=0), X, y)
     Evaluation(rounds=3000, accuracy=0.971, labels=636, answers=636, alarms=0)
-    >>> lasec.evaluate(lasec.Tracker(rate=0.2), X, y, delay=500)
+    >>> lasec.evaluate(lasec.Tracker(rate=0.2, seed=0), X, y, delay=500)
     Evaluation(rounds=3000, accuracy=0.768, labels=624, answers=534, alarms=0)
     """
     if meter is not None and meter.window is None:
@@ -93,7 +92,6 @@ class _Run:
         self.parts: list[Records] = []
         self.decisions: list[Decision] = []
         self.updated: dict[int, bool] = {}
-        self.waiting: deque[int] = deque()  # asked, and perhaps not yet answered
         self.points: list[Point] = []
         self.answers: list[Answer] = []
         self.alarms: list[Alarm] = []
@@ -134,16 +132,17 @@ class _Run:
     def late(self, said: NDArray[np.float64], waits: NDArray[np.float64]) -> None:
         """Every answer comes when its time has come."""
         due: list[tuple[float, int, int]] = []  # when, of which row, by which annotator
+        self.learner.given_up()  # what was given up before is not this meter's
         for t in range(self.n):
             time = None if self.times is None else float(self.times[t])
             decision = self.learner.ask(self.X[t], time=time)
             self.decisions.append(decision)
             self.meter.ask(decision)
-            self._give_up()
+            for ticket in self.learner.given_up():
+                self.meter.lose(ticket)
             for detector in self.detectors:
                 self._note(detector.ask(decision, self.X[t]))
             if decision.asked:
-                self.waiting.append(decision.ticket)
                 for k in np.flatnonzero(np.isfinite(waits[t])).tolist():
                     heapq.heappush(due, (float(self.clock[t] + waits[t, k]), t, k))
             while due and due[0][0] <= self.clock[t]:
@@ -151,13 +150,6 @@ class _Run:
                 self._hear(self.decisions[row].ticket, int(said[row, k]), t + 1)
             if (t + 1) % self.every == 0 or t + 1 == self.n:
                 self._point(t + 1)
-
-    def _give_up(self) -> None:
-        """Tell the meter of questions that the learner has given up."""
-        while self.waiting and not self.learner.is_open(self.waiting[0]):
-            ticket = self.waiting.popleft()
-            if ticket not in self.updated:
-                self.meter.lose(ticket)
 
     def _hear(self, ticket: int, y: int, round_: int) -> None:
         """An answer has come."""

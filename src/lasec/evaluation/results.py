@@ -60,7 +60,7 @@ class Evaluation:
 
     >>> import lasec
     >>> X, y = lasec.streams.switching(3_000, dimension=5, every=1_000, seed=1)
-    >>> evaluation = lasec.evaluate(lasec.Tracker(rate=0.2), X, y, delay=50)
+    >>> evaluation = lasec.evaluate(lasec.Tracker(rate=0.2, seed=0), X, y, delay=50)
     >>> evaluation
     Evaluation(rounds=3000, accuracy=0.947, labels=635, answers=625, alarms=0)
     >>> last = evaluation.points[-1]
@@ -118,7 +118,7 @@ class Evaluation:
 
         >>> import lasec
         >>> X, y = lasec.streams.switching(2_000, dimension=5, every=1_000, seed=1)
-        >>> evaluation = lasec.evaluate(lasec.Tracker(rate=0.2), X, y)
+        >>> evaluation = lasec.evaluate(lasec.Tracker(rate=0.2, seed=0), X, y)
         >>> [(part.name, part.labels) for part in evaluation.parts(2)]
         [('1-1000', 242), ('1001-2000', 198)]
         """
@@ -166,7 +166,7 @@ class Evaluation:
 
         >>> import lasec
         >>> X, y = lasec.streams.switching(2_000, dimension=5, every=1_000, seed=1)
-        >>> figure = lasec.evaluate(lasec.Tracker(rate=0.2), X, y).draw()
+        >>> figure = lasec.evaluate(lasec.Tracker(rate=0.2, seed=0), X, y).draw()
         >>> [axes.get_ylabel() for axes in figure.axes][:2]
         ['accuracy', 'labels']
         """

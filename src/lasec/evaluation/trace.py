@@ -65,7 +65,7 @@ class Trace(Account):
         >>> import lasec
         >>> X, y = lasec.streams.switching(2_000, dimension=5, every=1_000, seed=1)
         >>> trace = Trace()
-        >>> records = trace.run(lasec.Tracker(rate=0.2), X, y, groups=["DE", "FR"] * 1_000)
+        >>> records = trace.run(lasec.Tracker(rate=0.2, seed=0), X, y, groups=["DE", "FR"] * 1_000)
         >>> [(group.name, group.rounds, group.labels) for group in trace.groups]
         [('DE', 1000, 219), ('FR', 1000, 221)]
         """
@@ -135,7 +135,7 @@ class Trace(Account):
         >>> import lasec
         >>> X, y = lasec.streams.switching(2_000, dimension=5, every=1_000, seed=1)
         >>> trace = Trace()
-        >>> records = trace.run(lasec.Tracker(rate=0.2), X, y)
+        >>> records = trace.run(lasec.Tracker(rate=0.2, seed=0), X, y)
         >>> [(part.name, part.labels) for part in trace.parts(2)]
         [('1-1000', 242), ('1001-2000', 198)]
         """

@@ -36,7 +36,7 @@ class Worth:
 
     >>> import lasec
     >>> X, y = lasec.streams.stationary(4_000, dimension=10, seed=1)
-    >>> tracker = lasec.Tracker(rate=0.2)
+    >>> tracker = lasec.Tracker(rate=0.2, seed=0)
     >>> worth = Worth(tracker, labels=200)
     >>> for x, label in zip(X, y):
     ...     decision = tracker.ask(x)

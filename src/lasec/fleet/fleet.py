@@ -22,17 +22,18 @@ _FEW = 64
 class Fleet(Models):
     """One learner for each of ``models`` keys: tenants, users, sensors; of any rule and any query.
 
-    Model k is a :class:`~lasec.Learner` of its own, with its own rounds and its own seed (drawn
-    from ``seed``, or given in ``seeds``), and does to its rows what that learner would do. A batch
-    of rows in any order of keys is one call, :meth:`run` where labels are known, :meth:`serve`
-    where they come later, and ``threads`` of it are run at once (all cores unless told).
+    Model k is a :class:`~lasec.Learner` of its own, with its own rounds and its own seed (derived
+    from ``seed``, which is random if not given, or given in ``seeds``), and does to its rows what
+    that learner would do. A batch of rows in any order of keys is one call, :meth:`run` where
+    labels are known, :meth:`serve` where they come later, and ``threads`` of it are run at once
+    (all cores unless told).
 
     ``state`` holds the models' arrays and ``memory`` what their queries remember, both with one
     more axis in front; ``rounds``, ``asked``, ``told``, ``updates`` and ``waiting`` (questions that
     are open) count, model by model.
 
     >>> import numpy as np, lasec
-    >>> fleet = Fleet(lasec.rules.SecondOrder(drift=0.01), models=1_000, dimension=16)
+    >>> fleet = Fleet(lasec.rules.SecondOrder(drift=0.01), models=1_000, dimension=16, seed=0)
     >>> X, y = lasec.streams.switching(50_000, dimension=16, every=50_000, seed=1)
     >>> keys = np.random.default_rng(0).integers(1_000, size=50_000)
     >>> fleet.run(keys, X, y)
@@ -57,17 +58,17 @@ class Fleet(Models):
         ``records.refused``, but not asked about: one tenant's bad row stops nobody else's.
 
         >>> import lasec
-        >>> fleet = Fleet(lasec.rules.SecondOrder(), models=2, dimension=1)
+        >>> fleet = Fleet(lasec.rules.SecondOrder(), models=2, dimension=1, seed=0)
         >>> fleet.run([1, 0, 1], [[1.0], [2.0], [3.0]], [-1, 1, -1]).ticket.tolist()
         [0, 0, 1]
         """
         rows = guards.rows(X, self.dimension, self.precision.kind)
         n = len(rows)
         signs, numbers = guards.labels(y, n), self._keys(keys, n)
-        given, clock = guards.given(coins, n), guards.clock(self.query, times, n)
+        given, clock = guards.given(coins, n), self._times(times, n)
         first = type(self.state)(*(array[0] for array in self.state))
         if kernel.engine.blocked(self.rule, first) and not self.memory.shape[1]:
-            with ThreadPoolExecutor(self.threads) as pool:
+            with self._busy, ThreadPoolExecutor(self.threads) as pool:
                 return self._run_blocks(pool, numbers, rows, signs, given)
         none = np.empty(0, dtype=np.int64)
         out = self._row_by_row(numbers, rows, signs, none, none, clock, given, at_once=True)
@@ -100,7 +101,7 @@ class Fleet(Models):
         Rows that are no numbers, and all else that is wrong with a call, refuse it as a whole.
 
         >>> import lasec
-        >>> fleet = Fleet(lasec.rules.SecondOrder(), models=2, dimension=1)
+        >>> fleet = Fleet(lasec.rules.SecondOrder(), models=2, dimension=1, seed=0)
         >>> asked = fleet.serve([0, 1], [[1.0], [2.0]], [0, 0])
         >>> asked.asked.tolist(), asked.ticket.tolist(), fleet.waiting.tolist()
         ([True, True], [0, 0], [1, 1])
@@ -111,7 +112,7 @@ class Fleet(Models):
         rows = guards.rows(X, self.dimension, self.precision.kind)
         n = len(rows)
         signs, numbers = guards.labels_or_none(y, n), self._keys(keys, n)
-        given, clock = guards.given(coins, n), guards.clock(self.query, times, n)
+        given, clock = guards.given(coins, n), self._times(times, n)
         answered = self._answered(after, numbers, signs)
         claimed = self._claimed(tickets, numbers, (signs != 0.0) & (answered < 0))
         out = self._row_by_row(numbers, rows, signs, claimed, answered, clock, given)
@@ -124,7 +125,7 @@ class Fleet(Models):
         the stream: with a hash of the row's id as its number, a row that comes again gets the same.
 
         >>> import lasec
-        >>> fleet = Fleet(lasec.rules.SecondOrder(), models=2, dimension=1)
+        >>> fleet = Fleet(lasec.rules.SecondOrder(), models=2, dimension=1, seed=0)
         >>> fleet.coins([0, 1, 0], [7, 7, 7]).round(3).tolist()
         [0.429, 0.569, 0.429]
         """
@@ -155,7 +156,8 @@ class Fleet(Models):
         def share(models: NDArray[np.int64]) -> None:
             self._servers[at_once](crew, models, post, self.update == Update.MISTAKES, out)
 
-        with self._all_or_nothing(touched, learning):
+        with self._busy, self._all_or_nothing(touched, learning):
+            self.clock.advance(times)
             if len(shares) == 1 or len(X) < _FEW:
                 share(touched)
             else:

@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lasec import guards, kernel, snapshot
-from lasec.draws import SEEDS, words
+from lasec.busy import Busy
+from lasec.clock import LEAD, Clock
+from lasec.draws import SEEDS, seed_or_random, words
 from lasec.fleet import layout
 from lasec.learner import Learner
 from lasec.model import ALWAYS
@@ -33,8 +35,9 @@ class Models:
         models: int,
         dimension: int,
         update: Update | str = Update.MISTAKES,
-        seed: int = 0,
+        seed: int | None = None,
         seeds: ArrayLike | None = None,
+        lead: float | None = LEAD,
         precision: Precision | str = Precision.DOUBLE,
         threads: int | None = None,
     ) -> None:
@@ -42,7 +45,7 @@ class Models:
         self.models: int = number("models", models, int, Range(1, 2**31))
         self.dimension: int = number("dimension", dimension, int, Range(1, 2**15))
         self.update, self.precision = Update(update), Precision(precision)
-        self.seed: int = number("seed", seed, int, SEEDS)
+        self.seed = seed_or_random(seed)
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         self.threads: int = number("threads", threads or cores, int, Range(1, 1024))
         one = snapshot.begin(rule, self.dimension, self.precision)
@@ -54,6 +57,7 @@ class Models:
             (5, self.models), dtype=np.int64
         )
 
+        self.clock, self._busy = Clock(lead), Busy("fleet")
         self._servers: dict[bool, Callable[..., None]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -191,6 +195,10 @@ class Models:
         if numbers.size and not (numbers.min() >= 0 and numbers.max() < self.models):
             raise ValueError(f"keys: must lie in [0, {self.models - 1}]")
         return numbers
+
+    def _times(self, times: ArrayLike | None, count: int) -> NDArray[np.float64]:
+        """When the rows of a batch came, as far as it can be trusted; empty for rounds."""
+        return self.clock.trusted(guards.clock(self.query, times, count))
 
     def _seeds(self, seeds: Any) -> NDArray[np.uint64]:
         """A seed for each model: those that were given, or else drawn from the fleet's."""

@@ -118,7 +118,7 @@ class Intake(Ledger):
         >>> import lasec
         >>> X, y = lasec.streams.switching(5_000, seed=1)
         >>> meter = lasec.metrics.Meter()
-        >>> meter.extend(lasec.Tracker(rate=0.1).run(X, y), y)
+        >>> meter.extend(lasec.Tracker(rate=0.1, seed=0).run(X, y), y)
         >>> meter.rounds, meter.labels
         (5000, 526)
         """

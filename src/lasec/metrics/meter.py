@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from copy import deepcopy
 
 from lasec.metrics import anytime, planner, totals
 from lasec.metrics.estimate import Costs, Estimate, Interval, Method, Metric, Over, Scope
@@ -33,7 +34,7 @@ class Meter(Intake):
 
     >>> import lasec
     >>> X, y = lasec.streams.walking(5_000, speed=0.01, seed=1)
-    >>> tracker, meter = lasec.Tracker(rate=0.2), lasec.metrics.Meter()
+    >>> tracker, meter = lasec.Tracker(rate=0.2, seed=0), lasec.metrics.Meter()
     >>> for x, label in zip(X, y):
     ...     decision = tracker.ask(x)
     ...     meter.ask(decision)
@@ -65,7 +66,7 @@ class Meter(Intake):
         >>> import lasec
         >>> X, y = lasec.streams.switching(5_000, seed=1)
         >>> meter = lasec.metrics.Meter(costs=lasec.metrics.Costs(false_negative=20.0))
-        >>> meter.extend(lasec.Tracker(rate=0.1).run(X, y), y)
+        >>> meter.extend(lasec.Tracker(rate=0.1, seed=0).run(X, y), y)
         >>> for metric in ("recall", "log_loss", "cost"):
         ...     print(metric, round(meter.estimate(metric).value, 2))
         recall 0.65
@@ -112,7 +113,7 @@ class Meter(Intake):
         >>> import lasec
         >>> X, y = lasec.streams.switching(5_000, seed=1)
         >>> meter = lasec.metrics.Meter()
-        >>> meter.extend(lasec.Tracker(rate=0.1).run(X, y), y)
+        >>> meter.extend(lasec.Tracker(rate=0.1, seed=0).run(X, y), y)
         >>> meter.plan(width=0.04, window="1d", rows_per_day=50_000).labels
         5245
         """
@@ -128,7 +129,7 @@ class Meter(Intake):
         >>> import lasec
         >>> X, y = lasec.streams.switching(5_000, seed=1)
         >>> meter = lasec.metrics.Meter()
-        >>> meter.extend(lasec.Tracker(rate=0.1).run(X, y), y)
+        >>> meter.extend(lasec.Tracker(rate=0.1, seed=0).run(X, y), y)
         >>> [round(plan.width, 3) for plan in meter.curve(rates=(0.05, 0.1, 0.2))]
         [0.131, 0.092, 0.064]
         """
@@ -168,6 +169,33 @@ class Meter(Intake):
         """
         self._flush()
         return min(self._questions, default=None)
+
+    def reaching(self, tolerated: float = 0.05) -> Meter:
+        """A copy whose estimates reach further, where only a few open questions hold them back.
+
+        Estimates end before the oldest open question. Here questions count as lost, at random, up
+        to the last row at which they are at most the share ``tolerated`` of all that wait to be
+        settled. What comes after that row stays open, and this meter stays as it is.
+
+        >>> import lasec
+        >>> meter = lasec.Meter()
+        >>> X, y = lasec.streams.stationary(2_000, dimension=5, seed=1)
+        >>> tracker = lasec.Tracker(rate=0.2, seed=0)
+        >>> for x, label in zip(X, y):
+        ...     decision = tracker.ask(x)
+        ...     meter.ask(decision)
+        ...     if decision.asked and decision.ticket > 10:
+        ...         meter.tell(tracker.tell(decision.ticket, label))
+        >>> meter.accuracy.rounds, meter.reaching().accuracy.rounds, meter.reaching().lost
+        (0, 2000, 11)
+        """
+        share: float = number("tolerated", tolerated, float, Range(0.0, 1.0))
+        self._flush()
+        twin = deepcopy(self)
+        end = twin._panes.reach(share) * twin._panes.size
+        for ticket in [t for t, question in twin._questions.items() if question.round < end]:
+            twin.lose(ticket)
+        return twin
 
     @property
     def lost(self) -> int:
@@ -227,7 +255,7 @@ def estimate_of(
     >>> import lasec
     >>> X, y = lasec.streams.switching(5_000, seed=1)
     >>> meter = lasec.Meter()
-    >>> meter.extend(lasec.Tracker(rate=0.1).run(X, y), y)
+    >>> meter.extend(lasec.Tracker(rate=0.1, seed=0).run(X, y), y)
     >>> estimate_of(meter.scope()) == meter.accuracy
     True
     """

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lasec.metrics.estimate import Over, Scope
-from lasec.metrics.sums import SHAPE, Column
+from lasec.metrics.sums import LOSS, SHAPE, Column
 
 Array = NDArray[np.float64]
 PANES, PLAIN = 32, 256
@@ -82,6 +82,16 @@ class Panes:
             self.kept.append(pane.block)
             self.settled += 1
             self.until = pane.until
+
+    def reach(self, tolerated: float) -> int:
+        """The number of the pane before which few of the questions that wait are open."""
+        found, answered, open_ = self.settled, 0.0, 0
+        for number, pane in sorted(self.waiting.items()):
+            answered += float(pane.block[LOSS, Column.LABELS])
+            open_ += pane.open
+            if open_ <= tolerated * (answered + open_):
+                found = number + 1
+        return found
 
     def scope(self, over: Over) -> Scope:
         """The block of all settled rounds, of the last ones, or of all with fading weights."""

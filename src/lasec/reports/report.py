@@ -45,7 +45,7 @@ def write(
 
     >>> import lasec, lasec.reports, tempfile
     >>> X, y = lasec.streams.switching(2_000, dimension=5, every=1_000, seed=1)
-    >>> tracker, trace = lasec.Tracker(rate=0.2), lasec.Trace()
+    >>> tracker, trace = lasec.Tracker(rate=0.2, seed=0), lasec.Trace()
     >>> records = trace.run(tracker, X, y)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     lasec.reports.write(f"{folder}/report.html", trace, tracker, facts={"data": "made up"})
@@ -77,7 +77,7 @@ def figures(source: Source, learner: Learner, *, classes: Sequence[str] = ()) ->
 
     >>> import lasec, lasec.reports
     >>> X, y = lasec.streams.switching(2_000, dimension=5, every=1_000, seed=1)
-    >>> learner, trace = lasec.LASEC_SS(dimension=5), lasec.Trace()
+    >>> learner, trace = lasec.LASEC_SS(dimension=5, seed=0), lasec.Trace()
     >>> records = trace.run(learner, X, y)
     >>> list(lasec.reports.figures(trace, learner))
     ['accuracy', 'labels', 'asked', 'doubt', 'margins']
@@ -99,7 +99,7 @@ def save_figures(
 
     >>> import lasec, lasec.reports, tempfile
     >>> X, y = lasec.streams.switching(2_000, dimension=5, every=1_000, seed=1)
-    >>> learner, trace = lasec.LASEC_SS(dimension=5), lasec.Trace()
+    >>> learner, trace = lasec.LASEC_SS(dimension=5, seed=0), lasec.Trace()
     >>> records = trace.run(learner, X, y)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     [path.name for path in lasec.reports.save_figures(folder, trace, learner, ["svg"])][:2]

@@ -91,7 +91,7 @@ def headline(source: Source) -> str:
     >>> import lasec
     >>> X, y = lasec.streams.switching(2_000, dimension=5, every=1_000, seed=1)
     >>> trace = lasec.Trace()
-    >>> records = trace.run(lasec.Tracker(rate=0.2), X, y)
+    >>> records = trace.run(lasec.Tracker(rate=0.2, seed=0), X, y)
     >>> headline(trace)
     '96.7 % right (between 95.5 % and 97.9 %), as estimated from 440 asked labels of ...'
     """
@@ -158,7 +158,7 @@ def changes(points: Sequence[Point], first: int = 0) -> list[int]:
     >>> import lasec
     >>> X, y = lasec.streams.switching(9_000, dimension=5, every=3_000, seed=2)
     >>> trace = lasec.Trace()
-    >>> records = trace.run(lasec.Tracker(rate=0.4), X, y)
+    >>> records = trace.run(lasec.Tracker(rate=0.4, seed=0), X, y)
     >>> [round(at, -2) for at in changes(trace.points)]
     [3000, 6000]
     """

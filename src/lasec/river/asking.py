@@ -63,7 +63,12 @@ class Asking:
     """
 
     def _open(
-        self, rate: float, query: Query | None, seed: int, max_pending: int, max_age: int | None
+        self,
+        rate: float,
+        query: Query | None,
+        seed: int | None,
+        max_pending: int,
+        max_age: int | None,
     ) -> None:
         """Nothing asked yet."""
         query = query.query if isinstance(query, _Boxed) else query

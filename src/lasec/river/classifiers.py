@@ -36,7 +36,7 @@ class TrackerClassifier(StreamClassifier):
         rule: rules.Tracking | None = None,
         dimension: int = 0,
         max_features: int = 2_000,
-        seed: int = 0,
+        seed: int | None = None,
         max_pending: int = 10_000,
         max_age: int | None = None,
     ) -> None:
@@ -67,7 +67,7 @@ class MarginClassifier(StreamClassifier):
 
     def _ready(
         self, rule: Rule[Any], rate: float, query: Query | None,
-        intercept: bool, max_features: int, seed: int, max_pending: int,
+        intercept: bool, max_features: int, seed: int | None, max_pending: int,
         max_age: int | None,
     ) -> None:  # fmt: skip
         self.intercept = intercept
@@ -105,7 +105,7 @@ class LASECClassifier(MarginClassifier):
         query: Query | None = None,
         intercept: bool = True,
         max_features: int = 2_000,
-        seed: int = 0,
+        seed: int | None = None,
         max_pending: int = 10_000,
         max_age: int | None = None,
     ) -> None:
@@ -138,7 +138,7 @@ class SOPClassifier(MarginClassifier):
         query: Query | None = None,
         intercept: bool = True,
         max_features: int = 2_000,
-        seed: int = 0,
+        seed: int | None = None,
         max_pending: int = 10_000,
         max_age: int | None = None,
     ) -> None:
@@ -169,7 +169,7 @@ class PerceptronClassifier(MarginClassifier):
         query: Query | None = None,
         intercept: bool = True,
         max_features: int = 2_000,
-        seed: int = 0,
+        seed: int | None = None,
         max_pending: int = 10_000,
         max_age: int | None = None,
     ) -> None:
@@ -201,7 +201,7 @@ class AROWClassifier(MarginClassifier):
         query: Query | None = None,
         intercept: bool = True,
         max_features: int = 2_000,
-        seed: int = 0,
+        seed: int | None = None,
         max_pending: int = 10_000,
         max_age: int | None = None,
     ) -> None:

@@ -219,7 +219,7 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
         for k, state in enumerate(self._states):
             mine = chosen == (k if len(self._states) > 1 else self._plus)
             teach(
-                self._rule, state, row, 1.0 if mine else -1.0, seed=self.seed, ticket=ticket,
+                self._rule, state, row, 1.0 if mine else -1.0, seed=self._gate.seed, ticket=ticket,
                 mistakes_only=self._mistakes_only,
             )  # fmt: skip
 

@@ -46,7 +46,7 @@ class Selective(Asking, base.Wrapper, base.Classifier):  # type: ignore[type-arg
         rate: float = 0.1,
         *,
         query: Query | None = None,
-        seed: int = 0,
+        seed: int | None = None,
         max_pending: int = 10_000,
         max_age: int | None = None,
     ) -> None:

@@ -59,7 +59,7 @@ class StreamClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     _queries: type | None = None
     rate: float
     query: Query | None
-    seed: int
+    seed: int | None
     classes_: NDArray[Any]
     learners_: list[Learner]
     gate_: Gate

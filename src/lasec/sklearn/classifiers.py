@@ -29,7 +29,7 @@ class TrackerClassifier(StreamClassifier):
     >>> import lasec
     >>> X, y = lasec.streams.switching(2_000, dimension=10, every=1_000, seed=1)
     >>> spam = np.where(y > 0, "spam", "ham")
-    >>> model = TrackerClassifier(rate=0.1).fit(X[:1_500], spam[:1_500])
+    >>> model = TrackerClassifier(rate=0.1, seed=0).fit(X[:1_500], spam[:1_500])
     >>> round(model.score(X[1_500:], spam[1_500:]), 2), model.predict(X[:2]).tolist()
     (0.99, ['ham', 'spam'])
     >>> asked, propensity = model.should_ask(X[1_500:])
@@ -45,7 +45,7 @@ class TrackerClassifier(StreamClassifier):
         rate: float = 0.1,
         *,
         query: Budgeted | None = None,
-        seed: int = 0,
+        seed: int | None = None,
     ) -> None:
         self.rate = rate
         self.query = query
@@ -112,7 +112,7 @@ class LASECClassifier(_RuleClassifier):
         fit_intercept: bool = True,
         rate: float = 0.1,
         query: Query | None = None,
-        seed: int = 0,
+        seed: int | None = None,
     ) -> None:
         self.drift = drift
         self.ridge = ridge
@@ -144,7 +144,7 @@ class SOPClassifier(_RuleClassifier):
         fit_intercept: bool = True,
         rate: float = 0.1,
         query: Query | None = None,
-        seed: int = 0,
+        seed: int | None = None,
     ) -> None:
         self.ridge = ridge
         self.fit_intercept = fit_intercept
@@ -174,7 +174,7 @@ class PerceptronClassifier(_RuleClassifier):
         fit_intercept: bool = True,
         rate: float = 0.1,
         query: Query | None = None,
-        seed: int = 0,
+        seed: int | None = None,
     ) -> None:
         self.fit_intercept = fit_intercept
         self.rate = rate
@@ -207,7 +207,7 @@ class AROWClassifier(_RuleClassifier):
         fit_intercept: bool = True,
         rate: float = 0.1,
         query: Query | None = None,
-        seed: int = 0,
+        seed: int | None = None,
     ) -> None:
         self.noise = noise
         self.fit_intercept = fit_intercept

@@ -19,7 +19,7 @@ from lasec.types import Query
 MOST_OPEN = 10_000
 
 
-def opened(rate: float, query: Query | None, seed: int, kind: type | None = None) -> Gate:
+def opened(rate: float, query: Query | None, seed: int | None, kind: type | None = None) -> Gate:
     """A gate with the query of a Tracker of this ``rate``, or with a ``query`` of one's own.
 
     ``kind`` is the only kind of query that will do.

@@ -41,7 +41,7 @@ class Selective(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ig
     >>> import lasec
     >>> from sklearn.linear_model import SGDClassifier
     >>> X, y = lasec.streams.stationary(2_000, dimension=10, seed=1)
-    >>> model = Selective(SGDClassifier(random_state=0), rate=0.1)
+    >>> model = Selective(SGDClassifier(random_state=0), rate=0.1, seed=0)
     >>> for begin in range(0, 2_000, 100):
     ...     rows, truth = X[begin : begin + 100], y[begin : begin + 100]
     ...     asked, propensity = model.should_ask(rows)
@@ -59,7 +59,7 @@ class Selective(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ig
         *,
         rate: float = 0.1,
         query: Query | None = None,
-        seed: int = 0,
+        seed: int | None = None,
     ) -> None:
         self.estimator = estimator
         self.rate = rate

@@ -55,4 +55,5 @@ class Terms:
         return Fleet(
             model.rule, model.query, models=seeds.size, dimension=model.dimension,
             update=model.update, precision=model.precision, seeds=seeds, threads=1,
+            lead=None,  # a shard has a clock of its own
         )  # fmt: skip

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from lasec.errors import StateError, TableError
+from lasec.errors import StateError, TableError, TicketError
 from lasec.learner import Learner
 from lasec.metrics import Meter
 from lasec.state import Arrays, pack, unpack, write
@@ -21,6 +23,13 @@ from lasec.tracker import Tracker
 from lasec.types import Decision, Outcome
 
 KIND = "table"
+
+
+class Note(NamedTuple):
+    """What is kept with an open question: some of its cells, and who has answered so far."""
+
+    columns: Mapping[str, Any] = MappingProxyType({})
+    answered_by: tuple[str, ...] = ()
 
 
 class Rows(NamedTuple):
@@ -59,6 +68,7 @@ class TableLearner:
         time: str | None = None,
         meter: Meter | None = None,
         origin: Mapping[str, Any] | None = None,
+        notes: Mapping[int, Note] | None = None,
     ) -> None:
         self.learner, self.encoder, self.meter = learner, encoder, meter or Meter()
         self.label, self.time = label, time
@@ -69,6 +79,7 @@ class TableLearner:
         if len(set(self.classes)) != len(self.classes) or len(self.classes) > 2:
             raise TableError(f"expected two classes, got {', '.join(self.classes)}")
         self.origin = dict(origin or {})
+        self._notes = dict(notes or {})
 
     def name(self, sign: int) -> str | None:
         """The class of a label -1 or +1; None while it has no name yet."""
@@ -122,17 +133,61 @@ class TableLearner:
         """A decision for one row as :meth:`read` gives it."""
         decision = self.learner.ask(x, time=time)
         self.meter.ask(decision)
+        self._give_up()
         return decision
 
-    def tell(self, ticket: int, name: object) -> Outcome:
-        """Learn the class of a row that was asked about."""
+    def tell(self, ticket: int, name: object, by: str | None = None) -> Outcome:
+        """Learn the class of a row that was asked about.
+
+        ``by`` names who answered: where several opinions are wanted, each name counts once.
+        """
+        note = self._notes.get(ticket, Note())
+        if by is not None and by in note.answered_by:
+            raise TicketError(f"ticket {ticket}: {by!r} has answered already")
         outcome = self.learner.tell(ticket, self.sign(name))
+        if by is not None:
+            self._notes[ticket] = note._replace(answered_by=(*note.answered_by, by))
         self.meter.tell(outcome)
         return outcome
 
+    def cancel(self, ticket: int) -> None:
+        """Give up an open question; the meter counts it as lost."""
+        self.learner.cancel(ticket)
+        self._give_up()
+
+    def keep(self, ticket: int, columns: Mapping[str, Any]) -> None:
+        """Keep some cells with an open question, for :attr:`questions`."""
+        self._notes[ticket] = self._notes.get(ticket, Note())._replace(columns=dict(columns))
+
+    @property
+    def questions(self) -> list[tuple[Decision, dict[str, Any]]]:
+        """The open questions, oldest first, with the cells that were kept.
+
+        >>> import lasec
+        >>> head = pa.RecordBatch.from_pylist([{"price": 1.0}, {"price": 3.0}])
+        >>> desk = TableLearner(lasec.Tracker(1), Encoder.fit(head), classes=["down", "up"])
+        >>> desk.keep(desk.ask([{"price": 2.0}])[0].ticket, {"id": "mail-17"})
+        >>> [(decision.ticket, columns) for decision, columns in desk.questions]
+        [(0, {'id': 'mail-17'})]
+        """
+        return [
+            (decision, dict(self._notes.get(decision.ticket, Note()).columns))
+            for decision in self.learner.questions
+        ]
+
+    def _give_up(self) -> None:
+        """Tell the meter of questions that the learner has given up."""
+        for ticket in self.learner.given_up():
+            self.meter.lose(ticket)
+
     def to_bytes(self, **parts: bytes) -> bytes:
         """All of it as bytes that :meth:`from_bytes` reads; ``parts`` are kept beside it."""
-        parts = {"learner": self.learner.to_bytes(), "meter": self.meter.to_bytes()} | parts
+        own = {"learner": self.learner.to_bytes(), "meter": self.meter.to_bytes()}
+        notes = {t: note for t, note in self._notes.items() if self.learner.is_open(t)}
+        if notes:
+            plain = [[t, dict(note.columns), note.answered_by] for t, note in notes.items()]
+            own["notes"] = json.dumps(plain).encode()
+        parts = own | parts
         header = {
             "kind": KIND,
             "encoder": self.encoder.header(),
@@ -173,6 +228,7 @@ class TableLearner:
                 classes=() if header["positive"] is not None else header["classes"],
                 positive=header["positive"], time=header["time"],
                 meter=Meter.from_bytes(parts.pop("meter")), origin=header["origin"],
+                notes=_notes(parts.pop("notes", b"[]")),
             )  # fmt: skip
         except StateError:
             raise
@@ -194,6 +250,16 @@ class TableLearner:
         Tracker('Tracker', dimension=1, rounds=0, asked=0, updates=0)
         """
         return cls.from_bytes(Path(path).read_bytes())[0]
+
+
+def _notes(data: bytes) -> dict[int, Note]:
+    """The notes of a file."""
+    notes: dict[int, Note] = {}
+    for ticket, columns, names in json.loads(data):
+        if not (type(ticket) is int and isinstance(columns, dict) and isinstance(names, list)):
+            raise ValueError("a note is not that of a question")
+        notes[ticket] = Note(columns, tuple(map(str, names)))
+    return notes
 
 
 def read_learner(data: bytes) -> Learner:

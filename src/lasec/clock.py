@@ -1,0 +1,89 @@
+"""The clock of a stream: the latest time at which a row came, as far as it can be trusted.
+
+A budget by time and the age of questions follow the times that rows carry. One row dated 2100 would
+end both: the budget would wait for the calendar to catch up, and every open question would be too
+old at once. So a row that is dated more than ``lead`` seconds ahead of the machine's clock is
+served like any other, but counts as having come at the latest time that is known.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+
+from lasec.parameters import Range, number
+from lasec.types import Vector
+
+LEAD = 3_600.0
+_LEADS, _TIMES = Range(0.0, 1e15), Range(-1e60, 1e60)
+
+
+class Clock:
+    """The latest time known; ``lead`` is in seconds, and times are in seconds since 1970.
+
+    Times in another unit, or of a simulation that runs ahead of the calendar, need ``lead=None``:
+    then every time is taken as it is. The first row that is too far ahead is warned about.
+
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     Clock(lead=60.0).trusted(np.array([1_000.0, 1e12, 1_002.0])).tolist()
+    [1000.0, 1000.0, 1002.0]
+    """
+
+    def __init__(self, lead: float | None = LEAD, latest: float = -math.inf) -> None:
+        self.lead: float | None = None if lead is None else number("lead", lead, float, _LEADS)
+        self.latest = latest
+        self._warned = False
+
+    def trusted(self, times: Vector) -> Vector:
+        """The times; in the place of each that is too far ahead, the latest one before it."""
+        if self.lead is None or not times.size:
+            return times
+        now = time.time()
+        wrong = times > now + self.lead
+        if not wrong.any():
+            return times
+        self._warn(float(times[wrong][0]), now)
+        known = np.maximum.accumulate(np.where(wrong, self.latest, np.maximum(times, self.latest)))
+        known[np.isinf(known)] = now  # nothing has come before
+        return np.where(wrong, known, times)
+
+    def one(self, moment: float) -> float:
+        """The same for a single time."""
+        if self.lead is None or moment <= time.time() + self.lead:
+            return moment
+        return float(self.trusted(np.array([moment]))[0])
+
+    def advance(self, times: Vector) -> None:
+        """Remember the latest of some times that can be trusted."""
+        if times.size:
+            self.latest = max(self.latest, float(times.max()))
+
+    def header(self) -> dict[str, float | None]:
+        """What is saved of it."""
+        return {"lead": self.lead, "latest": self.latest if self.latest > -math.inf else None}
+
+    @classmethod
+    def restore(cls, header: dict[str, Any] | None) -> Clock:
+        """The clock that was saved; a new one, for files that have none."""
+        if header is None:
+            return cls()
+        latest = header["latest"]
+        known = -math.inf if latest is None else number("latest", latest, float, _TIMES)
+        return cls(header["lead"], known)
+
+    def _warn(self, moment: float, now: float) -> None:
+        if self._warned:
+            return
+        self._warned = True
+        years = (moment - now) / 31_557_600.0
+        ahead = f"{years:.3g} years" if years >= 1.0 else f"{moment - now:,.0f} seconds"
+        warnings.warn(
+            f"time {moment:.12g} is {ahead} ahead of this machine's clock: rows dated more than "
+            f"{self.lead:g} seconds ahead are served, but move no clock. Times are seconds since "
+            "1970; for another unit, set lead=None",
+            stacklevel=2,
+        )

@@ -1,0 +1,160 @@
+"""Questions that nobody answers: they can be listed, they end, and the estimate does not wait."""
+
+import json
+import subprocess
+import sys
+
+import pyarrow as pa
+import pytest
+
+import lasec
+from lasec.tables import Encoder, TableLearner
+
+LASEC = [sys.executable, "-m", "lasec.cli"]
+HEAD = pa.RecordBatch.from_pylist([{"x": 1.0, "z": 3.0}, {"x": 2.0, "z": 5.0}])
+
+
+def call(*arguments, given="", check=True, **options):
+    options = {"capture_output": True} | options
+    return subprocess.run(
+        [*LASEC, *map(str, arguments)], input=given, text=True, check=check, timeout=300, **options
+    )
+
+
+def lines(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def as_lines(entries):
+    return "".join(json.dumps(entry) + "\n" for entry in entries)
+
+
+@pytest.fixture(scope="module")
+def stream():
+    X, y = lasec.streams.walking(3_000, dimension=5, speed=0.01, seed=1)
+    rows = [{"id": f"m{i}"} | {f"x{j}": float(v) for j, v in enumerate(x)} for i, x in enumerate(X)]
+    return rows, ["spam" if label > 0 else "ham" for label in y]
+
+
+def test_all_but_the_first_answer_give_an_estimate(tmp_path, stream):
+    rows, labels = stream
+    model = tmp_path / "model.lasec"
+    new = ("--classes", "ham,spam", "--rate", "0.3", "--seed", "1")
+    asked = [entry for entry in lines(call("ask", "-m", model, *new, given=as_lines(rows)).stdout)
+             if entry["asked"]]  # fmt: skip
+    told = [{"ticket": e["ticket"], "label": labels[e["ticket"]]} for e in asked[1:]]
+    call("tell", "-m", model, given=as_lines(told))
+    facts = json.loads(call("info", "-m", model, "--json").stdout)
+    truth = sum(
+        entry["label"] == label
+        for entry, label in zip(
+            lines(call("ask", "-m", tmp_path / "again", *new, given=as_lines(rows)).stdout),
+            labels,
+            strict=True,
+        )
+    ) / len(labels)
+    estimate = facts["estimate"]
+    assert (estimate["rows"], estimate["labels"]) == (3_000, len(asked) - 1)
+    assert estimate["low"] <= truth <= estimate["high"]
+    assert estimate["open_as_lost"] == facts["open"] == 1
+    assert "1 open question counted as lost" in call("info", model).stdout
+
+
+def desk(**options):
+    learner = lasec.Learner(lasec.rules.Perceptron(), dimension=2, seed=1, **options)
+    return TableLearner(learner, Encoder.fit(HEAD), classes=["n", "y"])
+
+
+@pytest.mark.parametrize("options", [{"max_age": 500}, {"max_pending": 3}])
+def test_what_is_given_up_reaches_the_meter(options):
+    table = desk(**options)
+    for i in range(2_000):
+        decision = table.ask([{"x": i % 7, "z": i % 5}])[0]
+        if i > 10:
+            table.tell(decision.ticket, "y")
+    assert table.meter.lost + table.meter.open == 11
+    assert table.meter.lost >= 8
+    learner = table.learner
+    assert table.meter.lost == learner.expired + learner.dropped
+
+
+def test_many_open_questions_hold_the_estimate_back_and_it_is_said(tmp_path):
+    table = desk()
+    for i in range(2_000):
+        decision = table.ask([{"x": i % 7, "z": i % 5}])[0]
+        if i < 1_000:
+            table.tell(decision.ticket, "y")
+    table.save(tmp_path / "model.lasec")
+    said = call("info", tmp_path / "model.lasec").stdout
+    assert "of 2,000 rows: " in said
+    assert "open questions hold the rest back (lasec questions lists them)" in said
+    estimate = table.meter.reaching().accuracy
+    assert 950 <= estimate.rounds <= 1_060
+
+
+def test_questions_can_be_listed_again_after_a_broken_pipe(tmp_path):
+    model = tmp_path / "m.lasec"
+    rows = [{"id": f"m{i}", "x": i % 7, "z": i % 5, "note": "héllo"} for i in range(24)]
+    with open("/dev/full", "w") as full:
+        done = call(
+            "ask", "-m", model, "--classes", "a,b", "--rate", "1", "-a", "perceptron-ss",
+            "--keep", "id", "--keep", "note", "--seed", "1",
+            given=as_lines(rows), check=False, capture_output=False, stdout=full,
+            stderr=subprocess.PIPE,
+        )  # fmt: skip
+    assert done.returncode == 2, done.stderr
+    before = model.read_bytes()
+    found = lines(call("questions", "-m", model).stdout)
+    assert [entry["id"] for entry in found] == [f"m{i}" for i in range(24)]
+    assert all(entry["asked"] and entry["note"] == "héllo" for entry in found)
+    assert {"ticket", "label", "margin", "propensity", "age"} <= set(found[0])
+    assert model.read_bytes() == before
+    call("tell", "-m", model, given=as_lines([{"ticket": found[0]["ticket"], "label": "a"}]))
+    assert len(lines(call("questions", "-m", model).stdout)) == 23
+
+
+def test_forget_gives_up_and_says_what_it_could_not(tmp_path):
+    model = tmp_path / "m.lasec"
+    table = desk()
+    table.ask([{"x": 1.0, "z": 2.0}] * 3)
+    table.save(model)
+    done = call("forget", 0, 2, 7, "-m", model, check=False)
+    assert done.returncode == 1
+    first, second, third = lines(done.stdout)
+    assert first == {"ticket": 0, "forgotten": True}
+    assert second["forgotten"]
+    assert "never given out" in third["error"]
+    again = TableLearner.load(model)
+    assert again.learner.pending == (1,)
+    assert again.meter.lost == 2
+    assert (
+        call("tell", "-m", model, given='{"ticket": 0, "label": "y"}', check=False).returncode == 1
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "age"),
+    [((), 100_000.0), (("--max-age", "50"), 50.0), (("--time", "t"), 30 * 86_400.0),
+     (("--time", "t", "--max-age", "12h"), 43_200.0)],
+)  # fmt: skip
+def test_questions_expire_by_default(tmp_path, options, age):
+    model = tmp_path / "m.lasec"
+    rows = as_lines([{"x": i % 7, "z": i % 5, "t": float(i)} for i in range(5)])
+    call("ask", "-m", model, "--classes", "a,b", "-a", "perceptron-ss", *options, given=rows)
+    assert TableLearner.load(model).learner.max_age == age
+
+
+def test_a_retried_answer_of_one_person_counts_once(tmp_path):
+    model = tmp_path / "m.lasec"
+    table = desk(policy="majority", opinions=3)
+    table.ask([{"x": 1.0, "z": 2.0}])
+    table.save(model)
+    for _ in range(3):
+        answer = as_lines([{"ticket": 0, "label": "y", "by": "ann"}])
+        last = lines(call("tell", "-m", model, given=answer, check=False).stdout)[0]
+    assert "'ann' has answered already" in last["error"]
+    assert TableLearner.load(model).learner.told == 0
+    for name in ("bob", "cid"):
+        call("tell", "-m", model, given=as_lines([{"ticket": 0, "label": "y", "by": name}]),
+             check=False)  # fmt: skip
+    assert TableLearner.load(model).learner.told == 1
