@@ -57,7 +57,7 @@ def supervised(dimension: int) -> lasec.Learner:
 
 def selective(dimension: int, caution: float) -> lasec.Learner:
     """LASEC-SS."""
-    return lasec.LASEC_SS(dimension, drift=DRIFT, ridge=RIDGE, caution=caution)
+    return lasec.LASEC_SS(dimension, drift=DRIFT, ridge=RIDGE, caution=caution, seed=0)
 
 
 def caution_for(rate: float, dimension: int, X: Any, y: Any) -> float:

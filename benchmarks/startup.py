@@ -17,7 +17,7 @@ started = time.perf_counter()
 import lasec
 imported = time.perf_counter()
 import numpy as np
-learner = lasec.LASEC_SS(50)
+learner = lasec.LASEC_SS(50, seed=0)
 learner.ask(np.ones(50))
 asked = time.perf_counter()
 X, y = lasec.streams.switching(1_000, seed=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -95,7 +96,8 @@ def info(
 def _estimated(learner: Learner, estimate: Estimate, lost: int) -> str:
     """The estimated accuracy, and how many open questions stand in its way."""
     waiting = len(learner.unanswered) - lost
-    parts = [f"accuracy {interval(estimate)}, from {estimate.labels:,} labels"]
+    known = f"accuracy {interval(estimate)}, from {estimate.labels:,} labels"
+    parts = [interval(estimate) if math.isnan(estimate.value) else known]
     if lost:
         parts.append(f"{lost:,} open {_questions(lost)} counted as lost")
     if estimate.until < learner.rounds and waiting:
