@@ -5,16 +5,16 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Self, TypedDict
 
 from lasec import cards, snapshot
 from lasec.draws import SEEDS
 from lasec.errors import StateError
+from lasec.files import write
 from lasec.parameters import Range, number
 from lasec.pending import Pending
 from lasec.queries import Always
-from lasec.state import pack, unpack, write
+from lasec.state import pack, read, restored
 from lasec.types import Policy, Precision, Query, Rule, Update, Vector
 
 ALWAYS = Always()
@@ -160,16 +160,13 @@ class Model:
         >>> lasec.Learner.from_bytes(lasec.SOP(dimension=3).to_bytes()).rule
         SecondOrder(drift=0.0, ridge=1.0)
         """
-        header, arrays = unpack(bytes(data))
-        try:
-            return cls._restore(header, arrays)
-        except StateError:
-            raise
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise StateError(f"invalid: {error}") from error
+        return restored(data, cls._restore)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the learner to a file, all of it or nothing.
+
+        A new file is readable by its owner alone, because a model may hold rows; one that exists
+        keeps its mode. Through a symbolic link, the file that it points to is written.
 
         >>> import lasec, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -189,7 +186,7 @@ class Model:
         Traceback (most recent call last):
         lasec.errors.StateError: not a lasec model: the file does not begin with lasec's signature
         """
-        return cls.from_bytes(Path(path).read_bytes())
+        return cls.from_bytes(read(path))
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"_asker": None, "_teller": None}  # compiled code is found again

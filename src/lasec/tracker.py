@@ -218,11 +218,11 @@ class Tracker(Learner):
         """Take the dimension of the first row that is seen, if none was given."""
         if not self._unsized:
             return
-        self.dimension = features()
-        if self.dimension < 1:
+        count = features()
+        if count < 1:
             raise ValueError("x: expected at least one feature, got none")
-        self.state = snapshot.begin(self.rule, self.dimension, self.precision)
-        self._unsized = False
+        self.state = snapshot.begin(self.rule, count, self.precision)
+        self.dimension, self._unsized = count, False
 
     def to_bytes(self) -> bytes:
         """The whole Tracker, open questions included, as bytes that :meth:`from_bytes` reads.
