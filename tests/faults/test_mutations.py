@@ -440,9 +440,10 @@ def test_twenty_thousand_mutations(kinds, watcher, little_memory):
 def test_deep_headers_are_refused_before_anyone_walks_them(kinds, depth):
     """Queries in queries, and lists in lists, of which the loader has no use."""
     rng = np.random.default_rng(0)
+    some = ("second order", "gate", "meter, new", "trace", "table")
     query = '{"kind": "Budgeted", "parameters": {"inner": '
     inner = '{"kind": "Always", "parameters": {}}'
-    for data, load, _ in kinds.values():
+    for data, load, _ in (kinds[name] for name in some):
         header, blobs = opened(data)
         for name in ("query", "gate", "origin", "names", "more"):
             for value in ("[" * depth + "]" * depth, query * depth + inner + "}}" * depth):
