@@ -5,6 +5,8 @@ Nothing here touches a model, so a refused call leaves it exactly as it was.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,25 @@ LARGEST_ENTRY = 1e60
 LARGEST_SINGLE = 1e15
 
 
+@contextmanager
+def foreign(name: str) -> Iterator[None]:
+    """Whatever a stranger's ``__array__`` or ``__float__`` raises is an error about the argument.
+
+    >>> with foreign("X"):
+    ...     raise OverflowError("int too large to convert to float")
+    Traceback (most recent call last):
+    TypeError: X: not an array of numbers (int too large to convert to float)
+    """
+    try:
+        yield
+    except (TypeError, ValueError):
+        raise
+    except MemoryError as error:
+        raise ValueError(f"{name}: does not fit into memory") from error
+    except Exception as error:
+        raise TypeError(f"{name}: not an array of numbers ({error})") from error
+
+
 def array(name: str, values: object) -> NDArray[Any]:
     """``values`` as NumPy sees them, or an error that names the argument: the way in for arrays.
 
@@ -27,20 +48,16 @@ def array(name: str, values: object) -> NDArray[Any]:
     if isinstance(values, np.ma.MaskedArray):
         raise TypeError(f"{name}: masked arrays are not supported, fill in or drop what is masked")
     try:
-        return np.asarray(values)
+        with foreign(name):
+            return np.asarray(values)
     except ValueError as error:
         raise ValueError(f"{name}: not a rectangular array of numbers") from error
-    except Exception as error:  # whatever the __array__ or __float__ of a stranger raises
-        raise TypeError(f"{name}: not an array of numbers, got {shown(values)}") from error
 
 
 def contiguous(name: str, given: NDArray[Any], kind: Any) -> NDArray[Any]:
     """The same numbers as ``kind``, one after the other."""
-    try:
-        with np.errstate(over="ignore"):
-            return np.require(given, dtype=kind, requirements=["C", "A"])
-    except MemoryError:
-        raise ValueError(f"{name}: {given.size} numbers do not fit into memory") from None
+    with np.errstate(over="ignore"), foreign(name):
+        return np.require(given, dtype=kind, requirements=["C", "A"])
 
 
 def real(
@@ -140,6 +157,24 @@ def whole(name: str, values: ArrayLike, count: int | None = None) -> NDArray[np.
     return contiguous(name, numbers, np.int64)
 
 
+def counters(name: str, values: ArrayLike) -> NDArray[np.uint64]:
+    """Whole numbers from 0 to 2^64 - 1.
+
+    >>> counters("numbers", [1, -1])
+    Traceback (most recent call last):
+    ValueError: numbers: must lie in [0, 2^64 - 1]
+    """
+    numbers = array(name, values)
+    if numbers.dtype.kind not in "iu" and numbers.size:
+        raise TypeError(f"{name}: expected whole numbers, got dtype {numbers.dtype}")
+    if numbers.ndim != 1:
+        raise ValueError(f"{name}: expected a list of numbers, got shape {numbers.shape}")
+    clean = contiguous(name, numbers, np.uint64)
+    if numbers.dtype.kind == "i" and numbers.size and numbers.min() < 0:
+        raise ValueError(f"{name}: must lie in [0, 2^64 - 1]")
+    return clean
+
+
 def label(y: object) -> float:
     """One label.
 
@@ -152,7 +187,7 @@ def label(y: object) -> float:
         raise TypeError(f"y: a label must be -1 or +1, got {shown(y)}")
     if y not in (-1, 1):
         raise ValueError(f"y: a label must be -1 or +1, got {shown(y)}")
-    return float(y)
+    return 1.0 if y == 1 else -1.0
 
 
 def ticket(value: object) -> int:

@@ -11,7 +11,7 @@ from lasec import cards, snapshot
 from lasec.draws import SEEDS
 from lasec.errors import StateError
 from lasec.files import write
-from lasec.parameters import Range, number
+from lasec.parameters import Range, choice, number
 from lasec.pending import Pending
 from lasec.queries import Always
 from lasec.state import pack, read, restored
@@ -55,17 +55,17 @@ class Model:
         self.rule = rule
         self.query = query
         self.dimension: int = number("dimension", dimension, int, Range(1, 2**31))
-        self.update = Update(update)
+        self.update = choice(Update, update)
         self.seed: int = number("seed", seed, int, SEEDS)
         self.name = name or f"{type(rule).__name__} + {type(query).__name__}"
-        self.precision = Precision(precision)
+        self.precision = choice(Precision, precision)
         self._kind = self.precision.kind
         self.state: Any = snapshot.begin(rule, self.dimension, self.precision)
         self.memory: Vector = snapshot.memory(query)
         self.max_age: float | None = (
             None if max_age is None else number("max_age", max_age, float, _AGES)
         )
-        self.policy = Policy(policy)
+        self.policy = choice(Policy, policy)
         self.opinions: int = number("opinions", opinions, int, Range(1, 999))
         if self.opinions % 2 == 0:
             raise ValueError(f"opinions must be an odd number, got {opinions}")

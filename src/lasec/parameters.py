@@ -19,11 +19,13 @@ from __future__ import annotations
 import inspect
 import math
 import re
+from enum import StrEnum
 from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 T = TypeVar("T", bound=type)
+E = TypeVar("E", bound=StrEnum)
 
 WHOLE = (int, np.integer)
 REAL = (*WHOLE, float, np.floating)
@@ -70,6 +72,17 @@ def shown(value: object) -> str:
     except Exception:
         return f"something of type {type(value).__name__} that cannot be shown"
     return text if len(text) <= 200 else f"{text[:200]}..."
+
+
+def choice(kind: type[E], value: object) -> E:
+    """One of the words of an enumeration, or a ValueError.
+
+    >>> from lasec.types import Policy
+    >>> choice(Policy, None)
+    Traceback (most recent call last):
+    ValueError: 'None' is not a valid Policy
+    """
+    return kind(value if isinstance(value, str) else shown(value))
 
 
 def number(name: str, value: object, kind: type, allowed: Range | None) -> Any:

@@ -89,7 +89,13 @@ def begin(rule: Rule[Any], dimension: int, precision: Precision) -> Any:
     """
     if not hasattr(rule, "init"):
         raise TypeError(f"rule must be one of lasec.rules, got {shown(rule)}")
-    state = rule.init(dimension)
+    try:
+        state = rule.init(dimension)
+    except MemoryError:
+        needed = 8e-9 * sum(math.prod(shape) for shape in shapes(rule, dimension).values())
+        raise ValueError(
+            f"dimension: {type(rule).__name__} needs {needed:,.0f} GB for {dimension} features"
+        ) from None
     if precision is Precision.DOUBLE:
         return state
     if getattr(rule, "needs_double", False):

@@ -57,6 +57,8 @@ class Intake(Ledger):
         >>> meter.rounds
         1
         """
+        if not isinstance(decision, tuple):
+            raise TypeError(f"decision: expected what ask gives, got {shown(decision)}")
         label, margin, variance, q, asked, ticket = decision
         if not (
             type(ticket) is type(label) is int and type(asked) is bool

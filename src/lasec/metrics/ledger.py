@@ -164,6 +164,8 @@ def _inner(name: str) -> str:
 
 
 def _costs(costs: Costs) -> Costs:
+    if not isinstance(costs, (tuple, list)):
+        raise TypeError(f"costs must be lasec.metrics.Costs, got {shown(costs)}")
     most = Range(-LARGEST, LARGEST)
     named = zip(Costs._fields, costs, strict=True)
     return Costs(*(number(f"costs: {name}", cost, float, most) for name, cost in named))
