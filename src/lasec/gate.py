@@ -18,7 +18,7 @@ from lasec.errors import StateError
 from lasec.guards import LARGEST_ENTRY
 from lasec.parameters import Range, number
 from lasec.rules.given import Given
-from lasec.state import pack, unpack
+from lasec.state import Arrays, pack, restored
 from lasec.types import Matrix, Query, Vector
 
 _RULE = Given()
@@ -147,20 +147,21 @@ class Gate:
         Traceback (most recent call last):
         lasec.errors.StateError: not a lasec model: the file does not begin with lasec's signature
         """
-        header, arrays = unpack(bytes(data))
-        try:
-            made = cls(
-                snapshot.rebuild(header["gate"], snapshot.QUERIES),
-                seed=number("seed", header["seed"], int, SEEDS),
-            )
-            made.clock = Clock.restore(header.get("clock"))
-            kept = arrays.pop("memory")
-            made.memory = snapshot.memory(made.query, kept) if kept.size else made.memory
-            made.rounds, made.asked = (
-                number(name, header["counters"][name], int, _COUNTS) for name in ("rounds", "asked")
-            )
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise StateError(f"invalid: {error}") from error
+        return restored(data, cls._restore)
+
+    @classmethod
+    def _restore(cls, header: dict[str, Any], arrays: Arrays) -> Self:
+        """A gate from what :meth:`to_bytes` put into the file."""
+        made = cls(
+            snapshot.rebuild(header["gate"], snapshot.QUERIES),
+            seed=number("seed", header["seed"], int, SEEDS),
+        )
+        made.clock = Clock.restore(header.get("clock"))
+        kept = arrays.pop("memory")
+        made.memory = snapshot.memory(made.query, kept) if kept.size else made.memory
+        made.rounds, made.asked = (
+            number(name, header["counters"][name], int, _COUNTS) for name in ("rounds", "asked")
+        )
         if arrays or made.asked > made.rounds or made.memory.size != kept.size:
             raise StateError("invalid: counters or arrays contradict each other")
         return made

@@ -5,42 +5,81 @@ Nothing here touches a model, so a refused call leaves it exactly as it was.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from lasec.parameters import REAL, WHOLE, shown
 
 # No product that a rule forms from rows up to this size can overflow; in single precision below.
 LARGEST_ENTRY = 1e60
 LARGEST_SINGLE = 1e15
 
 
+@contextmanager
+def foreign(name: str) -> Iterator[None]:
+    """Whatever a stranger's ``__array__`` or ``__float__`` raises is an error about the argument.
+
+    >>> with foreign("X"):
+    ...     raise OverflowError("int too large to convert to float")
+    Traceback (most recent call last):
+    TypeError: X: not an array of numbers (int too large to convert to float)
+    """
+    try:
+        yield
+    except (TypeError, ValueError):
+        raise
+    except MemoryError as error:
+        raise ValueError(f"{name}: does not fit into memory") from error
+    except Exception as error:
+        raise TypeError(f"{name}: not an array of numbers ({error})") from error
+
+
+def array(name: str, values: object) -> NDArray[Any]:
+    """``values`` as NumPy sees them, or an error that names the argument: the way in for arrays.
+
+    >>> array("x", [[1.0], [1.0, 2.0]])
+    Traceback (most recent call last):
+    ValueError: x: not a rectangular array of numbers
+    """
+    if isinstance(values, np.ma.MaskedArray):
+        raise TypeError(f"{name}: masked arrays are not supported, fill in or drop what is masked")
+    try:
+        with foreign(name):
+            return np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"{name}: not a rectangular array of numbers") from error
+
+
+def contiguous(name: str, given: NDArray[Any], kind: Any) -> NDArray[Any]:
+    """The same numbers as ``kind``, one after the other."""
+    with np.errstate(over="ignore"), foreign(name):
+        return np.require(given, dtype=kind, requirements=["C", "A"])
+
+
 def real(
     name: str, values: ArrayLike, ndim: int, kinds: str = "fiub", kind: Any = np.float64
 ) -> NDArray[Any]:
     """``values`` as a contiguous array of ``ndim`` axes of real numbers, of any size."""
-    try:
-        array: NDArray[Any] = np.asarray(values)
-    except ValueError as error:
-        raise ValueError(f"{name}: not a rectangular array of numbers") from error
-    if isinstance(values, np.ma.MaskedArray):
-        raise TypeError(f"{name}: masked arrays are not supported, fill in or drop what is masked")
-    if array.dtype.kind not in kinds:
-        raise TypeError(f"{name}: expected real numbers, got dtype {array.dtype}")
-    if array.ndim != ndim:
-        raise ValueError(f"{name}: expected {ndim} axis/axes, got shape {array.shape}")
-    with np.errstate(over="ignore"):
-        return np.require(array, dtype=kind, requirements=["C", "A"])
+    given = array(name, values)
+    if given.dtype.kind not in kinds:
+        raise TypeError(f"{name}: expected real numbers, got dtype {given.dtype}")
+    if given.ndim != ndim:
+        raise ValueError(f"{name}: expected {ndim} axis/axes, got shape {given.shape}")
+    return contiguous(name, given, kind)
 
 
-def finite(name: str, array: NDArray[Any]) -> NDArray[Any]:
-    """``array`` itself, if all its entries are of a usable size."""
-    most = LARGEST_ENTRY if array.itemsize == 8 else LARGEST_SINGLE
-    if array.size and not np.abs(array).max() <= most:
-        if not np.isfinite(array).all():
+def finite(name: str, numbers: NDArray[Any]) -> NDArray[Any]:
+    """``numbers`` themselves, if all are of a usable size."""
+    most = LARGEST_ENTRY if numbers.itemsize == 8 else LARGEST_SINGLE
+    if numbers.size and not np.abs(numbers).max() <= most:
+        if not np.isfinite(numbers).all():
             raise ValueError(f"{name}: contains NaN or infinity")
         raise ValueError(f"{name}: contains a value beyond {most:g} in size")
-    return array
+    return numbers
 
 
 def row(x: ArrayLike, dimension: int, kind: Any = np.float64) -> NDArray[Any]:
@@ -107,7 +146,7 @@ def whole(name: str, values: ArrayLike, count: int | None = None) -> NDArray[np.
     Traceback (most recent call last):
     ValueError: keys: expected 3, one for each row, got shape (2,)
     """
-    numbers = np.asarray(values)
+    numbers = array(name, values)
     if numbers.dtype.kind not in "iu" and numbers.size:
         raise TypeError(f"{name}: expected whole numbers, got dtype {numbers.dtype}")
     if numbers.ndim != 1 or (count is not None and numbers.size != count):
@@ -115,7 +154,25 @@ def whole(name: str, values: ArrayLike, count: int | None = None) -> NDArray[np.
         raise ValueError(f"{name}: expected {wanted}, got shape {numbers.shape}")
     if numbers.size and numbers.max() > np.iinfo(np.int64).max:
         raise ValueError(f"{name}: contains a number beyond 2^63")
-    return np.ascontiguousarray(numbers, dtype=np.int64)
+    return contiguous(name, numbers, np.int64)
+
+
+def counters(name: str, values: ArrayLike) -> NDArray[np.uint64]:
+    """Whole numbers from 0 to 2^64 - 1.
+
+    >>> counters("numbers", [1, -1])
+    Traceback (most recent call last):
+    ValueError: numbers: must lie in [0, 2^64 - 1]
+    """
+    numbers = array(name, values)
+    if numbers.dtype.kind not in "iu" and numbers.size:
+        raise TypeError(f"{name}: expected whole numbers, got dtype {numbers.dtype}")
+    if numbers.ndim != 1:
+        raise ValueError(f"{name}: expected a list of numbers, got shape {numbers.shape}")
+    clean = contiguous(name, numbers, np.uint64)
+    if numbers.dtype.kind == "i" and numbers.size and numbers.min() < 0:
+        raise ValueError(f"{name}: must lie in [0, 2^64 - 1]")
+    return clean
 
 
 def label(y: object) -> float:
@@ -126,11 +183,23 @@ def label(y: object) -> float:
     """
     if type(y) is int and y in (1, -1):
         return float(y)
-    if isinstance(y, (bool, np.bool_)) or not isinstance(y, (int, float, np.integer, np.floating)):
-        raise TypeError(f"y: a label must be -1 or +1, got {y!r}")
+    if isinstance(y, (bool, np.bool_)) or not isinstance(y, REAL):
+        raise TypeError(f"y: a label must be -1 or +1, got {shown(y)}")
     if y not in (-1, 1):
-        raise ValueError(f"y: a label must be -1 or +1, got {y!r}")
-    return float(y)
+        raise ValueError(f"y: a label must be -1 or +1, got {shown(y)}")
+    return 1.0 if y == 1 else -1.0
+
+
+def ticket(value: object) -> int:
+    """One ticket, given out or not.
+
+    >>> ticket("7")
+    Traceback (most recent call last):
+    TypeError: ticket: expected a whole number, got '7'
+    """
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, WHOLE):
+        raise TypeError(f"ticket: expected a whole number, got {shown(value)}")
+    return int(value)
 
 
 def given(draws: ArrayLike | None, count: int) -> NDArray[np.float64]:

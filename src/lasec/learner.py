@@ -185,11 +185,12 @@ class Learner(Model):
         n = len(rows)
         signs = guards.labels(y, n)
         given, clock = guards.given(coins, n), self._clock(times, n)
+        lazy = number("lazy", lazy, bool, None) and self._can_be_lazy()
         engine, memory = kernel.engine, self.memory.copy()
         bad, columns, state, ceiling = engine.run(
             self.rule, self.query, self.state, memory, rows, signs, given, np.uint64(self.seed),
             self.rounds, mistakes_only=self.update == Update.MISTAKES, times=clock,
-            waiting=self._pending.waiting, ceiling=self._ceiling, lazy=lazy and self._can_be_lazy(),
+            waiting=self._pending.waiting, ceiling=self._ceiling, lazy=lazy,
         )  # fmt: skip
         if bad >= 0:
             guards.finite("X", rows[bad])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Self, TypedDict
 
 from lasec import cards, snapshot
@@ -13,10 +12,11 @@ from lasec.busy import Busy
 from lasec.clock import LEAD, Clock
 from lasec.draws import SEEDS, seed_or_random
 from lasec.errors import StateError
-from lasec.parameters import Range, number
+from lasec.files import write
+from lasec.parameters import Range, choice, number
 from lasec.pending import Pending
 from lasec.queries import Always
-from lasec.state import pack, unpack, write
+from lasec.state import pack, read, restored
 from lasec.types import Decision, Policy, Precision, Query, Rule, Update, Vector
 
 ALWAYS = Always()
@@ -59,10 +59,10 @@ class Model:
         self.rule = rule
         self.query = query
         self.dimension: int = number("dimension", dimension, int, Range(1, 2**31))
-        self.update = Update(update)
+        self.update = choice(Update, update)
         self.seed = seed_or_random(seed)
         self.name = name or f"{type(rule).__name__} + {type(query).__name__}"
-        self.precision = Precision(precision)
+        self.precision = choice(Precision, precision)
         self._kind = self.precision.kind
         self.state: Any = snapshot.begin(rule, self.dimension, self.precision)
         self.memory: Vector = snapshot.memory(query)
@@ -70,7 +70,7 @@ class Model:
             None if max_age is None else number("max_age", max_age, float, _AGES)
         )
         self.clock = Clock(lead)
-        self.policy = Policy(policy)
+        self.policy = choice(Policy, policy)
         self.opinions: int = number("opinions", opinions, int, Range(1, 999))
         if self.opinions % 2 == 0:
             raise ValueError(f"opinions must be an odd number, got {opinions}")
@@ -202,16 +202,13 @@ class Model:
         >>> lasec.Learner.from_bytes(lasec.SOP(dimension=3).to_bytes()).rule
         SecondOrder(drift=0.0, ridge=1.0)
         """
-        header, arrays = unpack(bytes(data))
-        try:
-            return cls._restore(header, arrays)
-        except StateError:
-            raise
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise StateError(f"invalid: {error}") from error
+        return restored(data, cls._restore)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the learner to a file, all of it or nothing.
+
+        A new file is readable by its owner alone, because a model may hold rows; one that exists
+        keeps its mode. Through a symbolic link, the file that it points to is written.
 
         >>> import lasec, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -231,7 +228,7 @@ class Model:
         Traceback (most recent call last):
         lasec.errors.StateError: not a lasec model: the file does not begin with lasec's signature
         """
-        return cls.from_bytes(Path(path).read_bytes())
+        return cls.from_bytes(read(path))
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"_asker": None, "_teller": None}  # compiled code is found again

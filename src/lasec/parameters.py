@@ -19,11 +19,13 @@ from __future__ import annotations
 import inspect
 import math
 import re
+from enum import StrEnum
 from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 T = TypeVar("T", bound=type)
+E = TypeVar("E", bound=StrEnum)
 
 WHOLE = (int, np.integer)
 REAL = (*WHOLE, float, np.floating)
@@ -59,6 +61,30 @@ Share = Annotated[float, Range(SMALLEST, 1.0)]
 Count = Annotated[int, Range(1, 1_000_000)]
 
 
+def shown(value: object) -> str:
+    """A value for a message: short, and without an error of its own.
+
+    >>> shown("north"), shown(10**5_000)
+    ("'north'", 'something of type int that cannot be shown')
+    """
+    try:
+        text = repr(value.item() if isinstance(value, np.generic) else value)
+    except Exception:
+        return f"something of type {type(value).__name__} that cannot be shown"
+    return text if len(text) <= 200 else f"{text[:200]}..."
+
+
+def choice(kind: type[E], value: object) -> E:
+    """One of the words of an enumeration, or a ValueError.
+
+    >>> from lasec.types import Policy
+    >>> choice(Policy, None)
+    Traceback (most recent call last):
+    ValueError: 'None' is not a valid Policy
+    """
+    return kind(value if isinstance(value, str) else shown(value))
+
+
 def number(name: str, value: object, kind: type, allowed: Range | None) -> Any:
     """``value`` as a ``kind`` (bool, int or float), or an error that names the parameter.
 
@@ -66,18 +92,22 @@ def number(name: str, value: object, kind: type, allowed: Range | None) -> Any:
     """
     if kind not in (bool, int, float):
         if not hasattr(value, "probability"):
-            raise TypeError(f"{name} must be a query, got {value!r}")
+            raise TypeError(f"{name} must be a query, got {shown(value)}")
         return value
     if kind is bool:
         if not isinstance(value, (bool, np.bool_)):
-            raise TypeError(f"{name} must be True or False, got {value!r}")
+            raise TypeError(f"{name} must be True or False, got {shown(value)}")
         return bool(value)
     wanted, word = (WHOLE, "a whole number") if kind is int else (REAL, "a number")
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, wanted):
-        raise TypeError(f"{name} must be {word}{_within(allowed)}, got {value!r}")
-    if allowed is not None and value not in allowed:
-        raise ValueError(f"{name} must be {word}{_within(allowed)}, got {value}")
-    return kind(value)
+        raise TypeError(f"{name} must be {word}{_within(allowed)}, got {shown(value)}")
+    try:
+        plain = kind(value)
+    except Exception:  # a whole number that no float holds, or a subclass with ideas of its own
+        plain = None
+    if plain is None or (allowed is not None and plain not in allowed):
+        raise ValueError(f"{name} must be {word}{_within(allowed)}, got {shown(value)}")
+    return plain
 
 
 def _within(allowed: Range | None) -> str:

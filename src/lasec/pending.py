@@ -15,6 +15,7 @@ from lasec import guards
 from lasec.errors import StateError, TicketError
 from lasec.types import Decision, Policy, Vector
 
+_MOST_VOTES = 999
 _COLUMNS = ("label", "margin", "variance", "propensity")
 
 
@@ -101,8 +102,7 @@ class Pending:
         """What is remembered of an open ticket; ``issued`` is how many have been given out."""
         if type(ticket) is int and ticket in self._open:
             return self._open[ticket]
-        if isinstance(ticket, (bool, np.bool_)) or not isinstance(ticket, (int, np.integer)):
-            raise TypeError(f"ticket: expected a whole number, got {ticket!r}")
+        guards.ticket(ticket)
         if not 0 <= ticket < issued:
             raise TicketError(f"ticket {ticket} was never given out: the next one is {issued}")
         if ticket not in self._open:
@@ -195,6 +195,6 @@ def _possible(ticket: Any, decision: Any, time: Any, votes: Any, issued: int) ->
         and (np.diff(time) >= 0.0).all()
         and (np.isfinite(margin) & np.isfinite(variance) & (variance >= 0.0)).all()
         and ((propensity > 0.0) & (propensity <= 1.0)).all()
-        and (votes[:, :2] >= 0).all()
+        and ((votes[:, :2] >= 0) & (votes[:, :2] <= _MOST_VOTES)).all()
         and (np.abs(votes[:, 2]) <= 1).all()
     )

@@ -15,6 +15,7 @@ import numpy as np
 from lasec import queries, rules
 from lasec.errors import StateError
 from lasec.guards import LARGEST_ENTRY
+from lasec.parameters import shown
 from lasec.state import Arrays
 from lasec.types import Precision, Query, Rule, State, Vector
 
@@ -22,6 +23,7 @@ RULES: dict[str, Any] = {name: getattr(rules, name) for name in rules.__all__}
 QUERIES: dict[str, Any] = {name: getattr(queries, name) for name in queries.__all__}
 
 _LARGEST_WEIGHT = LARGEST_ENTRY**4
+_DEEPEST = 4  # queries in queries
 
 
 def describe(part: Rule[Any] | Query) -> dict[str, Any]:
@@ -38,16 +40,18 @@ def describe(part: Rule[Any] | Query) -> dict[str, Any]:
     return {"kind": kind.__name__, "parameters": values}
 
 
-def rebuild(description: Mapping[str, Any], known: Mapping[str, Any]) -> Any:
+def rebuild(description: Mapping[str, Any], known: Mapping[str, Any], depth: int = 0) -> Any:
     """The rule or query that was described.
 
     >>> rebuild({"kind": "Uniform", "parameters": {"rate": 0.25}}, QUERIES)
     Uniform(rate=0.25)
     """
+    if depth > _DEEPEST:
+        raise StateError(f"invalid: queries are nested more than {_DEEPEST} deep")
     kind, values = description["kind"], description["parameters"]
     if kind not in known:
         raise StateError(f"foreign: this lasec knows no {kind!r}")
-    return known[kind](**{name: _read(value) for name, value in values.items()})
+    return known[kind](**{name: _read(value, depth) for name, value in values.items()})
 
 
 def _written(value: Any) -> Any:
@@ -57,10 +61,10 @@ def _written(value: Any) -> Any:
     return "inf" if value == math.inf else value
 
 
-def _read(value: Any) -> Any:
+def _read(value: Any, depth: int) -> Any:
     """The parameter that was written."""
     if isinstance(value, dict):
-        return rebuild(value, QUERIES)
+        return rebuild(value, QUERIES, depth + 1)
     return math.inf if value == "inf" else value
 
 
@@ -83,7 +87,15 @@ def begin(rule: Rule[Any], dimension: int, precision: Precision) -> Any:
     >>> begin(rules.Perceptron(), 2, Precision.SINGLE).weights.dtype
     dtype('float32')
     """
-    state = rule.init(dimension)
+    if not hasattr(rule, "init"):
+        raise TypeError(f"rule must be one of lasec.rules, got {shown(rule)}")
+    try:
+        state = rule.init(dimension)
+    except MemoryError:
+        needed = 8e-9 * sum(math.prod(shape) for shape in shapes(rule, dimension).values())
+        raise ValueError(
+            f"dimension: {type(rule).__name__} needs {needed:,.0f} GB for {dimension} features"
+        ) from None
     if precision is Precision.DOUBLE:
         return state
     if getattr(rule, "needs_double", False):
@@ -116,6 +128,8 @@ def memory(query: Query, kept: Vector | None = None) -> Vector:
     (10, 0)
     """
     remembering: Any = query
+    if not hasattr(query, "probability"):
+        raise TypeError(f"query must be one of lasec.queries, got {shown(query)}")
     blank: Vector = remembering.start() if hasattr(query, "start") else np.empty(0)
     if kept is None:
         return blank

@@ -20,11 +20,10 @@ import hashlib
 import json
 import math
 import os
-import secrets
+import stat
 import struct
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,12 +31,17 @@ from numpy.typing import NDArray
 from lasec.errors import StateError
 
 Arrays = dict[str, NDArray[Any]]
+T = TypeVar("T")
 
 SIGNATURE = b"\x89LASEC\r\n"
 FORMAT = 1
 _PROLOGUE = struct.Struct("<8sIIQ")
 _DIGEST = 32
 _DTYPES = ("<f8", "<f4", "<i8")
+_DEEPEST = 32
+_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+# What code that takes a header at its word can raise.
+_WRONG = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
 def pack(header: Mapping[str, Any], arrays: Arrays) -> bytes:
@@ -58,27 +62,46 @@ def pack(header: Mapping[str, Any], arrays: Arrays) -> bytes:
     return body + _digest(body)
 
 
-def write(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file, all of it or nothing.
+def read(path: str | os.PathLike[str]) -> bytes:
+    """The bytes of a model's file, or a :class:`StateError` before much of it is read.
 
-    >>> import tempfile, pathlib
-    >>> file = pathlib.Path(tempfile.mkdtemp(), "model.lasec")
-    >>> write(file, b"all of it")
-    >>> file.read_bytes()
-    b'all of it'
+    No more is read than a model that begins like this file has. Pipes and devices are refused.
+
+    >>> read("/dev/zero")
+    Traceback (most recent call last):
+    lasec.errors.StateError: not a lasec model: not a regular file
     """
-    target = Path(path).resolve()
-    draft = target.with_name(f".{secrets.token_hex(8)}.tmp")
+    handle = os.open(path, _READ)
     try:
-        with open(draft, "xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        if target.exists():
-            draft.chmod(target.stat().st_mode)
-        draft.replace(target)
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode):
+            raise StateError("not a lasec model: not a regular file")
+        with os.fdopen(handle, "rb", closefd=False) as file:
+            _, total = _check_prologue(file.read(_PROLOGUE.size), found.st_size)
+            file.seek(0)
+            return file.read(total)
+    except MemoryError:
+        raise StateError(f"too large: {found.st_size} bytes do not fit into memory") from None
     finally:
-        draft.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def restored(data: bytes, build: Callable[[dict[str, Any], Arrays], T]) -> T:
+    """What ``build`` makes of the header and the arrays of a file: the one way to load anything.
+
+    Whatever a wrong content makes ``build`` raise is a :class:`StateError`.
+
+    >>> restored(pack({"dimension": 2}, {}), lambda header, arrays: header["seed"])
+    Traceback (most recent call last):
+    lasec.errors.StateError: invalid: 'seed'
+    """
+    header, arrays = unpack(data)
+    try:
+        return build(header, arrays)
+    except StateError:
+        raise
+    except _WRONG as error:
+        raise StateError(f"invalid: {error}") from error
 
 
 def unpack(data: bytes) -> tuple[dict[str, Any], Arrays]:
@@ -88,32 +111,41 @@ def unpack(data: bytes) -> tuple[dict[str, Any], Arrays]:
     Traceback (most recent call last):
     lasec.errors.StateError: truncated: 65 of 70 bytes are here
     """
+    data = data if type(data) is bytes else bytes(memoryview(data))
     header_length = _check_frame(data)
     start = _PROLOGUE.size + header_length
     if start + _DIGEST > len(data):
         raise StateError("corrupted: the header is longer than the file")
     header = _parse(data[_PROLOGUE.size : start])
-    return header, _cut(header.pop("arrays", None), data[start:-_DIGEST])
+    return header, _cut(header.pop("arrays", None), memoryview(data)[start:-_DIGEST])
 
 
-def _digest(body: bytes) -> bytes:
+def _digest(body: bytes | memoryview) -> bytes:
     return hashlib.blake2b(body, digest_size=_DIGEST).digest()
 
 
-def _check_frame(data: bytes) -> int:
-    """Signature, version, length and digest; gives the length of the header."""
-    if data[: len(SIGNATURE)] != SIGNATURE[: len(data)] or not data:
+def _check_prologue(start: bytes, size: int) -> tuple[int, int]:
+    """Signature, version and length; gives the lengths of the header and of the whole file."""
+    if start[: len(SIGNATURE)] != SIGNATURE[: len(start)] or not start:
         raise StateError("not a lasec model: the file does not begin with lasec's signature")
-    if len(data) < _PROLOGUE.size + _DIGEST:
-        raise StateError(f"truncated: {len(data)} bytes are too few for any model")
-    _, version, header_length, total = _PROLOGUE.unpack_from(data)
+    if size < _PROLOGUE.size + _DIGEST:
+        raise StateError(f"truncated: {size} bytes are too few for any model")
+    _, version, header_length, total = _PROLOGUE.unpack_from(start)
     if version > FORMAT:
         raise StateError(f"newer: written in format {version}, this lasec reads up to {FORMAT}")
-    if len(data) < total:
-        raise StateError(f"truncated: {len(data)} of {total} bytes are here")
-    if version < 1 or len(data) > total or _digest(data[:-_DIGEST]) != data[-_DIGEST:]:
+    if size < total:
+        raise StateError(f"truncated: {size} of {total} bytes are here")
+    if version < 1 or size > total:
         raise StateError("corrupted: the contents do not match their digest")
-    return int(header_length)
+    return header_length, total
+
+
+def _check_frame(data: bytes) -> int:
+    """The prologue and the digest; gives the length of the header."""
+    header_length, _ = _check_prologue(data, len(data))
+    if _digest(memoryview(data)[:-_DIGEST]) != data[-_DIGEST:]:
+        raise StateError("corrupted: the contents do not match their digest")
+    return header_length
 
 
 def _parse(text: bytes) -> dict[str, Any]:
@@ -128,10 +160,22 @@ def _parse(text: bytes) -> dict[str, Any]:
         raise StateError("corrupted: the header is not valid JSON") from error
     if not isinstance(header, dict):
         raise StateError("invalid: the header is not a JSON object")
+    _check_depth(header)
     return header
 
 
-def _cut(listing: Any, blob: bytes) -> Arrays:
+def _check_depth(header: dict[str, Any]) -> None:
+    """Refuse what is nested so deep that walking it could exhaust the stack."""
+    level: list[Any] = [header]
+    for _ in range(_DEEPEST):
+        inner = (part.values() if isinstance(part, dict) else part for part in level)
+        level = [value for part in inner for value in part if isinstance(value, (dict, list))]
+        if not level:
+            return
+    raise StateError(f"invalid: the header is nested more than {_DEEPEST} deep")
+
+
+def _cut(listing: Any, blob: memoryview) -> Arrays:
     """The arrays that the listing describes, cut from their joined bytes."""
     arrays: Arrays = {}
     start = 0

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple, Self, Unpack
 
 import numpy as np
@@ -101,8 +102,8 @@ class Tracker(Learner):
         >>> lasec.Tracker(rate=0.1, seed=0).ask([0.5, -1.0]).asked
         True
         """
-        self._size(lambda: guards.real("x", x, 1).size)
-        return super().ask(x, time=time, coin=coin)
+        with self._sized(lambda: guards.real("x", x, 1).size):
+            return super().ask(x, time=time, coin=coin)
 
     def tell_row(self, x: ArrayLike, y: int) -> Outcome:
         """Learn a labelled instance that came for free: labels from before the stream, for example.
@@ -114,8 +115,8 @@ class Tracker(Learner):
         >>> tracker.told, tracker.asked
         (200, 0)
         """
-        self._size(lambda: guards.real("x", x, 1).size)
-        return super().tell_row(x, y)
+        with self._sized(lambda: guards.real("x", x, 1).size):
+            return super().tell_row(x, y)
 
     def run(
         self,
@@ -135,8 +136,8 @@ class Tracker(Learner):
         >>> lasec.Tracker(rate=0.1, seed=0).run(1000.0 * X, y)
         Records(rounds=10000, accuracy=0.776, labels=1002, rate=0.100)
         """
-        self._size(lambda: guards.real("X", X, 2).shape[1])
-        return super().run(X, y, times=times, coins=coins, lazy=lazy)
+        with self._sized(lambda: guards.real("X", X, 2).shape[1]):
+            return super().run(X, y, times=times, coins=coins, lazy=lazy)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """The probabilities of -1 and +1 for each row, as of the next round; nothing is asked.
@@ -148,10 +149,9 @@ class Tracker(Learner):
         >>> tracker.predict_proba(X[:2]).round(3).tolist()
         [[0.997, 0.003], [0.997, 0.003]]
         """
-        self._size(lambda: guards.real("X", X, 2).shape[1])
-        rows = guards.finite("X", guards.rows(X, self.dimension))
-        margin = np.empty(len(rows))
-        with self._busy:
+        with self._sized(lambda: guards.real("X", X, 2).shape[1]), self._busy:
+            rows = guards.finite("X", guards.rows(X, self.dimension))
+            margin = np.empty(len(rows))
             kernel.engine.margins(self.rule, self.state, rows, self.rounds + 1, margin)
         return np.column_stack([(1.0 - margin) / 2.0, (1.0 + margin) / 2.0])
 
@@ -215,16 +215,29 @@ class Tracker(Learner):
         assert isinstance(query, Budgeted)
         return query
 
-    def _size(self, features: Callable[[], int]) -> None:
-        """Take the dimension of the first row that is seen, if none was given."""
+    @contextmanager
+    def _sized(self, features: Callable[[], int]) -> Iterator[None]:
+        """Take the dimension of the first row, if none was given; not if that row is refused."""
         if not self._unsized:
+            yield
             return
         with self._busy:
-            dimension = features()
-            if dimension < 1:
-                raise ValueError("x: expected at least one feature, got none")
-            self.state = snapshot.begin(self.rule, dimension, self.precision)
-            self.dimension, self._unsized = dimension, False
+            before, fresh = (self.dimension, self.state), self._unsized
+            if fresh:
+                self._begin(features())
+        try:
+            yield
+        except BaseException:
+            if fresh:
+                (self.dimension, self.state), self._unsized = before, True
+            raise
+
+    def _begin(self, features: int) -> None:
+        """Begin with rows of so many features."""
+        if features < 1:
+            raise ValueError("x: expected at least one feature, got none")
+        self.state = snapshot.begin(self.rule, features, self.precision)
+        self.dimension, self._unsized = features, False
 
     def to_bytes(self) -> bytes:
         """The whole Tracker, open questions included, as bytes that :meth:`from_bytes` reads.

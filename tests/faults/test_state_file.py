@@ -3,7 +3,9 @@
 import json
 import os
 import pickle
+import stat
 import struct
+import time
 from hashlib import blake2b
 from pathlib import Path
 
@@ -265,17 +267,91 @@ def test_a_failed_save_leaves_the_old_file(learner, tmp_path, monkeypatch):
 
 
 def test_saving_keeps_the_files_mode_and_follows_links(learner, tmp_path):
+    """A new file is its owner's alone; a link stays one, and what it points to is written."""
     real, link = tmp_path / "real", tmp_path / "link"
     learner.save(real)
-    plain = tmp_path / "plain"
-    plain.write_bytes(b"")
-    assert real.stat().st_mode == plain.stat().st_mode
+    assert real.stat().st_mode & 0o777 == 0o600
     real.chmod(0o640)
     link.symlink_to(real)
     learner.save(link)
     assert link.is_symlink()
     assert real.stat().st_mode & 0o777 == 0o640
     assert lasec.Learner.load(real).to_bytes() == learner.to_bytes()
+    ahead = tmp_path / "ahead"
+    ahead.symlink_to(tmp_path / "not there yet")
+    learner.save(ahead)
+    assert ahead.is_symlink()
+    assert lasec.Learner.load(tmp_path / "not there yet").to_bytes() == learner.to_bytes()
+
+
+def test_only_regular_files_are_written(learner, tmp_path):
+    """A device, a pipe, a folder or a circle of links is refused, and left as it was."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "one").symlink_to(tmp_path / "two")
+    (tmp_path / "two").symlink_to(tmp_path / "one")
+    before = sorted(os.listdir(tmp_path))
+    for place in ("/dev/null", *(tmp_path / name for name in ("pipe", "folder", "one"))):
+        with pytest.raises(OSError, match=r"not a regular file|symbolic links"):
+            learner.save(place)
+    assert sorted(os.listdir(tmp_path)) == before
+
+
+def test_a_file_with_the_longest_name_is_saved(learner, tmp_path):
+    name = "m" * 255
+    learner.save(tmp_path / name)
+    assert os.listdir(tmp_path) == [name]
+
+
+def test_a_saved_file_outlives_a_power_cut(learner, tmp_path, monkeypatch):
+    """The file is synced before it takes its place, and the folder after."""
+    synced, fsync = [], os.fsync
+
+    def noted(handle):
+        there = stat.S_ISDIR(os.fstat(handle).st_mode)
+        synced.append(("folder" if there else "file", (tmp_path / "model.lasec").exists()))
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    learner.save(tmp_path / "model.lasec")
+    assert synced == [("file", False), ("folder", True)]
+
+
+@pytest.fixture
+def strangers(tmp_path):
+    """What is no model, and cannot be read to its end, or not in any time."""
+    os.mkfifo(tmp_path / "pipe")
+    with open(tmp_path / "large", "wb") as file:
+        file.truncate(6_000_000_000)
+    with open(tmp_path / "liar", "wb") as file:
+        file.write(struct.pack("<8sIIQ", state.SIGNATURE, 1, 100, 6_000_000_000))
+    return ["/dev/zero", tmp_path, *(tmp_path / name for name in ("pipe", "large", "liar"))]
+
+
+def test_what_is_no_model_is_refused_at_once(strangers):
+    """Pipes, devices, 6 GB of zeros, and a short file that says that it is 6 GB long."""
+    from lasec.tables import TableLearner
+
+    began = time.perf_counter()
+    for path in strangers:
+        for load in (lasec.Learner.load, lasec.Tracker.load, TableLearner.load):
+            with pytest.raises(lasec.StateError, match=r"^not a lasec model|^truncated: 24 bytes"):
+                load(path)
+    assert time.perf_counter() - began < 1.0
+
+
+def test_the_command_line_refuses_what_is_no_model(strangers, tmp_path):
+    from typer.testing import CliRunner
+
+    from lasec.cli.app import app
+
+    answers = tmp_path / "answers.jsonl"
+    answers.write_text('{"ticket": 0, "label": "a"}\n')
+    for path in strangers[-3:]:
+        for command in (["info", str(path)], ["tell", str(answers), "-m", str(path)]):
+            said = CliRunner().invoke(app, command)
+            assert said.exit_code == 2
+            assert "not a lasec model" in said.output or "truncated" in said.output
 
 
 @pytest.mark.parametrize("steps", [2**63 - 1, 2**62 + 1, -1])

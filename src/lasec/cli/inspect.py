@@ -16,6 +16,7 @@ from lasec.evaluation import Trace
 from lasec.learner import Learner
 from lasec.metrics import Estimate
 from lasec.snapshot import describe
+from lasec.state import read
 from lasec.tables import RECIPES, TableLearner, brew, read_learner, recipe
 from lasec.tracker import Tracker
 
@@ -34,7 +35,7 @@ class Found(NamedTuple):
 
 def load(path: Path) -> Found:
     """What is in a model's file."""
-    data = path.read_bytes()
+    data = read(path)
     try:
         return Found(read_learner(data))
     except StateError as error:

@@ -15,6 +15,7 @@ from lasec.cli.options import Asking
 from lasec.errors import StateError, TableError
 from lasec.learner import Learner
 from lasec.parameters import seconds
+from lasec.state import read
 from lasec.tables import brew, read_learner
 from lasec.tables.kinds import nearest
 
@@ -58,7 +59,7 @@ def begin(model: Path | None, algorithm: str, dimension: int | None, asking: Ask
             algorithm, dimension, rate=asking.rate, settings=asking.parameters(), seed=asking.seed
         )
     try:
-        learner = read_learner(model.read_bytes())
+        learner = read_learner(read(model))
     except StateError as error:
         if "at a table" in str(error):
             raise TableError(

@@ -21,6 +21,7 @@ from lasec.cli.opening import learner
 from lasec.cli.output import REFUSED, as_line, honest, put_lines, say
 from lasec.clock import LEAD
 from lasec.errors import TableError, TicketError
+from lasec.state import read
 from lasec.tables import Encoder, TableLearner, recipe
 from lasec.tables.cells import check_row, head_of, moment
 
@@ -242,7 +243,7 @@ def _serve(
 
 
 def _load(model: Path) -> tuple[TableLearner, dict[str, bytes]]:
-    return TableLearner.from_bytes(model.read_bytes())
+    return TableLearner.from_bytes(read(model))
 
 
 def _parsed(text: bytes) -> Row | str:

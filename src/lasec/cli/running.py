@@ -18,6 +18,7 @@ from lasec.cli.lines import Lines
 from lasec.cli.output import as_facts
 from lasec.errors import TableError
 from lasec.evaluation import Trace
+from lasec.state import read
 from lasec.tables import TableLearner
 from lasec.tables.learner import Rows
 
@@ -99,7 +100,7 @@ class Run:
         file = folder / MODEL
         if not file.is_file():
             raise TableError(f"there is nothing to resume: {file} does not exist")
-        desk, parts = TableLearner.from_bytes(file.read_bytes())
+        desk, parts = TableLearner.from_bytes(read(file))
         begun = desk.origin.get("choice")
         if not isinstance(begun, dict) or "trace" not in parts:
             raise TableError(f"{file} is not of a run")

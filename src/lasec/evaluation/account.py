@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -15,7 +16,7 @@ from lasec.metrics import Meter, sums
 from lasec.metrics.estimate import Interval, Scope
 from lasec.metrics.meter import estimate_of
 from lasec.parameters import Range, number
-from lasec.state import pack, unpack
+from lasec.state import pack, restored
 from lasec.tracker import Belief
 
 Array = NDArray[np.float64]
@@ -60,8 +61,11 @@ class Mark(NamedTuple):
     @classmethod
     def of(cls, facts: list[float], block: Array, total: Array) -> Mark:
         """The mark that had these facts and arrays."""
-        round_, start, until, labels = map(int, facts[:4])
         since, *rest = facts[6:]
+        counts = [*facts[:4], 0.0 if math.isnan(since) else since]
+        if not all(0.0 <= count <= 2.0**53 for count in counts):
+            raise ValueError("marks: impossible counts")
+        round_, start, until, labels = map(int, facts[:4])
         belief = None if math.isnan(since) else Belief(int(since), *rest)
         scope = Scope(block, block, start, until)
         return cls(round_, scope, facts[4], labels, facts[5], belief, total)
@@ -138,15 +142,7 @@ class Account:
         Traceback (most recent call last):
         lasec.errors.StateError: newer or foreign: this is no trace of format 1
         """
-        header, arrays = unpack(bytes(data))
-        if header.get("trace") != FORMAT:
-            raise StateError(f"newer or foreign: this is no trace of format {FORMAT}")
-        try:
-            return cls._restored(header, arrays)
-        except StateError:
-            raise
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-            raise StateError(f"invalid: {error}") from error
+        return restored(data, cls._restored)
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         meter = self._meter.to_bytes()
@@ -169,15 +165,14 @@ class Account:
 
     @classmethod
     def _restored(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Self:
+        if header.get("trace") != FORMAT:
+            raise StateError(f"newer or foreign: this is no trace of format {FORMAT}")
         made = cls(window=header["window"], points=header["points"], segments=header["segments"])
         for name in _COUNTERS:
-            setattr(made, name, number(name, header["counters"][name], int, Range(0, 2**62)))
-        names = header["names"]
-        if not all(isinstance(name, str) for name in names) or len(names) > made.segments:
-            raise ValueError("names: expected text, and no more than there is room for")
-        made._names = {name: number for number, name in enumerate(names)}
+            setattr(made, name, number(name, header["counters"][name], int, Range(0, 2**53)))
+        made._names = _named(header["names"], made.segments)
         made._learner, made._grouped = _followed(header["learner"]), header["grouped"]
-        if made._grouped not in (None, False, True):
+        if not any(made._grouped is known for known in (None, False, True)):
             raise ValueError("grouped: expected yes, no, or nothing")
         _check(arrays, made.segments)
         meter = arrays["meter"].astype("<i8").tobytes()
@@ -187,14 +182,64 @@ class Account:
         said = Mark.of(arrays["said"].tolist(), made._total, made._total)
         made._said = (said.labels, said.planned, said.belief)
         made._total, made._table = arrays["total"], arrays["table"]
-        made._margins = Margins.of(arrays["margins"], bounded=bool(header["bounded"]))
-        made._recent = np.zeros(number("recent", header["recent"], int, Range(0, 2**31)), bool)
+        bounded = number("bounded", header["bounded"], bool, None)
+        made._margins = Margins.of(arrays["margins"], bounded=bounded)
+        most = min(made.kept, made._meter.rounds)
+        made._recent = np.zeros(number("recent", header["recent"], int, Range(0, most)), bool)
         made._recent[arrays["recent"]] = True
-        rest = Rest(*(a.astype(k) for a, k in zip(arrays["rest"], _KINDS, strict=True)))
+        rest = _rest(arrays["rest"], made._meter, made.segments)
         made._rest = rest if len(rest.y) else None
-        if made.every < 1 or made._meter.rounds + len(rest.y) != made.rounds:
-            raise ValueError("the counters contradict each other")
+        made._agree(rest)
         return made
+
+    @property
+    def kept(self) -> int:
+        """How many of the last rounds are kept: a meter's window may be a 16th longer than it."""
+        return self.window + self.window // 8 + 64
+
+    def _agree(self, rest: Rest) -> None:
+        """Raise an error where the parts of a trace contradict each other."""
+        rounds = [0, *(mark.round for mark in self._marks)]
+        meter = self._meter
+        if (
+            self.every < 1
+            or meter.window != self.window
+            or meter.open
+            or meter.rounds + len(rest.y) != self.rounds
+            or max(self.labels, self.mistakes) > self.rounds
+            or len(self._marks) > self.limit
+            or rounds[-1] > self.rounds
+            or any(after <= before for before, after in pairwise(rounds))
+        ):
+            raise ValueError("the counters contradict each other")
+
+
+def _named(names: Any, segments: int) -> dict[str, int]:
+    """The groups and their numbers."""
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise TypeError("names: expected a list of text")
+    if len(set(names)) < len(names) or len(names) > segments:
+        raise ValueError("names: some are the same, or there are more than there is room for")
+    return {name: place for place, name in enumerate(names)}
+
+
+def _rest(table: Array, meter: Meter, segments: int) -> Rest:
+    """The rounds that wait, if they can be those that come after what the meter has heard."""
+    with np.errstate(invalid="ignore"):
+        rest = Rest(*(a.astype(k) for a, k in zip(table, _KINDS, strict=True)))
+    label, margin, q, asked, _, ticket, y, group = rest
+    if not (
+        all(np.array_equal(a, b) for a, b in zip(rest, table, strict=True))
+        and (np.abs(label) == 1).all()
+        and (np.abs(y) == 1.0).all()
+        and np.isfinite(margin).all()
+        and ((q >= 0.0) & (q <= 1.0) & ((q > 0.0) | ~asked)).all()
+        and (np.diff(ticket, prepend=meter.rounds - 1) > 0).all()
+        and (ticket < 2**53).all()
+        and ((group == -1).all() or ((group >= 0) & (group <= segments)).all())
+    ):
+        raise ValueError("the rounds that wait hold impossible numbers")
+    return rest
 
 
 def _followed(listed: Any) -> tuple[str, str, int] | None:
@@ -225,5 +270,12 @@ def _check(arrays: dict[str, Any], segments: int) -> None:
         "rest": (len(Rest._fields), arrays["rest"].shape[-1]),
     }
     for name, shape in shapes.items():
-        if arrays[name].shape != shape:
+        if arrays[name].shape != shape or arrays[name].dtype != np.float64:
             raise ValueError(f"{name} has not the shape of a trace's")
+    for name in ("totals", "total", "table", "margins"):
+        if not np.abs(arrays[name]).max(initial=0.0) <= sums.LARGEST:
+            raise ValueError(f"{name} holds NaN or a number beyond all use")
+    if not sums.sound(arrays["blocks"]):
+        raise ValueError("blocks: they are not those of a meter")
+    if arrays["recent"].dtype != np.int64 or (arrays["recent"] < 0).any():
+        raise ValueError("recent: expected the places of mistakes")

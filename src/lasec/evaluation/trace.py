@@ -256,8 +256,7 @@ class Trace(Account):
             sums = [np.bincount(group, row, self.segments + 1) for row in rows]
             self._table = self._table + np.array(sums).T
         self._margins = self._margins.add(columns)
-        kept = self.window + self.window // 8 + 64  # a meter's window may be a 16th longer
-        self._recent = np.concatenate([self._recent, mistake])[-kept:]
+        self._recent = np.concatenate([self._recent, mistake])[-self.kept :]
 
     def _mark(self) -> None:
         """Keep what a point is made of, and thin the points if there are too many."""

@@ -129,7 +129,7 @@ class Fleet(Models):
         >>> fleet.coins([0, 1, 0], [7, 7, 7]).round(3).tolist()
         [0.429, 0.569, 0.429]
         """
-        given = np.ascontiguousarray(numbers, dtype=np.uint64)
+        given = guards.counters("numbers", numbers)
         return kernel.engine.coins(self.seeds, self._keys(keys, given.size), given)
 
     def _row_by_row(

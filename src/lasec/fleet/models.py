@@ -17,7 +17,7 @@ from lasec.draws import SEEDS, seed_or_random, words
 from lasec.fleet import layout
 from lasec.learner import Learner
 from lasec.model import ALWAYS
-from lasec.parameters import Range, number
+from lasec.parameters import Range, choice, number, shown
 from lasec.types import Precision, Query, Rule, Update
 
 _COUNTERS = ("rounds", "asked", "told", "updates")
@@ -44,7 +44,7 @@ class Models:
         self.rule, self.query = rule, query
         self.models: int = number("models", models, int, Range(1, 2**31))
         self.dimension: int = number("dimension", dimension, int, Range(1, 2**15))
-        self.update, self.precision = Update(update), Precision(precision)
+        self.update, self.precision = choice(Update, update), choice(Precision, precision)
         self.seed = seed_or_random(seed)
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         self.threads: int = number("threads", threads or cores, int, Range(1, 1024))
@@ -106,7 +106,7 @@ class Models:
         True
         """
         numbers, expected = self._keys(keys), self.size
-        rows = np.asarray(packed)
+        rows = guards.array("packed", packed)
         if rows.dtype != np.uint8 or rows.shape != (numbers.size, expected):
             raise ValueError(
                 f"packed: expected {numbers.size} rows of {expected} bytes, "
@@ -164,6 +164,8 @@ class Models:
         ValueError: rule: this fleet's is SecondOrder(drift=0.0, ridge=1.0), the learner's ...
         """
         k: int = number("key", key, int, Range(0, self.models - 1))
+        if not isinstance(learner, Learner):
+            raise TypeError(f"learner: expected one, got {shown(learner)}")
         for name in _SAME:
             mine, its = getattr(self, name), getattr(learner, name)
             if type(mine) is not type(its) or repr(mine) != repr(its):  # with the types inside
@@ -205,11 +207,13 @@ class Models:
         if seeds is None:
             return words(self.seed, 2**128, self.models)[:, 0].copy()
         if not isinstance(seeds, np.ndarray):
-            seeds = np.array([number("seeds", s, int, SEEDS) for s in list(seeds)], dtype=np.uint64)
-        if seeds.dtype.kind not in "iu" or (seeds.size and seeds.min() < 0):
-            raise TypeError("seeds must be whole numbers from 0 to 2^64 - 1")
+            with guards.foreign("seeds"):
+                given = [number("seeds", seed, int, SEEDS) for seed in seeds]
+            seeds = np.array(given, dtype=np.uint64)
         if seeds.shape != (self.models,):
             raise ValueError(f"seeds: expected {self.models}, one a model, got {seeds.shape}")
+        if seeds.dtype.kind not in "iu" or (seeds.size and seeds.min() < 0):
+            raise TypeError("seeds must be whole numbers from 0 to 2^64 - 1")
         return np.array(seeds, dtype=np.uint64)
 
     def __repr__(self) -> str:

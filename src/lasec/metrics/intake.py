@@ -13,8 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 from lasec import guards
 from lasec.errors import TicketError
 from lasec.metrics import sums
-from lasec.metrics.ledger import CHUNK, Array, Ledger, Question
+from lasec.metrics.ledger import CHUNK, LAST, Array, Ledger, Question
+from lasec.parameters import number, shown
 from lasec.types import Decision, Outcome
+
+_PLAIN = ("label", "margin", "variance", "propensity")
+_NAMES = ("label", "margin", "propensity", "asked", "ticket")
 
 
 class Rounds(Protocol):
@@ -53,9 +57,17 @@ class Intake(Ledger):
         >>> meter.rounds
         1
         """
-        label, margin, _, q, asked, ticket = decision
+        if not isinstance(decision, tuple):
+            raise TypeError(f"decision: expected what ask gives, got {shown(decision)}")
+        label, margin, variance, q, asked, ticket = decision
         if not (
-            ticket > self._last and 0.0 <= q <= 1.0 and (label == 1 or label == -1)  # noqa: PLR1714
+            type(ticket) is type(label) is int and type(asked) is bool
+            and type(margin) is type(variance) is type(q) is float
+        ):  # fmt: skip
+            label, margin, variance, q, asked, ticket = decision = _plain(decision)
+        if not (
+            self._last < ticket <= LAST and 0.0 <= q <= 1.0
+            and (label == 1 or label == -1)  # noqa: PLR1714
             and -math.inf < margin < math.inf and (q > 0.0 or not asked)
         ):  # fmt: skip
             raise _refusal(decision, self._last)
@@ -78,15 +90,15 @@ class Intake(Ledger):
         >>> meter.labels, meter.ignored
         (1, 1)
         """
-        ticket, y = outcome.decision.ticket, outcome.y
+        if not (isinstance(outcome, Outcome) and isinstance(outcome.decision, Decision)):
+            raise TypeError(f"outcome: expected what tell gives, got {shown(outcome)}")
+        ticket, y = outcome.decision.ticket, guards.label(outcome.y)
         if not outcome.settled:
             return
         if outcome.decision.propensity == 0.0:  # a label that came for free
             self._ignored += 1
             return
-        if ticket > self._last:
-            raise TicketError(f"ticket {ticket} was never seen: the last one is {self._last}")
-        self._answers.append((ticket, guards.label(y), self._admitted + len(self._asks)))
+        self._answers.append((self._seen(ticket), y, self._admitted + len(self._asks)))
         if len(self._answers) > CHUNK:
             self._flush()
 
@@ -100,10 +112,9 @@ class Intake(Ledger):
         >>> meter.lost, meter.open
         (1, 0)
         """
-        if ticket > self._last:
-            raise TicketError(f"ticket {ticket} was never seen: the last one is {self._last}")
+        known = self._seen(ticket)
         self._flush()
-        question = self._questions.pop(ticket, None)
+        question = self._questions.pop(known, None)
         if question is None:
             self._ignored += 1
             return
@@ -131,6 +142,13 @@ class Intake(Ledger):
             self._admit(columns[:count], labels[:count])
             self._panes.settle()
             columns, labels = columns[count:], labels[count:]
+
+    def _seen(self, ticket: object) -> int:
+        """A ticket that has been asked about, answered by now or not."""
+        number = guards.ticket(ticket)
+        if number > self._last:
+            raise TicketError(f"ticket {shown(ticket)} was never seen: the last is {self._last}")
+        return number
 
     def _begin(self) -> None:
         """Begin a chunk: at fixed rounds, so that it does not matter when anyone looked."""
@@ -178,8 +196,8 @@ class Intake(Ledger):
             return
         shares = [self._share] * chosen.size
         columns_of = (a[chosen].tolist() for a in (ticket, rounds, label, p, q))
-        for number, *rest in zip(*columns_of, shares, strict=True):
-            self._questions[int(number)] = Question(*rest)
+        for place, *rest in zip(*columns_of, shares, strict=True):
+            self._questions[int(place)] = Question(*rest)
             self._panes.wait(rest[0] // self._panes.size, 1)
 
     def _reply(self, answers: list[tuple[int, float, int]]) -> None:
@@ -245,8 +263,12 @@ class Intake(Ledger):
 
     def _columns(self, records: Rounds, y: ArrayLike) -> tuple[Array, Array]:
         """The columns of a chunk of rounds, checked."""
-        names = (records.label, records.margin, records.propensity, records.asked, records.ticket)
-        columns = np.column_stack([np.asarray(column, dtype=np.float64) for column in names])
+        if not all(hasattr(records, name) for name in _NAMES):
+            raise TypeError(f"records: expected what run gives, got {shown(records)}")
+        given = [guards.real(f"records: {name}", getattr(records, name), 1) for name in _NAMES]
+        if len({column.size for column in given}) > 1:
+            raise ValueError("records: the columns are not of one length")
+        columns = np.column_stack(given)
         labels = guards.labels(y, len(columns))
         label, _, q, asked, ticket = columns.T
         if not np.isfinite(columns).all():
@@ -255,12 +277,26 @@ class Intake(Ledger):
             (np.abs(label) == 1.0) & (q >= 0.0) & (q <= 1.0) & ((q > 0.0) | (asked == 0.0))
         ).all():
             raise ValueError("records: impossible labels or propensities")
-        if len(columns) and not (ticket[0] > self._last and (np.diff(ticket) > 0.0).all()):
+        rising = (np.diff(ticket) > 0.0).all() and (ticket == np.floor(ticket)).all()
+        if len(columns) and not (rising and self._last < ticket[0] and ticket[-1] <= LAST):
             raise ValueError(f"records: tickets must rise, and the last one was {self._last}")
         return columns, labels
 
 
+def _plain(decision: Decision) -> Decision:
+    """The decision in plain numbers, whatever it was made of."""
+    label, margin, variance, q, asked, ticket = decision
+    label, margin, variance, q = (
+        number(f"decision: {name}", value, float, None)
+        for name, value in zip(_PLAIN, (label, margin, variance, q), strict=True)
+    )
+    asked = number("decision: asked", asked, bool, None)
+    return Decision(label, margin, variance, q, asked, guards.ticket(ticket))
+
+
 def _refusal(decision: Decision, last: int) -> ValueError:
-    if not decision.ticket > last:
-        return ValueError(f"decision: ticket {decision.ticket} came after {last}, but must rise")
-    return ValueError(f"decision: impossible label, margin or propensity in {decision}")
+    if not last < decision.ticket <= LAST:
+        return ValueError(
+            f"decision: ticket {shown(decision.ticket)} came after {last}, but must rise"
+        )
+    return ValueError(f"decision: impossible label, margin or propensity in {shown(decision)}")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -13,14 +14,15 @@ from lasec.errors import StateError
 from lasec.metrics import sums
 from lasec.metrics.estimate import Costs
 from lasec.metrics.panes import Panes
-from lasec.parameters import Range, number
-from lasec.state import pack, unpack
+from lasec.parameters import LARGEST, Range, number, shown
+from lasec.state import Arrays, pack, restored
 
 Array = NDArray[np.float64]
 Probability = Callable[[Array], Array]
 
 FORMAT = 1
 CHUNK = 1024
+LAST = 2**53  # tickets are summed up among floats
 _COUNTERS = ("rounds", "blind", "asked", "labels", "lost", "ignored")
 _COUNTS = Range(0, 2**62)
 
@@ -51,6 +53,8 @@ class Ledger:
         self.fade = None if fade is None else number("fade", fade, float, length)
         self.patience = None if patience is None else number("patience", patience, int, length)
         self.costs = None if costs is None else _costs(costs)
+        if probability is not None and not callable(probability):
+            raise TypeError(f"probability must be a function, got {shown(probability)}")
         self._probability = probability
         self._panes = Panes(self.window, self.fade)
         self._questions: dict[int, Question] = {}
@@ -86,15 +90,7 @@ class Ledger:
         Traceback (most recent call last):
         lasec.errors.StateError: newer or foreign: this is no meter of format 1
         """
-        header, arrays = unpack(bytes(data))
-        if header.get("meter") != FORMAT:
-            raise StateError(f"newer or foreign: this is no meter of format {FORMAT}")
-        if header.get("own_probability") != (probability is not None):
-            raise ValueError("probability: the saved meter had one of its own, or had none")
-        try:
-            return cls._restored(arrays, header, probability)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise StateError(f"invalid: {error}") from error
+        return restored(data, partial(cls._restored, probability))
 
     def _header(self) -> dict[str, Any]:
         return {
@@ -121,24 +117,43 @@ class Ledger:
 
     @classmethod
     def _restored(
-        cls, arrays: Mapping[str, Any], header: Mapping[str, Any], probability: Probability | None
+        cls, probability: Probability | None, header: dict[str, Any], arrays: Arrays
     ) -> Self:
+        if header.get("meter") != FORMAT:
+            raise StateError(f"newer or foreign: this is no meter of format {FORMAT}")
+        if header["own_probability"] is not (probability is not None):
+            raise StateError("probability: the saved meter had one of its own, or had none")
         costs = None if header["costs"] is None else Costs(*header["costs"])
         made = cls(header["window"], header["fade"], header["patience"], probability, costs)
-        _check(arrays, len(header["panes"]))
         for name in _COUNTERS:
             count = number(name, header["counters"][name], int, _COUNTS)
             setattr(made, f"_{_inner(name)}", count)
-        made._last = number("last", header["last"], int, Range(-1, 2**62))
-        made._answered, made._gone, made._share = map(float, header["weights"])
-        made._panes.settled, made._panes.until = map(int, header["settled"])
-        made._panes.restore(dict(arrays), header["panes"])
-        for ticket, row in zip(arrays["tickets"].tolist(), arrays["questions"], strict=True):
-            made._questions[ticket] = Question(int(row[0]), *row[1:].tolist())
-        if len(made._questions) != sum(count[2] for count in header["panes"]):
-            raise ValueError("the open questions are not those of the panes")
+        made._last = number("last", header["last"], int, Range(-1, LAST))
+        answered, gone, share = header["weights"]
+        made._answered = number("weights", answered, float, Range(0.0, sums.LARGEST))
+        made._gone = number("weights", gone, float, Range(0.0, sums.LARGEST))
+        made._share = number("weights", share, float, Range(sums.SMALLEST, 1.0))
+        made._questions = _questions(arrays["tickets"], arrays["questions"])
+        made._panes.restore(arrays, header["settled"], header["panes"], made._admitted)
+        made._check()
         made._room = -made._admitted % CHUNK
         return made
+
+    def _check(self) -> None:
+        """Raise an error where the parts of a meter contradict each other."""
+        panes, rounds = self._panes, [question.round for question in self._questions.values()]
+        opened = Counter(number // panes.size for number in rounds)
+        if opened != {n: pane.open for n, pane in panes.waiting.items() if pane.open}:
+            raise ValueError("the open questions are not those of the panes")
+        if (
+            (rounds and rounds[-1] >= self._admitted)
+            or max(self._questions, default=-1) > self._last
+            or panes.latest > self._last + 1
+            or self._last + 1 < self._admitted
+            or self._asked + self._blind > self._admitted
+            or self._asked != self._labels + self._lost + len(rounds)
+        ):
+            raise ValueError("the counters contradict each other")
 
     def _flush(self) -> None:
         raise NotImplementedError
@@ -149,24 +164,33 @@ def _inner(name: str) -> str:
 
 
 def _costs(costs: Costs) -> Costs:
-    values = [
-        number(name, cost, float, None) for name, cost in zip(Costs._fields, costs, strict=True)
-    ]
-    if not all(map(math.isfinite, values)):
-        raise ValueError(f"costs: expected finite numbers, got {costs}")
-    return Costs(*values)
+    if not isinstance(costs, (tuple, list)):
+        raise TypeError(f"costs must be lasec.metrics.Costs, got {shown(costs)}")
+    most = Range(-LARGEST, LARGEST)
+    named = zip(Costs._fields, costs, strict=True)
+    return Costs(*(number(f"costs: {name}", cost, float, most) for name, cost in named))
 
 
-def _check(arrays: Mapping[str, Any], waiting: int) -> None:
-    """Shapes and sizes as a meter would have written them."""
-    shapes = {
-        "total": sums.SHAPE,
-        "faded": (2, *sums.SHAPE),
-        "kept": (len(arrays["kept"]), *sums.SHAPE),
-        "waiting": (waiting, *sums.SHAPE),
-        "tickets": (arrays["tickets"].size,),
-        "questions": (arrays["tickets"].size, len(Question._fields)),
+def _questions(tickets: NDArray[Any], table: NDArray[Any]) -> dict[int, Question]:
+    """The open questions, as a meter would have written them: in the order of their rounds."""
+    width = len(Question._fields)
+    if tickets.dtype != np.int64 or table.dtype != np.float64 or tickets.ndim != 1:
+        raise ValueError("the open questions are not numbers of the right kind")
+    if table.shape != (tickets.size, width) or not np.isfinite(table).all():
+        raise ValueError("the open questions have not the shape of a meter's, or hold NaN")
+    rounds, label, probability, propensity, share = table.T
+    if not (
+        (np.diff(tickets, prepend=-1) > 0).all()
+        and (np.diff(rounds, prepend=-1.0) > 0.0).all()
+        and (rounds == np.floor(rounds)).all()
+        and (np.abs(label) == 1.0).all()
+        and ((probability >= sums.SURE[0]) & (probability <= sums.SURE[1])).all()
+        and ((propensity >= sums.SMALLEST) & (propensity <= 1.0)).all()
+        and ((share >= sums.SMALLEST) & (share <= 1.0)).all()
+    ):
+        raise ValueError("the open questions hold impossible numbers")
+    rows = table.tolist()
+    return {
+        ticket: Question(int(row[0]), *row[1:])
+        for ticket, row in zip(tickets.tolist(), rows, strict=True)
     }
-    for name, shape in shapes.items():
-        if arrays[name].shape != shape or not np.isfinite(arrays[name]).all():
-            raise ValueError(f"{name} has not the shape of a meter's, or holds NaN")

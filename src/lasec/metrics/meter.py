@@ -6,12 +6,13 @@ import math
 from collections.abc import Sequence
 from copy import deepcopy
 
+from lasec import guards
 from lasec.metrics import anytime, planner, totals
 from lasec.metrics.estimate import Costs, Estimate, Interval, Method, Metric, Over, Scope
 from lasec.metrics.intake import Intake
 from lasec.metrics.planner import RATES, Plan, Spread
 from lasec.metrics.sums import LOSS, MINUS, PLUS, Column
-from lasec.parameters import Range, number
+from lasec.parameters import Range, choice, number
 
 NOTHING = Costs()
 
@@ -75,17 +76,18 @@ class Meter(Intake):
         >>> meter.estimate("accuracy", interval="sequence").width > meter.accuracy.width
         True
         """
-        metric, over, method = Metric(metric), Over(over), Method(method)
+        metric, over = choice(Metric, metric), choice(Over, over)
+        method, interval = choice(Method, method), choice(Interval, interval)
         number("level", level, float, Range(0.01, 0.999999))
         if metric is Metric.COST and self.costs is None:
             raise ValueError('costs: estimate("cost") needs a meter with costs')
-        if Interval(interval) is Interval.SEQUENCE and over is Over.FADING:
+        if interval is Interval.SEQUENCE and over is Over.FADING:
             raise ValueError(
                 'interval="sequence" holds for all rounds or a window: with fading weights '
                 "the target itself changes each round, and no sequence is known"
             )
         costs = self.costs or NOTHING
-        return estimate_of(self.scope(over), metric, method, Interval(interval), costs, level)
+        return estimate_of(self.scope(over), metric, method, interval, costs, level)
 
     @property
     def accuracy(self) -> Estimate:
@@ -134,7 +136,8 @@ class Meter(Intake):
         [0.131, 0.092, 0.064]
         """
         rounds, spread = planner.rounds_in(window, rows_per_day), self._spread()
-        return [spread.of_labels(max(1.0, rate * rounds), rounds, level) for rate in rates]
+        shares = guards.finite("rates", guards.real("rates", rates, 1)).tolist()
+        return [spread.of_labels(max(1.0, rate * rounds), rounds, level) for rate in shares]
 
     @property
     def rounds(self) -> int:

@@ -15,12 +15,16 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lasec.metrics import sums
 from lasec.metrics.estimate import Over, Scope
 from lasec.metrics.sums import LOSS, SHAPE, Column
+from lasec.parameters import Range, number
 
 Array = NDArray[np.float64]
 PANES, PLAIN = 32, 256
@@ -63,8 +67,8 @@ class Panes:
 
     def add(self, blocks: dict[int, Array]) -> None:
         """Add blocks to their panes."""
-        for number, block in blocks.items():
-            self.waiting[number].block += block
+        for place, block in blocks.items():
+            self.waiting[place].block += block
 
     def wait(self, number: int, questions: int) -> None:
         """Open so many questions in a pane, or close them, if negative."""
@@ -86,11 +90,11 @@ class Panes:
     def reach(self, tolerated: float) -> int:
         """The number of the pane before which few of the questions that wait are open."""
         found, answered, open_ = self.settled, 0.0, 0
-        for number, pane in sorted(self.waiting.items()):
+        for index, pane in sorted(self.waiting.items()):
             answered += float(pane.block[LOSS, Column.LABELS])
             open_ += pane.open
             if open_ <= tolerated * (answered + open_):
-                found = number + 1
+                found = index + 1
         return found
 
     def scope(self, over: Over) -> Scope:
@@ -120,13 +124,34 @@ class Panes:
         """Number, rounds, open questions and next ticket of the panes that wait."""
         return [[n, pane.rounds, pane.open, pane.until] for n, pane in self.waiting.items()]
 
-    def restore(self, arrays: dict[str, Array], counts: list[list[int]]) -> None:
-        """Take back what :meth:`arrays` and :meth:`counts` gave."""
+    @property
+    def latest(self) -> int:
+        """The ticket after the last round that is known."""
+        return max((pane.until for pane in self.waiting.values()), default=self.until)
+
+    def restore(self, arrays: Mapping[str, Array], settled: Any, counts: Any, rounds: int) -> None:
+        """Take back what :meth:`arrays` and :meth:`counts` gave after so many rounds."""
+        self.settled, self.until = (number("settled", n, int, Range(0, 2**53)) for n in settled)
+        waiting = range(self.settled, -(-rounds // self.size))
+        shapes = {"total": (), "faded": (2,), "kept": (self._kept,), "waiting": (len(waiting),)}
+        for name, shape in shapes.items():
+            if arrays[name].shape != (*shape, *SHAPE) or not sums.sound(arrays[name]):
+                raise ValueError(f"{name} has not the shape of a meter's, or holds bad numbers")
         self.total, self.faded = arrays["total"].copy(), arrays["faded"].copy()
         self.kept.extend(block.copy() for block in arrays["kept"])
-        for (number, *rest), block in zip(counts, arrays["waiting"], strict=True):
-            self.waiting[number] = Pane(*rest)
-            self.waiting[number].block = block.copy()
+        before = self.until
+        for n, count, block in zip(waiting, counts, arrays["waiting"], strict=True):
+            pane = Pane(*(number("panes", part, int, Range(0, 2**53)) for part in count[1:]))
+            expected = min(self.size, rounds - n * self.size)
+            if count[0] != n or pane.rounds != expected or pane.until < before + expected:
+                raise ValueError("the panes are not those of the rounds")
+            pane.block, before = block.copy(), pane.until
+            self.waiting[n] = pane
+
+    @property
+    def _kept(self) -> int:
+        """How many settled panes the window has by now."""
+        return min(self.settled, self.kept.maxlen or 0)
 
     def _faded(self, pane: Pane) -> Array:
         if self.fade is None:

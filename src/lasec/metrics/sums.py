@@ -14,6 +14,7 @@ are added to give that of their union; nothing else is needed of a round once it
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,8 @@ Whole = NDArray[np.int64]
 
 PLUS, MINUS, LOSS = 0, 1, 2
 SURE = (0.001, 0.999)
+# Between these, what is formed from the sums stays finite.
+SMALLEST, LARGEST = 1e-30, 1e140
 
 
 class Column(IntEnum):
@@ -62,6 +65,37 @@ class Column(IntEnum):
 SUMS = len(Column)
 WIDTH = SUMS + sequence.BETS.size
 SHAPE = (3, WIDTH)
+
+
+# What only grows with every round or answer.
+_SLACK = 1.0 + 1e-9
+_SHARED = [Column.ROUNDS, Column.SEEN, Column.LOST, Column.LABELS, Column.W1]
+_GROWING = [c for c in Column if c not in (Column.LOW, Column.HIGH, Column.D1)]
+
+
+def sound(blocks: NDArray[Any]) -> bool:
+    """Whether these numbers can be blocks: finite, and such that estimates can be formed.
+
+    >>> blocks = np.zeros((2, *SHAPE))
+    >>> sound(blocks), sound(blocks - 1.0)
+    (True, False)
+    """
+    if blocks.dtype != np.float64 or blocks.shape[-2:] != SHAPE:
+        return False
+    if not np.abs(blocks).max(initial=0.0) <= LARGEST:
+        return False
+    rounds, seen, labels, weight = (
+        blocks[..., c] for c in (Column.ROUNDS, Column.SEEN, Column.LABELS, Column.W1)
+    )
+    together = np.abs(blocks[..., LOSS, :] - blocks[..., PLUS, :] - blocks[..., MINUS, :])
+    return bool(
+        (blocks[..., _GROWING] >= 0.0).all()
+        and (seen <= rounds).all()
+        and (labels <= seen * _SLACK).all()
+        and ((weight >= labels / _SLACK) & (weight <= labels / SMALLEST)).all()
+        and (rounds <= 2.0**53).all()
+        and (together[..., _SHARED] <= 1e-6 * blocks[..., LOSS, _SHARED]).all()
+    )
 
 
 class Values:

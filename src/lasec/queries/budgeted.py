@@ -45,7 +45,17 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 
-from lasec.parameters import NonNegative, Positive, Range, Share, checked, seconds
+from lasec.parameters import (
+    LARGEST,
+    SMALLEST,
+    NonNegative,
+    Positive,
+    Range,
+    Share,
+    checked,
+    number,
+    seconds,
+)
 from lasec.queries.margin_coin import MarginCoin
 from lasec.types import Margin, Moment, Query, Vector
 
@@ -154,9 +164,11 @@ class Budgeted(NamedTuple):
         >>> round(query.rate * 86_400, 1), query.timed
         (500.0, True)
         """
-        ticks = seconds("window", window) if isinstance(window, str) else float(window)
-        if not ticks > 0.0:
-            raise ValueError(f"window must be a time above 0, got {window}")
+        any_time = Range(SMALLEST, LARGEST)
+        if isinstance(window, str):
+            window = seconds("window", window)
+        ticks: float = number("window", window, float, any_time)
+        labels = number("labels", labels, float, any_time)
         settings = {"window": ticks, "horizon": 10.0 * ticks} | options
         return cls(rate=labels / ticks, timed=True, **settings)
 

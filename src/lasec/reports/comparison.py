@@ -12,6 +12,7 @@ from lasec import cards
 from lasec.cards import percent
 from lasec.evaluation import Point
 from lasec.evaluation import pictures as draw
+from lasec.files import write
 from lasec.learner import Learner
 from lasec.reports import page
 from lasec.reports.plates import Plate
@@ -19,7 +20,6 @@ from lasec.reports.report import NO_BASELINES, NONE, parameters, versions
 from lasec.reports.source import Source, beaten, between, counted
 from lasec.reports.svg import PALETTE
 from lasec.reports.words import across, short
-from lasec.state import write
 
 Runs = Mapping[str, tuple[Source, Learner]]
 DASHES = ("-", "--", "-.", ":")
@@ -84,7 +84,7 @@ def compare(
             page.facts(given, "The learners"), page.facts(versions(), "Versions"),
         ),
     ]  # fmt: skip
-    write(path, page.page(name, body))
+    write(path, page.page(name, body), private=False)
     return table
 
 

@@ -15,12 +15,12 @@ from typing import Any
 from lasec.algorithms import cite
 from lasec.cards import percent
 from lasec.evaluation import Part, pictures
+from lasec.files import write as write_file
 from lasec.learner import Learner
 from lasec.reports import page, svg
 from lasec.reports.plates import plates
 from lasec.reports.source import Source, beaten, beliefs, between, cautions, counted, headline, now
 from lasec.reports.words import pair
-from lasec.state import write as write_file
 
 NONE: Mapping[str, str] = {}
 NO_BASELINES: Mapping[str, float] = {}
@@ -69,7 +69,7 @@ def write(
         page.section("groups", "Group by group", _parts(source.groups, "group", _GROUPS)),
         page.section("made", "How it was made", *made(learner, {**facts, **shown})),
     ]
-    write_file(path, page.page(name, body))
+    write_file(path, page.page(name, body), private=False)
 
 
 def figures(source: Source, learner: Learner, *, classes: Sequence[str] = ()) -> dict[str, Any]:
@@ -112,7 +112,7 @@ def save_figures(
     }
     Path(folder).mkdir(parents=True, exist_ok=True)
     for path, data in drawn.items():
-        write_file(path, data)
+        write_file(path, data, private=False)
     return list(drawn)
 
 

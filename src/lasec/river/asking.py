@@ -6,12 +6,11 @@ from abc import abstractmethod
 from collections.abc import Hashable
 from typing import Any, NamedTuple
 
-import numpy as np
-
+from lasec import guards
 from lasec.errors import TicketError
 from lasec.gate import Gate
 from lasec.metrics import Meter
-from lasec.parameters import Range, number
+from lasec.parameters import Range, number, shown
 from lasec.tracker import steady
 from lasec.types import Decision, Outcome, Query
 
@@ -140,8 +139,7 @@ class Asking:
 
     def _question(self, ticket: int) -> tuple[Row, ClassDecision]:
         """What is remembered of an open ticket."""
-        if isinstance(ticket, (bool, np.bool_)) or not isinstance(ticket, (int, np.integer)):
-            raise TypeError(f"ticket: expected a whole number, got {ticket!r}")
+        guards.ticket(ticket)
         if ticket not in self._questions:
             raise TicketError(
                 f"ticket {ticket} is not open: it was not given out or not asked, has been told "
@@ -176,8 +174,8 @@ def named(y: Any) -> Any:
     try:
         hash(y)
         missing = y is None or bool(y != y)  # noqa: PLR0124
-    except (TypeError, ValueError):  # pandas.NA will not say; a list cannot be a class
+    except Exception:  # pandas.NA will not say; a list cannot be a class
         missing = True
     if missing:
-        raise ValueError(f"y: {y!r} is no label")
+        raise ValueError(f"y: {shown(y)} is no label")
     return y

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lasec.guards import LARGEST_ENTRY, finite
+from lasec.parameters import shown
 from lasec.types import Matrix, Vector
 
 if TYPE_CHECKING:
@@ -37,17 +38,19 @@ def numbers(x: Mapping[Hashable, Any]) -> Vector:
     """
     try:
         values = np.frombuffer(array("d", x.values()))
-    except (TypeError, OverflowError):
+    except Exception:  # of a number that is none, or of a stranger's __float__
         raise _refusal(x) from None
     if not np.dot(values, values) <= _MOST:
         raise _refusal(x)
     return values
 
 
-def _refusal(x: Mapping[Hashable, Any]) -> Exception:
+def _refusal(x: Any) -> Exception:
     """What is wrong with a dict of features."""
+    if not isinstance(x, Mapping):
+        return TypeError(f"x: expected a dict of features, got {shown(x)}")
     for name, value in x.items():
-        which = f"x: feature {name!r}"
+        which = f"x: feature {shown(name)}"
         if value is None:
             return TypeError(
                 f"{which} is missing (None): leave it out, or use a StatImputer before"
@@ -56,9 +59,9 @@ def _refusal(x: Mapping[Hashable, Any]) -> Exception:
             (number,) = array("d", [value])
         except OverflowError:
             number = math.inf
-        except TypeError:
+        except Exception:
             return TypeError(
-                f"{which} is no number but {value!r}: use river.preprocessing.OneHotEncoder"
+                f"{which} is no number but {shown(value)}: use river.preprocessing.OneHotEncoder"
             )
         if math.isnan(number):
             return ValueError(f"{which} is NaN: leave it out, or use a StatImputer before")
@@ -145,8 +148,9 @@ class Rows:
 
     def fill(self, x: Mapping[Hashable, Any]) -> Vector:
         """The row of a dict; it is good until the next one. Unknown features are left out."""
+        values = numbers(x)
         self.arrange(tuple(x))
-        return self.put(numbers(x))
+        return self.put(values)
 
     def arrange(self, names: tuple[Hashable, ...]) -> None:
         """Say which features the values have that are put in next."""

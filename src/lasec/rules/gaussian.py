@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lasec.linalg import downdate, inflate, quadratic
+from lasec.linalg import definite, downdate, inflate, quadratic
 from lasec.types import Margin, Matrix, Vector
 
 __all__ = ["Gaussian", "Step", "judge", "largest_variance", "learn", "look", "shrunk", "step"]
@@ -46,11 +46,7 @@ class Gaussian(NamedTuple):
         """
         if not np.array_equal(self.cov, self.cov.T):
             return "cov is not symmetric"
-        try:
-            np.linalg.cholesky(self.cov)
-        except np.linalg.LinAlgError:
-            return "cov is not positive definite"
-        return ""
+        return "" if definite(self.cov) else "cov is not positive definite"
 
 
 class Step(NamedTuple):

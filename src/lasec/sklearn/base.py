@@ -15,8 +15,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from lasec import guards
 from lasec.gate import Gate, lead
 from lasec.learner import Learner
+from lasec.parameters import shown
 from lasec.sklearn import rounds
 from lasec.sklearn.questions import Questions, opened
 from lasec.types import Matrix, Query, Vector
@@ -40,9 +42,16 @@ def drafted(estimator: Any) -> Iterator[Any]:
         vars(estimator).pop(name, None)
 
 
+def _validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
+    """What scikit-learn makes of rows, and of labels where there are any."""
+    with guards.foreign("X"):
+        return validate_data(estimator, X, *y, **_ROWS, **options)
+
+
 def known_classes(given: ArrayLike) -> NDArray[Any]:
     """The classes in order, of which there must be two or more."""
-    classes: NDArray[Any] = np.unique(np.asarray(given))
+    with guards.foreign("classes"):
+        classes: NDArray[Any] = np.unique(np.asarray(given))
     if classes.size < 2:
         raise ValueError(f"y: expected labels of two classes or more, got {classes.size} class")
     return classes
@@ -73,7 +82,7 @@ class StreamClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any) -> Self:
         """Forget everything, and learn the rows of ``X`` in their order."""
         with drafted(self) as draft:
-            X, y = validate_data(draft, X, y, **_ROWS)
+            X, y = _validated(draft, X, y)
             check_classification_targets(y)
             draft._open()
             draft._begin(known_classes(y))
@@ -88,7 +97,7 @@ class StreamClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         with drafted(self) as draft:
             new = not hasattr(draft, "gate_")
-            X, y = validate_data(draft, X, y, reset=new, ensure_min_samples=0, **_ROWS)
+            X, y = _validated(draft, X, y, reset=new, ensure_min_samples=0)
             if new:
                 draft._open()
             draft._agree(classes)
@@ -108,7 +117,7 @@ class StreamClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         with drafted(self) as draft:
             new = not hasattr(draft, "gate_")
-            X = validate_data(draft, X, reset=new, ensure_min_samples=0, **_ROWS)
+            X = _validated(draft, X, reset=new, ensure_min_samples=0)
             if new:
                 draft._open()
             asked, propensity = draft._ask(X, times)
@@ -165,7 +174,7 @@ class StreamClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _checked(self, X: Any) -> Any:
         check_is_fitted(self, "learners_")
-        return validate_data(self, X, reset=False, **_ROWS)
+        return _validated(self, X, reset=False)
 
     def _open(self) -> None:
         """Begin a stream of which nothing is known."""
@@ -184,8 +193,8 @@ class StreamClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 raise ValueError("classes must be passed on the first call to partial_fit.")
         elif not self._trained:
             self._begin(known_classes(classes))
-        elif not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
-            raise ValueError(f"classes: {classes!r} are not those of the first call")
+        elif not np.array_equal(known_classes(classes), self.classes_):
+            raise ValueError(f"classes: {shown(classes)} are not those of the first call")
 
     def _begin(self, classes: NDArray[Any]) -> None:
         """A new learner for each class, or one for two."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from hashlib import blake2b
-from pathlib import Path
 
 import pandas as pd
 from pyspark.sql import DataFrame, SparkSession
@@ -129,7 +128,7 @@ def rescale(spark: SparkSession, checkpoint: str, partitions: int) -> None:
 
 def _read(model: Learner | str | os.PathLike[str]) -> Learner:
     """A learner, or that of a file."""
-    return model if isinstance(model, Learner) else Learner.from_bytes(Path(model).read_bytes())
+    return model if isinstance(model, Learner) else Learner.load(model)
 
 
 def _learners(terms: Terms, keys: tuple[str, ...]) -> Callable[[pd.DataFrame], pd.DataFrame]:

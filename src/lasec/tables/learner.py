@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
@@ -14,9 +13,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from lasec.errors import StateError, TableError, TicketError
+from lasec.files import write
 from lasec.learner import Learner
 from lasec.metrics import Meter
-from lasec.state import Arrays, pack, unpack, write
+from lasec.state import Arrays, pack, read, restored
 from lasec.tables.cells import as_label, batch_of, moment, moments
 from lasec.tables.encoder import Encoder
 from lasec.tracker import Tracker
@@ -211,30 +211,32 @@ class TableLearner:
     @classmethod
     def from_bytes(cls, data: bytes) -> tuple[Self, dict[str, bytes]]:
         """What :meth:`to_bytes` wrote, and the parts that were kept beside it."""
-        header, arrays = unpack(data)
+        return restored(data, cls._restore)
+
+    @classmethod
+    def _restore(cls, header: dict[str, Any], arrays: Arrays) -> tuple[Self, dict[str, bytes]]:
+        """What :meth:`to_bytes` put into the file."""
         if header.get("kind") != KIND:
             raise StateError(
                 "foreign: this model has no columns: it is a plain one, for lasec.Learner"
             )
-        try:
-            parts = {
-                name: arrays[f"part.{name}"].astype("<i8").tobytes()[:size]
-                for name, size in header["parts"].items()
-            }
-            sums = {n: arrays[f"encoder.{n}"] for n in ("count", "mean", "spread")}
-            encoder = Encoder.restore(header["encoder"], sums)
-            made = cls(
-                read_learner(parts.pop("learner")), encoder, label=header["label"],
-                classes=() if header["positive"] is not None else header["classes"],
-                positive=header["positive"], time=header["time"],
-                meter=Meter.from_bytes(parts.pop("meter")), origin=header["origin"],
-                notes=_notes(parts.pop("notes", b"[]")),
-            )  # fmt: skip
-        except StateError:
-            raise
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise StateError(f"invalid: {error}") from error
-        if made.learner.dimension != encoder.dimension:
+        _check(header)
+        parts = {
+            name: _part(arrays[f"part.{name}"], size) for name, size in header["parts"].items()
+        }
+        sums = {n: arrays[f"encoder.{n}"] for n in ("count", "mean", "spread")}
+        if any((sums[n] < 0.0).any() for n in ("count", "spread")):
+            raise StateError("invalid: a count or a spread is negative")
+        encoder = Encoder.restore(header["encoder"], sums)
+        made = cls(
+            read_learner(parts.pop("learner")), encoder, label=header["label"],
+            classes=() if header["positive"] is not None else header["classes"],
+            positive=header["positive"], time=header["time"],
+            meter=Meter.from_bytes(parts.pop("meter")), origin=header["origin"],
+            notes=_notes(parts.pop("notes", b"[]")),
+        )  # fmt: skip
+        names = {column.name for column in encoder.columns}
+        if made.learner.dimension != encoder.dimension or len(names) < len(encoder.columns):
             raise StateError("invalid: the learner takes other rows than the encoder makes")
         return made, parts
 
@@ -249,7 +251,7 @@ class TableLearner:
         ...     TableLearner.load(f"{folder}/m.lasec").learner
         Tracker('Tracker', dimension=1, rounds=0, asked=0, updates=0)
         """
-        return cls.from_bytes(Path(path).read_bytes())[0]
+        return cls.from_bytes(read(path))[0]
 
 
 def _notes(data: bytes) -> dict[int, Note]:
@@ -264,8 +266,29 @@ def _notes(data: bytes) -> dict[int, Note]:
 
 def read_learner(data: bytes) -> Learner:
     """The learner of some bytes: a Tracker where it is one."""
-    header, _ = unpack(data)
+    return restored(data, _class_of).from_bytes(data)
+
+
+def _class_of(header: dict[str, Any], arrays: Arrays) -> type[Learner]:
     if header.get("kind") == KIND:
         raise StateError("foreign: this is a learner at a table; load it with tables.TableLearner")
-    kinds = [header.get(part, {}).get("kind") for part in ("rule", "query")]
-    return (Tracker if kinds == ["Tracking", "Budgeted"] else Learner).from_bytes(data)
+    kinds = [header[part]["kind"] for part in ("rule", "query")]
+    return Tracker if kinds == ["Tracking", "Budgeted"] else Learner
+
+
+def _check(header: dict[str, Any]) -> None:
+    """Raise an error where the header names columns or classes by anything but text."""
+    names = [header["label"], *header["classes"]]
+    names += [name for name in (header["positive"], header["time"]) if name is not None]
+    if not all(isinstance(name, str) for name in names) or not isinstance(header["classes"], list):
+        raise StateError("invalid: columns and classes must be named by text")
+    if not isinstance(header["origin"], dict):
+        raise StateError("invalid: the origin is not a JSON object")
+
+
+def _part(padded: NDArray[np.int64], size: object) -> bytes:
+    """The bytes that were kept, without what fills them up to whole numbers."""
+    data = padded.astype("<i8").tobytes()
+    if type(size) is not int or not 0 <= len(data) - size < 8 or padded.dtype != np.int64:
+        raise StateError("invalid: a part is not as long as it says")
+    return data[:size]
