@@ -12,6 +12,14 @@ settings.register_profile(
 settings.load_profile("lasec")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Tests of one file with the same parameters run in one process, which compiles once."""
+    for item in items:
+        if hasattr(item, "callspec") and not item.get_closest_marker("xdist_group"):
+            item.add_marker(pytest.mark.xdist_group(f"{item.path.stem}-{item.callspec.id}"))
+
+
 @pytest.fixture(scope="session")
 def data_folder():
     """The real datasets, which lie beside the checkout where there are any."""
