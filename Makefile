@@ -37,7 +37,7 @@ docs:  ## the site, every warning an error
 lowest: EXTRA = all
 lowest: TESTS = tests/docs -k "README or command or sklearn.md or river.md"
 lowest-spark: EXTRA = spark
-lowest-spark: TESTS = tests/spark/test_messages.py tests/spark/test_same.py tests/spark/test_once.py
+lowest-spark: TESTS = tests/spark/test_messages.py tests/spark/test_listener.py tests/spark/test_same.py
 lowest lowest-spark:
 	rm -rf dist build
 	$(PYTHON) -m build --quiet --wheel
