@@ -3,7 +3,7 @@ PYTHON ?= python
 JOBS ?= 2
 # Two processes of tests leave no core for the threads of BLAS; tests/faults has them, as users do.
 ONE = OPENBLAS_NUM_THREADS=1
-PYTEST = $(PYTHON) -m pytest
+PYTEST = $(PYTHON) -m pytest --durations=20
 LOWEST = build/lowest/bin/python
 
 .PHONY: all rest check test spark docs lowest lowest-spark
