@@ -1,11 +1,19 @@
 # One door for every habit. PYTHON is the interpreter of a virtual environment with the "dev" group.
 PYTHON ?= python
 JOBS ?= 2
-export OPENBLAS_NUM_THREADS = 1
+# Two processes of tests leave no core for the threads of BLAS; tests/faults has them, as users do.
+ONE = OPENBLAS_NUM_THREADS=1
+PYTEST = $(PYTHON) -m pytest --durations=20
+LOWEST = build/lowest/bin/python
 
-.PHONY: all check test docs wheel
+.PHONY: all rest check test spark docs lowest lowest-spark
 
-all: check test docs wheel
+all:  ## what CI runs; Spark waits for its batches, and leaves time for the rest
+	$(MAKE) test
+	$(MAKE) -j 2 --output-sync=target spark rest
+
+rest:
+	$(MAKE) -j 1 check docs lowest
 
 check:  ## formatting, lints, types, direction of imports
 	$(PYTHON) -m ruff format --check
@@ -15,16 +23,25 @@ check:  ## formatting, lints, types, direction of imports
 	$(dir $(shell which $(PYTHON)))lint-imports
 
 test:  ## doctests and tests
-	$(PYTHON) -m pytest -n $(JOBS) --dist loadgroup --ignore=tests/spark
-	$(PYTHON) -m pytest tests/spark  # one Spark for all of them, which uses the cores by itself
+	$(ONE) $(PYTEST) -n $(JOBS) --dist loadgroup --ignore=tests/spark --ignore=tests/faults
+	$(PYTEST) -n $(JOBS) --dist loadgroup tests/faults
+
+spark:  ## the tests of lasec.spark: one Spark for all of them, which uses the cores by itself
+	$(ONE) $(PYTEST) tests/spark
 
 docs:  ## the site, every warning an error
 	$(PYTHON) -m sphinx -W --keep-going -q -b html docs docs/_build/html
 
-wheel:  ## build the wheel, install it in an environment of its own, test it there
+# The wheel in an environment of its own, with the lowest versions that pyproject.toml declares. Old
+# versions warn of what new ones have changed: here warnings are no errors.
+lowest: EXTRA = all
+lowest: TESTS = tests/docs -k "README or command or sklearn.md or river.md"
+lowest-spark: EXTRA = spark
+lowest-spark: TESTS = tests/spark/test_messages.py tests/spark/test_listener.py tests/spark/test_same.py
+lowest lowest-spark:
 	rm -rf dist build
 	$(PYTHON) -m build --quiet --wheel
-	$(PYTHON) -m venv build/venv
-	build/venv/bin/python -m pip install --quiet --upgrade pip
-	build/venv/bin/python -m pip install --quiet -c constraints.txt dist/*.whl --group test
-	build/venv/bin/python -m pytest -q -n $(JOBS) tests/docs tests/contract
+	$(PYTHON) -m venv build/lowest
+	$(PYTHON) .ci/lowest.py $(EXTRA) > build/lowest.txt
+	$(LOWEST) -m pip install --quiet -c build/lowest.txt "$$(echo dist/*.whl)[$(EXTRA)]" hypothesis pytest
+	$(ONE) $(LOWEST) -m pytest -q -o filterwarnings= $(TESTS)

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import lasec
-from lasec.kernel.cache import SOURCES, digest
+from lasec.kernel.folder import SOURCES, digest
 
 TESTS = Path(__file__).parents[1]
 OWN = """
@@ -40,7 +40,7 @@ def answer(code, cache):
 
 def test_a_second_process_finds_what_the_first_has_compiled(tmp_path):
     assert answer(OWN, tmp_path) == [["0", "1"], ["0", "1"]]
-    kept = list((tmp_path / "lasec").iterdir())
+    kept = list((tmp_path / "lasec-compiled").iterdir())
     assert [folder.name for folder in kept] == [digest(Path(lasec.__file__).parent)]
     assert answer(OWN, tmp_path) == [["1", "0"], ["1", "0"]]
 

@@ -2,81 +2,26 @@
 
 numba keeps what it has compiled, but looks only at the file of the outermost function to see
 whether it is still good; rules, queries and helpers are in other files. So the loops are kept in a
-folder named by a digest of all sources that compiled code can come from (``SOURCES``): a change in
-any of them leads to another folder.
+folder named by a digest of all of them (:mod:`lasec.kernel.folder`).
 Loops over a rule or a query that is not lasec's own are compiled anew in each process, because
 nothing here can know when such a class has changed.
 
-The folder is under ``NUMBA_CACHE_DIR`` if that is set, else under the user's cache folder. If it
-cannot be written, everything works as it does otherwise, and is compiled in each process.
+If there is no folder to keep them in, everything works as it does otherwise, and is compiled in
+each process.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
-import shutil
-import sys
-import time
 from collections.abc import Callable
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numba
 
+from lasec.kernel.folder import folder
+
 njit: Any = numba.njit
 config: Any = numba.config
 typeof: Any = numba.typeof
-SOURCES = ("guards", "kernel", "linalg", "parameters", "queries", "rules", "types")
-_MONTH = 30 * 24 * 3600.0
-
-
-def _home() -> Path:
-    """The user's folder for things that can be made again."""
-    if config.CACHE_DIR:
-        return Path(config.CACHE_DIR)
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", Path.home()))
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-
-
-def digest(package: Path) -> str:
-    """A name for the sources in ``package`` that are compiled, and for the compiler."""
-    total = hashlib.blake2b(f"{numba.__version__} {sys.version}".encode(), digest_size=12)
-    files = (
-        f for room in SOURCES for f in (*package.glob(f"{room}.py"), *package.glob(f"{room}/*.py"))
-    )
-    for source in sorted(files):
-        total.update(f"\0{source.relative_to(package).as_posix()}\0".encode())
-        total.update(source.read_bytes())
-    return total.hexdigest()
-
-
-@cache
-def folder() -> str:
-    """Where compiled loops are kept; empty if they cannot be."""
-    try:
-        home = _home() / "lasec"
-        chosen = home / digest(Path(__file__).parents[1])
-        if not chosen.is_dir():
-            chosen.mkdir(parents=True, exist_ok=True)
-            _tidy(home, chosen)
-        probe = chosen / f".{os.getpid()}"
-        probe.touch()
-        probe.unlink()
-    except (OSError, RuntimeError):
-        return ""
-    return str(chosen)
-
-
-def _tidy(home: Path, chosen: Path) -> None:
-    """Remove what other versions have left behind and nobody has touched for a month."""
-    for other in home.iterdir():
-        if other != chosen and time.time() - other.stat().st_mtime > _MONTH:
-            shutil.rmtree(other, ignore_errors=True)
 
 
 class Entry:
@@ -85,16 +30,17 @@ class Entry:
     def __init__(self, function: Callable[..., Any]) -> None:
         self.py_func = function
         self.fresh = njit(nogil=True)(function)
-        self.kept = self._keep() if folder() else self.fresh
+        self.kept = self.fresh if config.DISABLE_JIT or not folder() else self._keep()
 
     def _keep(self) -> Any:
-        """The same function with numba's cache in our folder."""
+        """The same function with numba's cache in our folder, or without one: nowhere else."""
         before = config.CACHE_DIR
         config.CACHE_DIR = folder()
         try:
-            return njit(nogil=True, cache=True)(self.py_func)
+            kept = njit(nogil=True, cache=True)(self.py_func)
         finally:
             config.CACHE_DIR = before
+        return kept if kept.stats.cache_path.startswith(folder()) else self.fresh
 
     def code(self, parts: tuple[object, ...], arguments: tuple[Any, ...]) -> Callable[..., Any]:
         """The machine code for arguments of these types, without numba's look at each of them.
