@@ -12,5 +12,6 @@ def main() -> None:
     if missing:
         sys.exit(f"lasec: the command needs {', '.join(missing)}: pip install 'lasec[cli]'")
     from lasec.cli.app import app  # noqa: PLC0415
+    from lasec.cli.output import guarded  # noqa: PLC0415
 
-    app()
+    sys.exit(guarded(app))
