@@ -106,10 +106,10 @@ def warn_of_runs(persistence: float, accuracy: float) -> None:
 def warn_of_cells(table: Table) -> None:
     """Say which cells of a table could not be read."""
     for name, bad in table.bad.found.items():
-        cells = f"{bad.cells:,} cells are" if bad.cells > 1 else "1 cell is"
+        cells = "1 cell that is" if bad.cells == 1 else f"{bad.cells:,} cells that are"
         say(
-            f"lasec: warning: column {name[:80]!r}: {cells} not readable and count as missing, the "
-            f"first is {bad.example!r} in row {bad.row:,}; --category reads the column as names"
+            f"lasec: warning: column {name[:80]!r} has {cells} not readable, taken as missing; the "
+            f"first is {bad.example!r} in row {bad.row:,} (--category reads the column as names)"
         )
 
 

@@ -54,7 +54,7 @@ class Delimited:
             for name, values in zip(raw.schema.names, raw.columns, strict=True)
             if name not in texts and _is_text(values.type) and mostly_numbers(values)
         }
-        head = typed(BadCells().batch(raw, dirty, 0), None, texts)
+        head = typed(BadCells().batch(raw, dirty, 0) if dirty else raw, None, texts)
         kept = zip(head.schema, raw.schema, strict=True)
         self._strict = {
             field.name: was.type if pa.types.is_boolean(was.type) else field.type
