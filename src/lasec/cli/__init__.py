@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from importlib.util import find_spec
 
 
@@ -13,10 +12,6 @@ def main() -> None:
     if missing:
         sys.exit(f"lasec: the command needs {', '.join(missing)}: pip install 'lasec[cli]'")
     from lasec.cli.app import app  # noqa: PLC0415
-    from lasec.cli.output import say  # noqa: PLC0415
+    from lasec.cli.output import guarded  # noqa: PLC0415
 
-    def warned(message: Warning | str, *_: object, **__: object) -> None:
-        say(f"lasec: warning: {message}")
-
-    warnings.showwarning = warned
-    app()
+    sys.exit(guarded(app))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,12 +17,13 @@ from lasec.cli.opening import Opened, encoder, learner, open_file
 from lasec.cli.output import (
     STOPPED,
     as_facts,
+    as_text,
     honest,
     interval,
     percent,
-    plain,
     put,
     screen,
+    warn_of_cells,
     warn_of_runs,
 )
 from lasec.cli.progress import bar
@@ -31,8 +31,11 @@ from lasec.cli.running import Baselines, Stop
 from lasec.draws import seed_or_random
 from lasec.errors import TableError
 from lasec.evaluation import Trace
+from lasec.files import write as write_file
 from lasec.learner import Learner
 from lasec.tables import TableLearner, recipe
+from lasec.tables.sizes import rows_at_a_time
+from lasec.tables.source import ROWS
 
 USUAL = "tracker,uniform,lasec-ss,sop-ss,perceptron-ss"
 
@@ -88,6 +91,7 @@ def compare(
                     shown.show(progress, first.rounds, first.labels, first.estimate)
     rows = [race.row(i, chosen.title) for i, chosen in enumerate(recipes)]
     _finish(race, rows, out, as_json, finished=not stop.wanted)
+    warn_of_cells(opened.table)
     if stop.wanted:
         raise typer.Exit(STOPPED)
 
@@ -112,7 +116,8 @@ class Race:
     def go(self, limit: int | None, stop: Stop) -> Iterator[None]:
         """Batch after batch, each learner in turn."""
         left = math.inf if limit is None else limit
-        for batch in self.opened.table.batches():
+        most = rows_at_a_time(self._desk.encoder.dimension, ROWS)
+        for batch in self.opened.table.batches(most=most):
             rows = self._desk.rows(batch.slice(0, int(min(left, batch.num_rows))))
             left -= batch.num_rows
             inner = np.ascontiguousarray(rows.X[:, :-1])
@@ -151,7 +156,7 @@ def _finish(
     }
     if out is not None and race.baselines.rows:
         out.mkdir(parents=True, exist_ok=True)
-        (out / "compare.json").write_text(json.dumps(plain(summary), indent=1) + "\n")
+        write_file(out / "compare.json", as_text(summary))
         named = {
             row["algorithm"]: (trace, one)
             for row, trace, one in zip(rows, race.traces, race.learners, strict=True)

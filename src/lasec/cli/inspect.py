@@ -137,4 +137,6 @@ def cite(
         learner = brew(what, 1)
     else:
         learner = load(Path(what)).learner
-    screen().print(lasec.cite(learner), markup=False)
+    console = screen()
+    for text in lasec.cite(learner).splitlines():
+        console.print(text, markup=False)

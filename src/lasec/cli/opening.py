@@ -41,8 +41,8 @@ def open_file(file: str, reading: Reading) -> Opened:
     try:
         if reading.label is None:
             raise TableError(f"which column holds the labels? Say --label; there are {_few(table)}")
-        for name in filter(None, [reading.label, reading.time]):
-            if name not in table.names:
+        for name in (reading.label, reading.time):
+            if name is not None and name not in table.names:
                 raise nearest(name, table.names, "column")
         return Opened(table, reading, _classes(table, reading), Path(file).name)
     except TableError:
@@ -74,7 +74,7 @@ def _known(name: str, reading: Reading) -> tuple[Table, Reading]:
 
 
 def _few(table: Table) -> str:
-    names = table.names
+    names = [name[:80] for name in table.names]
     return ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
 
 
@@ -86,7 +86,7 @@ def _classes(table: Table, reading: Reading) -> list[str]:
         _look_for(as_label(reading.positive), found)
         return []
     if len(found) > 2:
-        shown = ", ".join(found[:8]) + (" ..." if len(found) > 8 else "")
+        shown = ", ".join(name[:80] for name in found[:8]) + (" ..." if len(found) > 8 else "")
         raise TableError(
             f"{reading.label} has {len(found)} values ({shown}): "
             "which one is looked for? Say --positive"
@@ -99,15 +99,19 @@ def _look_for(positive: str | None, found: list[str]) -> None:
     if positive is None:
         raise TableError("--positive: which class?")
     if positive not in found:
-        if get_close_matches(positive, found, cutoff=0.6):
-            raise nearest(positive, found, "class")
-        say(f"lasec: no row of the class {positive!r} so far: there are {', '.join(found[:8])}")
+        few = [name[:80] for name in found[:1_000]]
+        if get_close_matches(positive[:80], few, cutoff=0.6):
+            raise nearest(positive, few, "class")
+        say(
+            f"lasec: warning: no row of the class {positive[:80]!r} so far: "
+            f"there are {', '.join(few[:8])}"
+        )
 
 
 def encoder(opened: Opened, constant: bool) -> Encoder:
     """The encoder of a table; its label and its times are not features."""
     reading = opened.reading
-    beside = frozenset(filter(None, [reading.label, reading.time]))
+    beside = frozenset(name for name in (reading.label, reading.time) if name is not None)
     return Encoder.fit(
         opened.table.head, kinds=reading.kinds, left_out=beside, width=reading.width,
         standardise=reading.standardise, constant=constant,

@@ -3,35 +3,37 @@
 from __future__ import annotations
 
 import functools
+import io
 import json
 import math
 import os
 import sys
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any, ParamSpec
 
 import typer
-from rich.console import Console
 
+from lasec.cli.terminal import Terminal, clean, one_line
 from lasec.errors import StateError, TableError, TicketError
 from lasec.metrics import Estimate
-from lasec.tables import Kind, TableLearner
+from lasec.tables import Kind, Table, TableLearner
 
 REFUSED, WRONG, STOPPED = 1, 2, 130
 FEW = 10  # labels, below which an interval says nothing
 P = ParamSpec("P")
 
 
-def screen() -> Console:
+def screen() -> Terminal:
     """The terminal that people read: plain text where it is none."""
     there = sys.stdout.isatty()
-    return Console(highlight=False, soft_wrap=not there, width=None if there else 200)
+    return Terminal(highlight=False, soft_wrap=not there, width=None if there else 200)
 
 
 def say(text: str) -> None:
     """A line beside the output: to standard error."""
-    sys.stderr.write(text + "\n")
+    sys.stderr.write(one_line(text) + "\n")
 
 
 def put(data: Any) -> None:
@@ -41,12 +43,17 @@ def put(data: Any) -> None:
 
 def as_line(data: Any) -> str:
     """Something for scripts, as it is written: one line that any terminal and file can hold."""
-    return json.dumps(plain(data)) + "\n"
+    return json.dumps(plain(data)).replace("\x7f", "\\u007f") + "\n"
+
+
+def as_text(data: Any) -> bytes:
+    """Something for scripts, as a file that people may look at."""
+    return (json.dumps(plain(data), indent=1) + "\n").encode()
 
 
 def put_lines(lines: Iterable[str]) -> None:
     """Lines for scripts."""
-    sys.stdout.writelines(lines)
+    sys.stdout.writelines(map(clean, lines))
     sys.stdout.flush()
 
 
@@ -96,6 +103,16 @@ def warn_of_runs(persistence: float, accuracy: float) -> None:
         say("lasec: labels come in runs here: the one before, if known, is right more often")
 
 
+def warn_of_cells(table: Table) -> None:
+    """Say which cells of a table could not be read."""
+    for name, bad in table.bad.found.items():
+        cells = "1 cell that is" if bad.cells == 1 else f"{bad.cells:,} cells that are"
+        say(
+            f"lasec: warning: column {name[:80]!r} has {cells} not readable, taken as missing; the "
+            f"first is {bad.example!r} in row {bad.row:,} (--category reads the column as names)"
+        )
+
+
 def columns(desk: TableLearner) -> str:
     """How many columns of which kind there are, and what becomes of them."""
     counts = Counter(column.kind for column in desk.encoder.columns)
@@ -110,13 +127,33 @@ def honest(command: Callable[P, None]) -> Callable[P, None]:
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
             command(*args, **kwargs)
+        except BrokenPipeError:
+            _leave_pipe()
+        except MemoryError as error:
+            say(f"lasec: out of memory: use fewer columns or a smaller --width ({error})")
+            raise typer.Exit(WRONG) from None
         except (TableError, StateError, TicketError, OSError, ValueError) as error:
-            if isinstance(error, BrokenPipeError):
-                _leave_pipe()
             say(f"lasec: {_words(error)}")
             raise typer.Exit(WRONG) from None
 
     return run
+
+
+def guarded(app: Callable[..., Any]) -> int:
+    """Run the command line, and give its exit code; what typer and Python say is cleaned, too."""
+    warnings.showwarning = lambda message, *_, **__: say(f"lasec: warning: {message}")
+    try:
+        code = app(standalone_mode=False)
+    except typer.Abort:
+        return STOPPED
+    except Exception as error:
+        if not hasattr(error, "show"):  # typer has click's own errors, or its copy of them
+            raise
+        shown = io.StringIO()
+        error.show(shown)
+        sys.stderr.write(clean(shown.getvalue()))
+        return int(getattr(error, "exit_code", WRONG))
+    return code if isinstance(code, int) else 0
 
 
 def _words(error: Exception) -> str:

@@ -7,9 +7,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
+from lasec.cli.terminal import Terminal, one_line
 from lasec.metrics import Estimate
 
 EVERY = 0.2  # seconds between two looks
@@ -51,13 +51,14 @@ class Bar:
 @contextmanager
 def bar(title: str, quiet: bool, endless: bool) -> Iterator[Bar]:
     """A bar on standard error for the time of a ``with``, if that is a terminal."""
-    console = Console(stderr=True)
+    console = Terminal(stderr=True)
     if quiet or not console.is_terminal:
         yield Bar(None, None, False)
         return
     wide = console.width >= WIDE
     bar_and_words = BarColumn(20 if wide else 6), TextColumn("{task.fields[words]}", markup=False)
     columns = (TextColumn("{task.description}", markup=False), *bar_and_words)
+    title = one_line(title)
     title = title if wide or len(title) <= SHORT else f"{title[: SHORT - 1]}…"
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task(title, total=None if endless else 100.0, words="")

@@ -24,6 +24,8 @@ from lasec.errors import TableError, TicketError
 from lasec.state import read
 from lasec.tables import Encoder, TableLearner, recipe
 from lasec.tables.cells import check_row, head_of, moment
+from lasec.tables.objects import DEEPEST, too_deep
+from lasec.tables.sizes import rows_at_a_time
 
 MOST = 1_000  # lines that are taken at a time
 Row = dict[str, Any]
@@ -157,15 +159,17 @@ def _name(by: Any) -> str | None:
 def _decided(desk: TableLearner, rows: list[Row]) -> list[Row]:
     """A decision for each row, or what is wrong with it."""
     wrong = {i: text for i, row in enumerate(rows) if (text := _unreadable(desk, row))}
-    X, clock = desk.read([row for i, row in enumerate(rows) if i not in wrong])
-    read = iter(zip(X, clock, strict=True))
+    good = [row for i, row in enumerate(rows) if i not in wrong]
+    most = rows_at_a_time(desk.encoder.dimension, MOST)
+    some = (desk.read(good[at : at + most]) for at in range(0, len(good), most))
+    read = (pair for X, clock in some for pair in zip(X, clock, strict=True))
     said: list[Row] = []
     for i in range(len(rows)):
         try:
             said.append(
                 {"error": wrong[i]} if i in wrong else line(desk.ask_read(*next(read)), desk)
             )
-        except ValueError as error:
+        except (ValueError, OverflowError) as error:
             said.append({"error": str(error)})
     return said
 
@@ -176,7 +180,7 @@ def _unreadable(desk: TableLearner, row: Row) -> str:
         check_row(row, desk.encoder.columns)
         if desk.time is not None:
             moment(row.get(desk.time))
-    except TableError as error:
+    except (ValueError, OverflowError) as error:
         return str(error)
     return ""
 
@@ -188,7 +192,7 @@ def _told(desk: TableLearner, row: Row) -> Row:
         if not isinstance(ticket, int) or isinstance(ticket, bool) or label is None:
             raise TableError('expected a whole number as "ticket", and a "label"')
         outcome = desk.tell(ticket, label, by=_name(row.get("by")))
-    except (TableError, TicketError) as error:
+    except (TicketError, ValueError, OverflowError) as error:
         return {"ticket": ticket, "error": str(error)}
     return {
         "ticket": ticket, "label": desk.name(outcome.y), "correct": outcome.correct,
@@ -248,9 +252,14 @@ def _load(model: Path) -> tuple[TableLearner, dict[str, bytes]]:
 
 def _parsed(text: bytes) -> Row | str:
     """A line as an object, or what is wrong with it."""
+    if too_deep(text):
+        return f"nested deeper than {DEEPEST}"
     try:
         row = json.loads(text)
-    except (ValueError, RecursionError):
+        "".join(row).encode()
+    except UnicodeEncodeError:
+        return "a name is not Unicode"
+    except (TypeError, ValueError):
         row = None
     if isinstance(row, dict):
         return row

@@ -16,14 +16,15 @@ from lasec.cli.lock import held
 from lasec.cli.opening import Opened, fingerprint, open_file, seat
 from lasec.cli.output import (
     STOPPED,
+    as_text,
     columns,
     honest,
     interval,
     percent,
-    plain,
     put,
     say,
     screen,
+    warn_of_cells,
     warn_of_runs,
 )
 from lasec.cli.progress import bar
@@ -31,8 +32,11 @@ from lasec.cli.running import MODEL, PREDICTIONS, WRITTEN, Run, Stop
 from lasec.clock import LEAD
 from lasec.errors import TableError
 from lasec.evaluation import Trace
+from lasec.files import write as write_file
 from lasec.tables import Kind
 from lasec.tables.kinds import nearest
+from lasec.tables.sizes import rows_at_a_time
+from lasec.tables.source import ROWS
 
 
 @honest
@@ -140,8 +144,9 @@ def _begin(
 def _go(task: Run, opened: Opened, limit: int | None, quiet: bool) -> bool:
     """To the end of the table, or until stopped; whether it came to the end."""
     stop, table, before = Stop(), opened.table, task.consumed
+    batches = table.batches(before, rows_at_a_time(task.desk.encoder.dimension, ROWS))
     with stop.watching(), bar(opened.title, quiet, math.isnan(table.progress)) as shown:
-        for _ in task.go(table.batches(skip=before), limit, stop):
+        for _ in task.go(batches, limit, stop):
             if shown.due():
                 rows, labels = task.consumed - before, task.trace.labels
                 shown.show(table.progress, rows, labels, task.trace.estimate)
@@ -158,7 +163,7 @@ def _finish(
     """Say what came out, and write it."""
     summary = {"file": opened.title, "finished": finished, **result}
     if out is not None:
-        (out / "summary.json").write_text(json.dumps(plain(summary), indent=1) + "\n")
+        write_file(out / "summary.json", as_text(summary))
         if finished and task.trace.rounds:
             from lasec.reports import write  # noqa: PLC0415
 
@@ -171,6 +176,7 @@ def _finish(
         put(summary)
     else:
         _tell(task, summary, out)
+    warn_of_cells(opened.table)
 
 
 def names(task: Run) -> list[str]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
 from html import escape
 from importlib import resources
 
@@ -15,13 +17,14 @@ from lasec.reports.plates import NARROW, WIDE, Plate
 def page(title: str, parts: Iterable[str]) -> bytes:
     """A whole page, as a file."""
     body = "\n".join(filter(None, parts))
-    style, script = (_part(name) for name in ("page.css", "page.js"))
+    style, script = (f"\n{_part(name)}" for name in ("page.css", "page.js"))
     whole = (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{_policy(script)}">\n'
         '<meta name="color-scheme" content="light dark">\n'
-        f"<title>{escape(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<main>\n"
-        f"{body}\n</main>\n<script>\n{script}</script>\n</body>\n</html>\n"
+        f"<title>{escape(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n<main>\n"
+        f"{body}\n</main>\n<script>{script}</script>\n</body>\n</html>\n"
     )
     return whole.encode(errors="backslashreplace")
 
@@ -124,6 +127,15 @@ def _short(value: float) -> float | int | None:
     if value == int(value):
         return int(value)
     return float(f"{value:.5g}")
+
+
+def _policy(script: str) -> str:
+    """What a browser lets the page do: run this script, use styles and its own pictures."""
+    digest = b64encode(sha256(script.encode()).digest()).decode()
+    return (
+        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
 
 
 def _part(name: str) -> str:

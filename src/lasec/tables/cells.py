@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -11,8 +12,10 @@ from numpy.typing import NDArray
 
 from lasec.errors import TableError
 from lasec.tables.kinds import Column, Kind
-from lasec.tables.svmlight import PAIRS
+from lasec.tables.svmlight import DIGITS, PAIRS
 from lasec.tables.typed import as_times
+
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 def as_text(value: object) -> str:
@@ -26,16 +29,17 @@ def as_label(value: object) -> str | None:
 
     >>> [as_label(value) for value in (True, "False", 1, 1.0, "1.0", "+1", " spam ", "", None)]
     ['true', 'false', '1', '1', '1', '1', 'spam', None, None]
+    >>> as_label("1_0"), as_label("10")
+    ('1_0', '10')
     """
     text = as_text(value).strip()
     if value is None or text in ("", "nan", "NaN"):
         return None
     if text.lower() in ("true", "false"):
         return text.lower()
-    try:
-        number = float(text)
-    except ValueError:
+    if not _NUMBER.fullmatch(text):
         return text
+    number = float(text)
     return str(int(number)) if number.is_integer() and abs(number) < 2**53 else text
 
 
@@ -46,10 +50,7 @@ def in_order(labels: Iterable[str]) -> list[str]:
     (['9', '10'], ['ham', 'spam'], ['-1', '1'])
     """
     names = sorted(labels)
-    try:
-        return sorted(names, key=float)
-    except ValueError:
-        return names
+    return sorted(names, key=float) if all(map(_NUMBER.fullmatch, names)) else names
 
 
 def batch_of(rows: Sequence[Mapping[str, Any]], columns: Sequence[Column]) -> pa.RecordBatch:
@@ -100,7 +101,8 @@ def _kind_of(cells: list[Any]) -> Kind:
 def _is_pairs(value: Any) -> bool:
     """Whether a value of JSON is an object of whole numbers and numbers."""
     return isinstance(value, dict) and all(
-        key.isdecimal() and isinstance(item, (int, float)) for key, item in value.items()
+        key.isascii() and key.isdigit() and isinstance(item, (int, float))
+        for key, item in value.items()
     )
 
 
@@ -110,14 +112,27 @@ def _cell(value: Any, column: Column) -> Any:
         return None
     try:
         if column.kind is Kind.NUMBER:
-            return float(value) if value != "" else None
+            return _number(value) if value != "" else None
         if column.kind is Kind.PAIRS:
-            return [(int(key), float(item)) for key, item in dict(value).items()]
+            return [(_index(key), _number(item)) for key, item in dict(value).items()]
     except (TypeError, ValueError, OverflowError):
         raise TableError(
             f"{column.name}: expected {_WORDS[column.kind]}, got {repr(value)[:80]}"
         ) from None
     return as_text(value)
+
+
+def _number(value: Any) -> float:
+    """A number, as JSON or its text has it: Python's own ``float`` takes 1_0 for 10."""
+    if isinstance(value, str) and "_" in value:
+        raise ValueError
+    return float(value)
+
+
+def _index(key: str) -> int:
+    if not (key.isascii() and key.isdigit() and len(key) <= DIGITS):
+        raise ValueError
+    return int(key)
 
 
 def _cell_or_none(value: Any, column: Column) -> Any:
@@ -160,7 +175,7 @@ def moment(value: Any) -> float:
     try:
         if not isinstance(value, bool):
             return float(moments(pa.array([value]))[0])
-    except (pa.ArrowException, OverflowError):
+    except (pa.ArrowException, OverflowError, UnicodeError):
         pass
     raise TableError(f"time: expected a time or a number, got {repr(value)[:80]}")
 

@@ -97,19 +97,19 @@ class Encoder:
     def encode(self, batch: pa.RecordBatch) -> Matrix:
         """The rows of a batch, as the rows of a matrix."""
         rows = np.zeros((batch.num_rows, self.dimension))
-        k = len(self.numbers)
+        k, cells = len(self.numbers), dict(zip(batch.schema.names, batch.columns, strict=True))
         if k and batch.num_rows:
-            rows[:, :k] = self._scaled(np.column_stack([_floats(batch[n]) for n in self.numbers]))
+            rows[:, :k] = self._scaled(np.column_stack([_floats(cells[n]) for n in self.numbers]))
         hashed = rows[:, k : k + self.width]
         for column in self.columns:
             if column.kind is Kind.CATEGORY and batch.num_rows:
-                self._places.categories(column.name, batch[column.name], hashed)
+                self._places.categories(column.name, cells[column.name], hashed)
             elif column.kind is Kind.PAIRS:
                 self._pairs(
-                    batch[column.name], rows[:, self.dimension - self.constant - self.pairs :]
+                    cells[column.name], rows[:, self.dimension - self.constant - self.pairs :]
                 )
         if texts := self._of(Kind.TEXT):
-            self._places.texts([batch[name] for name in texts], hashed)
+            self._places.texts([cells[name] for name in texts], hashed)
         if self.constant:
             rows[:, -1] = 1.0
         return rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -18,6 +19,8 @@ _WORDS = 3.0  # more words than these on average: text
 _NAMES = re.compile(r"(?:^|.*_)(?:id|uuid|guid|index)$|unnamed: ?0", re.IGNORECASE)
 _NAME = "a name for each row"
 _ENOUGH = 50  # rows, to tell a name that never comes twice
+_LONG = 80  # characters of a name that are compared and shown
+_NEAR = 1_000  # names that are compared
 
 
 class Kind(StrEnum):
@@ -52,12 +55,15 @@ def nearest(name: str, known: Iterable[str], what: str) -> TableError:
     >>> print(nearest("prise", ["price", "demand"], "column"))
     there is no column 'prise': did you mean 'price'? There are price, demand
     """
-    names = list(known)
-    by_lower = {other.lower(): other for other in names}
-    close = get_close_matches(name.lower(), by_lower, n=1, cutoff=0.5)
+    names = [other[:_LONG] for other in known]
+    wanted, by_lower = name[:_LONG].lower(), {other.lower(): other for other in names}
+    alike = heapq.nsmallest(
+        _NEAR, by_lower, key=lambda o: (o[:1] != wanted[:1], abs(len(o) - len(wanted)))
+    )
+    close = get_close_matches(wanted, alike, n=1, cutoff=0.5)
     hint = f": did you mean {by_lower[close[0]]!r}?" if close else "."
     shown = ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
-    return TableError(f"there is no {what} {name!r}{hint} There are {shown}")
+    return TableError(f"there is no {what} {name[:_LONG]!r}{hint} There are {shown}")
 
 
 def find_kinds(batch: pa.RecordBatch, given: dict[str, Kind], left_out: set[str]) -> list[Column]:
@@ -69,8 +75,9 @@ def find_kinds(batch: pa.RecordBatch, given: dict[str, Kind], left_out: set[str]
     >>> [column.kind.value for column in find_kinds(rows, {}, set())]
     ['number', 'category']
     """
+    names = set(batch.schema.names)
     for name in [*given, *left_out]:
-        if name not in batch.schema.names:
+        if name not in names:
             raise nearest(name, batch.schema.names, "column")
     return [
         Column(name, given[name], "as you said") if name in given else _judge(name, values)
@@ -91,11 +98,11 @@ def _judge(name: str, values: pa.Array) -> Column:
     if pa.types.is_string(kind):
         return _judge_text(name, values)
     if pa.types.is_floating(kind) or pa.types.is_integer(kind):
-        named = _NAMES.match(name) and _all_distinct(values, 1)
+        named = _NAMES.match(name) and _all_distinct(values.drop_null(), 1)
         return Column(name, Kind.IGNORED, _NAME) if named else Column(name, Kind.NUMBER)
     known = {"a time": pa.types.is_temporal, "text that is not UTF-8": pa.types.is_binary}
     why = next((words for words, fits in known.items() if fits(kind)), f"a {kind}")
-    return Column(name, Kind.IGNORED, why)
+    return Column(name, Kind.IGNORED, why[:_LONG])
 
 
 def _judge_text(name: str, values: pa.Array) -> Column:

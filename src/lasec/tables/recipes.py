@@ -18,6 +18,7 @@ from lasec.rules import (
     ShiftingPerceptron,
     Tracking,
 )
+from lasec.tables import sizes
 from lasec.tables.kinds import nearest
 from lasec.tracker import Tracker
 from lasec.types import Query, Rule
@@ -111,6 +112,7 @@ def brew(
         rule = chosen.rule(**given)
     except TypeError as error:
         raise TableError(f"{name}: {error}") from None
+    sizes.check(name, rule, dimension)
     if chosen.asks == "doubt" and isinstance(rule, Tracking) and isinstance(query, Budgeted):
         return Tracker(dimension, budget=query, rule=rule, **options)
     return Learner(

@@ -17,15 +17,28 @@ class Replay:
     closed = False
 
     def __init__(self, stream: Any, size: int) -> None:
-        self._stream = stream
-        self.peeked = self._fill(size)
+        self._stream, self.peeked, self._at = stream, b"", 0
+        self.look(size)
+
+    def look(self, size: int) -> None:
+        """Look at ``size`` bytes from the beginning, before the first is read."""
+        self.peeked += self._fill(size - len(self.peeked))
         self.ended = len(self.peeked) < size
-        self._at = 0
 
     @property
     def share(self) -> int:
         """So much of what was peeked at that a row which it cuts is not in it."""
         return len(self.peeked) + 1 if self.ended else max(1, len(self.peeked) // 2)
+
+    @property
+    def holds_rows(self) -> bool:
+        """Whether that share holds two lines at least, or all that there are."""
+        ends = (self.peeked.count(end, 0, self.share) for end in (b"\n", b"\r"))
+        return self.ended or max(ends) > 1
+
+    def block(self, least: int) -> int:
+        """How much should be read at a time: some of the longest lines seen so far must fit."""
+        return max(least, 4 * max(map(len, self.peeked.split(b"\n"))))
 
     def read(self, size: int = -1) -> bytes:
         """The next bytes, ``size`` at most; empty at the end."""

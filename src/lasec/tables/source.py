@@ -1,8 +1,8 @@
 """Tables of any size, a batch of rows at a time: CSV, Parquet, JSON lines, svmlight.
 
-A file is opened once. Its first block decides how each column is read for good: numbers as 64-bit
-floats, times as times, everything else as text. Gzip and the like are unpacked on the way, and "-"
-is standard input.
+The first block of a file decides how each column is read for good: numbers as 64-bit floats, times
+as times, everything else as text. Gzip and the like are unpacked on the way, and "-" is standard
+input.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import math
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, Self
 
@@ -22,11 +23,13 @@ import pyarrow.parquet
 
 from lasec.errors import TableError
 from lasec.tables import svmlight
+from lasec.tables.bad_cells import BadCells
+from lasec.tables.delimited import BLOCK, MOST, Delimited
+from lasec.tables.objects import LONGEST, Objects
 from lasec.tables.replay import Replay
 from lasec.tables.typed import typed
 
 PEEK = 1 << 22  # bytes that are looked at first
-BLOCK = 1 << 20  # bytes that are read at a time, at least
 ROWS = 8_192  # rows in a batch at most
 FORMATS = {
     "csv": "csv", "tsv": "csv", "txt": "csv",
@@ -35,21 +38,26 @@ FORMATS = {
     "svm": "svmlight", "svmlight": "svmlight", "libsvm": "svmlight",
 }  # fmt: skip
 _PACKED = {"gz": "gzip", "bz2": "bz2", "zst": "zstd", "lz4": "lz4"}
-_NULLS = ["", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None"]  # where numbers are
 
 
 class Table:
     """An opened table: its first rows (``head``) and all its ``batches``, those again included.
 
-    ``progress`` is the share of the file that has been read so far, NaN where it has no end. A
-    table is read once; use it in a ``with``, or read it to its end, and its file is closed.
+    ``progress`` is the share of the file that has been read so far, NaN where it has no end;
+    ``bad`` are the cells that could not be read so far. A table is read once; use it in a ``with``,
+    or read it to its end, and its file is closed.
     """
 
     def __init__(
-        self, head: pa.RecordBatch, batches: Iterator[pa.RecordBatch], file: Any, size: float
+        self,
+        head: pa.RecordBatch,
+        batches: Iterator[pa.RecordBatch],
+        file: Any,
+        size: float,
+        bad: BadCells | None = None,
     ) -> None:
         self.head, self._batches, self._file, self._size = head, batches, file, size
-        self.rows = 0
+        self.rows, self.bad = 0, bad or BadCells()
 
     @property
     def names(self) -> list[str]:
@@ -63,14 +71,14 @@ class Table:
             return self.rows / self._size
         return 1.0 if self._file.closed else self._file.tell() / self._size
 
-    def batches(self, skip: int = 0) -> Iterator[pa.RecordBatch]:
-        """The rows after the first ``skip``, at most 8,192 at a time."""
+    def batches(self, skip: int = 0, most: int = ROWS) -> Iterator[pa.RecordBatch]:
+        """The rows after the first ``skip``, at most 8,192 at a time, or ``most``."""
         with self:
             for batch in self._batches:
                 self.rows += batch.num_rows
                 rest = batch.slice(max(0, batch.num_rows - max(0, self.rows - skip)))
-                for start in range(0, rest.num_rows, ROWS):
-                    yield rest.slice(start, ROWS)
+                for start in range(0, rest.num_rows, most):
+                    yield rest.slice(start, most)
 
     def __enter__(self) -> Self:
         return self
@@ -147,6 +155,7 @@ def _open_parquet(path: str, texts: frozenset[str]) -> Table:
     if path == "-":
         raise TableError("-: Parquet cannot be read from standard input")
     with pa.parquet.ParquetFile(path) as file:
+        _distinct(file.schema_arrow.names)
         first = next(file.iter_batches(batch_size=ROWS), None)
         rows = file.metadata.num_rows
     if first is None:
@@ -164,16 +173,19 @@ def _open_parquet(path: str, texts: frozenset[str]) -> Table:
 def _open_text(
     path: str, kind: str, packing: str | None, mark: str | None, texts: frozenset[str]
 ) -> Table:
-    raw: IO[bytes] = sys.stdin.buffer if path == "-" else open(path, "rb")  # noqa: SIM115
     size = math.nan if path == "-" else max(os.path.getsize(path), 1)
+    raw, file = _unpacked(path, kind, packing)
+    bad = BadCells()
+    batches: Iterable[pa.RecordBatch]
     try:
-        stream: Any = raw
-        if packing is not None:
-            stream = pa.CompressedInputStream(pa.PythonFile(raw, "r"), packing)
-        file = Replay(stream, PEEK)
         if not file.peeked.strip():
             raise TableError(f"{path}: there are no rows")
-        head, batches = _READERS[kind](file, mark, texts)
+        if kind == "csv":
+            again = None if path == "-" else partial(_unpacked, path, kind, packing)
+            delimited = Delimited(file, mark, texts, bad)
+            head, batches = _filled(delimited.head), delimited.batches(again)
+        else:
+            head, batches = _READERS[kind](file, texts)
     except BaseException:
         raw.close()
         raise
@@ -185,7 +197,27 @@ def _open_text(
         except pa.ArrowInvalid as error:
             raise TableError(f"{path}: {_plainly(error)}") from error
 
-    return Table(head, read(), raw, size)
+    return Table(head, read(), raw, size, bad)
+
+
+def _unpacked(path: str, kind: str, packing: str | None) -> tuple[IO[bytes], Replay]:
+    """A file, and what is in it as plain text."""
+    raw: IO[bytes] = sys.stdin.buffer if path == "-" else open(path, "rb")  # noqa: SIM115
+    try:
+        stream: Any = raw
+        if packing is not None:
+            stream = pa.CompressedInputStream(pa.PythonFile(raw, "r"), packing)
+        if kind == "jsonl":
+            stream = Objects(stream, path)
+        file = Replay(stream, PEEK)
+        while not file.holds_rows:
+            if len(file.peeked) >= LONGEST:
+                raise TableError(f"{path}: a row is longer than {LONGEST >> 21} MB")
+            file.look(2 * len(file.peeked))
+        return raw, file
+    except BaseException:
+        raw.close()
+        raise
 
 
 def _plainly(error: Exception) -> str:
@@ -197,55 +229,33 @@ def _plainly(error: Exception) -> str:
     return text
 
 
-def _block(file: Replay) -> int:
-    """How much is read at a time: some of the longest lines seen so far must fit."""
-    longest = max(map(len, file.peeked.split(b"\n")))
-    return max(BLOCK, 4 * longest)
-
-
-def _first(reader: Any) -> pa.RecordBatch:
-    """The first batch of a reader that is there for nothing else."""
-    with reader:
-        batch = next(iter(reader), None)
-    if batch is None or not batch.num_rows:
+def _filled(head: pa.RecordBatch) -> pa.RecordBatch:
+    """The first rows, if there are any, under names that differ."""
+    _distinct(head.schema.names)
+    if not head.num_rows:
         raise TableError("there are no rows below the names of the columns")
-    repeated = [n for n, count in Counter(batch.schema.names).items() if count > 1]
+    return head
+
+
+def _distinct(names: list[str]) -> None:
+    """Refuse too many names, and those that come twice."""
+    if len(names) > MOST:
+        raise TableError(f"there are {len(names):,} columns, and at most {MOST:,} can be read")
+    repeated = [n for n, count in Counter(names).items() if count > 1]
     if repeated:
-        raise TableError(f"several columns are called {repeated[0]!r}: names must differ")
-    return batch
+        raise TableError(f"several columns are called {repeated[0][:80]!r}: names must differ")
 
 
-def _csv(
-    file: Replay, mark: str | None, texts: frozenset[str]
-) -> tuple[pa.RecordBatch, Iterator[pa.RecordBatch]]:
-    lines = file.peeked.split(b"\n")
-    top = lines[0].decode("utf-8", "replace")
-    broken = any(line.count(b'"') % 2 for line in lines)  # perhaps a line end inside quotes
-    parse = pa.csv.ParseOptions(
-        delimiter=mark or max(",;\t|", key=top.count), newlines_in_values=broken
-    )
-    # Arrow cuts at the end of a row: half of what was seen, or all of it if there is no more.
-    look = pa.csv.ReadOptions(block_size=file.share, use_threads=False)
-    told = pa.csv.ConvertOptions(column_types=dict.fromkeys(texts, pa.string()), null_values=_NULLS)
-    head = typed(
-        _first(pa.csv.open_csv(pa.BufferReader(file.peeked), look, parse, told)), None, texts
-    )
-    found = pa.csv.ConvertOptions(column_types=head.schema, null_values=_NULLS)
-    read = pa.csv.ReadOptions(block_size=_block(file))
-    return head, pa.csv.open_csv(pa.PythonFile(file, "r"), read, parse, found)
-
-
-def _json(
-    file: Replay, mark: str | None, texts: frozenset[str]
-) -> tuple[pa.RecordBatch, Iterator[pa.RecordBatch]]:
+def _json(file: Replay, texts: frozenset[str]) -> tuple[pa.RecordBatch, Iterable[pa.RecordBatch]]:
     look = pa.json.ReadOptions(block_size=file.share, use_threads=False)
-    raw = _first(pa.json.open_json(pa.BufferReader(file.peeked), look))
+    with pa.json.open_json(pa.BufferReader(file.peeked), look) as reader:
+        raw = _filled(next(iter(reader)))
     head = typed(raw, None, texts)
     told = pa.schema(
         [_json_field(field) for field in raw.schema if not pa.types.is_null(field.type)]
     )
     parse = pa.json.ParseOptions(explicit_schema=told, unexpected_field_behavior="ignore")
-    read = pa.json.ReadOptions(block_size=_block(file))
+    read = pa.json.ReadOptions(block_size=file.block(BLOCK))
     return head, pa.json.open_json(pa.PythonFile(file, "r"), read, parse)
 
 
@@ -255,15 +265,16 @@ def _json_field(field: Any) -> Any:
 
 
 def _svmlight(
-    file: Replay, mark: str | None, texts: frozenset[str]
-) -> tuple[pa.RecordBatch, Iterator[pa.RecordBatch]]:
+    file: Replay, texts: frozenset[str]
+) -> tuple[pa.RecordBatch, Iterable[pa.RecordBatch]]:
     lines = file.peeked.split(b"\n")
-    return svmlight.parse(lines if file.ended else lines[:-1]), svmlight.batches(file, BLOCK)
+    head = _filled(svmlight.parse(lines if file.ended else lines[:-1]))
+    return head, svmlight.batches(file, BLOCK)
 
 
-_READERS = {"csv": _csv, "jsonl": _json, "svmlight": _svmlight}
+_READERS = {"jsonl": _json, "svmlight": _svmlight}
 _ADVICE = {
-    "conversion error": "if that column holds names, read it with --category or --text",
+    "invalid UTF8": "write the file in UTF-8",
     "straddl": "a row is longer than all rows before it let expect",
-    "changed from": "every line must hold an object, and a field the same kind of value throughout",
+    "changed from": "a field must hold the same kind of value throughout",
 }

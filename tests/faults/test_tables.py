@@ -1,0 +1,299 @@
+"""Broken cells, lines and names in tables cost themselves, and no more."""
+
+import io
+import json
+import os
+import re
+import sys
+import time
+from base64 import b64encode
+from hashlib import sha256
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import lasec
+from faults.forked import run_all
+from lasec.errors import TableError
+from lasec.tables import Encoder, Kind, TableLearner, brew, open_table, sizes, table_of
+from lasec.tables.bad_cells import MISSING, MOSTLY
+from lasec.tables.cells import as_label, batch_of, in_order
+from lasec.tables.kinds import Column, nearest
+from lasec.tables.objects import DEEPEST, too_deep
+from lasec.tables.recipes import RECIPES
+
+LATER = 4_500_000  # bytes: beyond what is looked at first
+
+
+def written(folder, text, name="rows.csv"):
+    path = folder / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def read(path, **options):
+    table = open_table(path, **options)
+    return pa.Table.from_batches(list(table.batches())), table
+
+
+def kinds(path, **options):
+    with open_table(path, **options) as table:
+        return {c.name: (c.kind, c.why) for c in Encoder.fit(table.head, width=8).columns}
+
+
+def column(good, bad, count=100):
+    return "x,y\n" + "".join(f"{bad if i == 17 else good(i)},{'ab'[i % 2]}\n" for i in range(count))
+
+
+@pytest.mark.parametrize("bad", ["12.5 EUR", "x", "1_0", "0x10", "5\u00a0%"])
+def test_one_bad_cell_is_a_missing_value_and_counted(tmp_path, bad):
+    rows, table = read(written(tmp_path, column(lambda i: i / 8, bad)))
+    expected = [i / 8 for i in range(100)]
+    expected[17] = None
+    assert rows["x"].to_pylist() == expected
+    assert table.bad.found == {"x": (1, bad, 18)}
+
+
+@pytest.mark.parametrize("spelled", MISSING)
+def test_the_usual_spellings_of_missing_are_no_bad_cells(tmp_path, spelled):
+    path = written(tmp_path, column(lambda i: i / 8, spelled))
+    rows, table = read(path)
+    assert rows["x"].null_count == 1
+    assert table.bad.found == {}
+    assert kinds(path)["x"] == (Kind.NUMBER, "")
+
+
+def late(tmp_path, ending):
+    filler = "1.25,2026-01-01,true,b\n"
+    count = LATER // len(filler)
+    path = written(tmp_path, b"x,day,flag,y\n" + filler.encode() * count + ending)
+    return path, count
+
+
+def test_bad_cells_after_the_first_rows_are_the_same(tmp_path):
+    path, count = late(tmp_path, b"9 EUR,soon,maybe,b\n?,n.a.,,a\n\xff,2026-01-02,false,a\n3,,,a\n")
+    rows, table = read(path)
+    assert rows.num_rows == count + 4
+    assert rows["x"][-4:].to_pylist() == [None, None, None, 3.0]
+    assert rows["flag"][-4:].to_pylist() == [None, None, 0.0, None]
+    assert [day is not None for day in rows["day"][-4:].to_pylist()] == [False, False, True, False]
+    assert rows["x"][:count].null_count == 0
+    found = {
+        "x": (2, "9 EUR", count + 1),
+        "day": (1, "soon", count + 1),
+        "flag": (1, "maybe", count + 1),
+    }
+    assert table.bad.found == found
+
+
+def test_standard_input_is_read_once_and_the_same(tmp_path, monkeypatch):
+    path, count = late(tmp_path, b"9 EUR,soon,maybe,b\n4,2026-01-02,false,a\n")
+    there, told = read(path)
+    with open(path, "rb") as file:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(file))
+        piped, heard = read("-", format="csv")
+    assert piped.equals(there)
+    assert heard.bad.found == told.bad.found
+    assert piped.num_rows == count + 2
+
+
+def test_bad_cells_early_and_late_are_counted_once(tmp_path):
+    filler = "1.25,7,b\n" * (LATER // 9)
+    path = written(tmp_path, f"x,z,y\nearly,1,a\n{filler}late,oops,b\n")
+    rows, table = read(path)
+    assert table.bad.found["x"] == (2, "early", 1)
+    assert table.bad.found["z"] == (1, "oops", rows.num_rows)
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind", "why"),
+    [
+        ([f"{i:x}" for i in range(16)] * 5, Kind.CATEGORY, ""),  # 10 of 16 look like numbers
+        (["1", "2", "3", "X"] * 20, Kind.CATEGORY, ""),
+        ([f"A{i}" for i in range(80)], Kind.IGNORED, "a name for each row"),
+        ([f"2026-01-{1 + i % 28:02d}" for i in range(80)], Kind.IGNORED, "a time"),
+        (["north", "south"] * 40, Kind.CATEGORY, ""),
+        (["a b c d e"] * 80, Kind.TEXT, ""),
+        (["true", "false"] * 40, Kind.NUMBER, ""),
+        ([str(i % 5) for i in range(79)] + ["five"], Kind.NUMBER, ""),
+    ],
+)
+def test_other_columns_are_judged_as_before(tmp_path, cells, kind, why):
+    text = "c,y\n" + "".join(f"{cell},{'ab'[i % 2]}\n" for i, cell in enumerate(cells))
+    assert kinds(written(tmp_path, text))["c"] == (kind, why)
+
+
+def test_a_column_of_ids_with_bad_cells_is_still_one(tmp_path):
+    text = "user_id,x,y\n" + "".join(f"{i if i % 30 else 'none given'},1,a\n" for i in range(90))
+    assert kinds(written(tmp_path, text))["user_id"] == (Kind.IGNORED, "a name for each row")
+
+
+@pytest.mark.parametrize(("bad", "kind"), [(20, Kind.NUMBER), (21, Kind.CATEGORY)])
+def test_how_many_bad_cells_a_column_of_numbers_may_have(tmp_path, bad, kind):
+    assert MOSTLY == 0.8
+    text = "x,y\n" + "bad,a\n" * bad + "1.5,b\n" * (100 - bad)
+    assert kinds(written(tmp_path, text))["x"][0] is kind
+
+
+def test_a_column_that_is_told_to_be_text_stays_text(tmp_path):
+    path = written(tmp_path, column(lambda i: i, "12 EUR"))
+    rows, table = read(path, texts=frozenset({"x"}))
+    assert rows["x"][17].as_py() == "12 EUR"
+    assert table.bad.found == {}
+
+
+def stream(folder, spoilt):
+    X, y = lasec.streams.switching(3_000, dimension=10, every=1_000, seed=1)
+    cells = [[f"{value:.4f}" for value in row] for row in X]
+    if spoilt:
+        cells[1_500] = ["n.a."] * 10
+        cells[700][0] = "12.5 EUR"
+    rows = (",".join([*row, "ab"[int(sign > 0)]]) for row, sign in zip(cells, y, strict=True))
+    names = ",".join([*(f"x{j}" for j in range(10)), "y"])
+    return written(folder, "\n".join([names, *rows]), f"spoilt_{spoilt}.csv")
+
+
+def test_spoilt_cells_cost_next_to_nothing_and_are_said(tmp_path):
+    for spoilt in (False, True):
+        stream(tmp_path, spoilt)
+    begin = ["run", "-l", "y", "--json"]
+    whole, holes = run_all([([*begin, f"spoilt_{s}.csv"], "") for s in (False, True)], tmp_path)
+    assert whole.err == ""
+    assert holes.err == (
+        "lasec: warning: column 'x0' has 1 cell that is not readable, taken as missing; the first "
+        "is '12.5 EUR' in row 701 (--category reads the column as names)\n"
+    )
+    clean, dirty = (json.loads(result.out) for result in (whole, holes))
+    assert dirty["features"] == clean["features"] == 10
+    assert abs(dirty["accuracy"] - clean["accuracy"]) < 0.01
+
+
+def test_labels_with_underscores_are_labels_of_their_own():
+    assert [as_label(text) for text in ("1_0", "10", "1_000.0", "\u0661", "1e1")] == [
+        "1_0", "10", "1_000.0", "\u0661", "10",
+    ]  # fmt: skip
+    assert in_order({"1_0", "9"}) == ["1_0", "9"]
+    with pytest.raises(TableError, match="expected a number, got '1_0'"):
+        batch_of([{"x": "1_0"}], [Column("x", Kind.NUMBER)])
+
+
+@pytest.mark.parametrize("line", ["1 -5:1 2:1", "1 2:1 -5:1", "1 9223372036854775808:1 2:1",
+                                  "1 1_0:1", "1 1:1_0", "1 +5:1", "1 1:2:3", "1 \u0661:1", "1 5",
+                                  "1 :1"])  # fmt: skip
+def test_every_index_of_svmlight_is_checked(tmp_path, line):
+    with pytest.raises(TableError, match="expected index:value"):
+        open_table(written(tmp_path, f"-1 1:1\n{line}\n", "rows.svm"))
+
+
+def test_null_in_a_later_block_is_found_before_arrow_sees_it(tmp_path):
+    text = '{"x": 1}\n' * (LATER // 9) + "null\n" * 400_000
+    with pytest.raises(TableError, match=rf"line {LATER // 9 + 1}: expected an object, got 'null'"):
+        read(written(tmp_path, text, "rows.jsonl"))
+
+
+def test_depth_is_that_of_values_and_not_of_text():
+    assert not too_deep(b"[" * DEEPEST + b"]" * DEEPEST)
+    assert too_deep(b"[" * (DEEPEST + 1) + b"]" * (DEEPEST + 1))
+    assert not too_deep(b'{"a": "' + b"[" * 999 + b'\\"' + b"{" * 999 + b'"}')
+    assert not too_deep(b"[" + b"{}," * 999 + b"{}]")
+
+
+def test_blank_lines_hide_no_deep_one(tmp_path):
+    text = '{"x": 1}\n' + "\n \n" * 5_000 + '{"x": ' + "[" * 100 + "]" * 100 + "}\n"
+    with pytest.raises(TableError, match="line 10002: nested deeper than 64"):
+        read(written(tmp_path, text, "rows.jsonl"))
+
+
+def test_one_deep_answer_costs_only_itself(tmp_path):
+    encoder = Encoder.fit(table_of({"x": [1.0, 2.0]}).head)
+    desk = TableLearner(lasec.Tracker(1, rate=1.0), encoder, classes=["a", "b"])
+    for i in range(40):
+        desk.ask([{"x": float(i)}])
+    desk.save(tmp_path / "m.lasec")
+    odd = [
+        '{"ticket": ' + "[" * 900 + "]" * 900 + ', "label": "a"}',
+        '{"ticket": 1' + "0" * 400 + ', "label": "a"}',
+        '{"a": ' * 3_000 + "1" + "}" * 3_000,
+    ]
+    good = [json.dumps({"ticket": t, "label": "ab"[t % 2]}) for t in range(40)]
+    lines = [*good[:20], *odd, *good[20:]]
+    [result] = run_all([(["tell", "-m", "m.lasec"], "\n".join(lines))], tmp_path)
+    said = [json.loads(text) for text in result.out.splitlines()]
+    assert (result.code, len(said)) == (1, 43), result
+    assert [entry["line"] for entry in said if "error" in entry] == [21, 22, 23]
+    assert sum("learned" in entry for entry in said) == 40
+
+
+def test_three_thousand_deep_lines_are_refused_at_once(tmp_path):
+    deep = '{"k": ' + "[" * 3_000 + "]" * 3_000 + ', "x": 1}\n'
+    new = ["ask", "-m", "m.lasec", "--classes", "a,b", "--keep", "k"]
+    [result] = run_all([(new, '{"x": 1, "k": [[1]]}\n' + deep * 300 + '{"x": 2}\n')], tmp_path)
+    said = [json.loads(text) for text in result.out.splitlines()]
+    assert (result.code, len(said)) == (1, 302), result
+    assert said[0]["k"] == [[1]]
+    assert said[300]["error"] == f"nested deeper than {DEEPEST}"
+    assert said[301]["ticket"] == 1
+    assert result.seconds < 5
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_the_size_of_a_learner_is_known_before_it_is_made(name):
+    learner = brew(name, 37)
+    assert sizes.needed(learner.rule, 37) == sum(part.nbytes for part in learner.state)
+
+
+@pytest.mark.parametrize("name", ["tracker", "lasec-ss", "uniform", "bbq"])
+def test_a_learner_that_is_too_large_is_refused(name):
+    with pytest.raises(TableError, match=r"GB for 500,000 features, and may take .* perceptron-ss"):
+        brew(name, 500_000)
+    assert brew("perceptron-ss", 500_000).dimension == 500_000
+
+
+def test_long_rows_are_encoded_a_few_at_a_time(tmp_path):
+    written(tmp_path, "x,y\n" + "1,a\n2,b\n" * 2_000)
+    wide = ["--width", "900000", "-a", "perceptron", "--category", "x"]
+    [result] = run_all([(["run", "rows.csv", "-l", "y", "--limit", "60", *wide], "")], tmp_path)
+    assert result.code == 0, result
+
+
+def test_the_nearest_of_many_names_is_found_quickly():
+    names = [f"column_{i}" for i in range(100_000)]
+    begin = time.process_time()
+    assert "did you mean 'column_777'?" in str(nearest("colunm_777", names, "column"))
+    nearest("zz", names, "column")
+    nearest("z" * 100_000, ["y" * 100_000] * 50, "column")
+    assert time.process_time() - begin < 3.0
+
+
+def test_reports_are_written_whole_and_let_no_other_script_run(tmp_path):
+    written(tmp_path, "x,y\n" + "1,a\n2,b\n" * 100)
+    begin = ["run", "rows.csv", "-l", "y", "-o", "out"]
+    compare = ["compare", "rows.csv", "-l", "y", "-a", "perceptron", "-o", "out"]
+    first = run_all([([*begin, "--limit", "50"], ""), (compare, "")], tmp_path)
+    assert [result.code for result in first] == [0, 0], first
+    kept = {}
+    for name in ("summary.json", "compare.json"):
+        os.link(tmp_path / "out" / name, tmp_path / name)
+        kept[name] = (tmp_path / name).read_bytes()
+    run_all([([*begin, "--resume"], ""), ([*compare, "--limit", "50"], "")], tmp_path)
+    for name, before in kept.items():
+        assert (tmp_path / name).read_bytes() == before  # never written over in place
+        assert (tmp_path / "out" / name).read_bytes() != before
+        assert json.loads((tmp_path / "out" / name).read_text())["finished"]
+    for name in ("report.html", "compare.html"):
+        page = (tmp_path / "out" / name).read_text()
+        policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)[1]
+        [script] = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+        digest = b64encode(sha256(script.encode()).digest()).decode()
+        assert "default-src 'none'" in policy
+        assert f"script-src 'sha256-{digest}'" in policy
+
+
+def test_numbers_are_the_same_strictly_and_cell_by_cell(tmp_path):
+    values = np.random.default_rng(1).normal(size=300) * 10.0 ** np.arange(-150, 150)
+    text = "x,y\n" + "".join(f"{v!r},a\n" for v in values.tolist())
+    strict, _ = read(written(tmp_path, text))
+    loose, table = read(written(tmp_path, text + "bad,a\n"))
+    assert table.bad.found == {"x": (1, "bad", 301)}
+    assert loose["x"].to_pylist()[:-1] == strict["x"].to_pylist() == values.tolist()
