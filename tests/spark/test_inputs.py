@@ -58,6 +58,22 @@ def test_times_of_any_type(spark: Any, kind: str) -> None:
     assert row.raw is None  # a column of that name is the user's own
 
 
+@pytest.mark.parametrize(
+    "time",
+    [
+        "date_from_unix_date(2147483647)",
+        "date_from_unix_date(-2147483647)",
+        "cast(timestamp_micros(9223372036854775807) as timestamp_ntz)",
+        "'tomorrow'",
+        "1e308d",
+    ],
+)
+def test_a_time_that_cannot_be_had_is_missing_or_beyond_all_use(spark: Any, time: str) -> None:
+    columns = ["'k' as key", "'1' as id", f"{time} as time", "array(1.0d, 2.0d) as features"]
+    seconds = job()._events(spark.range(1).selectExpr(*columns)).first().time
+    assert seconds is None or seconds == 1e308
+
+
 def test_a_shard_with_rows_is_not_woken_as_well(spark: Any, tmp_path: Path) -> None:
     out, begin = str(tmp_path / "out [1]"), time.time()
     (tmp_path / "events").mkdir()

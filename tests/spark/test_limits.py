@@ -11,7 +11,7 @@ import pytest
 
 import lasec
 from lasec import StateError
-from lasec.spark import Job, PlainStore, Shard
+from lasec.spark import Job, PlainStore, Shard, shard
 from lasec.spark.early import KEY_LIMIT, LIMIT
 from lasec.spark.pages import REMEMBERED
 from spark.box import DAY, NOW, Box, dead, event, label, outcomes
@@ -110,9 +110,9 @@ def test_keys_beyond_the_limit_are_dead_letters() -> None:
     told = box(event("new", NOW + 91 * DAY, key="k0"), now=NOW + 91 * DAY)
     assert metrics(told)["keys"] == 1
     assert dead(box(event("late", NOW + 91 * DAY, key="k9"), now=NOW + 91 * DAY)) == []
-    shard = Shard(Job(MODEL, max_keys=1, seed=0).terms, PlainStore())
+    full = Shard(Job(MODEL, max_keys=1, seed=0).terms, PlainStore())
     with pytest.raises(ValueError, match="warm: 2 keys for a shard with room for 1"):
-        shard.put({key: lasec.LASEC(dimension=2, drift=0.01, seed=0) for key in "ab"})
+        full.put({key: lasec.LASEC(dimension=2, drift=0.01, seed=0) for key in "ab"})
 
 
 FLOODS = {
@@ -164,3 +164,25 @@ def test_a_changed_page_is_named_and_stops_the_job(
     box.store.remove("page", "0")
     with pytest.raises(StateError, match="corrupted: page 0 of shard 0 is missing"):
         box(event("b"))
+
+
+def test_keys_that_do_not_fit_into_memory_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Served one by one, they do what they do together."""
+    tables, models = [], []
+    for size in (shard.FLEET_BYTES, 100):
+        monkeypatch.setattr(shard, "FLEET_BYTES", size)
+        box, rng, told = Box(max_age=4.0, patience=2.0), np.random.default_rng(3), []
+        for batch in range(8):
+            time, rows = NOW + batch, []
+            for i, x in enumerate(rng.standard_normal((40, 2)).tolist()):
+                rows.append(event(f"{batch} {i}", time, x, f"k{i % 7}"))
+                name, y = f"{batch + int(rng.integers(-2, 2))} {i}", rng.choice([-1.0, 1.0])
+                rows += [label(name, time, y, f"k{i % 7}")] * (i % 2)
+            told.append(box(*rows, now=time).assign(batch=batch))
+        table = pd.concat(told).query("kind != 'metrics'")  # sums of weights depend on their order
+        order = ["batch", "kind", "key", "id", "outcome"]
+        tables.append(table.sort_values(order, ignore_index=True))
+        models.append([one.to_bytes() for one in box.shard.take([f"k{i}" for i in range(7)])])
+    pd.testing.assert_frame_equal(*tables, check_exact=True)
+    assert models[0] == models[1]
+    assert {"learned", "again", "expired", "unknown"} <= set(tables[0].outcome)

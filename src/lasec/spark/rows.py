@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -57,13 +57,16 @@ class Batch:
 
     def refuse(self, which: NDArray[np.bool_], reason: str) -> Batch:
         """The same, with some of the events as dead letters."""
-        gone, events = self.events.take(np.flatnonzero(which)), self.events
+        gone = self.events.take(np.flatnonzero(which))
         blank = np.full(len(gone), None, object)
         more = {"key": gone.key, "id": gone.id, "time": gone.time, "detail": blank}
         more["outcome"] = np.full(len(gone), reason, object)
         dead = {name: np.concatenate([cells, more[name]]) for name, cells in self.dead.items()}
-        kept = np.flatnonzero(~which)
-        return Batch(events.take(kept), self.X[kept], self.labels, self.y, dead)
+        return replace(self.take(np.flatnonzero(~which)), dead=dead)
+
+    def take(self, rows: NDArray[np.int64]) -> Batch:
+        """The same, with some of the events."""
+        return replace(self, events=self.events.take(rows), X=self.X[rows])
 
 
 def read(frame: pd.DataFrame, dimension: int, kind: np.dtype[Any]) -> Batch:

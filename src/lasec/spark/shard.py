@@ -22,7 +22,8 @@ found before any model is touched, and costs no other row anything.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -36,6 +37,8 @@ from lasec.spark.rows import Batch
 from lasec.spark.shelf import Shelf
 from lasec.spark.store import Store
 from lasec.spark.terms import Terms
+
+FLEET_BYTES = 2**28  # of models that are served at once
 
 Indices = NDArray[np.int64]
 
@@ -63,9 +66,8 @@ class Shard(Shelf):
         if len(batch.events) or len(batch.labels):
             self._advance(batch, now)
         batch = self._admit(batch)
-        answers = self.desk.match(batch)
-        if len(batch.events) or answers:
-            self._serve(batch, answers)
+        for part, answers in self._parts(batch, self.desk.match(batch)):
+            self._serve(part, answers)
         self.ledger.touch({*batch.events.key, *batch.labels.key})
         self.desk.out.dead(batch.dead)
         self.head.dead += len(batch.dead["key"])
@@ -127,6 +129,25 @@ class Shard(Shelf):
             head.clock += min(max(wall - head.wall, 0.0), self.terms.pace(head.held) / 1_000.0)
         head.wall = wall
         head.alarm = head.alarm if head.alarm > now else 0  # no need to be woken now
+
+    def _parts(self, batch: Batch, answers: list[Answer]) -> Iterator[tuple[Batch, list[Answer]]]:
+        """The batch as it is, or by keys in parts whose models fit into memory together."""
+        keys = [*batch.events.key, *(answer.held.key for answer in answers)]
+        size = sum(int(array.nbytes) for array in self.terms.model.state)
+        codes, names = coded(keys)
+        part = codes // max(1, FLEET_BYTES // size)
+        if len(names) and not part.any():
+            yield batch, answers
+            return
+        for number in range(int(part.max(initial=-1)) + 1):
+            rows = np.flatnonzero(part[: len(batch.events)] == number)
+            place = {row: i for i, row in enumerate(rows.tolist())}
+            some = [
+                replace(answer, row=place.get(answer.row, -1))
+                for answer, its in zip(answers, part[len(batch.events) :].tolist(), strict=True)
+                if its == number
+            ]
+            yield batch.take(rows), some
 
     def _serve(self, batch: Batch, answers: list[Answer]) -> None:
         """Predict, ask and learn, in order."""
@@ -208,7 +229,7 @@ class Shard(Shelf):
         self.desk.out.predictions(events, served, at, asked, tickets)
 
 
-def coded(keys: NDArray[Any]) -> tuple[Indices, list[str]]:
+def coded(keys: Iterable[str]) -> tuple[Indices, list[str]]:
     r"""Numbers for texts, in the order in which they come first, and the texts.
 
     Texts are compared whole. pandas and NumPy have tables of their own for this, but those end a
