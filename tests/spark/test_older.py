@@ -40,7 +40,7 @@ def test_a_ledger_of_format_1() -> None:
     assert ledger.keys == ["north", "sü\0d"]
     assert ledger.counts.tolist() == [[3, 2, 1, 1, 1, 0, 0], [0, 0, 0, 0, 0, 0, -1]]
     assert ledger.seeds.tolist() == [seed_of(1, key) for key in ledger.keys]
-    assert ledger.seen.tolist() == [5.0, 5.0]  # as if they had been there just now
+    assert ledger.seen.tolist() == [0.0, 0.0] == [ledger.head.age] * 2  # as if just now
     assert ledger.pages == [bytes(range(16))]
     again = Ledger.from_bytes(ledger.to_bytes())
     assert (again.keys, again.head) == (ledger.keys, ledger.head)

@@ -33,11 +33,13 @@ class Head:
 
     ``clock`` is the largest time seen in the shard, in seconds; ``wall`` is when it last had rows,
     and ``alarm`` when it wants to be woken, both by the machine's clock. Questions wait in chunks
-    numbered from ``first`` to ``next - 1``; those before ``open`` have expired already.
+    numbered from ``first`` to ``next - 1``; those before ``open`` have expired already. ``age`` is
+    how far the clock has gone on since the beginning, jumps left out: keys are forgotten by it.
     """
 
     job: str
     clock: float = -1e300
+    age: float = 0.0
     wall: float = 0.0
     alarm: int = 0
     first: int = 0
@@ -62,7 +64,7 @@ class Head:
 class Ledger:
     """The header of a shard, and one row of ``counts`` and ``memory`` for each of its keys.
 
-    ``seen`` is the shard's clock when the key last had an event or a label, and ``pages`` are the
+    ``seen`` is the shard's age when the key last had an event or a label, and ``pages`` are the
     fingerprints of the pages in which the models are.
     """
 
@@ -91,7 +93,7 @@ class Ledger:
             self.seeds = np.concatenate([self.seeds, seeds])
             grown = self.memory if begin else np.empty((0, blank.size))
             self.memory = np.concatenate([grown, np.tile(blank, (len(new), 1))])
-            self.seen = np.concatenate([self.seen, np.full(len(new), self.head.clock)])
+            self.seen = np.concatenate([self.seen, np.full(len(new), self.head.age)])
         index = self.index
         return np.fromiter((index[key] for key in keys), np.int64, len(keys))
 
@@ -102,14 +104,14 @@ class Ledger:
     def touch(self, keys: Iterable[str]) -> None:
         """These keys, as far as they are known, have had an event or a label just now."""
         rows = [self.index[key] for key in keys if key in self.index]
-        self.seen[rows] = self.head.clock
+        self.seen[rows] = self.head.age
 
     def forget(self, before: float) -> None:
-        """Drop the keys that were last seen before a time; the slots of their models are free.
+        """Drop the keys that were last seen before an age; the slots of their models are free.
 
-        >>> ledger = Ledger(Head(job="", clock=5.0))
+        >>> ledger = Ledger(Head(job="", age=5.0))
         >>> rows = ledger.rows(["north", "south"], seed=1, blank=np.zeros(0))
-        >>> ledger.head.clock = 9.0
+        >>> ledger.head.age = 9.0
         >>> ledger.touch(["south", "nobody"])
         >>> ledger.forget(before=6.0)
         >>> ledger.keys, ledger.index
@@ -185,7 +187,7 @@ class Ledger:
         lengths = take(np.uint32, n)
         counts, seeds = take(np.int64, n, len(COUNTS)), take(np.uint64, n)
         memory = take(np.float64, n, width)
-        seen = take(np.float64, n) if header["format"] > 1 else np.full(n, float(header["clock"]))
+        seen = take(np.float64, n) if header["format"] > 1 else np.zeros(n)
         marks = take(np.uint8, count, MARK)
         ends = accumulate(lengths.tolist(), initial=at)
         keys = [data[a:b].decode() for a, b in pairwise(ends)]

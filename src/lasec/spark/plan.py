@@ -45,11 +45,11 @@ class Job:
     clock of its shard. ``cache`` is how many megabytes of models a Python worker keeps in memory,
     so as not to ask the state store for them again.
 
-    A key that has had neither event nor label for ``forget_after`` seconds of its shard's clock is
-    forgotten, model and all; if it comes again, it begins anew. The default is 90 days, or twice
-    ``max_age`` or ``patience`` where that is more, and less is refused: until then questions and
-    labels of the key may wait. A shard takes ``max_keys`` keys at most; events of more are dead
-    letters, until keys are forgotten.
+    A key that has had neither event nor label for ``forget_after`` seconds of its shard's clock, of
+    which a batch counts for 1/64 of that at most, is forgotten, model and all; if it comes again,
+    it begins anew. The default is 90 days, or twice ``max_age`` or ``patience`` where that is more;
+    less than either is refused, since questions and labels of the key may wait so long. A shard
+    takes ``max_keys`` keys at most; events of more are dead letters, until keys are forgotten.
 
     ``seed`` is the seed of all random draws, with the key and the id of an event; the model's own
     seed is not used. Without it, :func:`lasec.spark.start` continues with the seed that is kept

@@ -36,7 +36,7 @@ from lasec.spark.questions import TOLD, Asked, ticket_of
 from lasec.spark.rows import Batch
 from lasec.spark.shelf import Shelf
 from lasec.spark.store import Store
-from lasec.spark.terms import Terms
+from lasec.spark.terms import ALARMS, Terms
 
 FLEET_BYTES = 2**28  # of models that are served at once
 
@@ -82,7 +82,7 @@ class Shard(Shelf):
         head, step = self.head, self.terms.pace(self.head.held) / 1_000.0
         idle = now / 1_000.0 - head.wall
         head.alarm = 0
-        head.clock += step if idle >= step else 0.0
+        self._grow(head.clock + step if idle >= step else head.clock)
         head.wall += step if step <= idle < 3 * step else 0.0
         head.wall = head.wall if 0.0 <= idle < 3 * step else now / 1_000.0
         return self._close(now, steps=1)
@@ -90,7 +90,7 @@ class Shard(Shelf):
     def _close(self, now: int, steps: int = 2) -> pd.DataFrame:
         """Expire what is too old, write the ledger, and give what is to be told to the world."""
         self.desk.settle()
-        self.ledger.forget(self.head.clock - self.terms.forget_after)
+        self.ledger.forget(self.head.age - self.terms.forget_after)
         self._arm(now, steps)
         self.write()
         return self.desk.out.frame(self.ledger)
@@ -122,13 +122,24 @@ class Shard(Shelf):
         times = np.concatenate([batch.events.time, batch.labels.time])
         trusted = times[times <= wall + self.terms.lead_in_use]
         if trusted.size:
-            head.clock = max(head.clock, float(trusted.max()))
+            self._grow(float(trusted.max()))
         elif head.clock == Head.clock:
-            head.clock = wall
+            self._grow(wall)
         else:
-            head.clock += min(max(wall - head.wall, 0.0), self.terms.pace(head.held) / 1_000.0)
+            step = self.terms.pace(head.held) / 1_000.0
+            self._grow(head.clock + min(max(wall - head.wall, 0.0), step))
         head.wall = wall
         head.alarm = head.alarm if head.alarm > now else 0  # no need to be woken now
+
+    def _grow(self, clock: float) -> None:
+        """Move the clock on to a time that is not before it; of a jump the age takes one step.
+
+        Otherwise one row from the present, in a stream of the past, would have all keys forgotten.
+        """
+        head = self.head
+        passed = max(0.0, clock - head.clock) if head.clock > Head.clock else 0.0
+        head.clock = max(head.clock, clock)
+        head.age += min(passed, self.terms.forget_after / ALARMS)
 
     def _parts(self, batch: Batch, answers: list[Answer]) -> Iterator[tuple[Batch, list[Answer]]]:
         """The batch as it is, or by keys in parts whose models fit into memory together."""
