@@ -18,7 +18,7 @@ Checkpoint = Annotated[
 ]
 Seed = Annotated[
     int | None,
-    typer.Option("--seed", min=0, help="Random seed of the job; random, kept in the checkpoint."),
+    typer.Option("--seed", min=0, help="Random seed; else drawn, and kept in the checkpoint."),
 ]
 Model = Annotated[
     Path | None, typer.Option("--model", "-m", help="A model's file that every key begins as.")

@@ -65,7 +65,8 @@ class Ledger:
     """The header of a shard, and one row of ``counts`` and ``memory`` for each of its keys.
 
     ``seen`` is the shard's age when the key last had an event or a label, and ``pages`` are the
-    fingerprints of the pages in which the models are.
+    fingerprints of the pages in which the models are; ``size`` is how many bytes the ledger had
+    when it was last written, but for its header.
     """
 
     head: Head
@@ -75,6 +76,7 @@ class Ledger:
     memory: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
     seen: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     pages: list[bytes] = field(default_factory=list)
+    size: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
         self.index = {key: row for row, key in enumerate(self.keys)}
@@ -140,15 +142,6 @@ class Ledger:
         """How many keys have a model that has learned something."""
         return int(np.count_nonzero(self.counts[:, SLOT] != NOWHERE))
 
-    @property
-    def size(self) -> int:
-        """How many bytes the ledger takes, but for its header."""
-        arrays = (self.counts, self.seeds, self.memory, self.seen)
-        names = sum(len(key.encode()) for key in self.keys)
-        return (
-            sum(int(a.nbytes) for a in arrays) + 4 * len(self.keys) + MARK * len(self.pages) + names
-        )
-
     def to_bytes(self) -> bytes:
         """All of it.
 
@@ -165,8 +158,9 @@ class Ledger:
         head = json.dumps(header).encode()
         lengths = np.array([len(name) for name in names], np.uint32)
         arrays = (lengths, self.counts, self.seeds, self.memory, self.seen)
-        parts = [struct.pack("<I", len(head)), head, *(a.tobytes() for a in arrays)]
-        return b"".join([*parts, *self.pages, *names])
+        body = b"".join([*(a.tobytes() for a in arrays), *self.pages, *names])
+        self.size = len(body)
+        return struct.pack("<I", len(head)) + head + body
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Ledger:
