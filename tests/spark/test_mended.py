@@ -172,6 +172,17 @@ def test_a_warm_key_in_two_pieces_of_a_table() -> None:
 def test_what_a_job_refuses_at_once() -> None:
     with pytest.raises(ValueError, match=r"max_age: expected at most 3.2e\+09, got 1e\+18"):
         Job(lasec.LASEC(dimension=2), max_age=1e18)
+    for options in (
+        {"shards": 0},
+        {"shards": None},
+        {"max_keys": 0},
+        {"seed": -1},
+        {"seed": 2**64},
+    ):
+        with pytest.raises(
+            ValueError, match=f"{next(iter(options))}: expected a whole number from"
+        ):
+            Job(lasec.LASEC(dimension=2), **options)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="dimension"):
         Job(lasec.Perceptron(dimension=40_000))
 

@@ -174,7 +174,8 @@ def _hushed(place: Place | None) -> Iterator[None]:
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
     target = os.open(log or os.devnull, flags, 0o600)
     if log is not None:
-        os.fchmod(target, 0o600)  # also where an older version left it open to all
+        with suppress(PermissionError):  # it may be somebody else's
+            os.fchmod(target, 0o600)  # an older version left it open to all
     os.dup2(target, 2)
     os.close(target)
     try:

@@ -79,9 +79,10 @@ class Job:
             raise ValueError("model: expected a learner with a dimension that has seen nothing")
         if model.policy is not Policy.FIRST:
             raise ValueError(f"model: in a job the first label counts, not the {model.policy}")
-        for name, low, high in (("shards", 1, 20), ("max_keys", 1, 31), ("seed", 0, 64)):
-            given = getattr(self, name)
-            if given is not None and not (isinstance(given, int) and low <= given < 2**high + low):
+        whole = [("shards", self.shards, 1, 20), ("max_keys", self.max_keys, 1, 31)]
+        whole += [("seed", self.seed, 0, 64)] if self.seed is not None else []
+        for name, given, low, high in whole:
+            if not (isinstance(given, int) and low <= given < 2**high + low):
                 raise ValueError(
                     f"{name}: expected a whole number from {low} to 2^{high}, got {given}"
                 )
