@@ -20,7 +20,7 @@ def job(dimension: int, shards: int, kind: type[ls.Job] = ls.Job, **more: Any) -
     """LASEC that asks one row in a hundred, whatever the model says: so labels can be foreseen."""
     query = lasec.queries.Uniform(rate=RATE)
     model = lasec.Learner(lasec.rules.SecondOrder(drift=1e-4), query, dimension=dimension)
-    return kind(model, shards=shards, patience=0.0, **more)
+    return kind(model, shards=shards, patience=0.0, seed=0, **more)
 
 
 def write_events(folder: Path, keys: int, rows: int, batches: int, dimension: int) -> None:

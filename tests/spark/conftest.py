@@ -18,6 +18,7 @@ LONG = {
     "test_a_job_is_run_stopped_and_gone_on_with",  # a job is also run by the guide's blocks
     "test_a_shard_with_rows_is_not_woken_as_well",
     "test_rows_do_not_see_each_other",
+    "test_settings_of_a_file_are_in_no_list_of_processes",
 }
 
 

@@ -11,6 +11,8 @@ import pyarrow.dataset
 import pytest
 
 import lasec
+from lasec.cli.jobs import LOG, Place
+from lasec.cli.serving import _hushed
 
 LASEC = [sys.executable, "-m", "lasec.cli", "spark", "run"]
 ROWS = 60
@@ -133,11 +135,45 @@ def test_without_pyspark_there_is_a_line_about_it(tmp_path):
         (["--kafka-out", "told"], "either --out or --kafka-out"),
         (["--max-age", "soon"], "must be a duration such as"),
         (["--conf", "spark.ui.port"], "expected NAME=VALUE"),
+        (["--conf-file", "none.conf"], "--conf-file none.conf: there is no such file"),
+        (["--forget-after", "40d"], "forget_after: expected at least 5.184e+06"),
     ],
 )
 def test_what_does_not_go_together_is_said(tmp_path, more, words):
     lasec.LASEC_SS(dimension=3, drift=0.001).save(tmp_path / "fresh.lasec")
     assert words in refused(tmp_path, *more)
+
+
+def test_the_log_of_spark_is_private(tmp_path):
+    log = tmp_path / "memory" / LOG
+    log.parent.mkdir()
+    log.touch(0o644)
+    place = Place("e", None, "out", str(log.parent), None, None, "parquet", "array", None)
+    for _ in range(2):
+        with _hushed(place):
+            os.write(2, b"words of Spark")
+        assert log.stat().st_mode & 0o777 == 0o600
+        assert log.read_text() == "words of Spark"
+        log.unlink()
+
+
+def test_settings_of_a_file_are_in_no_list_of_processes(tmp_path):
+    (tmp_path / "own.conf").write_text("spark.hadoop.secret hunter2\n")
+    code = (
+        "from pathlib import Path\n"
+        "from lasec.cli.jobs import Wish\n"
+        "from lasec.spark import session\n"
+        "Wish(1, 1, 'local[1]', '1d', '0', None, None, (), Path('own.conf')).read_file()\n"
+        "spark = session('local[1]', spark__driver__host='127.0.0.1', spark__ui__enabled='false')\n"
+        "lines = [path.read_bytes() for path in Path('/proc').glob('[0-9]*/cmdline')]\n"
+        "print(spark.conf.get('spark.hadoop.secret'), any(b'own.conf' in line for line in lines),\n"
+        "      any(b'hunter2' in line for line in lines))\n"
+        "spark.stop()\n"
+    )
+    (tmp_path / "script.py").write_text(code)
+    done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, text=True,
+                          capture_output=True, check=False, timeout=300)  # fmt: skip
+    assert done.stdout == "hunter2 True False\n", done.stderr
 
 
 def test_the_library_and_the_help_do_without_spark():

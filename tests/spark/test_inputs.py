@@ -28,7 +28,8 @@ TICKETS: list[tuple[Any, Any, Any, Any]] = [  # ticket, key, id; and whose label
 
 
 def job() -> Job:
-    return Job(lasec.LASEC_SS(dimension=2, drift=0.01, caution=1e6), shards=1, max_age=64.0)
+    model = lasec.LASEC_SS(dimension=2, drift=0.01, caution=1e6)
+    return Job(model, shards=1, max_age=64.0, seed=0)
 
 
 def test_tickets(spark: Any) -> None:
@@ -55,6 +56,22 @@ def test_times_of_any_type(spark: Any, kind: str) -> None:
         spark.conf.set("spark.sql.session.timeZone", zone)
     assert row.time == 1_767_225_600.0
     assert row.raw is None  # a column of that name is the user's own
+
+
+@pytest.mark.parametrize(
+    "time",
+    [
+        "date_from_unix_date(2147483647)",
+        "date_from_unix_date(-2147483647)",
+        "cast(timestamp_micros(9223372036854775807) as timestamp_ntz)",
+        "'tomorrow'",
+        "1e308d",
+    ],
+)
+def test_a_time_that_cannot_be_had_is_missing_or_beyond_all_use(spark: Any, time: str) -> None:
+    columns = ["'k' as key", "'1' as id", f"{time} as time", "array(1.0d, 2.0d) as features"]
+    seconds = job()._events(spark.range(1).selectExpr(*columns)).first().time
+    assert seconds is None or seconds == 1e308
 
 
 def test_a_shard_with_rows_is_not_woken_as_well(spark: Any, tmp_path: Path) -> None:

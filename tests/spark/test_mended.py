@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -14,45 +13,9 @@ import lasec
 from lasec.spark import Job, PlainStore, Shard
 from lasec.spark.pages import REMEMBERED, Pages
 from lasec.spark.plan import Processor
-from lasec.spark.rows import read, rows_of
+from lasec.spark.rows import rows_of
 from lasec.spark.scoring import Snapshot
-
-NOW = 1.7e9
-Row = dict[str, Any]
-
-
-def event(name: str, time: float, x: Any = (1.0, 2.0), key: str = "k") -> Row:
-    number = int.from_bytes(blake2b(name.encode(), digest_size=7).digest())
-    plain: Row = {"kind": 0, "key": key, "id": name, "number": number, "time": time, "y": np.nan}
-    return plain | {"features": list(x), "raw": None}
-
-
-def label(name: str, time: float, y: float = 1.0, key: str = "k") -> Row:
-    return event(name, time, key=key) | {"kind": 1, "y": y, "features": None}
-
-
-class Box:
-    """One shard of a job that asks about everything, unless told otherwise."""
-
-    def __init__(self, model: lasec.Learner | None = None, **options: Any) -> None:
-        asking = lasec.LASEC_SS(dimension=2, drift=0.01, caution=1e6)
-        self.job, self.store = Job(model or asking, shards=1, **options), PlainStore()
-
-    def __call__(self, *rows: Row, now: float = NOW) -> pd.DataFrame:
-        model = self.job.model
-        batch = read(pd.DataFrame(list(rows)), model.dimension or 0, model.precision.kind)
-        return Shard(self.job.terms, self.store).batch(batch, int(1_000 * now))
-
-    def wake(self, now: float) -> pd.DataFrame:
-        return Shard(self.job.terms, self.store).wake(int(1_000 * now))
-
-    @property
-    def head(self) -> Any:
-        return Shard(self.job.terms, self.store).head
-
-
-def outcomes(told: pd.DataFrame) -> list[str]:
-    return told[told.kind == "receipt"].outcome.tolist()
+from spark.box import NOW, Box, event, label, outcomes
 
 
 def second_order(query: Any, **options: Any) -> lasec.Learner:
@@ -173,7 +136,7 @@ def test_warm_models_in_any_order() -> None:
         model.tell_row(x, -1)
     stores = []
     for names in ("ab", "ba"):
-        shard = Shard(Job(lasec.LASEC(dimension=2)).terms, PlainStore())
+        shard = Shard(Job(lasec.LASEC(dimension=2), seed=0).terms, PlainStore())
         shard.put({name: models[name] for name in names})
         shard.write()
         stores.append(shard.store)
@@ -191,7 +154,7 @@ def test_warm_models_in_any_order() -> None:
 def test_a_warm_table_with_holes_or_repeats(keys: Any, some: list[bool], words: str) -> None:
     data = lasec.LASEC(dimension=2).to_bytes()
     table = pd.DataFrame({"key": keys, "model": [data if there else None for there in some]})
-    processor = Processor(Job(lasec.LASEC(dimension=2)).terms)
+    processor = Processor(Job(lasec.LASEC(dimension=2), seed=0).terms)
     processor.store = PlainStore()
     with pytest.raises(ValueError, match=f"warm: {words}"):
         processor.handleInitialState((0,), table, None)
@@ -199,7 +162,7 @@ def test_a_warm_table_with_holes_or_repeats(keys: Any, some: list[bool], words: 
 
 def test_a_warm_key_in_two_pieces_of_a_table() -> None:
     table = pd.DataFrame({"key": ["a"], "model": [lasec.LASEC(dimension=2).to_bytes()]})
-    processor = Processor(Job(lasec.LASEC(dimension=2)).terms)
+    processor = Processor(Job(lasec.LASEC(dimension=2), seed=0).terms)
     processor.store = PlainStore()
     processor.handleInitialState((0,), table, None)
     with pytest.raises(ValueError, match="the key 'a' is there twice"):
@@ -209,6 +172,17 @@ def test_a_warm_key_in_two_pieces_of_a_table() -> None:
 def test_what_a_job_refuses_at_once() -> None:
     with pytest.raises(ValueError, match=r"max_age: expected at most 3.2e\+09, got 1e\+18"):
         Job(lasec.LASEC(dimension=2), max_age=1e18)
+    for options in (
+        {"shards": 0},
+        {"shards": None},
+        {"max_keys": 0},
+        {"seed": -1},
+        {"seed": 2**64},
+    ):
+        with pytest.raises(
+            ValueError, match=f"{next(iter(options))}: expected a whole number from"
+        ):
+            Job(lasec.LASEC(dimension=2), **options)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="dimension"):
         Job(lasec.Perceptron(dimension=40_000))
 

@@ -27,7 +27,8 @@ def table(batch: int) -> pd.DataFrame:
 
 def served(seed: int) -> tuple[pd.DataFrame, PlainStore]:
     """What a shard tells and keeps when each batch is shuffled."""
-    terms = Job(lasec.LASEC_SS(dimension=3, drift=0.01, caution=0.5), max_age=150.0).terms
+    model = lasec.LASEC_SS(dimension=3, drift=0.01, caution=0.5)
+    terms = Job(model, max_age=150.0, seed=0).terms
     store, told = PlainStore(), []
     for batch in range(6):
         frame = table(batch).sample(frac=1.0, random_state=seed, ignore_index=True)

@@ -44,11 +44,11 @@ def stream(spark: Any) -> feeding.Batches:
 def served(spark: Any, tmp_path_factory: Any) -> tuple[Any, ls.Job, Path, Twin]:
     folder = tmp_path_factory.mktemp("same")
     model = lasec.LASEC_SS(dimension=D, drift=0.01, caution=0.1, seed=11)
-    job = ls.Job(model, shards=16, patience=0.0)
+    job = ls.Job(model, shards=16, patience=0.0, seed=11)
     batches = stream(spark)
     feeding.write(folder, batches)
     feeding.run(spark, job, folder)
-    twin = Twin(model, job.max_age, 0.0)
+    twin = Twin(model, 11, job.max_age, 0.0)
     for events, labels in batches:
         twin.batch(events, labels)
     return spark, job, folder / "run", twin

@@ -114,8 +114,8 @@ def compare(twin: Twin, told: list[pd.DataFrame], store: PlainStore, job: Job) -
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("seed", range(4))
 def test_a_shard_is_its_learners(name: str, seed: int) -> None:
-    job = Job(MODELS[name](), shards=1, max_age=250.0, patience=150.0)
-    twin, store, told = Twin(job.model, 250.0, 150.0), PlainStore(), []
+    job = Job(MODELS[name](), shards=1, max_age=250.0, patience=150.0, seed=3)
+    twin, store, told = Twin(job.model, 3, 250.0, 150.0), PlainStore(), []
     for events, labels in stream(seed, batches=14):
         if events or labels:
             twin.batch(events, labels)
@@ -128,8 +128,8 @@ def test_a_shard_is_its_learners(name: str, seed: int) -> None:
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10**6), batches=st.integers(1, 8), keys=st.integers(1, 8))
 def test_any_stream(seed: int, batches: int, keys: int) -> None:
-    job = Job(MODELS["lasec"](), shards=1, max_age=150.0, patience=100.0)
-    twin, store, told = Twin(job.model, 150.0, 100.0), PlainStore(), []
+    job = Job(MODELS["lasec"](), shards=1, max_age=150.0, patience=100.0, seed=3)
+    twin, store, told = Twin(job.model, 3, 150.0, 100.0), PlainStore(), []
     for events, labels in stream(seed, batches, keys):
         if events or labels:
             twin.batch(events, labels)
@@ -140,7 +140,7 @@ def test_any_stream(seed: int, batches: int, keys: int) -> None:
 
 def test_order_in_a_batch_does_not_matter() -> None:
     """The shuffle keeps none: rows in any order give the same, bit for bit."""
-    job = Job(MODELS["lasec"](), shards=1)
+    job = Job(MODELS["lasec"](), shards=1, seed=3)
     rng = np.random.default_rng(0)
     stores = []
     for _ in range(2):
@@ -154,15 +154,15 @@ def test_order_in_a_batch_does_not_matter() -> None:
 
 def test_a_checkpoint_of_another_job_is_refused() -> None:
     store = PlainStore()
-    serve(Job(MODELS["lasec"](), shards=1), store, *stream(1, 2)[0])
+    serve(Job(MODELS["lasec"](), shards=1, seed=3), store, *stream(1, 2)[0])
     with pytest.raises(
         ValueError, match=r"it belongs to another job, .*MarginCoin.*; this is .*Uniform"
     ):
-        serve(Job(MODELS["uniform"](), shards=1), store, [], [])
+        serve(Job(MODELS["uniform"](), shards=1, seed=3), store, [], [])
 
 
 def test_metrics_of_a_shard() -> None:
-    job, store = Job(MODELS["uniform"](), shards=1), PlainStore()
+    job, store = Job(MODELS["uniform"](), shards=1, seed=3), PlainStore()
     told: list[Any] = [serve(job, store, *rows) for rows in stream(2, batches=9)]
     last = json.loads(told[-1].detail.iloc[-1])
     table = pd.concat(told)
@@ -176,7 +176,7 @@ def test_metrics_of_a_shard() -> None:
 
 def test_a_replayed_batch_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a failed attempt left in a worker's memory changes nothing."""
-    job, rng = Job(MODELS["lasec"](), shards=1), np.random.default_rng(0)
+    job, rng = Job(MODELS["lasec"](), shards=1, seed=3), np.random.default_rng(0)
     plain, store = PlainStore(), PlainStore()
     for events, labels in stream(3, batches=10):
         truth = serve(job, plain, events, labels)

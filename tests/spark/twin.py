@@ -41,6 +41,7 @@ class Twin:
     """All keys of one shard, a learner each, and dictionaries of all that waits."""
 
     model: lasec.Learner
+    seed: int
     max_age: float
     patience: float
     learners: dict[str, lasec.Learner] = field(default_factory=dict)
@@ -56,7 +57,7 @@ class Twin:
             m = self.model
             self.learners[key] = lasec.Learner(
                 m.rule, m.query, dimension=m.dimension, update=m.update, precision=m.precision,
-                seed=seed_of(m.seed, key), max_pending=10**9,
+                seed=seed_of(self.seed, key), max_pending=10**9,
             )  # fmt: skip
         return self.learners[key]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -133,14 +134,22 @@ class Wish(NamedTuple):
     every: str | None
     packages: str | None
     conf: tuple[str, ...]
+    conf_file: Path | None = None
+    forget_after: str | None = None
+    max_keys: int = 100_000
+    seed: int | None = None
 
     def job(self, model: Learner) -> Job:
         """The job, with this model."""
         from lasec.spark import Job  # noqa: PLC0415
 
         waits = 0.0 if self.patience == "0" else seconds("--patience", self.patience)
-        age = seconds("--max-age", self.max_age)
-        return Job(model, shards=self.shards, max_age=age, patience=waits)
+        age, after = seconds("--max-age", self.max_age), self.forget_after
+        forgets = None if after is None else seconds("--forget-after", after)
+        return Job(
+            model, shards=self.shards, max_age=age, patience=waits, forget_after=forgets,
+            max_keys=self.max_keys, seed=self.seed,
+        )  # fmt: skip
 
     @property
     def trigger(self) -> str | None:
@@ -164,3 +173,15 @@ class Wish(NamedTuple):
                 raise TableError(f"--conf {text}: expected NAME=VALUE")
             given[name] = value
         return given
+
+    def read_file(self) -> None:
+        """Let Spark read its own file of settings, so that they are in no list of processes."""
+        if self.conf_file is None:
+            return
+        if not self.conf_file.is_file():
+            raise TableError(f"--conf-file {self.conf_file}: there is no such file")
+        path = shlex.quote(str(self.conf_file.resolve()))
+        before = os.environ.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell")
+        os.environ["PYSPARK_SUBMIT_ARGS"] = (
+            f"--load-spark-defaults --properties-file {path} {before}"
+        )

@@ -34,6 +34,7 @@ def serve(job: Job, place: Place, wish: Wish, verbose: bool) -> bool:
     from lasec.spark import session  # noqa: PLC0415
 
     trigger, settings = wish.trigger, wish.settings
+    wish.read_file()
     if verbose:
         settings.setdefault("spark.log.level", "WARN")
     _tell(job, place, wish)
@@ -171,7 +172,10 @@ def _hushed(place: Place | None) -> Iterator[None]:
     sys.stderr.flush()
     kept = os.dup(2)
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
-    target = os.open(log or os.devnull, flags, 0o644)
+    target = os.open(log or os.devnull, flags, 0o600)
+    if log is not None:
+        with suppress(PermissionError):  # it may be somebody else's
+            os.fchmod(target, 0o600)  # an older version left it open to all
     os.dup2(target, 2)
     os.close(target)
     try:

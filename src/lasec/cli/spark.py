@@ -16,6 +16,10 @@ from lasec.cli.serving import serve, take_out
 Checkpoint = Annotated[
     str, typer.Option("--checkpoint", "-c", help="Directory of the job's memory.")
 ]
+Seed = Annotated[
+    int | None,
+    typer.Option("--seed", min=0, help="Random seed; else drawn, and kept in the checkpoint."),
+]
 Model = Annotated[
     Path | None, typer.Option("--model", "-m", help="A model's file that every key begins as.")
 ]
@@ -44,7 +48,7 @@ def run(
     dimension: Dimension = None,
     rate: o.Rate = 0.1,
     settings: o.Settings = None,
-    seed: o.Seed = 0,
+    seed: Seed = None,
     shards: Shards = 64,
     partitions: Annotated[
         int, typer.Option("--partitions", min=1, help="Tasks that share the groups.")
@@ -54,6 +58,13 @@ def run(
     patience: Annotated[
         str, typer.Option("--patience", help="How long a label waits for its event; or 0.")
     ] = "1h",
+    forget_after: Annotated[
+        str | None,
+        typer.Option("--forget-after", help="When a key without rows is forgotten; 90d or more."),
+    ] = None,
+    max_keys: Annotated[
+        int, typer.Option("--max-keys", min=1, help="Keys in a shard at most.")
+    ] = 100_000,
     every: Annotated[
         str | None, typer.Option("--every", help="Go on for ever, a batch every 10s or so.")
     ] = None,
@@ -75,6 +86,10 @@ def run(
     conf: Annotated[
         list[str] | None, typer.Option("--conf", help="A setting of Spark's, as in NAME=VALUE.")
     ] = None,
+    conf_file: Annotated[
+        Path | None,
+        typer.Option("--conf-file", help="Spark's properties file, for settings that are secret."),
+    ] = None,
     verbose: Verbose = False,
 ) -> None:
     """Predict, ask and learn for every key, with Spark carrying the models.
@@ -84,9 +99,12 @@ def run(
     model in --model, which has seen nothing, or as an --algorithm with a --dimension.
     """
     need()
-    asking = o.Asking(rate, None, seed, tuple(settings or ()))
+    asking = o.Asking(rate, settings=tuple(settings or ()))
     place = Place(events, labels, out, checkpoint, kafka, kafka_out, format, features, per_batch)
-    wish = Wish(shards, partitions, master, max_age, patience, every, packages, tuple(conf or ()))
+    wish = Wish(
+        shards, partitions, master, max_age, patience, every, packages, tuple(conf or ()),
+        conf_file, forget_after, max_keys, seed,
+    )  # fmt: skip
     place.check()
     job = wish.job(begin(model, algorithm, dimension, asking))
     if not serve(job, place, wish, verbose):
@@ -104,7 +122,6 @@ def export(
     dimension: Dimension = None,
     rate: o.Rate = 0.1,
     settings: o.Settings = None,
-    seed: o.Seed = 0,
     shards: Shards = 64,
     verbose: Verbose = False,
 ) -> None:
@@ -113,5 +130,5 @@ def export(
     The job must stand, and must be named as it was run: its --model, or its --algorithm.
     """
     need()
-    asking = o.Asking(rate, None, seed, tuple(settings or ()))
+    asking = o.Asking(rate, settings=tuple(settings or ()))
     take_out(begin(model, algorithm, dimension, asking), shards, checkpoint, key, path, verbose)

@@ -57,7 +57,8 @@ def models(spark: SparkSession, checkpoint: str, job: Job, *keys: str) -> DataFr
 
     The table has the columns key and model, the bytes of a ``.lasec`` file, and what was counted:
     rounds, asked, told and updates. It is what ``warm`` wants in :func:`start`: a new job then
-    begins with these models. Open questions stay behind; :func:`rescale` takes them along. ::
+    begins with these models. Open questions stay behind; :func:`rescale` takes them along. Each
+    model has the seed of its key. The job needs no seed here. ::
 
         table = lasec.spark.models(spark, "checkpoint", job)
         table.orderBy("asked", ascending=False).select("key", "rounds", "asked").show()
@@ -138,7 +139,7 @@ def _learners(terms: Terms, keys: tuple[str, ...]) -> Callable[[pd.DataFrame], p
         store = PlainStore()
         for part, name, value in kept[["part", "name", "value"]].itertuples(index=False):
             store.put(part, name, bytes(value))
-        shard = Shard(terms, store)
+        shard = Shard(terms, store, int(kept["shard"].iloc[0]))
         names = [key for key in shard.ledger.keys if not keys or key in keys]
         rows = [
             (key, one.to_bytes(), *(getattr(one, name) for name in _COUNTS))

@@ -66,7 +66,8 @@ class Desk:
         """The question of one label, if it has one.
 
         A label that is too late leaves its question open, which expires by the shard's clock: the
-        label's own time may be wrong, and a good one may follow.
+        label's own time may be wrong, and a good one may follow. One whose question does not fit
+        its model is refused, and closes it.
         """
         ticket = ticket_of(held.key, held.id)
         kept = self.questions.find(ticket) if fresh or row >= 0 else None
@@ -75,11 +76,25 @@ class Desk:
             return None
         if kept is None or kept[:1] == OPEN:
             asked = Asked.from_bytes(kept, self.terms.model.precision.kind) if kept else None
+            if asked and not self._fits(held.key, asked):
+                self.questions.close(ticket, TOLD)
+                self._answered(held.key)
+                self.receipt(held, "refused", asked.label, asked.propensity)
+                return None
             time = asked.time if asked else float(batch.events.time[row])
             if held.time <= time + self.terms.max_age:
                 return Answer(held, -1 if asked else row, asked)
         self.receipt(held, "again" if kept and kept[:1] == TOLD else "late")
         return None
+
+    def _fits(self, key: str, asked: Asked) -> bool:
+        """Whether the model of a key can have asked this: a round that it has had, a row it takes.
+
+        It always can, unless the state is that of an older version that mixed up two keys.
+        """
+        row = self.ledger.index.get(key)
+        had = 0 if row is None else int(self.ledger.counts[row, COUNTS.index("rounds")])
+        return 0 <= asked.round < had and asked.x.size == self.terms.model.dimension
 
     def _hold(self, held: Held, fresh: bool) -> None:
         """Hold a label that may be early; one that is older than ``patience`` cannot be."""
@@ -90,11 +105,12 @@ class Desk:
 
     def settle(self) -> None:
         """Give up labels that were held for too long, and questions that are too old."""
-        for held in self.early.give_up():
+        for held in self.early.give_up(self.ledger.index):
             self.receipt(held, "unknown")
         for ticket in self.questions.expire(self.head.clock):
             key, name = parts_of(ticket)
-            self._expired(key)
+            self.head.expired += 1
+            self._answered(key, "expired")
             self.out.receipt(key, name, self.head.clock, 0, "expired", ticket)
         self.early.write()
 
@@ -116,12 +132,13 @@ class Desk:
             label, chance, updated,
         )  # fmt: skip
 
-    def _expired(self, key: str) -> None:
+    def _answered(self, key: str, counter: str | None = None) -> None:
         """One question of a key waits no longer."""
-        self.head.expired += 1
-        row = self.ledger.index[key]
-        self.ledger.counts[row, COUNTS.index("waiting")] -= 1
-        self.ledger.counts[row, COUNTS.index("expired")] += 1
+        row = self.ledger.index.get(key)
+        if row is not None:
+            self.ledger.counts[row, COUNTS.index("waiting")] -= 1
+            if counter:
+                self.ledger.counts[row, COUNTS.index(counter)] += 1
 
 
 def _rows_of(batch: Batch, pool: list[Held]) -> dict[tuple[str, str], int]:

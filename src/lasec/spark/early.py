@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Container, Iterator
 from typing import NamedTuple
 
 from lasec.spark.ledger import Head
 from lasec.spark.store import Store
 
-LIMIT = 10_000  # held labels in a shard; past that the oldest are given up
+LIMIT = 10_000  # held labels in a shard
+KEY_LIMIT = 1_000  # held labels of one key
 
 
 class Held(NamedTuple):
@@ -25,12 +28,17 @@ class Held(NamedTuple):
 class Early:
     """The labels of a shard that wait for their event.
 
+    At most ``KEY_LIMIT`` labels of a key are held, and at most ``LIMIT`` in all; of a key, the
+    oldest go first. Past ``LIMIT``, labels of keys that have no model yet go before those of keys
+    that have one, and among either kind the key that holds most gives up its oldest label first.
+    So a flood of labels for one key, or for keys that nobody knows, costs no other key its labels.
+
     >>> from lasec.spark.store import PlainStore
     >>> head = Head(job="", clock=100.0)
     >>> early = Early(PlainStore(), head, patience=10.0)
     >>> early.hold(Held("north", "7", 5, 1, 99.0, 100.0))
     >>> head.clock = 111.0
-    >>> [held.id for held in early.give_up()]
+    >>> [held.id for held in early.give_up(known={"north"})]
     ['7']
     """
 
@@ -47,14 +55,17 @@ class Early:
         """Hold a label until its event comes."""
         self._read().append(label)
 
-    def give_up(self) -> list[Held]:
-        """The labels that have been held for too long, or are too many; they are held no more."""
+    def give_up(self, known: Container[str]) -> list[Held]:
+        """The labels that have been held for too long, or are too many; they are held no more.
+
+        ``known`` are the keys that have a model.
+        """
         held, clock = self._read(), self._head.clock
-        many = max(0, len(held) - LIMIT)
+        fresh = [label.since + self._patience > clock for label in held]
+        stay = _chosen([label for label, stays in zip(held, fresh, strict=True) if stays], known)
         kept, gone = list[Held](), list[Held]()
-        for i, label in enumerate(held):
-            lost = i < many or label.since + self._patience <= clock
-            (gone if lost else kept).append(label)
+        for label, stays in zip(held, fresh, strict=True):
+            (kept if stays and next(stay) else gone).append(label)
         self._held = kept
         return gone
 
@@ -70,3 +81,18 @@ class Early:
             kept = self._store.get("early") if self._head.held else None
             self._held = [Held(*label) for label in json.loads(kept)] if kept else []
         return self._held
+
+
+def _chosen(held: list[Held], known: Container[str]) -> Iterator[bool]:
+    """Which labels there is room for, oldest first.
+
+    The n-th youngest label of a key has rank n: those of the highest rank go first.
+    """
+    ranks, counts = [0] * len(held), Counter[str]()
+    for i in reversed(range(len(held))):
+        ranks[i] = counts[held[i].key]
+        counts[held[i].key] += 1
+    places = [i for i in range(len(held)) if ranks[i] < KEY_LIMIT]
+    places.sort(key=lambda i: (held[i].key not in known, ranks[i], -i))
+    room = set(places[:LIMIT])
+    return (i in room for i in range(len(held)))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import struct
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields
 from hashlib import blake2b
 from itertools import accumulate, pairwise
@@ -21,7 +22,7 @@ from lasec import StateError
 
 COUNTS = ("rounds", "asked", "told", "updates", "waiting", "expired", "slot")
 SLOT = COUNTS.index("slot")
-FORMAT = 1
+FORMAT = 2  # since 2, the ledger says when each key was last seen; format 1 is still read
 MARK = 16  # bytes of a page's fingerprint
 NOWHERE = -1  # the slot of a model that has not learned anything yet
 
@@ -32,11 +33,13 @@ class Head:
 
     ``clock`` is the largest time seen in the shard, in seconds; ``wall`` is when it last had rows,
     and ``alarm`` when it wants to be woken, both by the machine's clock. Questions wait in chunks
-    numbered from ``first`` to ``next - 1``; those before ``open`` have expired already.
+    numbered from ``first`` to ``next - 1``; those before ``open`` have expired already. ``age`` is
+    how far the clock has gone on since the beginning, jumps left out: keys are forgotten by it.
     """
 
     job: str
     clock: float = -1e300
+    age: float = 0.0
     wall: float = 0.0
     alarm: int = 0
     first: int = 0
@@ -61,7 +64,9 @@ class Head:
 class Ledger:
     """The header of a shard, and one row of ``counts`` and ``memory`` for each of its keys.
 
-    ``pages`` are the fingerprints of the pages in which the models are.
+    ``seen`` is the shard's age when the key last had an event or a label, and ``pages`` are the
+    fingerprints of the pages in which the models are; ``size`` is how many bytes the ledger had
+    when it was last written, but for its header.
     """
 
     head: Head
@@ -69,7 +74,9 @@ class Ledger:
     counts: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, len(COUNTS)), np.int64))
     seeds: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
     memory: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
+    seen: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     pages: list[bytes] = field(default_factory=list)
+    size: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
         self.index = {key: row for row, key in enumerate(self.keys)}
@@ -88,8 +95,52 @@ class Ledger:
             self.seeds = np.concatenate([self.seeds, seeds])
             grown = self.memory if begin else np.empty((0, blank.size))
             self.memory = np.concatenate([grown, np.tile(blank, (len(new), 1))])
+            self.seen = np.concatenate([self.seen, np.full(len(new), self.head.age)])
         index = self.index
         return np.fromiter((index[key] for key in keys), np.int64, len(keys))
+
+    def reseed(self, seed: int) -> None:
+        """Let every key have the seed that it would get from this one."""
+        self.seeds = np.array([seed_of(seed, key) for key in self.keys], np.uint64)
+
+    def touch(self, keys: Iterable[str]) -> None:
+        """These keys, as far as they are known, have had an event or a label just now."""
+        rows = [self.index[key] for key in keys if key in self.index]
+        self.seen[rows] = self.head.age
+
+    def forget(self, before: float) -> None:
+        """Drop the keys that were last seen before an age; the slots of their models are free.
+
+        >>> ledger = Ledger(Head(job="", age=5.0))
+        >>> rows = ledger.rows(["north", "south"], seed=1, blank=np.zeros(0))
+        >>> ledger.head.age = 9.0
+        >>> ledger.touch(["south", "nobody"])
+        >>> ledger.forget(before=6.0)
+        >>> ledger.keys, ledger.index
+        (['south'], {'south': 0})
+        """
+        kept = self.seen >= before
+        if kept.all():
+            return
+        self.keys = [self.keys[row] for row in np.flatnonzero(kept).tolist()]
+        self.index = {key: row for row, key in enumerate(self.keys)}
+        self.counts, self.seeds = self.counts[kept], self.seeds[kept]
+        self.memory, self.seen = self.memory[kept], self.seen[kept]
+
+    def free(self, count: int) -> NDArray[np.int64]:
+        """Slots for so many models: the lowest that are free, then new ones."""
+        head, begin = self.head, self.head.slots
+        slots = np.arange(begin, begin + count)
+        if self.models < begin:
+            used = self.counts[:, SLOT]
+            slots = np.delete(np.arange(begin + count), used[used != NOWHERE])[:count]
+        head.slots = max(begin, int(slots.max(initial=-1)) + 1)
+        return slots
+
+    @property
+    def models(self) -> int:
+        """How many keys have a model that has learned something."""
+        return int(np.count_nonzero(self.counts[:, SLOT] != NOWHERE))
 
     def to_bytes(self) -> bytes:
         """All of it.
@@ -106,9 +157,10 @@ class Ledger:
         header = {"format": FORMAT} | asdict(self.head) | sizes
         head = json.dumps(header).encode()
         lengths = np.array([len(name) for name in names], np.uint32)
-        arrays = (lengths, self.counts, self.seeds, self.memory)
-        parts = [struct.pack("<I", len(head)), head, *(a.tobytes() for a in arrays)]
-        return b"".join([*parts, *self.pages, *names])
+        arrays = (lengths, self.counts, self.seeds, self.memory, self.seen)
+        body = b"".join([*(a.tobytes() for a in arrays), *self.pages, *names])
+        self.size = len(body)
+        return struct.pack("<I", len(head)) + head + body
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Ledger:
@@ -129,12 +181,13 @@ class Ledger:
         lengths = take(np.uint32, n)
         counts, seeds = take(np.int64, n, len(COUNTS)), take(np.uint64, n)
         memory = take(np.float64, n, width)
+        seen = take(np.float64, n) if header["format"] > 1 else np.zeros(n)
         marks = take(np.uint8, count, MARK)
         ends = accumulate(lengths.tolist(), initial=at)
         keys = [data[a:b].decode() for a, b in pairwise(ends)]
         known = {f.name for f in fields(Head)}
         head = Head(**{name: value for name, value in header.items() if name in known})
-        return cls(head, keys, counts, seeds, memory, [bytes(mark) for mark in marks])
+        return cls(head, keys, counts, seeds, memory, seen, [bytes(mark) for mark in marks])
 
     def lasting(self) -> bytes:
         """As bytes, but for the two numbers that depend on when the job happened to run."""

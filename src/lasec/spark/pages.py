@@ -82,8 +82,10 @@ class Pages:
     [[5, 6, 7, 8]]
     """
 
-    def __init__(self, store: Store, marks: list[bytes], size: int, per_page: int) -> None:
-        self._store, self._marks = store, marks
+    def __init__(
+        self, store: Store, marks: list[bytes], size: int, per_page: int, shard: int = 0
+    ) -> None:
+        self._store, self._marks, self._shard = store, marks, shard
         self._size, self._per_page = size, per_page
         self._read: dict[int, Page] = {}
 
@@ -106,8 +108,7 @@ class Pages:
     def _keep(self, number: int, held: Page) -> None:
         """Write a page."""
         data = held.tobytes()
-        size = self._size.to_bytes(8, "little")  # bytes alone do not tell where a model ends
-        mark = blake2b(data, digest_size=MARK, person=size).digest()
+        mark = self._mark(data)
         for old in self._marks[number : number + 1]:
             REMEMBERED.forget(old)
         self._marks[number : number + 1] = [mark]
@@ -129,11 +130,20 @@ class Pages:
         page = REMEMBERED.get(mark)
         if page is None:
             data = self._store.get("page", str(number))
-            if data is None:
-                raise StateError(f"page {number} of a shard is missing from the state")
+            if data is None or self._mark(data) != mark:
+                wrong = "is missing" if data is None else "does not match its fingerprint"
+                raise StateError(
+                    f"corrupted: page {number} of shard {self._shard} {wrong}; "
+                    "restore the checkpoint from an earlier copy"
+                )
             page = np.frombuffer(data, np.uint8).reshape(-1, self._size)
             REMEMBERED.put(mark, page)
         return page
+
+    def _mark(self, data: bytes) -> bytes:
+        """The fingerprint of a page: bytes alone do not tell where a model ends."""
+        size = self._size.to_bytes(8, "little")
+        return blake2b(data, digest_size=MARK, person=size).digest()
 
     def _split(
         self, slots: NDArray[np.int64]

@@ -14,6 +14,7 @@ from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
 from lasec import Learner, Policy
 from lasec.spark import listener, output, rows
+from lasec.spark.identity import describe
 from lasec.spark.pages import REMEMBERED
 from lasec.spark.shard import Shard
 from lasec.spark.shelf import begun
@@ -23,6 +24,7 @@ from lasec.spark.terms import Terms
 # The columns of the united input, beside ``features``, whose type is that of the events.
 UNITED = ("shard", "kind", "key", "id", "number", "time", "y", "features", "raw")
 DAY = 86_400.0
+REMEMBER = 90 * DAY  # how long a key without rows is remembered
 OLDEST = 3.2e9  # seconds, a hundred years: the longest that a question may wait
 CORRUPT = "_corrupt_record"  # where Spark puts lines of JSON or CSV that it cannot read
 
@@ -43,6 +45,17 @@ class Job:
     clock of its shard. ``cache`` is how many megabytes of models a Python worker keeps in memory,
     so as not to ask the state store for them again.
 
+    A key that has had neither event nor label for ``forget_after`` seconds of its shard's clock, of
+    which a batch counts for 1/64 of that at most, is forgotten, model and all; if it comes again,
+    it begins anew. The default is 90 days, or twice ``max_age`` or ``patience`` where that is more;
+    less than either is refused, since questions and labels of the key may wait so long. A shard
+    takes ``max_keys`` keys at most; events of more are dead letters, until keys are forgotten.
+
+    ``seed`` is the seed of all random draws, with the key and the id of an event; the model's own
+    seed is not used. Without it, :func:`lasec.spark.start` continues with the seed that is kept
+    with the checkpoint, and draws one when there is none yet. Whoever knows the seed can choose ids
+    that are never asked about: keep it as secret as the labels are worth.
+
     >>> import lasec
     >>> Job(lasec.LASEC_SS(dimension=50, drift=0.01), shards=128).bytes_per_model
     10600
@@ -54,6 +67,9 @@ class Job:
     patience: float = 3_600.0
     lead: float = 3_600.0
     cache: float = 256.0
+    forget_after: float | None = None
+    max_keys: int = 100_000
+    seed: int | None = None
 
     def __post_init__(self) -> None:
         model = self.model
@@ -63,13 +79,24 @@ class Job:
             raise ValueError("model: expected a learner with a dimension that has seen nothing")
         if model.policy is not Policy.FIRST:
             raise ValueError(f"model: in a job the first label counts, not the {model.policy}")
-        if not (isinstance(self.shards, int) and 1 <= self.shards <= 2**20):
-            raise ValueError(f"shards: expected a whole number from 1 to 2^20, got {self.shards}")
+        whole = [("shards", self.shards, 1, 20), ("max_keys", self.max_keys, 1, 31)]
+        whole += [("seed", self.seed, 0, 64)] if self.seed is not None else []
+        for name, given, low, high in whole:
+            if not (isinstance(given, int) and low <= given < 2**high + low):
+                raise ValueError(
+                    f"{name}: expected a whole number from {low} to 2^{high}, got {given}"
+                )
         for name, least in (("max_age", 1.0), ("patience", 0.0), ("lead", 0.0), ("cache", 0.0)):
             if not least <= getattr(self, name) < math.inf:
                 raise ValueError(f"{name}: expected at least {least:g}, got {getattr(self, name)}")
         if self.max_age > OLDEST:
             raise ValueError(f"max_age: expected at most {OLDEST:g}, got {self.max_age}")
+        least = max(2 * self.max_age, self.patience)
+        if self.forget_after is not None and not self.forget_after >= least:
+            raise ValueError(
+                f"forget_after: expected at least {least:g} (twice max_age, and patience), "
+                f"got {self.forget_after}"
+            )
         _ = self.terms.size  # a model that is too large is refused here, not in the tasks
 
     @property
@@ -84,8 +111,11 @@ class Job:
 
         ``events`` has the columns key, id, time and features; ``labels`` has y, time, and key and
         id or the ticket of a question. ``warm`` is a table of models to begin with
-        (:func:`lasec.spark.models` gives such a table).
+        (:func:`lasec.spark.models` gives such a table). The job must have a ``seed``: a table does
+        not know of the checkpoint that would keep one.
         """
+        if self.seed is None:
+            raise ValueError("seed: a table needs one; lasec.spark.start draws and keeps its own")
         united = self._events(events)
         if labels is not None:
             kind = united.schema["features"].dataType
@@ -111,10 +141,13 @@ class Job:
     @property
     def terms(self) -> Terms:
         """What every shard must know."""
-        m, cache = self.model, int(self.cache * 2**20)
-        parts = (m.rule, m.query, m.dimension, m.update.value, m.precision.value, m.seed)
-        mark = f"{parts} in {self.shards} shards"
-        return Terms(m, mark, self.max_age, self.patience, self.lead, cache)
+        forget_after = self.forget_after
+        if forget_after is None:
+            forget_after = max(REMEMBER, 2 * self.max_age, self.patience)
+        return Terms(
+            self.model, describe(self.model, self.shards, self.seed), self.seed, self.max_age,
+            self.patience, self.lead, forget_after, self.max_keys, int(self.cache * 2**20),
+        )  # fmt: skip
 
     def shard(self, key: str | Column) -> Column:
         """The shard of a key: a hash of its text, modulo the number of shards."""
@@ -187,7 +220,7 @@ class Processor(StatefulProcessor):
         frame = frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
         model = self.terms.model
         batch = rows.read(frame, model.dimension, model.precision.kind)
-        yield self._timed(lambda shard, now: shard.batch(batch, now), timerValues)
+        yield self._timed(key, lambda shard, now: shard.batch(batch, now), timerValues)
 
     def handleExpiredTimer(
         self,
@@ -196,7 +229,7 @@ class Processor(StatefulProcessor):
         expiredTimerInfo: Any,
     ) -> Iterator[pd.DataFrame]:
         """A shard that asked to be woken."""
-        yield self._timed(lambda shard, now: shard.wake(now), timerValues)
+        yield self._timed(key, lambda shard, now: shard.wake(now), timerValues)
 
     def handleInitialState(
         self,
@@ -205,13 +238,15 @@ class Processor(StatefulProcessor):
         timerValues: Any,
     ) -> None:
         """Models to begin with, before the first row."""
-        shard = Shard(self.terms, self.store)
+        shard = Shard(self.terms, self.store, key[0])
         shard.put(begun(initialState["key"], initialState["model"]))
         shard.write()
 
-    def _timed(self, serve: Callable[[Shard, int], pd.DataFrame], timers: Any) -> pd.DataFrame:
+    def _timed(
+        self, key: Any, serve: Callable[[Shard, int], pd.DataFrame], timers: Any
+    ) -> pd.DataFrame:
         """Serve a shard, and set the alarm that it wants."""
-        shard = Shard(self.terms, self.store)
+        shard = Shard(self.terms, self.store, key[0])
         before = shard.head.alarm
         told = serve(shard, timers.getCurrentProcessingTimeInMs())
         after = shard.head.alarm
@@ -253,7 +288,8 @@ def _seconds(table: DataFrame) -> Column:
     """The time of a row in seconds: a timestamp's since 1970, or a number as it is."""
     time = sql.col("time")
     if table.schema["time"].dataType.typeName() in ("timestamp_ntz", "date"):
-        time = time.cast("timestamp")
+        usable = time.between("0001-01-01", "9999-12-31")  # others overflow, and stop the query
+        time = sql.when(usable, time.cast("timestamp"))
     return time.try_cast("double").alias("time")
 
 

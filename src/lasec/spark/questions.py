@@ -2,7 +2,8 @@
 
 A question is kept under its ticket, ``key/id`` with both parts percent-encoded. When its label
 comes, or when it grows too old, a mark stays in its place, so that a second label or a late one is
-told apart from one that was never asked for. The questions of one batch are one chunk of a queue:
+told apart from one that was never asked for. The questions of a batch are one chunk of a queue (or
+a few, where it had too many keys to be served at once):
 ``max_age`` after it was asked the chunk's open questions expire; after twice that time its marks
 are forgotten, but never in the batch in which they were made.
 """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,11 +11,18 @@ import pandas as pd
 from numpy.typing import NDArray
 
 EVENT, LABEL = 0, 1
+KEY_BYTES, ID_BYTES = 256, 1_024  # of UTF-8, in a key and in an id
 FAULTS = (
     "", "y: expected -1 or +1", "features", "time is beyond all use", "time is missing",
-    "id is missing", "key is missing", "the row could not be read",
+    f"id: longer than {ID_BYTES} bytes", "id: not text", "id is missing",
+    f"key: longer than {KEY_BYTES} bytes", "key: not text", "key is missing",
+    "the row could not be read",
 )  # fmt: skip
-FINE, NO_LABEL, NO_ROW, FAR, NO_TIME, NO_ID, NO_KEY, UNREADABLE = range(len(FAULTS))
+(
+    FINE, NO_LABEL, NO_ROW, FAR, NO_TIME, LONG_ID, ODD_ID, NO_ID, LONG_KEY, ODD_KEY, NO_KEY,
+    UNREADABLE,
+) = range(len(FAULTS))  # fmt: skip
+SHOWN = 200  # characters of an error about features
 LONGEST = 1e15  # seconds from zero; sums of times stay exact to a second, and far from infinity
 
 Objects = NDArray[Any]
@@ -48,6 +55,19 @@ class Batch:
     y: NDArray[np.int8]
     dead: dict[str, Objects]
 
+    def refuse(self, which: NDArray[np.bool_], reason: str) -> Batch:
+        """The same, with some of the events as dead letters."""
+        gone = self.events.take(np.flatnonzero(which))
+        blank = np.full(len(gone), None, object)
+        more = {"key": gone.key, "id": gone.id, "time": gone.time, "detail": blank}
+        more["outcome"] = np.full(len(gone), reason, object)
+        dead = {name: np.concatenate([cells, more[name]]) for name, cells in self.dead.items()}
+        return replace(self.take(np.flatnonzero(~which)), dead=dead)
+
+    def take(self, rows: NDArray[np.int64]) -> Batch:
+        """The same, with some of the events."""
+        return replace(self, events=self.events.take(rows), X=self.X[rows])
+
 
 def read(frame: pd.DataFrame, dimension: int, kind: np.dtype[Any]) -> Batch:
     """The batch in a frame with the columns of :data:`lasec.spark.plan.UNITED`.
@@ -75,8 +95,9 @@ def read(frame: pd.DataFrame, dimension: int, kind: np.dtype[Any]) -> Batch:
     outcome = [
         place.get(i, text) for i, text in zip(np.flatnonzero(~good).tolist(), why, strict=True)
     ]
-    dead = {name: columns[name][~good] for name in ("key", "id", "time")}
-    dead |= {"detail": columns["raw"][~good], "outcome": np.array(outcome, object)}
+    dead = {name: _shown(columns[name][~good], ID_BYTES) for name in ("key", "id")}
+    dead |= {"time": columns["time"][~good], "detail": _shown(columns["raw"][~good])}
+    dead["outcome"] = _shown(np.array(outcome, object))
     events, labels = _columns(columns, event & good), _columns(columns, ~event & good)
     y = y[~event & good].astype(np.int8)
     first, then = settled(events, X), settled(labels, y[:, None])
@@ -136,8 +157,9 @@ def rows_of(
             for i, cell in enumerate(cells):
                 try:
                     X[i] = _row(cell, dimension)
-                except (TypeError, ValueError, KeyError, IndexError, OverflowError) as error:
-                    wrong[i] = f"features: {error}" if cell is not None else "features are missing"
+                except Exception as error:  # whatever it is, it is this row's alone
+                    text = f"features: {error}"[:SHOWN]
+                    wrong[i] = text if cell is not None else "features are missing"
         size = np.abs(X).max(axis=1, initial=0.0)
     for i in np.flatnonzero(~(size <= largest(kind))).tolist():
         wrong[i] = "features: NaN, infinite or beyond all use"
@@ -205,10 +227,37 @@ def _faults(frame: pd.DataFrame) -> NDArray[np.int8]:
     time = frame["time"].to_numpy(np.float64)
     fault[np.abs(time) > LONGEST] = FAR
     fault[np.isnan(time)] = NO_TIME
-    fault[frame["id"].isna().to_numpy()] = NO_ID
-    fault[frame["key"].isna().to_numpy()] = NO_KEY
+    for name, most, (long, odd, none) in (
+        ("id", ID_BYTES, (LONG_ID, ODD_ID, NO_ID)),
+        ("key", KEY_BYTES, (LONG_KEY, ODD_KEY, NO_KEY)),
+    ):
+        sizes = np.fromiter(map(_size, frame[name]), np.int64, len(frame))
+        fault[sizes > most] = long
+        fault[sizes < 0] = odd
+        fault[frame[name].isna().to_numpy()] = none
     fault[frame["raw"].notna().to_numpy()] = UNREADABLE
     return fault
+
+
+def _size(text: Any) -> int:
+    """How many bytes a text has as UTF-8, or -1 if it is none."""
+    if not isinstance(text, str):
+        return -1
+    if text.isascii():
+        return len(text)
+    try:
+        return len(text.encode())
+    except UnicodeEncodeError:
+        return -1
+
+
+def _shown(cells: Objects, most: int | None = None) -> Objects:
+    """Texts as any reader can take them, cut where they are too long; nothing for other cells."""
+    out = np.full(len(cells), None, object)
+    for i, cell in enumerate(cells):
+        if isinstance(cell, str):
+            out[i] = cell[:most].encode(errors="replace").decode()
+    return out
 
 
 def _columns(columns: dict[str, Objects], chosen: NDArray[np.bool_]) -> Columns:

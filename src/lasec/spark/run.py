@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 from pyspark.sql.streaming import StreamingQuery
 
+from lasec.spark import seeds
 from lasec.spark.plan import CORRUPT, Job
 from lasec.spark.sinks import Writer, files
 
@@ -99,7 +101,11 @@ def start(
     :func:`lasec.spark.topics`; one of your own must run the table that it gets once, not more.
     With ``every`` ("10 seconds") it goes on until it is stopped; without, it serves what is there
     and stops. Started again with the same checkpoint, it goes on where it was.
+
+    The job's seed is kept in the checkpoint, in the file ``_lasec_seed`` that only its owner can
+    read; a job without one gets a random seed of 64 bits at the first start.
     """
+    job = replace(job, seed=seeds.keep(events.sparkSession, checkpoint, job.seed))
     told = job.stream(events, labels, warm=warm)
     write = files(out) if isinstance(out, str) else out
     writer = told.writeStream.queryName(name).outputMode("append")

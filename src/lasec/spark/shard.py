@@ -9,14 +9,21 @@ matters within a key alone. What becomes of a label is one of
 - ``late``: its question has expired, or its time is more than ``max_age`` after its event's;
 - ``unasked``: its event came in its batch, or while it was held, and was not asked about;
 - ``unknown``: nothing is known of its event, and none came within ``patience``;
-- ``refused``: its row is too large for what its model has become.
+- ``refused``: its row is too large for what its model has become, or its question does not fit
+  its model.
 
 An event of an earlier batch that was not asked about has left no trace: its label is held like one
 that is early, and ends as ``unknown``. A question that no label answers within ``max_age`` is
 ``expired``.
+
+Whatever a row holds, it comes to one of these ends or to a dead letter: what is wrong with a row is
+found before any model is touched, and costs no other row anything.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -29,7 +36,9 @@ from lasec.spark.questions import TOLD, Asked, ticket_of
 from lasec.spark.rows import Batch
 from lasec.spark.shelf import Shelf
 from lasec.spark.store import Store
-from lasec.spark.terms import Terms
+from lasec.spark.terms import ALARMS, Terms
+
+FLEET_BYTES = 2**28  # of models that are served at once
 
 Indices = NDArray[np.int64]
 
@@ -39,7 +48,7 @@ class Shard(Shelf):
 
     >>> import lasec
     >>> from lasec.spark import Job, PlainStore, rows
-    >>> job, store = Job(lasec.LASEC(dimension=2)), PlainStore()
+    >>> job, store = Job(lasec.LASEC(dimension=2), seed=1), PlainStore()
     >>> event = {"kind": 0, "key": "north", "id": "7", "number": 5, "time": 1.0, "y": np.nan,
     ...     "features": [0.5, -1.0], "raw": None}
     >>> batch = rows.read(pd.DataFrame([event]), dimension=2, kind=np.dtype(float))
@@ -48,17 +57,18 @@ class Shard(Shelf):
     (['question', 'metrics'], 'north/7')
     """
 
-    def __init__(self, terms: Terms, store: Store) -> None:
-        super().__init__(terms, store)
+    def __init__(self, terms: Terms, store: Store, number: int = 0) -> None:
+        super().__init__(terms, store, number)
         self.desk = Desk(terms, store, self.ledger)
 
     def batch(self, batch: Batch, now: int) -> pd.DataFrame:
         """Serve the rows of one batch; ``now`` is the machine's clock, in milliseconds."""
         if len(batch.events) or len(batch.labels):
             self._advance(batch, now)
-        answers = self.desk.match(batch)
-        if len(batch.events) or answers:
-            self._serve(batch, answers)
+        batch = self._admit(batch)
+        for part, answers in self._parts(batch, self.desk.match(batch)):
+            self._serve(part, answers)
+        self.ledger.touch({*batch.events.key, *batch.labels.key})
         self.desk.out.dead(batch.dead)
         self.head.dead += len(batch.dead["key"])
         return self._close(now)
@@ -72,7 +82,7 @@ class Shard(Shelf):
         head, step = self.head, self.terms.pace(self.head.held) / 1_000.0
         idle = now / 1_000.0 - head.wall
         head.alarm = 0
-        head.clock += step if idle >= step else 0.0
+        self._grow(head.clock + step if idle >= step else head.clock)
         head.wall += step if step <= idle < 3 * step else 0.0
         head.wall = head.wall if 0.0 <= idle < 3 * step else now / 1_000.0
         return self._close(now, steps=1)
@@ -80,9 +90,20 @@ class Shard(Shelf):
     def _close(self, now: int, steps: int = 2) -> pd.DataFrame:
         """Expire what is too old, write the ledger, and give what is to be told to the world."""
         self.desk.settle()
+        self.ledger.forget(self.head.age - self.terms.forget_after)
         self._arm(now, steps)
         self.write()
-        return self.desk.out.frame(self.head)
+        return self.desk.out.frame(self.ledger)
+
+    def _admit(self, batch: Batch) -> Batch:
+        """The batch without events of new keys for which the shard has no room."""
+        most, index = self.terms.max_keys, self.ledger.index
+        new = list(dict.fromkeys(key for key in batch.events.key if key not in index))
+        refused = set(new[max(0, most - len(index)) :])
+        if not refused:
+            return batch
+        which = np.array([key in refused for key in batch.events.key])
+        return batch.refuse(which, f"key: the shard has {most:,} keys and takes no new one")
 
     def _arm(self, now: int, steps: int) -> None:
         """Set the alarm if something waits, also if the machine's clock went back behind it."""
@@ -101,13 +122,43 @@ class Shard(Shelf):
         times = np.concatenate([batch.events.time, batch.labels.time])
         trusted = times[times <= wall + self.terms.lead_in_use]
         if trusted.size:
-            head.clock = max(head.clock, float(trusted.max()))
+            self._grow(float(trusted.max()))
         elif head.clock == Head.clock:
-            head.clock = wall
+            self._grow(wall)
         else:
-            head.clock += min(max(wall - head.wall, 0.0), self.terms.pace(head.held) / 1_000.0)
+            step = self.terms.pace(head.held) / 1_000.0
+            self._grow(head.clock + min(max(wall - head.wall, 0.0), step))
         head.wall = wall
         head.alarm = head.alarm if head.alarm > now else 0  # no need to be woken now
+
+    def _grow(self, clock: float) -> None:
+        """Move the clock on to a time that is not before it; of a jump the age takes one step.
+
+        Otherwise one row from the present, in a stream of the past, would have all keys forgotten.
+        """
+        head = self.head
+        passed = max(0.0, clock - head.clock) if head.clock > Head.clock else 0.0
+        head.clock = max(head.clock, clock)
+        head.age += min(passed, self.terms.forget_after / ALARMS)
+
+    def _parts(self, batch: Batch, answers: list[Answer]) -> Iterator[tuple[Batch, list[Answer]]]:
+        """The batch as it is, or by keys in parts whose models fit into memory together."""
+        keys = [*batch.events.key, *(answer.held.key for answer in answers)]
+        size = sum(int(array.nbytes) for array in self.terms.model.state)
+        codes, names = coded(keys)
+        part = codes // max(1, FLEET_BYTES // size)
+        if len(names) and not part.any():
+            yield batch, answers
+            return
+        for number in range(int(part.max(initial=-1)) + 1):
+            rows = np.flatnonzero(part[: len(batch.events)] == number)
+            place = {row: i for i, row in enumerate(rows.tolist())}
+            some = [
+                replace(answer, row=place.get(answer.row, -1))
+                for answer, its in zip(answers, part[len(batch.events) :].tolist(), strict=True)
+                if its == number
+            ]
+            yield batch.take(rows), some
 
     def _serve(self, batch: Batch, answers: list[Answer]) -> None:
         """Predict, ask and learn, in order."""
@@ -121,8 +172,8 @@ class Shard(Shelf):
         place = np.empty_like(order)
         place[order] = np.arange(order.size)
         keys = np.concatenate([events.key, np.array([label.key for label in held], object)])
-        codes, names = pd.factorize(keys[order])
-        rows = self.rows(names.tolist())
+        codes, names = coded(keys[order])
+        rows = self.rows(names)
         fleet = self.load(rows)
         before = fleet.updates.copy()
         known = np.minimum(times, self.head.clock)  # a budget must not live in the future
@@ -187,6 +238,21 @@ class Shard(Shelf):
         self.head.predicted += len(events)
         self.head.asked += len(opened)
         self.desk.out.predictions(events, served, at, asked, tickets)
+
+
+def coded(keys: Iterable[str]) -> tuple[Indices, list[str]]:
+    r"""Numbers for texts, in the order in which they come first, and the texts.
+
+    Texts are compared whole. pandas and NumPy have tables of their own for this, but those end a
+    text at its first NUL, and would take two keys for one.
+
+    >>> codes, names = coded(np.array(["a", "a\0b", "a"], object))
+    >>> codes.tolist(), names
+    ([0, 1, 0], ['a', 'a\x00b'])
+    """
+    numbers: dict[str, int] = {}
+    codes = [numbers.setdefault(key, len(numbers)) for key in keys]
+    return np.array(codes, np.int64), list(numbers)
 
 
 def _question(served: Served, i: int, time: float, x: NDArray[np.float64]) -> Asked:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lasec import Fleet, Learner
+from lasec.spark.identity import belongs
 from lasec.spark.ledger import COUNTS, NOWHERE, SLOT, Head, Ledger
 from lasec.spark.pages import Pages, per_page
 from lasec.spark.store import Store
@@ -38,16 +39,26 @@ def begun(keys: Iterable[str | None], models: Iterable[bytes | None]) -> dict[st
 class Shelf:
     """The models of a shard's keys; a shard sets them in motion."""
 
-    def __init__(self, terms: Terms, store: Store) -> None:
+    def __init__(self, terms: Terms, store: Store, number: int = 0) -> None:
         self.terms, self.store = terms, store
         kept = store.get("ledger")
         self.ledger = Ledger.from_bytes(kept) if kept else Ledger(Head(job=terms.job))
         self.head = self.ledger.head
         if self.head.job != terms.job:
+            self._adopt()
+        size = terms.size
+        self._pages = Pages(store, self.ledger.pages, size, per_page(size), number)
+
+    def _adopt(self) -> None:
+        """Continue what an older version has left, with the seed of the job; or refuse."""
+        terms = self.terms
+        if not belongs(self.head.job, terms.job, terms.model):
             raise ValueError(
                 f"checkpoint: it belongs to another job, {self.head.job}; this is {terms.job}"
             )
-        self._pages = Pages(store, self.ledger.pages, terms.size, per_page(terms.size))
+        if terms.seed is not None:
+            self.head.job = terms.job
+            self.ledger.reseed(terms.seed)
 
     def write(self) -> None:
         """Keep the ledger."""
@@ -55,8 +66,10 @@ class Shelf:
 
     def rows(self, keys: list[str]) -> NDArray[np.int64]:
         """Where these keys stand in the ledger; new ones are taken in."""
-        model = self.terms.model
-        return self.ledger.rows(keys, model.seed, model.memory)
+        ledger, seed = self.ledger, self.terms.seed
+        if seed is None and any(key not in ledger.index for key in keys):
+            raise ValueError("seed: a key cannot begin without the job's seed")
+        return ledger.rows(keys, seed or 0, self.terms.model.memory)
 
     def load(self, rows: NDArray[np.int64]) -> Fleet:
         """The models of some keys, as they were after the last batch."""
@@ -79,9 +92,7 @@ class Shelf:
         ledger.memory[rows] = fleet.memory
         slots = ledger.counts[rows[some], SLOT]
         fresh = slots == NOWHERE
-        count = int(fresh.sum())
-        slots[fresh] = np.arange(self.head.slots, self.head.slots + count)
-        self.head.slots += count
+        slots[fresh] = ledger.free(int(fresh.sum()))
         ledger.counts[rows[some], SLOT] = slots
         if some.size:
             self._pages.save(slots, fleet.pack(some))
@@ -92,6 +103,9 @@ class Shelf:
         for key in learners:
             if key in self.ledger.index:
                 raise ValueError(f"warm: the key {key!r} is there twice")
+        room = self.terms.max_keys - len(self.ledger.keys)
+        if len(learners) > room:
+            raise ValueError(f"warm: {len(learners)} keys for a shard with room for {room}")
         rows = self.rows(list(learners))
         fleet = self.terms.fleet(self.ledger.seeds[rows])
         everyone = np.arange(rows.size)

@@ -41,7 +41,7 @@ def files(out: str) -> Writer:
 
     def write(table: DataFrame, batch: int) -> None:
         where = f"{out.rstrip('/')}/batch={batch:012d}"
-        system, mark = _reach(table.sparkSession, f"{where}/{MARK}")
+        system, mark = reach(table.sparkSession, f"{where}/{MARK}")
         system.delete(mark, False)
         writer = table.write.mode("overwrite").option("partitionOverwriteMode", "static")
         writer.partitionBy("kind").parquet(where)
@@ -102,7 +102,7 @@ def read(spark: SparkSession, out: str, what: str = "predictions") -> DataFrame:
 
 def _whole(spark: SparkSession, out: str) -> list[str]:
     """The directories of the batches that have been written to their end."""
-    system, pattern = _reach(spark, f"{_literal(out.rstrip('/'))}/batch=*/{MARK}")
+    system, pattern = reach(spark, f"{_literal(out.rstrip('/'))}/batch=*/{MARK}")
     found = system.globStatus(pattern) or ()
     return [entry.getPath().getParent().toString() for entry in found]
 
@@ -112,7 +112,7 @@ def _literal(path: str) -> str:
     return re.sub(r"([\\\[\]{}*?])", r"\\\1", path)
 
 
-def _reach(spark: SparkSession, path: str) -> tuple[Any, Any]:
+def reach(spark: SparkSession, path: str) -> tuple[Any, Any]:
     """Hadoop's view of a path, with the file system that holds it."""
     context: Any = spark.sparkContext
     place = context._jvm.org.apache.hadoop.fs.Path(path)

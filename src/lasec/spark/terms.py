@@ -16,17 +16,22 @@ ALARMS = 64  # how often in ``max_age`` a shard that waits for something is woke
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """The model that every key begins with, whose checkpoint it is, and how things wait.
+    """The model that every key begins with, whose checkpoint it is, how things wait, and limits.
 
-    ``max_age`` and ``patience`` are in seconds; ``lead`` is how far ahead of the machine's clock a
-    row's time may lie and still move the shard's clock; ``cache`` is in bytes.
+    ``job`` describes the job (:mod:`lasec.spark.identity`). Without a ``seed`` a shard can be read,
+    but no key can begin. ``max_age``, ``patience`` and ``forget_after`` are in seconds; ``lead`` is
+    how far ahead of the machine's clock a row's time may lie and still move the shard's clock;
+    ``max_keys`` is for one shard; ``cache`` is in bytes.
     """
 
     model: Learner
     job: str
+    seed: int | None
     max_age: float
     patience: float
     lead: float
+    forget_after: float
+    max_keys: int
     cache: int
 
     @property

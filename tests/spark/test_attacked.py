@@ -1,0 +1,163 @@
+"""A job in Spark under attack, stopped and started again: keys with NULs, chosen ids, bad lines."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import lasec
+import lasec.spark
+from lasec.spark import EVENTS, LABELS, Job, directory, read, start
+from lasec.spark.ledger import seed_of
+from lasec.spark.seeds import FILE
+from spark.twin import coin_of
+
+EVIL, ROWS, CHOSEN, RATE = "victim\0evil", 40, 800, 0.2
+ARROW = "spark.sql.execution.arrow.maxRecordsPerBatch"
+BAD = [
+    b'{"key": "k", "id": "deep", "time": ' + b"[" * 5_000 + b"]" * 5_000 + b"}",
+    b'{"key": "k", "id": "digits", "time": ' + b"9" * 5_000 + b', "features": [1, 2]}',
+    b'{"key": "k", "id": "huge", "time": 1e999, "features": [1, 2]}',
+    b'{"key": "k", "id": "twice", "id": "2", "time": 1, "features": [1, 2, 3]}',
+    b'{"key": "' + b"k" * 300 + b'", "id": "long key", "time": 1, "features": [1, 2]}',
+    b'{"key": "k", "id": "' + b"i" * 2_000 + b'", "time": 1, "features": [1, 2]}',
+    b'{"key": ["k"], "id": {"a": 1}, "time": true, "features": {"a": 1}}',
+    b"null", b"7", b"\0", b'{"key": "\\ud800", "id": "\\u0000", "time": 1}',
+]  # fmt: skip
+
+
+class Attacked(NamedTuple):
+    """The job, where it is, and the ids that were chosen."""
+
+    job: Job
+    home: Path
+    ids: list[str]
+
+    @property
+    def checkpoint(self) -> str:
+        return str(self.home / "checkpoint")
+
+
+def lines(path: Path, rows: list[Any]) -> None:
+    path.parent.mkdir(exist_ok=True)
+    data = [row if isinstance(row, bytes) else json.dumps(row).encode() for row in rows]
+    path.write_bytes(b"\n".join(data) + b"\n")
+
+
+def events(batch: int) -> list[Any]:
+    X = np.random.default_rng(batch).standard_normal((ROWS, 2)).tolist()
+    return [
+        {"key": key, "id": f"{batch}-{i}", "time": 10.0 * batch, "features": x}
+        for i, x in enumerate(X)
+        for key in ("victim", EVIL)
+    ]
+
+
+def chosen(spark: Any) -> list[str]:
+    """Ids whose draw under seed 0 is so large that they are never asked about."""
+    table = spark.range(4 * CHOSEN).selectExpr("cast(id as string) as id")
+    found = table.selectExpr("id", "xxhash64(id) as number").collect()
+    seed = seed_of(0, "attacker")
+    return [row.id for row in found if coin_of(seed, row.number % 2**64) > 0.6][:CHOSEN]
+
+
+def run(spark: Any, job: Job, home: Path) -> None:
+    sources = [directory(spark, str(home / name), schema, kind="json")
+               for name, schema in (("events", EVENTS), ("labels", LABELS))]  # fmt: skip
+    places = {"out": str(home / "out"), "checkpoint": str(home / "checkpoint")}
+    most = spark.conf.get(ARROW)
+    spark.conf.set(ARROW, "97")  # a key with most of the rows comes to Python in many pieces
+    start(job, *sources, **places).awaitTermination()
+    spark.conf.set(ARROW, most)
+
+
+@pytest.fixture(scope="module")
+def attacked(spark: Any, tmp_path_factory: Any) -> Attacked:
+    """A job without a seed of its own: events, then labels for every event of one key, and more."""
+    home, ids = tmp_path_factory.mktemp("attacked"), chosen(spark)
+    query = lasec.queries.Uniform(rate=RATE)
+    model = lasec.Learner(lasec.rules.SecondOrder(), query, dimension=2, seed=0)
+    job = Job(model, shards=1)
+    attack = [{"key": "attacker", "id": i, "time": 1.0, "features": [1.0, 2.0]} for i in ids]
+    lines(home / "events/0.json", [*events(0), *attack, *BAD])
+    lines(home / "labels/0.json", BAD)
+    run(spark, job, home)
+    told = [{"key": EVIL, "id": f"0-{i}", "time": 11.0, "y": -1} for i in range(ROWS)]
+    tickets = ("victim%00evil/9", "%00/%00", "victim/0-0/1", "/", "victim%0", "%ff/%fe")
+    impossible = [{"ticket": text, "time": 11.0, "y": 1} for text in tickets]
+    lines(home / "events/1.json", events(1))
+    lines(home / "labels/1.json", [*told, *impossible])
+    run(spark, job, home)
+    return Attacked(job, home, ids)
+
+
+def test_a_key_with_a_nul_is_a_key_of_its_own(spark: Any, attacked: Attacked) -> None:
+    out = str(attacked.home / "out")
+    assert read(spark, out).where("key like 'victim%'").count() == 4 * ROWS
+    asked = {row.id for row in read(spark, out, "questions").collect()
+             if row.key == EVIL and row.id.startswith("0-")}  # fmt: skip
+    receipts = [row for row in read(spark, out, "receipts").collect() if row.key == EVIL]
+    learned = {row.id for row in receipts if row.outcome == "learned"}
+    assert learned == asked != set()
+    table = lasec.spark.models(spark, attacked.checkpoint, attacked.job).toPandas()
+    table = table.set_index("key")
+    assert table.loc["attacker", "rounds"] == CHOSEN
+    assert table.loc["victim", "told"] == 0
+    assert table.loc[EVIL, "told"] == len(asked)
+    assert (table["rounds"].loc[["victim", EVIL]] == 2 * ROWS).all()
+
+
+def test_bad_lines_are_dead_letters(spark: Any, attacked: Attacked) -> None:
+    dead = read(spark, str(attacked.home / "out"), "dead").collect()
+    assert len([row for row in dead if row.batch == 0]) == 2 * len(BAD)
+    reasons = {row.outcome for row in dead}
+    assert {"key: longer than 256 bytes", "id: longer than 1024 bytes"} <= reasons
+    assert len([row for row in dead if row.batch == 1]) == 2  # tickets that name nothing
+
+
+def test_ids_chosen_for_a_public_seed_are_asked_about_all_the_same(
+    spark: Any, attacked: Attacked
+) -> None:
+    asked = read(spark, str(attacked.home / "out"), "questions").where("key = 'attacker'").count()
+    assert asked == pytest.approx(RATE * CHOSEN, rel=0.35)  # five standard deviations
+    sets = {"chosen": attacked.ids, "plain": [f"plain {i}" for i in range(CHOSEN)]}
+    found = {}
+    score = lasec.spark.scorer(
+        lasec.Learner(
+            attacked.job.model.rule, attacked.job.model.query, dimension=2,
+            seed=seed_of(0, "attacker"),
+        )
+    )  # fmt: skip
+    for name, ids in sets.items():
+        table = spark.createDataFrame([(i, [1.0, 2.0]) for i in ids], "id string, x array<double>")
+        found[name] = table.where(score("x", "id")["asked"]).count()
+    assert found["chosen"] == 0  # as a job with that seed would
+    assert found["plain"] == pytest.approx(RATE * CHOSEN, rel=0.35)
+
+
+def test_the_seed_is_kept_with_the_checkpoint(
+    spark: Any, attacked: Attacked, tmp_path: Path
+) -> None:
+    place = Path(attacked.checkpoint)
+    seed = int((place / FILE).read_text())
+    assert 2**20 < seed < 2**64
+    for path in place.glob(f"*{FILE}*"):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600, path.name
+    assert len(list(place.glob(f"*{FILE}*"))) <= 2  # it, and Hadoop's checksum of it
+    learner = lasec.spark.export(spark, attacked.checkpoint, attacked.job, EVIL, tmp_path / "one")
+    assert learner.seed == seed_of(seed, EVIL)
+    known = Job(attacked.job.model, shards=1, seed=seed)
+    assert lasec.spark.models(spark, attacked.checkpoint, known).count() == 3
+    other = Job(attacked.job.model, shards=1, seed=seed ^ 1)
+    with pytest.raises(ValueError, match="was started with another one; leave the seed out"):
+        run(spark, other, attacked.home)
+    with pytest.raises(Exception, match="it belongs to another job") as refused:
+        lasec.spark.models(spark, attacked.checkpoint, other).collect()
+    assert str(seed) not in str(refused.value)
+    with pytest.raises(ValueError, match="seed: a table needs one"):
+        attacked.job.stream(spark.createDataFrame([], EVENTS))
