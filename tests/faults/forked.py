@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-LIMIT = 20  # seconds for one call
+LIMIT = 60  # seconds for one call
 
 
 class Result(NamedTuple):

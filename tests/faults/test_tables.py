@@ -234,7 +234,7 @@ def test_three_thousand_deep_lines_are_refused_at_once(tmp_path):
     assert said[0]["k"] == [[1]]
     assert said[300]["error"] == f"nested deeper than {DEEPEST}"
     assert said[301]["ticket"] == 1
-    assert result.seconds < 5
+    assert result.seconds < 15
 
 
 @pytest.mark.parametrize("name", RECIPES)

@@ -158,11 +158,19 @@ def _name(by: Any) -> str | None:
 
 def _decided(desk: TableLearner, rows: list[Row]) -> list[Row]:
     """A decision for each row, or what is wrong with it."""
-    wrong = {i: text for i, row in enumerate(rows) if (text := _unreadable(desk, row))}
-    good = [row for i, row in enumerate(rows) if i not in wrong]
     most = rows_at_a_time(desk.encoder.dimension, MOST)
-    some = (desk.read(good[at : at + most]) for at in range(0, len(good), most))
-    read = (pair for X, clock in some for pair in zip(X, clock, strict=True))
+    return [
+        entry
+        for at in range(0, len(rows), most)
+        for entry in _decided_at_once(desk, rows[at : at + most])
+    ]
+
+
+def _decided_at_once(desk: TableLearner, rows: list[Row]) -> list[Row]:
+    """The same for rows that are encoded together."""
+    wrong = {i: text for i, row in enumerate(rows) if (text := _unreadable(desk, row))}
+    X, clock = desk.read([row for i, row in enumerate(rows) if i not in wrong])
+    read = iter(zip(X, clock, strict=True))
     said: list[Row] = []
     for i in range(len(rows)):
         try:
