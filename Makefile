@@ -43,5 +43,5 @@ lowest lowest-spark:
 	$(PYTHON) -m build --quiet --wheel
 	$(PYTHON) -m venv build/lowest
 	$(PYTHON) .ci/lowest.py $(EXTRA) > build/lowest.txt
-	$(LOWEST) -m pip install --quiet -c build/lowest.txt "$$(echo dist/*.whl)[$(EXTRA)]" hypothesis pytest
+	$(LOWEST) -m pip install --quiet -c build/lowest.txt "$$(echo dist/*.whl)[$(EXTRA)]" hypothesis pytest-xdist
 	$(ONE) $(LOWEST) -m pytest -q -o filterwarnings= $(TESTS)
