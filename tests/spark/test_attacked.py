@@ -15,6 +15,7 @@ import lasec.spark
 from lasec.spark import EVENTS, LABELS, Job, directory, read, start
 from lasec.spark.ledger import seed_of
 from lasec.spark.seeds import FILE
+from spark.box import Box, event
 from spark.twin import coin_of
 
 EVIL, ROWS, CHOSEN, RATE = "victim\0evil", 40, 800, 0.2
@@ -32,11 +33,11 @@ BAD = [
 
 
 class Attacked(NamedTuple):
-    """The job, where it is, and the ids that were chosen."""
+    """The job, where it is, and the ids that were chosen with their hashes."""
 
     job: Job
     home: Path
-    ids: list[str]
+    ids: dict[str, int]
 
     @property
     def checkpoint(self) -> str:
@@ -58,12 +59,13 @@ def events(batch: int) -> list[Any]:
     ]
 
 
-def chosen(spark: Any) -> list[str]:
+def chosen(spark: Any) -> dict[str, int]:
     """Ids whose draw under seed 0 is so large that they are never asked about."""
     table = spark.range(4 * CHOSEN).selectExpr("cast(id as string) as id")
     found = table.selectExpr("id", "xxhash64(id) as number").collect()
     seed = seed_of(0, "attacker")
-    return [row.id for row in found if coin_of(seed, row.number % 2**64) > 0.6][:CHOSEN]
+    large = [row for row in found if coin_of(seed, row.number % 2**64) > 0.6]
+    return {row.id: row.number for row in large[:CHOSEN]}
 
 
 def run(spark: Any, job: Job, home: Path) -> None:
@@ -125,19 +127,11 @@ def test_ids_chosen_for_a_public_seed_are_asked_about_all_the_same(
 ) -> None:
     asked = read(spark, str(attacked.home / "out"), "questions").where("key = 'attacker'").count()
     assert asked == pytest.approx(RATE * CHOSEN, rel=0.35)  # five standard deviations
-    sets = {"chosen": attacked.ids, "plain": [f"plain {i}" for i in range(CHOSEN)]}
-    found = {}
-    score = lasec.spark.scorer(
-        lasec.Learner(
-            attacked.job.model.rule, attacked.job.model.query, dimension=2,
-            seed=seed_of(0, "attacker"),
-        )
-    )  # fmt: skip
-    for name, ids in sets.items():
-        table = spark.createDataFrame([(i, [1.0, 2.0]) for i in ids], "id string, x array<double>")
-        found[name] = table.where(score("x", "id")["asked"]).count()
-    assert found["chosen"] == 0  # as a job with that seed would
-    assert found["plain"] == pytest.approx(RATE * CHOSEN, rel=0.35)
+    public = Box(attacked.job.model, seed=0)
+    rows = [event(i, 1.0, key="attacker") | {"number": n} for i, n in attacked.ids.items()]
+    plain = [event(f"plain {i}", 1.0, key="attacker") for i in range(CHOSEN)]
+    assert (public(*rows).kind == "question").sum() == 0
+    assert (public(*plain).kind == "question").sum() == pytest.approx(RATE * CHOSEN, rel=0.35)
 
 
 def test_the_seed_is_kept_with_the_checkpoint(
