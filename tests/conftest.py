@@ -7,6 +7,8 @@ from hypothesis import HealthCheck, settings
 
 import lasec.draws
 
+HERE = Path(__file__).parent
+
 # The first example of each test compiles code, which no deadline can know of.
 settings.register_profile(
     "lasec", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
@@ -14,15 +16,17 @@ settings.register_profile(
 settings.load_profile("lasec")
 
 
-@pytest.fixture(autouse=True)
-def _same_seed(request, monkeypatch):
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
     """Where a test gives no seed, each learner has the seed 0, so that a failure comes again.
 
-    Pages of the docs, and tests marked ``random_seed``, get what a user gets.
+    Examples, pages of the docs, and tests marked ``random_seed`` get what a user gets.
     """
-    if "docs" in request.path.parts or request.node.get_closest_marker("random_seed"):
-        return
-    monkeypatch.setattr(lasec.draws.secrets, "randbits", lambda bits: 0)
+    here = item.path.is_relative_to(HERE) and not item.path.is_relative_to(HERE / "docs")
+    with pytest.MonkeyPatch.context() as patch:
+        if here and not item.get_closest_marker("random_seed"):
+            patch.setattr(lasec.draws.secrets, "randbits", lambda bits: 0)
+        return (yield)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -94,4 +94,4 @@ def test_a_run_holds_its_model(tmp_path):
 
 def test_only_the_owner_can_open_the_lock(tmp_path):
     call("ask", "-m", tmp_path / "model.lasec", *NEW, given=rows(1), umask=0)
-    assert (tmp_path / "model.lasec.lock").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / ".model.lasec.lock").stat().st_mode & 0o777 == 0o600

@@ -28,7 +28,8 @@ def held(model: Path, *, wait: bool = True) -> Iterator[None]:
     Traceback (most recent call last):
     lasec.errors.TableError: ...model.lasec is in use by another lasec process
     """
-    lock = FileLock(f"{model.resolve()}.lock", mode=0o600)
+    real = model.resolve()
+    lock = FileLock(real.with_name(f".{real.name}.lock"), mode=0o600)
     try:
         lock.acquire(timeout=PATIENCE if wait else 0.0)
     except Timeout:
