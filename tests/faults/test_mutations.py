@@ -84,7 +84,9 @@ def table_file():
     desk = TableLearner(lasec.Tracker(encoder.dimension, rate=0.5), encoder, classes=["a", "b"])
     for i, decision in enumerate(desk.ask(rows)):
         if decision.asked and i % 3:
-            desk.tell(decision.ticket, "a" if i % 2 else "b")
+            desk.tell(decision.ticket, "a" if i % 2 else "b", by="ann")
+        elif decision.asked:
+            desk.keep(decision.ticket, {"id": i})
     return desk.to_bytes(trace=lasec.Trace().to_bytes())
 
 
@@ -135,7 +137,8 @@ def use_table(made):
     yield lambda: desk.ask([{"price": 2.0, "shop": "east"}])
     for ticket in desk.learner.pending[:1]:
         yield lambda ticket=ticket: desk.tell(ticket, desk.name(-1) or "a")
-    yield lambda: desk.meter.accuracy
+    yield lambda: desk.meter.reaching().accuracy
+    yield lambda: desk.questions
     yield lambda: desk.to_bytes(**parts)
 
 
