@@ -29,19 +29,6 @@ def pytest_runtest_protocol(item):
         return (yield)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    """Let one process run all examples of a file, or its tests with the same parameters.
-
-    They use the same rule and query, which two processes would both have to compile.
-    """
-    for item in items:
-        parameters = getattr(getattr(item, "callspec", None), "id", None)
-        alike = parameters or isinstance(item, pytest.DoctestItem)
-        if alike and not item.get_closest_marker("xdist_group"):
-            item.add_marker(pytest.mark.xdist_group(f"{item.path}-{parameters}"))
-
-
 @pytest.fixture(scope="session")
 def data_folder():
     """The real datasets, which lie beside the checkout where there are any."""
