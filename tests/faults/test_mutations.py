@@ -314,6 +314,13 @@ def revalue(data, rng):
     return sealed(header, blobs, rng)
 
 
+def notes(rng):
+    """Notes of open questions that nobody has written so."""
+    depth = DEEP[int(rng.integers(2))]
+    values = [pick(rng, HOSTILE) for _ in range(rng.integers(1, 5))]
+    return pick(rng, (json.dumps([values]), json.dumps(values), "[" * depth, "[[0, {}")).encode()
+
+
 def inside(data, rng):
     """Damage a file that is kept inside of this one; of others, their numbers."""
     header, blobs = opened(data)
@@ -323,9 +330,12 @@ def inside(data, rng):
     if not kept:
         return revalue(data, rng)
     at = pick(rng, kept)
-    whole = struct.unpack("<Q", blobs[at][16:24])[0]
-    mutant = pick(rng, (edit, nudge, rekey, resize, revalue))(blobs[at][:whole], rng)
     entry = header["arrays"][at]
+    if entry["name"] == "part.notes":
+        mutant = notes(rng)
+    else:
+        whole = struct.unpack("<Q", blobs[at][16:24])[0]
+        mutant = pick(rng, (edit, nudge, rekey, resize, revalue))(blobs[at][:whole], rng)
     if "parts" in header:
         header["parts"][entry["name"].removeprefix("part.")] = len(mutant)
     blobs[at] = mutant + bytes(-len(mutant) % 8)

@@ -257,7 +257,7 @@ class TableLearner:
 def _notes(data: bytes) -> dict[int, Note]:
     """The notes of a file."""
     notes: dict[int, Note] = {}
-    for ticket, columns, names in json.loads(data):
+    for ticket, columns, names in json.loads(data.decode()):
         if not (type(ticket) is int and isinstance(columns, dict) and isinstance(names, list)):
             raise ValueError("a note is not that of a question")
         notes[ticket] = Note(columns, tuple(map(str, names)))
