@@ -18,6 +18,8 @@ from lasec.spark.seeds import FILE
 from spark.box import Box, event
 from spark.twin import coin_of
 
+pytestmark = pytest.mark.random_seed
+
 EVIL, ROWS, CHOSEN, RATE = "victim\0evil", 40, 800, 0.2
 ARROW = "spark.sql.execution.arrow.maxRecordsPerBatch"
 BAD = [

@@ -14,7 +14,6 @@ MISSING = (
     "NaN", "nan", "NAN", "-NaN", "-nan", "null", "Null", "NULL", "None", "none", "NONE",
 )  # fmt: skip
 _NUMBER = r"^[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|(?i:inf|infinity))$"
-_BLANK = pa.array(MISSING, pa.string())
 
 
 class Bad(NamedTuple):
@@ -96,7 +95,8 @@ def _texts(values: pa.Array) -> pa.Array:
         cells = values.to_pylist()
         texts = pa.array([None if c is None else c.decode("utf-8", "replace") for c in cells])
     texts = pc.utf8_trim_whitespace(texts)
-    return pc.if_else(pc.is_in(texts, _BLANK), pa.scalar(None, pa.string()), texts)
+    blank = pc.is_in(texts, pa.array(MISSING, pa.string()))
+    return pc.if_else(blank, pa.scalar(None, pa.string()), texts)
 
 
 def _as_other(texts: pa.Array, kind: Any) -> pa.Array:
