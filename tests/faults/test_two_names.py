@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 
 import numpy as np
 import pytest
@@ -27,15 +28,32 @@ def rows(count):
 
 
 def at_once(folder, command, names, given):
-    """The lines that two commands print that run at the same time, each under its own name."""
-    running = []
-    for i, (name, text) in enumerate(zip(names, given, strict=True)):
-        (folder / f"given{i}").write_text(text)
-        with open(folder / f"said{i}", "w") as said:
-            arguments = [*LASEC, command, f"given{i}", "-m", name]
-            running.append(subprocess.Popen(arguments, stdout=said, cwd=folder))
-    assert [process.wait() for process in running] == [0, 0]
-    return [text for i in range(2) for text in (folder / f"said{i}").read_text().splitlines()]
+    """The lines that two commands print that run at the same time, each under its own name.
+
+    Both answer a first line before they get the rest, so that neither has ended when they race.
+    """
+    with ExitStack() as stack:
+        running = [
+            stack.enter_context(
+                subprocess.Popen(
+                    [*LASEC, command, "-m", name], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                    cwd=folder, text=True, bufsize=1,
+                )
+            )
+            for name in names
+        ]  # fmt: skip
+        texts = [text.split("\n", 1) for text in given]
+        said = []
+        for process, (first, _) in zip(running, texts, strict=True):
+            process.stdin.write(first + "\n")
+            said.append(process.stdout.readline())
+        for process, (_, rest) in zip(running, texts, strict=True):
+            process.stdin.write(rest)
+        for process in running:
+            process.stdin.close()
+        said += [line for process in running for line in process.stdout]
+        assert [process.wait() for process in running] == [0, 0]
+    return said
 
 
 NEW = ("--classes", "n,y", "-a", "perceptron-ss", "--rate", "1", "--seed", "1")
