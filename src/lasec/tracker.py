@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, NamedTuple, Self, Unpack
 
 import numpy as np
@@ -19,6 +19,8 @@ from lasec.records import Records
 from lasec.rules import Tracking
 from lasec.rules.hypotheses import HAZARDS, LAPSES, SPEEDS
 from lasec.types import Decision, Outcome, Query, Rule
+
+_SIZED = nullcontext()  # every row but the first costs nothing more
 
 
 def steady(rate: float, horizon: float = 10_000) -> Budgeted:
@@ -215,12 +217,13 @@ class Tracker(Learner):
         assert isinstance(query, Budgeted)
         return query
 
-    @contextmanager
-    def _sized(self, features: Callable[[], int]) -> Iterator[None]:
+    def _sized(self, features: Callable[[], int]) -> AbstractContextManager[None]:
         """Take the dimension of the first row, if none was given; not if that row is refused."""
-        if not self._unsized:
-            yield
-            return
+        return self._sizing(features) if self._unsized else _SIZED
+
+    @contextmanager
+    def _sizing(self, features: Callable[[], int]) -> Iterator[None]:
+        """The first row: whatever goes wrong inside, the next one may be of another size."""
         with self._busy:
             before, fresh = (self.dimension, self.state), self._unsized
             if fresh:
