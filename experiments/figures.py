@@ -104,39 +104,6 @@ def all_panels(out: Path, results: dict[str, list[Row]]) -> None:
         save(figure, out / "panels")
 
 
-def drift_figure(out: Path, rows: Sequence[Row]) -> dict[str, float]:
-    """Mistakes and bounds as the drift grows, log-log; gives the fitted slopes."""
-    periods = sorted({row["every"] for row in rows}, reverse=True)
-    groups = [[row for row in rows if row["every"] == every] for every in periods]
-    V = np.array([np.mean([row["V"] for row in group]) for group in groups])
-    lines = {
-        "mistakes": ("mistakes", "#D55E00", "o"),
-        "theorem_1": ("Theorem 1", "#0072B2", "s"),
-        "solved": ("Theorem 1, solved for m", "#7A5195", "D"),
-    }
-    slopes: dict[str, float] = {}
-    with mpl.rc_context(SETTINGS):
-        figure = Figure(figsize=(5.6, 4.2), layout="constrained")
-        axes = figure.subplots()
-        for key, (label, colour, marker) in lines.items():
-            mean, half = np.array([interval([r[key] for r in group]) for group in groups]).T
-            slopes[key] = float(np.polyfit(np.log(V), np.log(mean), 1)[0])
-            axes.errorbar(
-                V, mean, yerr=half, color=colour, marker=marker, markersize=5, capsize=2,
-                label=f"{label}: slope {slopes[key]:.2f}",
-            )  # fmt: skip
-        guide = np.array([r["solved"] for r in groups[0]]).mean() * 1.6 * (V / V[0]) ** (2 / 3)
-        axes.plot(V, guide, "--", color="#555555", lw=1, label="the paper's rate: slope 2/3")
-        axes.axhline(10_000, color="#999999", lw=1, ls=":")
-        axes.annotate("rounds", (V[-1], 10_000), va="bottom", ha="right", color="#777777")
-        axes.set(xscale="log", yscale="log")
-        axes.set_xlabel("drift V: sum of squared moves of the target")
-        axes.set_ylabel("mistakes in 10,000 rounds")
-        axes.legend(fontsize=8)
-        save(figure, out / "bounds")
-    return slopes
-
-
 def save(figure: Figure, path: Path) -> None:
     """The picture as SVG and as PNG."""
     figure.savefig(path.with_suffix(".svg"), metadata={"Date": None})

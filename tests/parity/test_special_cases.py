@@ -128,7 +128,7 @@ def test_the_dual_form_equals_the_primal(stream, query, b, c):
 
 
 def test_the_variance_after_an_update_is_the_one_in_the_bounds(stream):
-    """x' D_k^-1 x = q / (1 + q): it appears in Theorems 1 and 2."""
+    """x' D_k^-1 x = q / (1 + q): it appears in Theorems 2 and 4."""
     X, _ = stream
     rule = SecondOrder(drift=0.05, ridge=2.0)
     state = rule.init(DIMENSION)

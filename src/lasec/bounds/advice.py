@@ -65,7 +65,8 @@ def foreseen(run: Terms) -> tuple[float, float]:
     """A and C as the corollaries have them, with the V that the run's c stands for."""
     T, dX, V = run.margins.size, run.dimension * run.radius, _stands_for(run)
     A = run.start + (math.sqrt(2) * dX * T) ** (2 / 3) * V ** (1 / 3) + run.fit
-    return A, (4 * dX) ** (2 / 3) * T ** (-1 / 3) * V ** (1 / 3)
+    C = (4 * dX) ** (2 / 3) * T ** (-1 / 3) * V ** (1 / 3)
+    return A, C
 
 
 def is_covered(runs: Sequence[Terms]) -> bool:
@@ -77,7 +78,7 @@ def is_covered(runs: Sequence[Terms]) -> bool:
 
 def _stands_for(run: Terms) -> float:
     """The V from which the corollaries would have set this run's c."""
-    return math.sqrt(2) * run.margins.size * run.dimension * run.radius * run.drift**1.5
+    return math.sqrt(2) * run.margins.size * run.dimension * run.radius * math.pow(run.drift, 1.5)
 
 
 def _mu(b: float, X: float) -> float:
