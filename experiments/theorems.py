@@ -76,7 +76,8 @@ def at_optimal(
     the algorithm with the last one's. Without ``parameters``, b and c are set from each stream's V.
     """
     settings: Settings = _advised if parameters is None else lambda _: dict(parameters)
-    bound, a, tries = FORMS[form], gamma, []
+    bound, a = FORMS[form], gamma
+    tries: list[tuple[float, Sample, float]] = []
     while len(tries) < TRIES:
         sample = _sample(settings, a, runs, size)
         best = bound(sample.terms, gamma=gamma).caution
