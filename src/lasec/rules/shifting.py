@@ -6,10 +6,9 @@ Perceptron*, Machine Learning 69, 2007. On the mistake after k earlier ones::
     lambda_k = lambda / (lambda + k)
     w <- (1 - lambda_k) w + y x
 
-``decay`` is lambda. Two forms of the last line are met: the new example added whole, as here, or
-scaled by lambda_k. Moroshko and Crammer say that a small lambda is the perceptron; only the first
-form does that (scaled, lambda = 0.01 stays with its first example for ever), and it is also that
-of the other public implementation we know, in the Cognitive Foundry. Cost: O(d) time and state.
+``decay`` is lambda. The form that also scales the new example by lambda_k predicts the same with
+lambda + 1 in place of lambda: its w is then (lambda + 1)/(lambda + k) times this one.
+Cost: O(d) time and state.
 """
 
 from __future__ import annotations
