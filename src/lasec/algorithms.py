@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Unpack
 
+from lasec import papers
 from lasec.learner import Learner
 from lasec.model import Options
 from lasec.queries import MarginCoin, VarianceThreshold
@@ -167,14 +168,26 @@ def BBQ_I(
     return Learner(rule, query, dimension=dimension, name="BBQ-I", **options)
 
 
-def cite(learner: Learner) -> str:
-    """The papers to cite for a learner: its algorithm's, its rule's and its query's, one a line.
+def cite(learner: Learner, *, bibtex: bool = False) -> str:
+    r"""The papers to cite for a learner: its algorithm's, its rule's and its query's.
+
+    One a line; with ``bibtex``, as BibTeX entries.
 
     >>> import lasec
     >>> print(lasec.cite(lasec.LASEC_SS(dimension=2, seed=0)))
     E. Moroshko and K. Crammer. Selective Sampling with Drift. ...
     N. Cesa-Bianchi, C. Gentile and L. Zaniboni. Worst-Case Analysis of Selective Sampling ...
+    >>> print(lasec.cite(lasec.LASEC(dimension=2), bibtex=True))
+    @inproceedings{moroshko2014,
+      author = {E. Moroshko and K. Crammer},
+      title = {{Selective Sampling with Drift}},
+      booktitle = {Proceedings of AISTATS, JMLR W\&CP},
+      year = {2014},
+      volume = {33},
+      pages = {651--659}
+    }
     """
     proposed = _PROPOSED.get(learner.name, "")
-    references = (proposed, learner.rule.reference, learner.query.reference)
-    return "\n".join(dict.fromkeys(filter(None, references)))
+    references = "\n".join((proposed, learner.rule.reference, learner.query.reference))
+    text = "\n".join(dict.fromkeys(filter(None, references.splitlines())))
+    return papers.bibtex(text) if bibtex else text

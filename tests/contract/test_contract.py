@@ -99,7 +99,7 @@ def test_references_can_be_cited(rule, query, stream):
         (lasec.Perceptron, ["The Perceptron: A Probabilistic Model"]),
         (lasec.Perceptron_SS, ["The Perceptron: A Probabilistic Model", "Worst-Case Analysis"]),
         (lasec.Shifting, ["Tracking the Best Hyperplane"]),
-        (lasec.Modified, ["Noisy Linear Threshold Functions"]),
+        (lasec.Modified, ["Perceptron-Based Active Learning", "Noisy Linear Threshold Functions"]),
         (lasec.RBP, ["Tracking the Best Hyperplane"]),
         (lasec.BBQ, ["Robust Bounds for Classification"]),
         (lasec.BBQ_I, ["Selective Sampling with Drift", "Robust Bounds for Classification"]),

@@ -449,6 +449,8 @@ def test_standard_input(file):
 
 def test_cite_and_datasets():
     assert "Selective Sampling with Drift" in call("cite", "lasec-ss").stdout
+    entries = call("cite", "lasec-ss", "--bibtex").stdout
+    assert entries == lasec.cite(lasec.LASEC_SS(1), bibtex=True) + "\n"
     listed = json.loads(call("datasets", "--json").stdout)
     assert {"elec2", "covertype"} <= {entry["name"] for entry in listed}
     assert "elec2" in call("datasets").stdout

@@ -130,6 +130,7 @@ def _shown(value: Any) -> str:
 @honest
 def cite(
     what: Annotated[str, typer.Argument(help="An algorithm, or a model's file.")] = "tracker",
+    bibtex: Annotated[bool, typer.Option("--bibtex", help="Print BibTeX entries.")] = False,
 ) -> None:
     """The papers to cite for an algorithm or a saved model."""
     if what.lower().replace("_", "-") in RECIPES or not Path(what).is_file():
@@ -138,5 +139,5 @@ def cite(
     else:
         learner = load(Path(what)).learner
     console = screen()
-    for text in lasec.cite(learner).splitlines():
+    for text in lasec.cite(learner, bibtex=bibtex).splitlines():
         console.print(text, markup=False)

@@ -15,13 +15,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, NamedTuple
 
+from lasec.papers import CESA_BIANCHI_2006
 from lasec.parameters import PositiveOrInfinite, Range, checked
 from lasec.types import Margin
 
-COIN_REFERENCE = (
-    "N. Cesa-Bianchi, C. Gentile and L. Zaniboni. Worst-Case Analysis of Selective Sampling for "
-    "Linear Classification. Journal of Machine Learning Research 7, 2006."
-)
+COIN_REFERENCE = CESA_BIANCHI_2006.text
 
 
 @checked

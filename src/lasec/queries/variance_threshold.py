@@ -13,13 +13,11 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from lasec.papers import CESA_BIANCHI_2009
 from lasec.parameters import NonNegative, checked
 from lasec.types import Margin
 
-THRESHOLD_REFERENCE = (
-    "N. Cesa-Bianchi, C. Gentile and F. Orabona. Robust Bounds for Classification via Selective "
-    "Sampling. Proceedings of ICML, 2009."
-)
+THRESHOLD_REFERENCE = CESA_BIANCHI_2009.text
 
 
 @checked

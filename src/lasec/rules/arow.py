@@ -16,14 +16,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from lasec.papers import CRAMMER_2009
 from lasec.parameters import Positive, checked
 from lasec.rules.gaussian import Gaussian, Step, learn, look
 from lasec.types import Margin, Vector
 
-AROW_REFERENCE = (
-    "K. Crammer, A. Kulesza and M. Dredze. Adaptive Regularization of Weight Vectors. "
-    "Advances in Neural Information Processing Systems 22, 2009."
-)
+AROW_REFERENCE = CRAMMER_2009.text
 
 
 @checked

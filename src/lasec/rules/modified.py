@@ -1,14 +1,18 @@
-"""The modified perceptron: reflect the weights at the row that was missed.
+"""The modified perceptron: reflect the weights at the row that was missed, or project them.
 
-Blum, Frieze, Kannan and Vempala, *A Polynomial-Time Algorithm for Learning Noisy Linear Threshold
-Functions*, Algorithmica 22, 1998; used under drift by Crammer, Mansour, Even-Dar and Wortman
-Vaughan, *Regret Minimization with Concept Drift*, COLT 2010::
+Two updates go by this name. With unit rows, or with ``|x|^2`` divided out as here::
 
     the first example sets     w = y x
-    then, on a mistake,        w <- w - 2 (w'x) x / |x|^2
+    then, on a mistake,        w <- w - 2 (w'x) x / |x|^2       reflection, ``reflect=True``
+    or                         w <- w -   (w'x) x / |x|^2       projection, ``reflect=False``
 
-which keeps ``|w|`` and turns the margin of that row round. ``reflect=False`` is the projection,
-with factor 1 for 2, after which that row lies on the boundary.
+The reflection keeps ``|w|`` and changes the sign of the row's margin: Dasgupta, Kalai and
+Monteleoni, *Analysis of Perceptron-Based Active Learning*, COLT 2005. After the projection the row
+lies on the boundary: Blum, Frieze, Kannan and Vempala, *A Polynomial-Time Algorithm for Learning
+Noisy Linear Threshold Functions*, Algorithmica 22, 1998 (the factor was not checked against their
+text). Moroshko and Crammer name the latter paper alone, and give no equation; Crammer, Mansour,
+Even-Dar and Vaughan used the algorithm under drift (*Regret Minimization with Concept Drift*, COLT
+2010).
 
 Departure: with updates on mistakes only, the example that sets w is the first one *missed*; before
 it w = 0, and zero predicts +1. A row with ``|x|^2 < 1e-290`` is taken as zero and changes nothing.
@@ -21,14 +25,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lasec.papers import BLUM_1998, DASGUPTA_2005
 from lasec.parameters import checked
 from lasec.rules.perceptron import Linear, first_order
 from lasec.types import Margin, Vector
 
-MODIFIED_REFERENCE = (
-    "A. Blum, A. Frieze, R. Kannan and S. Vempala. A Polynomial-Time Algorithm for Learning Noisy "
-    "Linear Threshold Functions. Algorithmica 22, 1998."
-)
+REFLECTION_REFERENCE = f"{DASGUPTA_2005.text}\n{BLUM_1998.text}"
+PROJECTION_REFERENCE = BLUM_1998.text
 
 NOTHING = 1e-290
 
@@ -69,5 +72,5 @@ class ModifiedPerceptron(NamedTuple):
 
     @property
     def reference(self) -> str:
-        """The modified perceptron's paper."""
-        return MODIFIED_REFERENCE
+        """The papers of the update that is used."""
+        return REFLECTION_REFERENCE if self.reflect else PROJECTION_REFERENCE

@@ -15,13 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lasec.papers import ROSENBLATT_1958
 from lasec.parameters import checked
 from lasec.types import Margin, Vector
 
-PERCEPTRON_REFERENCE = (
-    "F. Rosenblatt. The Perceptron: A Probabilistic Model for Information Storage and "
-    "Organization in the Brain. Psychological Review 65(6), 1958."
-)
+PERCEPTRON_REFERENCE = ROSENBLATT_1958.text
 
 
 class Linear(NamedTuple):

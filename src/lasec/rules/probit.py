@@ -24,16 +24,14 @@ from __future__ import annotations
 import math
 from typing import Annotated, NamedTuple
 
+from lasec.papers import OPPER_1998
 from lasec.parameters import Positive, Range, checked
 from lasec.rules.gaussian import Gaussian, Step, learn, look
 from lasec.types import Margin, Vector
 
 __all__ = ["Probit", "chance", "filtered", "likelihood"]
 
-PROBIT_REFERENCE = (
-    "M. Opper. A Bayesian Approach to Online Learning. In D. Saad (ed.), On-Line Learning in "
-    "Neural Networks, Cambridge University Press, 1998."
-)
+PROBIT_REFERENCE = OPPER_1998.text
 _ROOT_HALF = math.sqrt(0.5)
 _PHI_0 = 1.0 / math.sqrt(2.0 * math.pi)
 # One label leaves at least this share of the variance along its row.

@@ -18,14 +18,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from lasec.papers import CESA_BIANCHI_2009
 from lasec.parameters import Positive, checked
 from lasec.rules.gaussian import Gaussian, Step, learn, look, shrunk
 from lasec.types import Margin, Vector
 
-BBQ_REFERENCE = (
-    "N. Cesa-Bianchi, C. Gentile and F. Orabona. Robust Bounds for Classification via Selective "
-    "Sampling. Proceedings of ICML, 2009."
-)
+BBQ_REFERENCE = CESA_BIANCHI_2009.text
 
 
 @checked

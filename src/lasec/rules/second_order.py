@@ -29,18 +29,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from lasec.papers import CESA_BIANCHI_2005, MOROSHKO_2014
 from lasec.parameters import NonNegative, Positive, checked
 from lasec.rules.gaussian import Gaussian, Step, learn, look, shrunk
 from lasec.types import Margin, Vector
 
-LASEC_REFERENCE = (
-    "E. Moroshko and K. Crammer. Selective Sampling with Drift. "
-    "Proceedings of AISTATS, JMLR W&CP 33, 2014."
-)
-SOP_REFERENCE = (
-    "N. Cesa-Bianchi, A. Conconi and C. Gentile. A Second-Order Perceptron Algorithm. "
-    "SIAM Journal on Computing 34(3), 2005."
-)
+LASEC_REFERENCE = MOROSHKO_2014.text
+SOP_REFERENCE = CESA_BIANCHI_2005.text
 
 
 @checked

@@ -17,14 +17,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lasec.papers import CAVALLANTI_2007
 from lasec.parameters import NonNegative, checked
 from lasec.rules.perceptron import first_order
 from lasec.types import Counter, Margin, Vector
 
-SHIFTING_REFERENCE = (
-    "G. Cavallanti, N. Cesa-Bianchi and C. Gentile. Tracking the Best Hyperplane with a Simple "
-    "Budget Perceptron. Machine Learning 69(2-3), 2007."
-)
+SHIFTING_REFERENCE = CAVALLANTI_2007.text
 
 
 MOST_STEPS = 2**62

@@ -43,6 +43,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lasec.linalg import faded_downdate, inflate, quadratic
+from lasec.papers import ADAMS_2007
 from lasec.parameters import Positive, Range, Share, checked
 from lasec.rules.gaussian import Gaussian
 from lasec.rules.hypotheses import (
@@ -64,9 +65,7 @@ from lasec.types import Counter, Margin, Matrix, Vector
 
 __all__ = ["Beliefs", "Tracking", "born", "filter_state"]
 
-TRACKING_REFERENCE = (
-    "R. P. Adams and D. J. C. MacKay. Bayesian Online Changepoint Detection. arXiv:0710.3742, 2007."
-)
+TRACKING_REFERENCE = ADAMS_2007.text
 _ROOT_HALF = math.sqrt(0.5)
 _LAST_ROUND = 2**61
 
