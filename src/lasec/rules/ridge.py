@@ -7,8 +7,9 @@ ICML 2009. With S the matrix of the rows whose labels were used and Y those labe
     p_t = x_t' A_t^-1 S Y            the estimate
     r_t = x_t' A_t^-1 x_t            its variance, on which the query rule decides
 
-b is 1 in their paper and free in Moroshko and Crammer's. With C = (b I + S S')^-1 and w = C S Y,
-Sherman-Morrison gives p = m/(1 + q) and r = q/(1 + q), and a label used is one downdate of C.
+In their analysis b is 1 and rows have unit norm; here b is free and rows are taken as they are.
+With C = (b I + S S')^-1 and w = C S Y, Sherman-Morrison gives p = m/(1 + q) and r = q/(1 + q), and
+a label used is one downdate of C.
 
 This is the second-order perceptron's arithmetic with another purpose: BBQ uses every label it has
 asked for (``update="labels"``), BBQ-I only those it missed. Cost: as the second-order perceptron.
