@@ -37,9 +37,13 @@ means over the runs given.
 
 Without drift (c = inf) the bounds hold for V_m = 0 only (Remarks 3 and 6: those of the second-order
 perceptron) and are infinite otherwise.
+
+:func:`mixture` is not the paper's: a bound for the mixture of a Tracker, against the best of its
+own hypotheses (:mod:`lasec.bounds.mixture`).
 """
 
 from lasec.bounds.advice import Advice, advise
+from lasec.bounds.mixture import Mixture, mixture
 from lasec.bounds.selective import best_caution, corollary_9, explicit, selective
 from lasec.bounds.supervised import corollary_8, lemma_7, solved, supervised
 from lasec.bounds.terms import Bound, Terms, terms
@@ -47,6 +51,7 @@ from lasec.bounds.terms import Bound, Terms, terms
 __all__ = [
     "Advice",
     "Bound",
+    "Mixture",
     "Terms",
     "advise",
     "best_caution",
@@ -54,6 +59,7 @@ __all__ = [
     "corollary_9",
     "explicit",
     "lemma_7",
+    "mixture",
     "selective",
     "solved",
     "supervised",
