@@ -45,7 +45,7 @@ def selective(
 def explicit(
     runs: Sequence[Terms], caution: float | None = None, gamma: float | None = None
 ) -> Bound:
-    """Theorem 4 with B bounded by the data alone: E ln|D_T / b| + tr(D_0)/c + T C.
+    """Theorem 4 with B bounded by the data alone: ``E ln|D_T / b| + tr(D_0)/c + T C``.
 
     ``caution`` and ``gamma`` as in :func:`selective`.
 
@@ -66,8 +66,8 @@ def corollary_9(
     """Corollary 9: the explicit bound for a c that was set from the amount of drift, and b = eps c.
 
     A and C are those of :func:`~lasec.bounds.corollary_8`, V is read back from c in the same way,
-    and B is E ln|D_T / b| + d eps/(1 - eps) + T C. ``covered`` says whether E[V_m] <= V and whether
-    c >= mu in each run. ``caution`` and ``gamma`` as in :func:`selective`.
+    and B is ``E ln|D_T / b| + d eps/(1 - eps) + T C``. ``covered`` says whether E[V_m] <= V and
+    whether c >= mu in each run. ``caution`` and ``gamma`` as in :func:`selective`.
 
     >>> import lasec
     >>> stream = lasec.streams.switching(1_000, dimension=5, seed=1)

@@ -34,10 +34,10 @@ class Bound(NamedTuple):
 class Terms(NamedTuple):
     """The quantities of the bounds for one run.
 
-    ``margins`` are y_t u_t'x_t of all T rounds and ``updated`` marks M; ``start`` is b |u_1|^2,
+    ``margins`` are y_t u_t'x_t of all T rounds and ``updated`` marks M; ``start`` is ``b |u_1|^2``,
     ``variation`` is V_m, ``fit`` the sum over M of (u_t'x_t)^2, ``B`` the sum over M of
-    x_t' D_k^-1 x_t, and ``log_det`` is ln|D_m / b|. ``ridge`` is b, ``drift`` is 1/c and ``radius``
-    is X.
+    x_t' D_k^-1 x_t, and ``log_det`` is ``ln|D_m / b|``. ``ridge`` is b, ``drift`` is 1/c and
+    ``radius`` is X.
 
     >>> import lasec
     >>> stream = lasec.streams.switching(1_000, dimension=5, seed=1)
@@ -61,7 +61,7 @@ class Terms(NamedTuple):
 
     @property
     def A(self) -> float:
-        """A = b |u_1|^2 + c V_m + sum over M of (u_t'x_t)^2; infinite if c is and V_m is not 0."""
+        """``b |u_1|^2`` + c V_m + sum over M of (u_t'x_t)^2; infinite if c is and V_m is not 0."""
         if self.drift > 0.0:
             return self.start + self.variation / self.drift + self.fit
         return math.inf if self.variation > 0.0 else self.start + self.fit
