@@ -92,9 +92,8 @@ def bounds_(out: Out, runs: Runs = 50, jobs: Jobs = 1, size: Size = 1.0) -> None
         write_csv(out / f"bounds_{name}.csv", made[name])
     slopes = bounds_figure.drift_figure(out, made["drift"], made["rounds"])
     bounds_figure.tradeoff_figure(out, made["a"], made["rounds"])
-    write_json(
-        out / "bounds.json", runs=runs, size=size, slopes=slopes, parameters=made["parameters"]
-    )
+    about = {name: made[name] for name in ("rounds", "parameters")}
+    write_json(out / "bounds.json", runs=runs, size=size, slopes=slopes, **about)
     summary = theorems.summary(made, slopes)
     (out / "bounds.md").write_text(summary + "\n")
     typer.echo(summary)

@@ -171,7 +171,7 @@ def _supervised(stream: Stream, parameters: Parameters) -> dict[str, Any]:
         "lemma_7_fixed": bounds.solved(run, GAMMA).value,
         "corollary_8": corollary.value,
         "corollary_8_fixed": bounds.corollary_8(run, GAMMA).value,
-        "covered": corollary.covered,
+        "covered": int(corollary.covered),
     }
 
 
