@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
-import json
-import time
+from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from experiments import bounds_figure, claims, figures, report, theorems
+from experiments import bench, bounds_figure, report, theorems
 from experiments.arena.command import ALL, asked, hold
-from experiments.datasets import TUNING, set_data
+from experiments.data import set_data
 from experiments.honest import alarms, budget, delays, guide
 from experiments.honest import command as honesty
 from experiments.journal import Journal
-from experiments.output import read_csv, write_csv, write_json
-from experiments.panels import PANELS, rows, tuned
+from experiments.output import write_csv, write_json
+from experiments.own import Own, read_grid
+from experiments.panels import PANELS
 from experiments.spark import command as spark
 from experiments.tracking.command import study
 from experiments.whole import command as whole
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
+
+class LearnFrom(Enum):
+    """Mistakes, as the paper's algorithms do, or every label."""
+
+    mistakes = "mistakes"
+    labels = "labels"
+
+
+app = typer.Typer(
+    add_completion=False, no_args_is_help=True, help=__doc__, pretty_exceptions_enable=False
+)
 
 Runs = Annotated[int, typer.Option(min=1, help="How many runs; the paper has 50.")]
 Jobs = Annotated[int, typer.Option(min=1, help="How many processes.")]
@@ -49,38 +59,49 @@ def panel(
     jobs: Jobs = 1,
     data: Data = None,
     size: Size = 1.0,
+    algorithms: Annotated[
+        str, typer.Option(help="Names with commas between; by default all of the panel.")
+    ] = "",
+    rule: Annotated[
+        list[str] | None,
+        typer.Option(help="A method of your own, as module:Name; can be repeated."),
+    ] = None,
+    grid: Annotated[
+        list[str] | None,
+        typer.Option(help="Values to tune it over, as name=1,2,3; can be repeated."),
+    ] = None,
+    learn_from: Annotated[
+        LearnFrom, typer.Option(help="The labels that a rule of your own learns from.")
+    ] = LearnFrom.mistakes,
+    per_row: Annotated[bool, typer.Option(help="Also write every row of every run.")] = False,
 ) -> None:
-    """Run a panel of the paper's figure, or all. Started again, it goes on where it was."""
+    """Run a panel of the paper's figure, or all. Started again, it continues where it stopped."""
     if which != "all" and which not in PANELS:
         raise typer.BadParameter(f"no panel {which!r}: choose from {', '.join(PANELS)}, all")
     set_data(data)
+    names = list(PANELS) if which == "all" else [which]
+    chosen = [name.strip() for name in algorithms.split(",") if name.strip()]
+    try:
+        own = [Own(place, learn_from.value, read_grid(grid or ())) for place in rule or ()]
+        panels = {name: bench.panel_of(name, chosen, own) for name in names}
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+    settings = bench.Settings(out, runs, size, per_row)
     with Journal(out / "journal.jsonl", jobs) as journal:
-        for name in PANELS if which == "all" else [which]:
-            _panel(journal, name, out, runs, size)
-    _summarise(out)
+        for name, one in panels.items():
+            for line in bench.hold(journal, name, one, settings):
+                typer.echo(line)
+    bench.summarize(out)
 
 
-def _panel(journal: Journal, name: str, out: Path, runs: int, size: float) -> None:
-    """One panel: its rows, how they came about, and its picture."""
-    started, ran = time.perf_counter(), journal.ran
-    tuning = tuned(journal, PANELS[name], size)
-    made = rows(journal, PANELS[name], tuning, runs, size)
-    seconds = round(time.perf_counter() - started, 1)
-    about = out / f"panel_{name}.json"
-    if journal.ran == ran and about.exists():  # nothing new: the time it took still stands
-        seconds = json.loads(about.read_text())["seconds"]
-    write_csv(out / f"panel_{name}.csv", made)
-    write_json(
-        about,
-        panel=PANELS[name]._asdict(),
-        runs=runs,
-        size=size,
-        seconds=seconds,
-        seeds={"tuning": TUNING, "runs": list(range(1, runs + 1))},
-        tuning=tuning,
-    )
-    figures.one_panel(out, name, made)
-    typer.echo(f"panel {name}: {len(made)} rows in {seconds} s")
+@app.command()
+def stale(out: Out, data: Data = None) -> None:
+    """Name the results in a folder that other code, grids or data than today's are behind."""
+    set_data(data)
+    found = bench.stale(out)
+    for line in found or ["nothing is stale"]:
+        typer.echo(line)
+    raise typer.Exit(1 if found else 0)
 
 
 @app.command(name="bounds")
@@ -97,6 +118,7 @@ def bounds_(out: Out, runs: Runs = 50, jobs: Jobs = 1, size: Size = 1.0) -> None
     summary = theorems.summary(made, slopes)
     (out / "bounds.md").write_text(summary + "\n")
     typer.echo(summary)
+    bench.summarize(out)
 
 
 @app.command()
@@ -213,19 +235,6 @@ def spark_kill(
     report = spark.strike(out.resolve(), kills, seed, master)
     typer.echo(spark.table(report))
     raise typer.Exit(0 if report["passed"] else 1)
-
-
-def _summarise(out: Path) -> None:
-    """The figure of all panels and the table of claims, once every panel is there."""
-    files = {name: out / f"panel_{name}.csv" for name in PANELS}
-    if not all(path.exists() for path in files.values()):
-        return
-    results = {name: read_csv(path) for name, path in files.items()}
-    about = {name: json.loads((out / f"panel_{name}.json").read_text()) for name in PANELS}
-    figures.all_panels(out, results)
-    if all(panel["size"] == 1.0 for panel in about.values()):  # the claims speak of full streams
-        tuning = {name: panel["tuning"] for name, panel in about.items()}
-        (out / "claims.md").write_text(claims.table(results, tuning))
 
 
 if __name__ == "__main__":

@@ -80,8 +80,8 @@ def _lines(made: dict[str, Any], slopes: dict[str, float]) -> list[str]:
         + ", ".join(f"{key.replace('_', ' ')} {slope:.2f}" for key, slope in slopes.items())
         + "; the paper's rate T^(1/3) V^(2/3) is 0.67.",
         "",
-        f'"It might be even sharper than the LASEC bound": Theorem 4 at its optimal a and gamma = '
-        f"{gamma:g} (the mean of the gammas that are best for Theorem 2) is "
+        "The paper expects that the bound of LASEC-SS can be below that of LASEC. Theorem 4 at its "
+        f"optimal a and gamma = {gamma:g} (the mean of the gammas that are best for Theorem 2) is "
         f"{best['value']:,.0f}, {relation} Theorem 2 on the same streams, "
         f"{_mean(first, 'theorem_2'):,.0f}. One reason is that it counts the references' loss on "
         "updates alone, and Theorem 2 on all rounds; in the other term, sqrt(A B) is "

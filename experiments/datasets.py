@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable
 from functools import lru_cache
-from pathlib import Path
 from typing import NamedTuple
 
+from experiments import digests
 from lasec.streams import Stream, shifting_classes, stationary, switching, usps
 
 EVERY = 500
@@ -27,17 +28,14 @@ def draw(name: str, run: int, size: float = 1.0) -> Stream:
     return dataset.draw(max(20, round(dataset.rounds * size)), run)
 
 
-def set_data(path: str | None) -> None:
-    """Where the real data lie, for this process and those it starts; None fetches them."""
-    if path is not None:
-        os.environ["LASEC_DATA"] = path
-
-
-def data_folder() -> Path | None:
-    """Where :func:`set_data` said, or ``shared/data`` beside the checkout; None if neither is."""
-    told = os.environ.get("LASEC_DATA")
-    folder = Path(told) if told else Path(__file__).parents[2] / "shared" / "data"
-    return folder if folder.is_dir() else None
+@lru_cache
+def behind(name: str) -> str:
+    """A digest of what a dataset comes from: the code that draws it, and the rows of a file."""
+    draws = digests.code(shifting_classes.__module__) + digests.code(switching.__module__)
+    if name != "usps":
+        return draws
+    X, digits = _digits()
+    return draws + hashlib.sha256(X.tobytes() + digits.tobytes()).hexdigest()[:12]
 
 
 def _synthetic(rounds: int, run: int) -> Stream:

@@ -9,6 +9,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from experiments import digests
+
 PACKAGES = ("lasec", "numpy", "scipy", "numba")
 
 
@@ -27,9 +29,10 @@ def read_csv(path: Path) -> list[dict[str, Any]]:
 
 
 def write_json(path: Path, **contents: Any) -> None:
-    """``contents`` and the versions it was made with."""
+    """``contents``, the commit and the versions it was made with."""
     versions = {"python": platform.python_version()} | {p: version(p) for p in PACKAGES}
-    path.write_text(json.dumps(contents | {"versions": versions}, indent=1) + "\n")
+    made = {"commit": digests.commit(), "versions": versions}
+    path.write_text(json.dumps(contents | made, indent=1) + "\n")
 
 
 def _number(text: str) -> Any:

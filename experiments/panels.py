@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from experiments.contestants import ALL, SELECTIVE, SUPERVISED, Parameters
-from experiments.datasets import draw
+from experiments import digests, protocols
+from experiments.contestants import SELECTIVE, SUPERVISED
 from experiments.journal import Journal, Task
-from experiments.tuning import run, tune
+from experiments.measuring import measure
+from experiments.own import Method, label
+from experiments.protocols import ONCE, PER_RATE
 
-STEP = 250  # rounds between two points of a curve; 500, where the first shift comes, is one
-RATES = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.85, 1.0)
+# The lowest and the highest rate are there so that accuracies can be interpolated between them.
+RATES = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.85, 1.0)
 
 
 class Panel(NamedTuple):
-    """What is drawn: accuracy against examples at one rate, or against the share asked."""
+    """What is drawn: accuracy against examples at one query rate, or against the query rate."""
 
     dataset: str
-    algorithms: tuple[str, ...]
+    methods: tuple[Method, ...]
     rates: tuple[float, ...]
     title: str
+    protocols: tuple[str, ...] = (ONCE, PER_RATE)
 
     @property
     def over_time(self) -> bool:
@@ -34,69 +36,63 @@ class Panel(NamedTuple):
         return "t" if self.over_time else "rate"
 
 
+ASKED, FULL = tuple(SELECTIVE), tuple(SUPERVISED)
 PANELS = {
-    "a": Panel("synthetic", tuple(SUPERVISED), (1.0,), "Synthetic, every label"),
-    "b": Panel("synthetic", tuple(SELECTIVE), (0.1,), "Synthetic, 10 % of the labels"),
-    "c": Panel("synthetic", tuple(SELECTIVE), RATES, "Synthetic"),
-    "d": Panel("usps", tuple(SUPERVISED), (1.0,), "USPS, every label"),
-    "e": Panel("synthetic", tuple(SELECTIVE), (0.4,), "Synthetic, 40 % of the labels"),
-    "f": Panel("usps", tuple(SELECTIVE), RATES, "USPS"),
-    # Not in the paper's figure: its remark on BBQ without drift, which it cites and does not show.
-    "stationary": Panel("stationary", tuple(SELECTIVE), (0.1,), "Stationary, 10 % of the labels"),
+    "a": Panel("synthetic", FULL, (1.0,), "Synthetic, every label", (ONCE,)),
+    "b": Panel("synthetic", ASKED, (0.1,), "Synthetic, query rate 0.1"),
+    "c": Panel("synthetic", ASKED, RATES, "Synthetic"),
+    "d": Panel("usps", FULL, (1.0,), "USPS, every label", (ONCE,)),
+    "e": Panel("synthetic", ASKED, (0.4,), "Synthetic, query rate 0.4"),
+    "f": Panel("usps", ASKED, RATES, "USPS"),
+    # Not in the paper's figure: what it says of the setting without drift, and cites.
+    "stationary": Panel("stationary", ASKED, (0.02, 0.05, 0.1, 0.2, 0.5, 1.0), "Stationary"),
 }
 
 Row = dict[str, Any]
+Choices = dict[str, protocols.Choice]  # by protocol
 
 
-def measure(
-    dataset: str, algorithm: str, parameters: Parameters, number: int, size: float
-) -> dict[str, Any]:
-    """One run: the share asked, and the running average accuracy at the checkpoints."""
-    stream = draw(dataset, number, size)
-    records = run(ALL[algorithm], stream, parameters, seed=number)
-    right = np.cumsum(~records.mistake)
-    n = len(records)
-    step = max(1, round(STEP * size))
-    t = np.append(np.arange(step, n, step), n)
-    accuracy = right[t - 1] / t
-    return {
-        "rate": records.rate,
-        "t": t.tolist(),
-        "accuracy": [round(float(value), 6) for value in accuracy],
-    }
+class Run(NamedTuple):
+    """One run of a panel: its place in the tables, and the task that makes it."""
+
+    protocol: str
+    method: Method
+    rate: float
+    number: int
+    task: Task
 
 
-def tuned(journal: Journal, panel: Panel, size: float) -> dict[str, Any]:
-    """The tuning of each algorithm at each rate, by ``algorithm@rate``."""
-    cells = [(a, rate) for a in panel.algorithms for rate in panel.rates]
-    tasks: list[Task] = [(tune, (panel.dataset, a, rate, size)) for a, rate in cells]
-    results = journal.run(f"tuning {panel.title}", tasks)
-    return {f"{a}@{rate}": result for (a, rate), result in zip(cells, results, strict=True)}
+def choices(journal: Journal, panel: Panel, size: float) -> Choices:
+    """The parameters of each algorithm at each rate, by protocol."""
+    given = panel.dataset, panel.methods, panel.rates, size
+    return {p: protocols.choose(journal, p, *given) for p in panel.protocols}
 
 
-def rows(
-    journal: Journal, panel: Panel, tuning: dict[str, Any], runs: int, size: float
-) -> list[Row]:
-    """Every algorithm, rate and run: a row for each checkpoint, or for each rate."""
-    cells = [
-        (a, rate, number)
-        for a in panel.algorithms
-        for rate in panel.rates
-        for number in range(1, runs + 1)
-    ]
-    tasks: list[Task] = [
-        (measure, (panel.dataset, a, tuning[f"{a}@{rate}"]["parameters"], number, size))
-        for a, rate, number in cells
-    ]
-    results = journal.run(f"running {panel.title}", tasks)
+def runs(panel: Panel, chosen: Choices, count: int, size: float) -> list[Run]:
+    """Every protocol, algorithm, rate and run."""
+    made = []
+    for protocol in panel.protocols:
+        for method in panel.methods:
+            for rate in panel.rates:
+                parameters = chosen[protocol][f"{label(method)}@{rate}"]["parameters"]
+                for number in range(1, count + 1):
+                    task = (measure, (panel.dataset, method, parameters, number, size))
+                    made.append(Run(protocol, method, rate, number, task))
+    return made
+
+
+def rows(panel: Panel, done: Sequence[Run], results: Sequence[dict[str, Any]]) -> list[Row]:
+    """A row for each checkpoint of each run, or for each run at each rate."""
     made: list[Row] = []
-    for (algorithm, rate, number), result in zip(cells, results, strict=True):
-        row = {"algorithm": algorithm, "run": number}
-        achieved = round(result["rate"], 6)
-        if panel.over_time:
-            for t, accuracy in zip(result["t"], result["accuracy"], strict=True):
-                made.append(row | {"t": t, "accuracy": accuracy, "achieved_rate": achieved})
-        else:
-            accuracy = result["accuracy"][-1]
-            made.append(row | {"rate": rate, "accuracy": accuracy, "achieved_rate": achieved})
+    for run, result in zip(done, results, strict=True):
+        head = {"protocol": run.protocol, "algorithm": label(run.method), "run": run.number}
+        behind = digests.digest(*run.task)
+        points = list(range(len(result["t"]))) if panel.over_time else [-1]
+        for k in points:
+            at = {"t": result["t"][k]} if panel.over_time else {"rate": run.rate}
+            counts = {name: result[name][k] for name in ("accuracy", "queries", "updates")}
+            row = head | at | counts
+            if not panel.over_time:
+                row |= {"achieved_rate": result["rate"]}
+            made.append(row | {"digest": behind})
     return made

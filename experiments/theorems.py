@@ -17,7 +17,7 @@ from experiments.bounds_table import summary
 from experiments.contestants import Parameters
 from experiments.datasets import draw
 from experiments.journal import Journal, Task
-from experiments.tuning import tune
+from experiments.tuning import calibrate, tune
 from lasec import bounds
 from lasec.streams import Stream, switching
 
@@ -127,11 +127,14 @@ def everything(journal: Journal, runs: int, size: float) -> dict[str, Any]:
 
 
 def _tuned(journal: Journal, size: float) -> tuple[Parameters, list[Parameters]]:
-    """b and c of LASEC with every label; b, c and a of LASEC-SS for each query rate."""
-    wanted: list[Task] = [(tune, ("synthetic", "LASEC", 1.0, size))]
-    wanted += [(tune, ("synthetic", "LASEC-SS", rate, size)) for rate in RATES]
-    first, *rest = (r["parameters"] for r in journal.run("tuning for the bounds", wanted))
-    return first, rest
+    """b and c of LASEC with every label, and for LASEC-SS with the a of each query rate."""
+    (tuned,) = journal.run("tuning for the bounds", [(tune, ("synthetic", "LASEC", 1.0, size))])
+    fixed = tuned["parameters"]
+    wanted: list[Task] = [
+        (calibrate, ("synthetic", "LASEC-SS", rate, fixed, size)) for rate in RATES
+    ]
+    found = journal.run("query rates for the bounds", wanted)
+    return fixed, [result["parameters"] for result in found]
 
 
 def _selective_rows(

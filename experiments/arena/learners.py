@@ -64,7 +64,7 @@ def _published(
 
 def _contestant(name: str, thin: int = 1) -> Learner:
     """An algorithm of the paper's panels."""
-    contestant = SELECTIVE[name]
+    contestant = SELECTIVE[name]._replace(unit_rows=False)  # rows are scaled or not by the grid
     runs = partial(_published, contestant=contestant)
     return Learner("paper", runs, contestant.grid, contestant.knob, thin)
 

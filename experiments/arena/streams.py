@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments import datasets
+from experiments.data import data_folder, set_data
 from lasec.streams import Stream, catalogue, recurring, stationary, switching, walking
 
 KNOWN = {known.name: known for known in catalogue()}
@@ -75,7 +76,7 @@ def standardised(X: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def missing(name: str) -> str | None:
     """Why this stream cannot be drawn here, or None."""
-    file, folder = STREAMS[name].file, datasets.data_folder()
+    file, folder = STREAMS[name].file, data_folder()
     if file is None or (folder is not None and (folder / file).exists()):
         return None
     return f"stream {name} needs a folder with {file}: give --data, or set LASEC_DATA"
@@ -89,7 +90,7 @@ def _file(path: Path) -> tuple[NDArray[np.generic], NDArray[np.generic]]:
 
 def _rows(name: str) -> tuple[NDArray[np.generic], NDArray[np.bool_]]:
     """The rows of a known stream, and which of them are positive."""
-    known, folder = KNOWN[name], datasets.data_folder()
+    known, folder = KNOWN[name], data_folder()
     if folder is None:
         raise FileNotFoundError(f"{known.file}: there is no folder of data; set LASEC_DATA")
     X, y = _file(folder / known.file)
@@ -118,8 +119,8 @@ def _recurring(rounds: int, seed: int) -> Stream:
 
 
 def _usps(rounds: int, seed: int) -> Stream:
-    folder = datasets.data_folder()
-    datasets.set_data(None if folder is None else str(folder))
+    folder = data_folder()
+    set_data(None if folder is None else str(folder))
     return datasets.DATASETS["usps"].draw(rounds, seed)
 
 

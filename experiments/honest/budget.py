@@ -16,8 +16,8 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 import lasec
-from experiments import datasets
 from experiments.arena import streams as arena
+from experiments.data import data_folder
 from experiments.figures import SETTINGS, save
 from experiments.journal import Journal, Task
 from experiments.output import write_csv, write_json
@@ -31,7 +31,7 @@ HASHED = 200  # the words of the spam stream, hashed to so many features
 
 def draw(name: str, seed: int) -> tuple[NDArray[Any], NDArray[Any]]:
     """Rows and labels of a stream; ``elec2`` and ``spam`` are the whole files."""
-    folder = datasets.data_folder()
+    folder = data_folder()
     if name in ("elec2", "spam") and folder is None:
         raise FileNotFoundError(f"{name} needs the folder of data: give --data")
     if name == "spam":
@@ -82,7 +82,7 @@ def one(name: str, rate: float, seed: int) -> dict[str, float]:
 def measure(journal: Journal, out: Path, seeds: int) -> str:
     """CSV, JSON, Markdown and picture; gives the outcome in a sentence."""
     names = [name for name in STREAMS if name in ("elec2", "spam") or not arena.missing(name)]
-    if datasets.data_folder() is None:
+    if data_folder() is None:
         names = [name for name in names if name not in ("elec2", "spam")]
     cells = [(n, r, s) for n in names for r in RATES for s in range(1, seeds + 1)]
     tasks: list[Task] = [(one, cell) for cell in cells]

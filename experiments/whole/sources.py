@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments import datasets
 from experiments.arena.streams import KNOWN, standardised
+from experiments.data import data_folder
 from lasec.streams import Stream, open_dataset
 
 WIDTH = 512
@@ -39,7 +39,7 @@ SOURCES = {
 
 def missing(name: str) -> str | None:
     """Why this stream cannot be read here, or None."""
-    folder = datasets.data_folder()
+    folder = data_folder()
     if folder is not None and (folder / KNOWN[name].file).exists():
         return None
     return f"stream {name} needs a folder with {KNOWN[name].file}: give --data, or set LASEC_DATA"
@@ -48,7 +48,7 @@ def missing(name: str) -> str | None:
 @lru_cache(maxsize=1)
 def whole(name: str, size: float) -> Stream:
     """The stream, shortened to the share ``size``."""
-    data = open_dataset(name, datasets.data_folder())
+    data = open_dataset(name, data_folder())
     stream = data.hashed(WIDTH) if SOURCES[name].text else data.one_hot().stream()
     rounds = max(LEAST, round(len(stream.y) * size))
     return Stream(stream.X[:rounds], stream.y[:rounds], stream.concept[:rounds])

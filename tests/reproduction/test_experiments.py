@@ -3,6 +3,8 @@
 import csv
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,6 +13,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+import lasec
 
 ROOT = Path(__file__).parents[2]
 SMALL = ["--runs", "2", "--size", "0.01"]
@@ -45,18 +49,48 @@ def out(tmp_path_factory, data_folder):
 @pytest.mark.parametrize("name", "abcdef")
 def test_every_panel_is_written(out, name):
     rows = table(out / f"panel_{name}.csv")
-    key = "rate" if name in "cf" else "t"
-    assert list(rows[0]) == ["algorithm", "run", key, "accuracy", "achieved_rate"]
-    expected = 6 if name in "ad" else 7
-    assert len({row["algorithm"] for row in rows}) == expected
+    over_time = ["t", "accuracy", "queries", "updates"]
+    over_rates = ["rate", "accuracy", "queries", "updates", "achieved_rate"]
+    middle = over_rates if name in "cf" else over_time
+    assert list(rows[0]) == ["protocol", "algorithm", "run", *middle, "digest"]
+    assert len({row["algorithm"] for row in rows}) == (7 if name in "ad" else 5)
+    assert {row["protocol"] for row in rows} == ({"once"} if name in "ad" else {"once", "per-rate"})
     assert {row["run"] for row in rows} == {"1", "2"}
     assert all(0.0 <= float(row["accuracy"]) <= 1.0 for row in rows)
-    assert all(0.0 <= float(row["achieved_rate"]) <= 1.0 for row in rows)
     about = json.loads((out / f"panel_{name}.json").read_text())
     assert about["seeds"] == {"tuning": 0, "runs": [1, 2]}
     assert about["versions"]["lasec"]
+    assert about["cpu_seconds"] > 0.0
+    assert about["commits"]
+    assert set(about["digests"].values()) == {row["digest"] for row in rows}
     for figure in (f"panel_{name}.svg", f"panel_{name}.png", "panels.svg", "panels.png"):
         assert (out / figure).stat().st_size > 5_000
+
+
+@pytest.mark.parametrize("name", "bcef")
+def test_the_papers_protocol_tunes_once(out, name):
+    """One b and one c for all query rates, those of LASEC with every label; BBQ starts from I."""
+    about = json.loads((out / f"panel_{name}.json").read_text())
+    full = json.loads((out / f"panel_{'d' if name == 'f' else 'a'}.json").read_text())
+    for algorithm, twin in (("LASEC-SS", "LASEC"), ("SOP-SS", "SOP")):
+        tuned = full["tuning"]["once"][f"{twin}@1.0"]["parameters"]
+        cells = [v for k, v in about["tuning"]["once"].items() if k.startswith(f"{algorithm}@")]
+        assert cells
+        for cell in cells:
+            assert {k: v for k, v in cell["parameters"].items() if k != "caution"} == tuned
+    bbq = [v for k, v in about["tuning"]["once"].items() if k.startswith("BBQ")]
+    assert {cell["parameters"]["ridge"] for cell in bbq} == {1.0}
+
+
+def test_tables_for_papers(out):
+    """As many cells in every line as columns, and nothing that LaTeX would stumble over."""
+    for name in "abcdef":
+        text = (out / f"panel_{name}.tex").read_text()
+        assert text.startswith("\\begin{tabular}{")
+        columns = text.partition("{tabular}{")[2].partition("}")[0]
+        lines = [line for line in text.splitlines() if line.endswith("\\\\")]
+        assert {line.count(" & ") + 1 for line in lines} == {len(columns)}
+        assert not re.search(r"(?<!\\)[%_#]|±", text)
 
 
 def test_runs_are_paired_and_repeatable(out, tmp_path, data_folder):
@@ -123,44 +157,89 @@ def test_an_unknown_panel_is_refused(tmp_path):
     assert "no panel 'z'" in done.stderr
 
 
-def test_calibration_meets_the_aimed_share():
-    from experiments.tuning import close, tune
+def test_calibration_reaches_the_query_rate():
+    from experiments.tuning import calibrate, close
 
-    for algorithm in ("Perceptron-SS", "BBQ-I b=1"):
-        result = tune("synthetic", algorithm, 0.2, 0.5)
-        (trial,) = result["trials"]
+    for algorithm, fixed in (("Perceptron-SS", {}), ("BBQ-I", {"ridge": 1.0})):
+        trial = calibrate("synthetic", algorithm, 0.2, fixed, 0.5)
         assert close(trial["rate"], 0.2), (algorithm, trial)
+        assert fixed.items() <= trial["parameters"].items()
+
+
+def test_a_grid_grows_until_its_best_point_lies_inside(monkeypatch):
+    """SOP's best ridge lies beyond both of these grids, and is found; a closed grid says so."""
+    from experiments import own
+    from experiments.contestants import Axis, Contestant, points
+
+    def tuned(*values, **more):
+        contestant = Contestant(lasec.SOP, (Axis("ridge", values, unit=1, **more),))
+        monkeypatch.setitem(own.ALL, "SOP", contestant)
+        return tune("synthetic", "SOP", 1.0, 0.5)
+
+    from experiments.tuning import tune
+
+    for values in ((1e-3, 1e-2), (1e3, 1e4)):
+        found = tuned(*values)
+        assert not found["edges"]
+        assert not values[0] <= found["parameters"]["ridge"] / found["scale"] <= values[-1]
+    assert tuned(1e-3, 1e-2, open=False)["edges"] == ["ridge at its upper end"]
+    scaled = points((Axis("drift", (2.0,), unit=1, inverted=True),), 5.0)
+    assert list(scaled) == [{"drift": 0.1}]
 
 
 RESULTS = ROOT / "docs" / "results"
 
 
 def test_the_published_claims_are_those_of_the_published_runs():
-    """No figure of the claims table is typed by hand."""
-    from experiments import claims
-    from experiments.output import read_csv
+    """No figure of the tables of claims is typed by hand."""
+    from experiments import bench
     from experiments.panels import PANELS
 
-    results = {name: read_csv(RESULTS / f"panel_{name}.csv") for name in PANELS}
-    about = {name: json.loads((RESULTS / f"panel_{name}.json").read_text()) for name in PANELS}
-    tuning = {name: panel["tuning"] for name, panel in about.items()}
-    assert claims.table(results, tuning) == (RESULTS / "claims.md").read_text()
-    assert all(panel["runs"] == 50 and panel["size"] == 1.0 for panel in about.values())
+    for name, text in bench.claims(RESULTS).items():
+        assert text == (RESULTS / name).read_text(), name
+    for name in PANELS:
+        about = json.loads((RESULTS / f"panel_{name}.json").read_text())
+        assert about["runs"] == 50
+        assert about["size"] == 1.0
 
 
-def test_published_runs_are_those_of_this_code():
-    """Two runs of panel a, done again, equal the published ones."""
-    from experiments.panels import measure
+@pytest.mark.parametrize("name", "abe")
+def test_published_runs_can_be_repeated(name):
+    """Run 7 of every algorithm, done again with the published parameters, is the published one."""
+    from experiments.measuring import measure
 
-    about = json.loads((RESULTS / "panel_a.json").read_text())
-    rows = table(RESULTS / "panel_a.csv")
-    for algorithm in ("LASEC", "RBP"):
-        parameters = about["tuning"][f"{algorithm}@1.0"]["parameters"]
-        published = [r for r in rows if (r["algorithm"], r["run"]) == (algorithm, "7")]
+    about = json.loads((RESULTS / f"panel_{name}.json").read_text())
+    rows = table(RESULTS / f"panel_{name}.csv")
+    for place in about["digests"]:
+        protocol, _, cell = place.partition("/")
+        algorithm = cell.partition("@")[0]
+        parameters = about["tuning"][protocol][cell]["parameters"]
         again = measure("synthetic", algorithm, parameters, 7, 1.0)
+        key = (protocol, algorithm, "7")
+        published = [r for r in rows if (r["protocol"], r["algorithm"], r["run"]) == key]
         np.testing.assert_allclose(
             [float(row["accuracy"]) for row in published], again["accuracy"], atol=2e-3
         )
+
+
+def test_stale_rows_are_named(out, tmp_path, data_folder):
+    """Rows whose digest is that of this code pass; a changed digest is named."""
+    copy = tmp_path / "copy"
+    shutil.copytree(out, copy)
+    said = experiments("stale", "--out", copy, "--data", data_folder)
+    assert "nothing is stale" in said
+    about = json.loads((copy / "panel_b.json").read_text())
+    about["digests"]["once/SOP-SS@0.1"] = "0" * 12
+    (copy / "panel_b.json").write_text(json.dumps(about))
+    done = subprocess.run(
+        command("stale", "--out", copy, "--data", data_folder),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stdout.splitlines() == ["panel b: once/SOP-SS@0.1"]
 
 
 def test_published_bounds_were_satisfied():

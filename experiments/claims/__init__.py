@@ -1,0 +1,1 @@
+"""Every claim of the paper, each judged by the runs."""
