@@ -7,6 +7,7 @@ from lasec.queries import Always, Budgeted, MarginCoin, Uniform, VarianceThresho
 from lasec.rules import (
     AROW,
     BudgetPerceptron,
+    KernelSecondOrder,
     ModifiedPerceptron,
     Perceptron,
     Probit,
@@ -15,6 +16,7 @@ from lasec.rules import (
     ShiftingPerceptron,
     Tracking,
 )
+from lasec.rules.mercer import RBF, Polynomial
 
 GAUSSIAN = (SecondOrder(0.0, 2.0), SecondOrder(0.1, 0.5), Ridge(3.0), AROW(0.7), Probit(5.0, 0.02))
 RULES = (
@@ -24,6 +26,8 @@ RULES = (
     ModifiedPerceptron(True),
     ModifiedPerceptron(False),
     BudgetPerceptron(5),
+    KernelSecondOrder(RBF(20.0), drift=0.1, ridge=0.5, budget=6),
+    KernelSecondOrder(Polynomial(2, 0.5), drift=0.0, ridge=2.0, budget=30),
     Tracking(slots=3, patience=5, prior=100.0),
 )
 QUERIES = (

@@ -9,6 +9,8 @@ from lasec.algorithms import (
     RBP,
     SOP,
     SOP_SS,
+    KernelLASEC,
+    KernelLASEC_SS,
     Modified,
     Perceptron,
     Perceptron_SS,
@@ -22,6 +24,7 @@ from lasec.fleet import Fleet
 from lasec.learner import Learner
 from lasec.metrics import Estimate, Meter
 from lasec.records import FleetRecords, Records, Served
+from lasec.rules import mercer
 from lasec.tracker import Belief, Tracker
 from lasec.types import Decision, Margin, Outcome, Policy, Precision, Update
 
@@ -41,6 +44,8 @@ __all__ = [
     "Evaluation",
     "Fleet",
     "FleetRecords",
+    "KernelLASEC",
+    "KernelLASEC_SS",
     "Learner",
     "Margin",
     "Meter",
@@ -64,6 +69,7 @@ __all__ = [
     "bounds",
     "cite",
     "evaluate",
+    "mercer",
     "metrics",
     "queries",
     "rules",
