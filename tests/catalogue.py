@@ -3,6 +3,7 @@
 import math
 
 import lasec
+from lasec.mercer import RBF, Polynomial
 from lasec.queries import Always, Budgeted, MarginCoin, Uniform, VarianceThreshold
 from lasec.rules import (
     AROW,
@@ -16,7 +17,6 @@ from lasec.rules import (
     ShiftingPerceptron,
     Tracking,
 )
-from lasec.rules.mercer import RBF, Polynomial
 
 GAUSSIAN = (SecondOrder(0.0, 2.0), SecondOrder(0.1, 0.5), Ridge(3.0), AROW(0.7), Probit(5.0, 0.02))
 RULES = (

@@ -1,6 +1,6 @@
 """Classify a stream whose concept drifts, when labels cost money."""
 
-from lasec import alarms, bounds, metrics, queries, rules, streams
+from lasec import alarms, bounds, mercer, metrics, queries, rules, streams
 from lasec.algorithms import (
     BBQ,
     BBQ_I,
@@ -24,7 +24,6 @@ from lasec.fleet import Fleet
 from lasec.learner import Learner
 from lasec.metrics import Estimate, Meter
 from lasec.records import FleetRecords, Records, Served
-from lasec.rules import mercer
 from lasec.tracker import Belief, Tracker
 from lasec.types import Decision, Margin, Outcome, Policy, Precision, Update
 

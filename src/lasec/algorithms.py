@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Unpack
 
 from lasec.learner import Learner
+from lasec.mercer import RBF
 from lasec.model import Options
 from lasec.queries import MarginCoin, VarianceThreshold
 from lasec.rules import (
@@ -23,7 +24,6 @@ from lasec.rules import (
     ShiftingPerceptron,
 )
 from lasec.rules import Perceptron as PerceptronRule
-from lasec.rules.mercer import RBF
 from lasec.rules.second_order import LASEC_REFERENCE
 from lasec.types import Mercer
 

@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from lasec import queries, rules
+from lasec import mercer, queries, rules
 from lasec.errors import StateError
 from lasec.guards import LARGEST_ENTRY
 from lasec.parameters import shown
-from lasec.rules import mercer
 from lasec.state import Arrays
 from lasec.types import Mercer, Precision, Query, Rule, State, Vector
 

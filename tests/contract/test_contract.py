@@ -180,7 +180,7 @@ def test_whole_numbers_are_taken_for_reals():
 
 
 def public_names():
-    for module in (lasec, rules, rules.mercer, queries, lasec.streams):
+    for module in (lasec, rules, lasec.mercer, queries, lasec.streams):
         for name in module.__all__:
             thing = getattr(module, name)
             if isinstance(thing, type(lasec)):

@@ -1,6 +1,7 @@
 """LASEC with a Mercer kernel: against its dual form, its primal form, and explicit features."""
 
 import math
+import pickle
 from typing import NamedTuple
 
 import numpy as np
@@ -8,8 +9,9 @@ import pytest
 
 import lasec
 from catalogue import build
+from lasec.mercer import RBF, Linear, Polynomial
 from lasec.rules import KernelSecondOrder, SecondOrder
-from lasec.rules.mercer import RBF, Linear, Polynomial
+from lasec.rules.kernel_second_order import filled
 from reference.protocol import coin, play
 from reference.second_order import DualLASEC
 
@@ -173,6 +175,49 @@ def test_saved_and_loaded_to_the_bit(kernel, tmp_path):
     one, other = loaded.run(X[200:], y[200:]), learner.run(X[200:], y[200:])
     np.testing.assert_array_equal(one.margin, other.margin)
     assert loaded.to_bytes() == learner.to_bytes()
+
+
+@pytest.mark.parametrize("kernel", [RBF(0.3), Linear()], ids=repr)
+def test_a_fleet_is_many_learners(kernel):
+    """Also where a label comes later, and for models that are packed into bytes in between."""
+    X, y = circles(600, 10)
+    keys = np.random.default_rng(10).integers(3, size=600)
+    rule = KernelSecondOrder(kernel, 0.01, 0.5, budget=12)
+    fleet = lasec.Fleet(rule, lasec.queries.MarginCoin(0.5), models=3, dimension=2, seed=4)
+    alone = [fleet.learner(k) for k in range(3)]
+    records = fleet.run(keys[:300], X[:300], y[:300])
+    other = lasec.Fleet(rule, lasec.queries.MarginCoin(0.5), models=3, dimension=2, seed=4)
+    other.run(keys[:300], X[:300], y[:300])
+    packed = other.pack([0, 1, 2])
+    fleet.unpack([0, 1, 2], packed)
+    later = fleet.run(keys[300:], X[300:], y[300:])
+    margins = np.concatenate([records.margin, later.margin])
+    for k, learner in enumerate(alone):
+        mine = keys == k
+        np.testing.assert_array_equal(margins[mine], learner.run(X[mine], y[mine]).margin)
+        for ours, theirs in zip(fleet.learner(k).state, learner.state, strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+
+
+def test_a_pickled_learner_goes_on():
+    X, y = circles(200, 11)
+    learner = lasec.KernelLASEC(2, kernel=RBF(0.3), budget=20)
+    learner.run(X[:100], y[:100])
+    again = pickle.loads(pickle.dumps(learner))
+    assert again.rule == learner.rule
+    np.testing.assert_array_equal(
+        again.run(X[100:], y[100:]).margin, learner.run(X[100:], y[100:]).margin
+    )
+
+
+def test_bytes_of_a_fleet_cannot_make_it_read_elsewhere():
+    """The size of a support is held to the places there are, whatever a file says."""
+    rule = KernelSecondOrder(RBF(), budget=4)
+    state = rule.init(2)
+    rule.update(state, np.array([1.0, 0.0]), 1.0, 0.0)
+    for size in (-(2**62), -1, 5, 2**62):
+        state.size[0] = size
+        assert 0 <= filled(state) <= 4
 
 
 class Cosine(NamedTuple):

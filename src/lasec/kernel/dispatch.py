@@ -18,13 +18,12 @@ import numba
 import numpy as np
 from numba.extending import overload, register_jitable
 
-from lasec import linalg
+from lasec import linalg, mercer
 from lasec.queries import budgeted
 from lasec.rules import (
     gaussian,
     hypotheses,
     kernel_second_order,
-    mercer,
     probit,
     seen,
     tracking,

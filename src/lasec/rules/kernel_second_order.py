@@ -54,9 +54,9 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from lasec.linalg import definite, downdate, inflate
+from lasec.mercer import RBF, product
 from lasec.parameters import NonNegative, Positive, Range, checked
 from lasec.rules.gaussian import shrunk
-from lasec.rules.mercer import RBF, product
 from lasec.rules.second_order import LASEC_REFERENCE, SOP_REFERENCE
 from lasec.types import Counter, Margin, Matrix, Mercer, Vector
 
