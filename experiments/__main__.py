@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from experiments import bench, bounds_figure, report, theorems
+from experiments import bench, bounds_figure, report, rings, theorems
 from experiments.arena.command import ALL, asked, hold
 from experiments.data import set_data
 from experiments.honest import alarms, budget, delays, guide
@@ -235,6 +235,13 @@ def spark_kill(
     report = spark.strike(out.resolve(), kills, seed, master)
     typer.echo(spark.table(report))
     raise typer.Exit(0 if report["passed"] else 1)
+
+
+@app.command()
+def kernels(out: Out, runs: Runs = 20, jobs: Jobs = 1, size: Size = 1.0) -> None:
+    """LASEC with a kernel on two rings that turn. Started again, it goes on where it was."""
+    with Journal(out / "journal.jsonl", jobs) as journal:
+        typer.echo(rings.study(journal, out, runs, size))
 
 
 if __name__ == "__main__":

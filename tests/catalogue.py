@@ -3,10 +3,12 @@
 import math
 
 import lasec
+from lasec.mercer import RBF, Polynomial
 from lasec.queries import Always, Budgeted, MarginCoin, Uniform, VarianceThreshold
 from lasec.rules import (
     AROW,
     BudgetPerceptron,
+    KernelSecondOrder,
     ModifiedPerceptron,
     Perceptron,
     Probit,
@@ -24,6 +26,8 @@ RULES = (
     ModifiedPerceptron(True),
     ModifiedPerceptron(False),
     BudgetPerceptron(5),
+    KernelSecondOrder(RBF(20.0), drift=0.1, ridge=0.5, budget=6),
+    KernelSecondOrder(Polynomial(2, 0.5), drift=0.0, ridge=2.0, budget=30),
     Tracking(slots=3, patience=5, prior=100.0),
 )
 QUERIES = (

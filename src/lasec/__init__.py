@@ -1,6 +1,6 @@
 """Classify a stream whose concept drifts, when labels cost money."""
 
-from lasec import alarms, bounds, metrics, queries, rules, streams
+from lasec import alarms, bounds, mercer, metrics, queries, rules, streams
 from lasec.algorithms import (
     BBQ,
     BBQ_I,
@@ -9,6 +9,8 @@ from lasec.algorithms import (
     RBP,
     SOP,
     SOP_SS,
+    KernelLASEC,
+    KernelLASEC_SS,
     Modified,
     Perceptron,
     Perceptron_SS,
@@ -41,6 +43,8 @@ __all__ = [
     "Evaluation",
     "Fleet",
     "FleetRecords",
+    "KernelLASEC",
+    "KernelLASEC_SS",
     "Learner",
     "Margin",
     "Meter",
@@ -64,6 +68,7 @@ __all__ = [
     "bounds",
     "cite",
     "evaluate",
+    "mercer",
     "metrics",
     "queries",
     "rules",

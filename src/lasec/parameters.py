@@ -24,6 +24,8 @@ from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin, ge
 
 import numpy as np
 
+from lasec.types import Mercer
+
 T = TypeVar("T", bound=type)
 E = TypeVar("E", bound=StrEnum)
 
@@ -88,11 +90,12 @@ def choice(kind: type[E], value: object) -> E:
 def number(name: str, value: object, kind: type, allowed: Range | None) -> Any:
     """``value`` as a ``kind`` (bool, int or float), or an error that names the parameter.
 
-    A query inside another is checked already, when it was made.
+    A query or a kernel inside another part is checked already, when it was made.
     """
     if kind not in (bool, int, float):
-        if not hasattr(value, "probability"):
-            raise TypeError(f"{name} must be a query, got {shown(value)}")
+        what, method = ("Mercer kernel", "product") if kind is Mercer else ("query", "probability")
+        if not (isinstance(value, tuple) and hasattr(value, method)):
+            raise TypeError(f"{name} must be a {what}, got {shown(value)}")
         return value
     if kind is bool:
         if not isinstance(value, (bool, np.bool_)):

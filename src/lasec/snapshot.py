@@ -12,42 +12,44 @@ from typing import Any
 
 import numpy as np
 
-from lasec import queries, rules
+from lasec import mercer, queries, rules
 from lasec.errors import StateError
 from lasec.guards import LARGEST_ENTRY
 from lasec.parameters import shown
 from lasec.state import Arrays
-from lasec.types import Precision, Query, Rule, State, Vector
+from lasec.types import Mercer, Precision, Query, Rule, State, Vector
 
 RULES: dict[str, Any] = {name: getattr(rules, name) for name in rules.__all__}
 QUERIES: dict[str, Any] = {name: getattr(queries, name) for name in queries.__all__}
+KERNELS: dict[str, Any] = {name: getattr(mercer, name) for name in mercer.__all__}
 
 _LARGEST_WEIGHT = LARGEST_ENTRY**4
-_DEEPEST = 4  # queries in queries
+_DEEPEST = 4  # queries in queries, kernels in rules
 
 
-def describe(part: Rule[Any] | Query) -> dict[str, Any]:
-    """A rule or query as JSON.
+def describe(part: Rule[Any] | Query | Mercer) -> dict[str, Any]:
+    """A rule, a query or a Mercer kernel as JSON.
 
     >>> describe(queries.MarginCoin(caution=math.inf))
     {'kind': 'MarginCoin', 'parameters': {'caution': 'inf', 'power': 1.0}}
     """
     kind = type(part)
-    if (RULES | QUERIES).get(kind.__name__) is not kind:
-        raise TypeError(f"only lasec's own rules and queries can be saved, not {kind.__name__}")
+    if (RULES | QUERIES | KERNELS).get(kind.__name__) is not kind:
+        what = "kernels" if hasattr(part, "product") else "rules and queries"
+        raise TypeError(f"only lasec's own {what} can be saved, not {kind.__name__}")
     given: dict[str, Any] = part._asdict()  # type: ignore[union-attr]
     values = {name: _written(value) for name, value in given.items()}
     return {"kind": kind.__name__, "parameters": values}
 
 
 def rebuild(description: Mapping[str, Any], known: Mapping[str, Any], depth: int = 0) -> Any:
-    """The rule or query that was described.
+    """The rule, query or kernel that was described.
 
     >>> rebuild({"kind": "Uniform", "parameters": {"rate": 0.25}}, QUERIES)
     Uniform(rate=0.25)
     """
     if depth > _DEEPEST:
-        raise StateError(f"invalid: queries are nested more than {_DEEPEST} deep")
+        raise StateError(f"invalid: parts are nested more than {_DEEPEST} deep")
     kind, values = description["kind"], description["parameters"]
     if kind not in known:
         raise StateError(f"foreign: this lasec knows no {kind!r}")
@@ -55,16 +57,17 @@ def rebuild(description: Mapping[str, Any], known: Mapping[str, Any], depth: int
 
 
 def _written(value: Any) -> Any:
-    """A parameter as JSON: a number, "inf", or the description of a query inside a query."""
-    if hasattr(value, "probability"):
-        return describe(value)
+    """A parameter as JSON: a number, "inf", or the description of a query or kernel."""
+    if isinstance(value, tuple):
+        part: Any = value
+        return describe(part)
     return "inf" if value == math.inf else value
 
 
 def _read(value: Any, depth: int) -> Any:
     """The parameter that was written."""
     if isinstance(value, dict):
-        return rebuild(value, QUERIES, depth + 1)
+        return rebuild(value, QUERIES | KERNELS, depth + 1)
     return math.inf if value == "inf" else value
 
 

@@ -174,11 +174,19 @@ class Rule(Protocol[S]):
     # A second-order rule, whose state is a ``Gaussian``, may also have ``judge`` and ``step``
     # (see lasec.rules.gaussian) and is then run in blocks; and ``strain(size, largest)``: by what
     # factor a label at an x with ``|x|^2 = size`` could shrink a covariance whose largest variance
-    # is ``largest``. Rows with a strain beyond 1e12 are refused.
+    # is ``largest``. Rows with a strain beyond 1e12 are refused. Where lengths are not those of the
+    # rows themselves, ``squared_norm(x)`` stands for ``|x|^2``.
 
     @property
     def reference(self) -> str:
         """The paper that the rule comes from."""
+
+
+class Mercer(Protocol):
+    """A Mercer kernel: an inner product of rows in a feature space, as a NamedTuple."""
+
+    def product(self, x: Vector, z: Vector) -> float:
+        """The inner product of two rows; symmetric and positive semidefinite."""
 
 
 class Query(Protocol):

@@ -94,6 +94,8 @@ def test_references_can_be_cited(rule, query, stream):
     [
         (lasec.LASEC, ["Selective Sampling with Drift"]),
         (lasec.LASEC_SS, ["Selective Sampling with Drift", "Worst-Case Analysis"]),
+        (lasec.KernelLASEC, ["Selective Sampling with Drift"]),
+        (lasec.KernelLASEC_SS, ["Selective Sampling with Drift", "Worst-Case Analysis"]),
         (lasec.SOP, ["A Second-Order Perceptron Algorithm"]),
         (lasec.SOP_SS, ["A Second-Order Perceptron Algorithm", "Worst-Case Analysis"]),
         (lasec.Perceptron, ["The Perceptron: A Probabilistic Model"]),
@@ -178,7 +180,7 @@ def test_whole_numbers_are_taken_for_reals():
 
 
 def public_names():
-    for module in (lasec, rules, queries, lasec.streams):
+    for module in (lasec, rules, lasec.mercer, queries, lasec.streams):
         for name in module.__all__:
             thing = getattr(module, name)
             if isinstance(thing, type(lasec)):

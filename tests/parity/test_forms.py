@@ -14,6 +14,7 @@ import lasec
 from lasec.kernel import dispatch
 
 ROUNDS, DIMENSION = 3_000, 12
+RBF = lasec.mercer.RBF(bandwidth=4.0)
 
 ALGORITHMS = {
     "LASEC": lambda: lasec.LASEC(DIMENSION, drift=0.02, seed=5),
@@ -25,6 +26,8 @@ ALGORITHMS = {
     "Shifting": lambda: lasec.Shifting(DIMENSION, decay=0.5, seed=5),
     "Modified": lambda: lasec.Modified(DIMENSION, seed=5),
     "RBP": lambda: lasec.RBP(DIMENSION, budget=40, seed=5),
+    "KernelLASEC": lambda: lasec.KernelLASEC(DIMENSION, kernel=RBF, budget=15, seed=5),
+    "KernelLASEC-SS": lambda: lasec.KernelLASEC_SS(DIMENSION, kernel=RBF, budget=500, seed=5),
     "BBQ": lambda: lasec.BBQ(DIMENSION, exponent=0.3, seed=5),
     "BBQ-I": lambda: lasec.BBQ_I(DIMENSION, exponent=0.2, seed=5),
 }

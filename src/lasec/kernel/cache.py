@@ -23,6 +23,9 @@ njit: Any = numba.njit
 config: Any = numba.config
 typeof: Any = numba.typeof
 
+# Where a part may hold another one: a query's query, a rule's Mercer kernel.
+_NESTED = ("inner", "kernel")
+
 
 class Entry:
     """A compiled function that is called from Python: kept on disk for lasec's own types."""
@@ -50,7 +53,9 @@ class Entry:
         """
         if config.DISABLE_JIT:
             return self.py_func
-        inner = tuple(part.inner for part in parts if hasattr(part, "inner"))
+        inner = tuple(
+            getattr(part, name) for part in parts for name in _NESTED if hasattr(part, name)
+        )
         own = all(type(part).__module__.startswith("lasec.") for part in parts + inner)
         dispatcher = self.kept if own else self.fresh
         types = tuple(_writable(typeof(argument)) for argument in arguments)

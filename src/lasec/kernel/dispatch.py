@@ -15,11 +15,19 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numba
+import numpy as np
 from numba.extending import overload, register_jitable
 
-from lasec import linalg
+from lasec import linalg, mercer
 from lasec.queries import budgeted
-from lasec.rules import gaussian, hypotheses, probit, seen, tracking
+from lasec.rules import (
+    gaussian,
+    hypotheses,
+    kernel_second_order,
+    probit,
+    seen,
+    tracking,
+)
 from lasec.rules.perceptron import first_order
 from lasec.types import Margin, Moment, Query, Rule, Vector
 
@@ -97,6 +105,16 @@ def strain(self: Rule[Any], size: float, largest: float) -> float:
     return float(self.strain(size, largest)) if hasattr(self, "strain") else 0.0
 
 
+def squared_norm(self: Rule[Any], x: Vector) -> float:
+    """``rule.squared_norm(x)`` where the rule has such a method; x'x where it has none."""
+    measuring: Any = self
+    return float(measuring.squared_norm(x) if hasattr(self, "squared_norm") else np.dot(x, x))
+
+
+def _plain_norm(self: Rule[Any], x: Vector) -> float:
+    return float(np.dot(x, x))
+
+
 def _unstrained(self: Rule[Any], size: float, largest: float) -> float:
     return 0.0
 
@@ -153,12 +171,17 @@ overload(budgeted.inner_chance, strict=False)(
 overload(strain, strict=False)(
     lambda self, size, largest: getattr(self.instance_class, "strain", _unstrained)
 )
+overload(squared_norm, strict=False)(
+    lambda self, x: getattr(self.instance_class, "squared_norm", _plain_norm)
+)
+overload(mercer.product, strict=False)(lambda kernel, x, z: kernel.instance_class.product)
 overload(gaussian.judge, strict=False)(lambda rule, m, q: rule.instance_class.judge)
 overload(gaussian.step, strict=False)(lambda rule, m, q, y: rule.instance_class.step)
 
 for helper in (
     *(getattr(linalg, name) for name in linalg.__all__),
     *(getattr(hypotheses, name) for name in hypotheses.__all__ if name.islower()),
+    *(getattr(kernel_second_order, name) for name in kernel_second_order.__all__),
     probit.chance,
     probit.filtered,
     probit.likelihood,

@@ -14,7 +14,15 @@ import numpy as np
 from numba.extending import overload
 from numpy.typing import NDArray
 
-from lasec.kernel.dispatch import chance, compiled, margin_at, spend, strain, update_at
+from lasec.kernel.dispatch import (
+    chance,
+    compiled,
+    margin_at,
+    spend,
+    squared_norm,
+    strain,
+    update_at,
+)
 from lasec.kernel.philox import draw
 from lasec.kernel.rounds import Coins, Columns, largest_entry, limit, toss
 from lasec.rules.gaussian import largest_variance
@@ -36,7 +44,7 @@ def _largest(state: Any) -> Any:
 @compiled
 def bearable(rule: Rule[Any], state: Any, x: Vector) -> bool:
     """Whether a label at ``x`` is one that the precision can carry."""
-    return strain(rule, np.dot(x, x), largest(state)) <= limit(x)
+    return strain(rule, squared_norm(rule, x), largest(state)) <= limit(x)
 
 
 @compiled

@@ -2,6 +2,7 @@
 
 from lasec.rules.arow import AROW
 from lasec.rules.budget import BudgetPerceptron
+from lasec.rules.kernel_second_order import KernelSecondOrder
 from lasec.rules.modified import ModifiedPerceptron
 from lasec.rules.perceptron import Perceptron
 from lasec.rules.probit import Probit
@@ -13,6 +14,7 @@ from lasec.rules.tracking import Tracking
 __all__ = [
     "AROW",
     "BudgetPerceptron",
+    "KernelSecondOrder",
     "ModifiedPerceptron",
     "Perceptron",
     "Probit",
