@@ -63,7 +63,7 @@ class RBF(NamedTuple):
     bandwidth: Positive = 1.0
 
     def product(self, x: Vector, z: Vector) -> float:
-        """exp(-|x - z|^2 / (2 bandwidth^2))."""
+        """``exp(-|x - z|^2 / (2 bandwidth^2))``."""
         distance = 0.0
         for i in range(x.size):
             distance += (x[i] - z[i]) * (x[i] - z[i])

@@ -131,10 +131,11 @@ def coordinates(kernel: Mercer, state: Span, x: Vector) -> Vector:
     for j in range(n):
         u[j] = product(kernel, state.rows[j], x)
     for i in range(n):
-        u[i] /= state.factor[i, i]
-        left -= u[i] * u[i]
+        found, row = u[i] / state.factor[i, i], state.factor[i]
+        u[i] = found
+        left -= found * found
         for j in range(i + 1, n):
-            u[j] -= u[i] * state.factor[i, j]
+            u[j] -= found * row[j]
     u[n] = math.sqrt(max(left, 0.0) + JITTER * size)
     return u
 
@@ -143,8 +144,9 @@ def image(C: Matrix, u: Vector) -> Vector:
     """Cu, of as much of the symmetric C as u is long."""
     g = np.zeros(u.size)
     for j in range(u.size):
+        along, row = u[j], C[j]
         for i in range(u.size):
-            g[i] += u[j] * C[j, i]
+            g[i] += along * row[i]
     return g
 
 
