@@ -17,7 +17,7 @@ from experiments.journal import Journal
 from experiments.output import write_csv, write_json
 from experiments.own import Own, read_grid
 from experiments.panels import PANELS
-from experiments.spark import command as spark
+from experiments.spark import CLUSTER
 from experiments.tracking.command import study
 from experiments.whole import command as whole
 
@@ -229,9 +229,11 @@ def spark_kill(
     seed: Annotated[int, typer.Option(min=0, help="Of the input, and of the moments.")] = 0,
     master: Annotated[
         str, typer.Option(help="Spark's master; local[2,4] has no executors of its own.")
-    ] = (spark.CLUSTER),
+    ] = CLUSTER,
 ) -> None:
     """The job on Spark with its processes killed at random, against the same left in peace."""
+    from experiments.spark import command as spark  # noqa: PLC0415, it needs Spark and pandas
+
     report = spark.strike(out.resolve(), kills, seed, master)
     typer.echo(spark.table(report))
     raise typer.Exit(0 if report["passed"] else 1)

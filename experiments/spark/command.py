@@ -10,12 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from experiments.output import write_json
-from experiments.spark import check, kill, processes
+from experiments.spark import CLUSTER, check, kill, processes
 from experiments.spark.cuts import cuts, recut
 from experiments.spark.feed import FILES, SETTLING, Feed, make
-
-CLUSTER = "local-cluster[2,1,1024]"  # two executors of one core and 1 GB, each its own process
-LOCAL = "local[2,4]"  # everything in one process but Python; a task may fail four times
 
 
 def strike(

@@ -263,3 +263,17 @@ def test_the_published_bounds_are_those_of_the_published_runs():
     made |= {"rounds": about["rounds"], "parameters": about["parameters"]}
     assert (about["runs"], about["size"]) == (50, 1.0)
     assert summary(made, about["slopes"]) + "\n" == (RESULTS / "bounds.md").read_text()
+
+
+def test_the_experiments_group_is_enough():
+    """The command starts without pandas, pyarrow, River and Spark, which that group leaves out."""
+    absent = "pandas pyarrow river pyspark polars"
+    program = (
+        f"import sys; sys.modules.update(dict.fromkeys({absent.split()!r})); "
+        "import experiments.__main__ as main; main.app(['panel', '--help'])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "--rule" in done.stdout

@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 
 import pandas as pd
-from experiments.spark import command
+from experiments.spark import LOCAL, command
 from experiments.spark.cuts import cuts, recut
 from experiments.spark.feed import Feed, make
 
 
 def test_nothing_is_lost_or_twice_under_kill_9(tmp_path: Path) -> None:
-    report = command.strike(tmp_path, kills=2, master=command.LOCAL)
+    report = command.strike(tmp_path, kills=2, master=LOCAL)
     assert report["passed"], command.table(report)
     assert {kill["target"] for kill in report["struck"]["kills"]} == {"driver", "python"}
     assert report["struck"]["starts"] > 1
