@@ -102,8 +102,8 @@ def _queries(made: dict[str, Any]) -> list[str]:
     more = "in every step" if np.all(np.diff(queries) > 0) else "not in every step"
     fewer = "in every step" if np.all(np.diff(mistakes) < 0) else "not in every step"
     return [
-        '"More labels would be queried for larger values of a. However, the tradeoff between '
-        'number of queries and mistakes is not clear" (Remark 5). For the tuned b and c, the mean '
+        "Remark 5: a larger a queries more labels; whether that means fewer mistakes, the bound "
+        "leaves open. For the tuned b and c, the mean "
         f"query rate rises with a {more}, and the mean number of mistakes falls {fewer}:",
         "",
         "| a | query rate | mean mistakes |",

@@ -22,7 +22,7 @@ import lasec
 from experiments.data import data_folder
 
 ENGINE = "lasec.learner"
-PARTS = ("lasec.rules", "lasec.queries")  # count where they are the learner's own
+PARTS = ("lasec.rules", "lasec.queries", "lasec.mercer")  # count where they are the learner's own
 ROOT = Path(__file__).parents[1]
 OURS = ("lasec", "experiments")
 

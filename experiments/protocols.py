@@ -48,19 +48,17 @@ def _per_rate(
 def _once(
     journal: Journal, dataset: str, methods: Sequence[Method], rates: Sequence[float], size: float
 ) -> Choice:
-    tasks: list[Task] = [(tune, (dataset, method, 1.0, size)) for method in methods]
+    free = [method for method in methods if (dataset, label(method)) not in PUBLISHED]
+    tasks: list[Task] = [(tune, (dataset, method, 1.0, size)) for method in free]
     tuned = journal.run(f"tuning {dataset}, once", tasks)
-    cells, tasks = [], []
-    for method, result in zip(methods, tuned, strict=True):
-        fixed = PUBLISHED.get((dataset, label(method)), _without_knob(method, result["parameters"]))
-        for rate in rates:
-            cells.append((method, rate, result))
-            tasks.append((calibrate, (dataset, method, rate, fixed, size)))
+    made = {f"{label(m)}@tuning": result for m, result in zip(free, tuned, strict=True)}
+    fixed = {label(method): PUBLISHED.get((dataset, label(method)), {}) for method in methods}
+    for method, result in zip(free, tuned, strict=True):
+        fixed[label(method)] = _without_knob(method, result["parameters"])
+    cells = [(method, rate) for method in methods for rate in rates]
+    tasks = [(calibrate, (dataset, m, rate, fixed[label(m)], size)) for m, rate in cells]
     found = journal.run(f"setting query rates, {dataset}", tasks)
-    return {
-        _cell(method, rate): {**result, "parameters": trial["parameters"], "calibrated": trial}
-        for (method, rate, result), trial in zip(cells, found, strict=True)
-    }
+    return made | {_cell(*cell): trial for cell, trial in zip(cells, found, strict=True)}
 
 
 def _without_knob(method: Method, parameters: Parameters) -> Parameters:
