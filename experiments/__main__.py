@@ -241,7 +241,7 @@ def spark_kill(
 
 @app.command()
 def kernels(out: Out, runs: Runs = 20, jobs: Jobs = 1, size: Size = 1.0) -> None:
-    """LASEC with a kernel on two rings that turn. Started again, it goes on where it was."""
+    """LASEC with a kernel on two rings that turn. Started again, it continues where it stopped."""
     with Journal(out / "journal.jsonl", jobs) as journal:
         typer.echo(rings.study(journal, out, runs, size))
 

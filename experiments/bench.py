@@ -84,7 +84,7 @@ def _about(
     settings: Settings,
     cost: dict[str, Any],
 ) -> None:
-    """How the rows came about, for whoever repeats them."""
+    """How the rows were made, for those who repeat them."""
     cells = {
         f"{run.protocol}/{label(run.method)}@{run.rate}": digests.digest(*run.task) for run in done
     }

@@ -31,7 +31,7 @@ BANDWIDTHS, RIDGES = (0.25, 0.35, 0.5, 0.7), (0.1, 1.0, 5.0, 20.0)
 DRIFTS = (0.0001, 0.001, 0.01, 0.1, 1.0)
 CAUTIONS = (0.01, 0.015, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5)
 PERCEPTRON = 1e9  # a ridge so large that the second-order perceptron is the perceptron
-# Colour and marker; those of LASEC, SOP and the perceptron are as in the paper's panels.
+# Color and marker; those of LASEC, SOP and the perceptron are as in the paper's panels.
 LEARNERS = {
     "KernelLASEC": ("#D55E00", "o"),
     "KernelLASEC-SS": ("#E69F00", "D"),
@@ -181,9 +181,9 @@ def _scatter(axes: Axes, turned: float, title: str) -> None:
     place = 2.0 * np.pi * turned
     turn = np.array([[np.cos(place), np.sin(place)], [-np.sin(place), np.cos(place)]])
     one, two = (X @ turn).T
-    for label, colour, marker in ((1, "#0072B2", "o"), (-1, "#E69F00", "x")):
+    for label, color, marker in ((1, "#0072B2", "o"), (-1, "#E69F00", "x")):
         mine = y == label
-        axes.scatter(one[mine], two[mine], s=7, lw=0.8, color=colour, marker=marker, alpha=0.8)
+        axes.scatter(one[mine], two[mine], s=7, lw=0.8, color=color, marker=marker, alpha=0.8)
     axes.set_title(f"Two classes, {title}", fontsize=9, loc="left")
     axes.set(aspect="equal", xticks=[], yticks=[])
     axes.grid(False)
@@ -193,22 +193,22 @@ def _scatter(axes: Axes, turned: float, title: str) -> None:
 def _over_time(axes: Axes, found: dict[str, Any]) -> None:
     """The mean accuracy of each window, with 95 % intervals."""
     ends = np.linspace(0, found["rounds"], WINDOWS + 1)[1:]
-    for learner, (colour, marker) in LEARNERS.items():
+    for learner, (color, marker) in LEARNERS.items():
         mean, half = np.array([interval(one) for one in np.array(found["windows"][learner]).T]).T
-        axes.plot(ends, mean, color=colour, marker=marker, ms=4, lw=1.3, label=learner)
-        axes.fill_between(ends, mean - half, mean + half, color=colour, alpha=0.2, lw=0)
+        axes.plot(ends, mean, color=color, marker=marker, ms=4, lw=1.3, label=learner)
+        axes.fill_between(ends, mean - half, mean + half, color=color, alpha=0.2, lw=0)
     axes.set_title(f"Over time, {WATCHED:,} rows a turn", fontsize=10, loc="left")
     axes.set(xlabel="row", ylabel="accuracy in a window", ylim=(0.6, 0.95))
 
 
 def _by_speed(axes: Axes, rows: Sequence[dict[str, Any]]) -> None:
     """The accuracy of whole runs against the speed of the drift, with 95 % intervals."""
-    for learner, (colour, marker) in LEARNERS.items():
+    for learner, (color, marker) in LEARNERS.items():
         mean, half = np.array(
             [interval(column(rows, learner, turn, "accuracy")) for turn in TURNS]
         ).T
         axes.errorbar(
-            TURNS, mean, yerr=half, color=colour, marker=marker, ms=4.5, lw=1.3, capsize=2,
+            TURNS, mean, yerr=half, color=color, marker=marker, ms=4.5, lw=1.3, capsize=2,
             label=_named(rows, learner),
         )  # fmt: skip
     axes.set_xscale("log")
