@@ -34,7 +34,9 @@ from typing import Any
 import numba
 
 config: Any = numba.config
-SOURCES = ("guards", "kernel", "linalg", "mercer", "parameters", "queries", "rules", "types")
+SOURCES = (
+    "guards", "kernel", "linalg", "mercer", "papers", "parameters", "queries", "rules", "types",
+)  # fmt: skip
 NAME, MARKER = "lasec-compiled", "made-by-lasec"
 _DIGEST = re.compile(r"[0-9a-f]{24}")
 _PART = re.compile(r"\w+_[0-9a-f]{40}")  # numba makes such a folder for each folder of sources
