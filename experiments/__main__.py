@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
@@ -20,14 +19,7 @@ from experiments.panels import PANELS
 from experiments.spark import CLUSTER
 from experiments.tracking.command import study
 from experiments.whole import command as whole
-
-
-class LearnFrom(Enum):
-    """Mistakes, as the paper's algorithms do, or every label."""
-
-    mistakes = "mistakes"
-    labels = "labels"
-
+from lasec import Update
 
 app = typer.Typer(
     add_completion=False, no_args_is_help=True, help=__doc__, pretty_exceptions_enable=False
@@ -71,8 +63,8 @@ def panel(
         typer.Option(help="Values to tune it over, as name=1,2,3; can be repeated."),
     ] = None,
     learn_from: Annotated[
-        LearnFrom, typer.Option(help="The labels that a rule of your own learns from.")
-    ] = LearnFrom.mistakes,
+        Update, typer.Option(help="The labels that a rule of your own learns from.")
+    ] = Update.MISTAKES,
     per_row: Annotated[bool, typer.Option(help="Also write every row of every run.")] = False,
 ) -> None:
     """Run a panel of the paper's figure, or all. Started again, it continues where it stopped."""

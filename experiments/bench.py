@@ -63,7 +63,7 @@ def hold(journal: Journal, name: str, panel: Panel, settings: Settings) -> Itera
     figures.one_panel(out, name, panel, made)
     if settings.per_row:
         _keep_rows(name, panel, done, settings)
-    if name in "ad":
+    if all(algorithm in panel.methods for algorithm in SWEPT):
         write_csv(out / f"grids_{panel.dataset}.csv", _swept(journal, panel, settings))
     yield f"panel {name}: {len(made)} rows of {len(done)} runs, {seconds} s of CPU time with tuning"
 

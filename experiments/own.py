@@ -17,7 +17,6 @@ import lasec
 from experiments.contestants import SELECTIVE, SUPERVISED, Axis, Contestant, Knob
 
 ALL = SUPERVISED | SELECTIVE
-LEARN_FROM = ("mistakes", "labels")
 
 Method = str | dict[str, Any]  # a name of ALL, or what Own.spec gives: plain JSON, as tasks need it
 
