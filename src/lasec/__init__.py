@@ -18,12 +18,13 @@ from lasec.algorithms import (
     cite,
 )
 from lasec.draws import uniforms
-from lasec.errors import StateError, TableError, TicketError
+from lasec.errors import ClassError, StateError, TableError, TicketError
 from lasec.evaluation import Evaluation, Trace, Worth, evaluate
 from lasec.fleet import Fleet
 from lasec.learner import Learner
 from lasec.metrics import Estimate, Meter
 from lasec.records import FleetRecords, Records, Served
+from lasec.session import Session
 from lasec.tracker import Belief, Tracker
 from lasec.types import Decision, Margin, Outcome, Policy, Precision, Update
 
@@ -38,6 +39,7 @@ __all__ = [
     "SOP",
     "SOP_SS",
     "Belief",
+    "ClassError",
     "Decision",
     "Estimate",
     "Evaluation",
@@ -56,6 +58,7 @@ __all__ = [
     "Precision",
     "Records",
     "Served",
+    "Session",
     "Shifting",
     "StateError",
     "TableError",

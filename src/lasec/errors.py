@@ -32,3 +32,14 @@ class TableError(ValueError):
     Traceback (most recent call last):
     lasec.errors.TableError: mails.doc: there is no such file
     """
+
+
+class ClassError(ValueError):
+    """A label names a class that the model does not have and cannot take.
+
+    >>> import lasec
+    >>> session = lasec.Session(lasec.LASEC(dimension=1), classes=["ham", "spam"])
+    >>> session.learn([1.0], "eggs")
+    Traceback (most recent call last):
+    lasec.errors.ClassError: 'eggs' is a third class, beside 'ham' and 'spam': ...
+    """

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from lasec import guards, kernel
+from lasec.book import Question, decided
 from lasec.model import Model
 from lasec.parameters import Range, number
-from lasec.pending import Question, decided
 from lasec.records import Records
 from lasec.types import Decision, Outcome, Policy, Update, Vector
 
@@ -69,7 +69,7 @@ class Learner(Model):
             self._expire(now)
             if decision.asked:
                 self.asked += 1
-                self.dropped += self._pending.add(decision, row, now)
+                self.dropped += self._book.add(decision, row, now)
             return decision
 
     def tell(self, ticket: int, y: int) -> Outcome:
@@ -91,7 +91,7 @@ class Learner(Model):
         [False, False, True]
         """
         with self._busy:
-            question = self._pending.find(ticket, self.rounds)
+            question = self._book.find(ticket, self.rounds)
             return self._hear(question, guards.label(y))
 
     def cancel(self, ticket: int) -> None:
@@ -100,12 +100,12 @@ class Learner(Model):
         >>> import lasec
         >>> learner = lasec.LASEC(dimension=2)
         >>> learner.cancel(learner.ask([0.5, -1.0]).ticket)
-        >>> learner.pending, learner.given_up(), learner.dropped
-        ((), (0,), 1)
+        >>> learner.pending, learner.given_up()[0].why.value, learner.dropped
+        ((), 'canceled', 1)
         """
         with self._busy:
-            self._pending.find(ticket, self.rounds)
-            self.dropped += self._pending.give_up(int(ticket))
+            self._book.find(ticket, self.rounds)
+            self.dropped += self._book.give_up(int(ticket))
 
     def tell_row(self, x: ArrayLike, y: int) -> Outcome:
         """Learn a labelled instance that came for free, without having been asked about.
@@ -125,6 +125,32 @@ class Learner(Model):
             self.told += 1
             self.rounds += 1
             return outcome
+
+    def margins(self, X: ArrayLike) -> Vector:
+        """The margin of each row, as of the next round; nothing is counted, queried or learned.
+
+        >>> import lasec
+        >>> learner = lasec.LASEC(dimension=2)
+        >>> outcome = learner.tell_row([1.0, 0.0], -1)
+        >>> learner.margins([[1.0, 0.0], [-3.0, 0.0]]).round(3).tolist()
+        [-0.331, 0.268]
+        """
+        with self._busy:
+            rows = guards.finite("X", guards.rows(X, self.dimension, self._kind))
+            found = np.empty(len(rows))
+            kernel.engine.margins(self.rule, self.state, rows, self.rounds + 1, found)
+        return found
+
+    def predict(self, X: ArrayLike) -> NDArray[np.int8]:
+        """The label of each row, -1 or +1, as of the next round; a margin of zero counts as +1.
+
+        >>> import lasec
+        >>> learner = lasec.LASEC(dimension=2)
+        >>> outcome = learner.tell_row([1.0, 0.0], -1)
+        >>> learner.predict([[1.0, 0.0], [-3.0, 0.0]]).tolist(), learner.rounds
+        ([-1, 1], 1)
+        """
+        return np.where(self.margins(X) >= 0.0, 1, -1).astype(np.int8)
 
     def hurry(self, labels: float, *, over: float) -> None:
         """Ask more for a while: spend ``labels`` of the budget now, and save them again later.
@@ -190,7 +216,7 @@ class Learner(Model):
         bad, columns, state, ceiling = engine.run(
             self.rule, self.query, self.state, memory, rows, signs, given, np.uint64(self.seed),
             self.rounds, mistakes_only=self.update == Update.MISTAKES, times=clock,
-            waiting=self._pending.waiting, ceiling=self._ceiling, lazy=lazy,
+            waiting=self._book.waiting, ceiling=self._ceiling, lazy=lazy,
         )  # fmt: skip
         if bad >= 0:
             guards.finite("X", rows[bad])
@@ -214,7 +240,7 @@ class Learner(Model):
     def _expire(self, now: float) -> None:
         """Give up questions that have been open for too long."""
         if self.max_age is not None:
-            self.expired += self._pending.expire(before=now - self.max_age)
+            self.expired += self._book.expire(before=now - self.max_age)
 
     def _can_be_lazy(self) -> bool:
         """Whether it pays to decide rows without their variance, and the query allows it."""
@@ -249,7 +275,7 @@ class Learner(Model):
             self._asker = kernel.engine.asker(self.rule, self.query, self.state, memory, x)
         fine, raw, margin, variance, propensity, asked = self._asker(
             self.rule, self.query, self.state, memory, x, self.seed, self.rounds, coin, time,
-            self._pending.waiting,
+            self._book.waiting,
         )  # fmt: skip
         if not fine:
             guards.finite("x", x)
@@ -272,10 +298,10 @@ class Learner(Model):
         else:
             outcome = self._learn(decision, question.x, float(verdict))
             self.told += not question.answered
-        self._pending.hear(question, heard)
+        self._book.hear(question, heard)
         self.contradicted += (minus if y > 0.0 else plus) > 0
         if verdict and not last:
-            self._pending.close(decision.ticket)
+            self._book.close(decision.ticket)
         return outcome
 
     def _learn(self, decision: Decision, x: Vector, y: float) -> Outcome:

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from typing import Any, Self, TypedDict
 
 from lasec import cards, snapshot
+from lasec.book import Book, GivenUp
 from lasec.busy import Busy
 from lasec.clock import LEAD, Clock
 from lasec.draws import SEEDS, seed_or_random
 from lasec.errors import StateError
 from lasec.files import write
 from lasec.parameters import Range, choice, number
-from lasec.pending import Pending
 from lasec.queries import Always
 from lasec.state import pack, read, restored
 from lasec.types import Decision, Policy, Precision, Query, Rule, Update, Vector
@@ -79,7 +79,7 @@ class Model:
         self._asker: Callable[..., Any] | None = None
         self._teller: Callable[..., Any] | None = None
         self._ceiling: Any = None
-        self._pending = Pending(number("max_pending", max_pending, int, Range(1, 2**31)))
+        self._book = Book(number("max_pending", max_pending, int, Range(1, 2**31)))
         self._busy = Busy("learner")
 
     @property
@@ -90,7 +90,7 @@ class Model:
         >>> lasec.LASEC(dimension=3, max_pending=100).max_pending
         100
         """
-        return self._pending.limit
+        return self._book.limit
 
     @property
     def pending(self) -> tuple[int, ...]:
@@ -103,7 +103,7 @@ class Model:
         >>> learner.pending, learner.dropped
         ((1, 2), 1)
         """
-        return tuple(self._pending)
+        return tuple(self._book)
 
     @property
     def unanswered(self) -> tuple[int, ...]:
@@ -118,7 +118,7 @@ class Model:
         >>> learner.pending, learner.unanswered
         ((0, 1), (1,))
         """
-        return self._pending.unanswered
+        return self._book.unanswered
 
     @property
     def questions(self) -> tuple[Decision, ...]:
@@ -130,7 +130,7 @@ class Model:
         >>> learner.questions == (decision,)
         True
         """
-        return tuple(self._pending.find(t, self.rounds).decision for t in self.unanswered)
+        return tuple(self._book.find(t, self.rounds).decision for t in self.unanswered)
 
     def is_open(self, ticket: int) -> bool:
         """Whether a ticket can still be told: it was asked, and is not settled, expired or dropped.
@@ -141,23 +141,21 @@ class Model:
         >>> [learner.is_open(ticket) for ticket in tickets]
         [False, True, True]
         """
-        return ticket in self._pending
+        return ticket in self._book
 
-    def given_up(self) -> tuple[int, ...]:
-        """The tickets that were given up without an answer since the last call of this method.
+    def given_up(self) -> tuple[GivenUp, ...]:
+        """The questions that were given up without an answer since the last call, and why.
 
-        They have expired, were dropped because too many were open, or were canceled. A meter must
-        hear of them (:meth:`lasec.Meter.lose`), or it waits for their answers.
+        They have expired, were dropped because too many were open, or were canceled. A
+        :class:`~lasec.Session` tells its meter of them.
 
         >>> import lasec
         >>> learner = lasec.LASEC(dimension=2, max_age=1)
         >>> tickets = [learner.ask([1.0, t]).ticket for t in range(4)]
-        >>> learner.given_up(), learner.given_up()
-        ((0, 1), ())
+        >>> [(gone.ticket, gone.why.value) for gone in learner.given_up()], learner.given_up()
+        ([(0, 'expired'), (1, 'expired')], ())
         """
-        gone = tuple(self._pending.gone)
-        self._pending.gone.clear()
-        return gone
+        return self._book.given_up()
 
     def to_bytes(self) -> bytes:
         """The whole learner, open questions included, as bytes that :meth:`from_bytes` reads.
@@ -190,7 +188,7 @@ class Model:
         arrays = dict(zip(self.state._fields, self.state, strict=True))
         snapshot.restore(self.rule, self.dimension, arrays, self.precision)
         state = {f"state.{name}": array for name, array in arrays.items()}
-        pending = {f"pending.{n}": a for n, a in self._pending.arrays(self.dimension).items()}
+        pending = {f"pending.{n}": a for n, a in self._book.arrays(self.dimension).items()}
         remembered = {"query.memory": self.memory} if self.memory.size else {}
         return pack(header, state | pending | remembered)
 
@@ -252,7 +250,7 @@ class Model:
             "learns from": f"asked {self.update.value}",
             "features": "as in the first row" if unsized else f"{self.dimension:,}",
             "labels asked": f"{spent} ({cards.percent(self.asked / max(self.rounds, 1))})",
-            "open questions": f"{self._pending.waiting:,}",
+            "open questions": f"{self._book.waiting:,}",
         }
         return cards.card(self.name, facts)
 
@@ -296,8 +294,8 @@ class Model:
         for name in _COUNTERS:
             count = header["counters"].get(name, 0) if name in _LATER else header["counters"][name]
             setattr(learner, name, number(name, count, int, _COUNTS))
-        learner._pending.restore(tickets, dimension, learner.rounds, precision.kind)
-        unanswered = learner.dropped + learner.expired + learner._pending.waiting
+        learner._book.restore(tickets, dimension, learner.rounds, precision.kind)
+        unanswered = learner.dropped + learner.expired + learner._book.waiting
         if not (
             unanswered <= learner.asked <= learner.rounds
             and learner.updates <= learner.told + learner.contradicted

@@ -104,6 +104,31 @@ def restored(data: bytes, build: Callable[[dict[str, Any], Arrays], T]) -> T:
         raise StateError(f"invalid: {error}") from error
 
 
+def bundle(parts: Mapping[str, bytes]) -> tuple[dict[str, int], Arrays]:
+    """Whole files as arrays of another: how long each is, for the header, and the arrays.
+
+    >>> sizes, arrays = bundle({"learner": b"some bytes"})
+    >>> unbundle(sizes, arrays)
+    {'learner': b'some bytes'}
+    """
+    arrays: Arrays = {}
+    for name, data in parts.items():
+        arrays[f"part.{name}"] = np.frombuffer(data + b"\0" * (-len(data) % 8), "<i8")
+    return {name: len(data) for name, data in parts.items()}, arrays
+
+
+def unbundle(sizes: Mapping[str, Any], arrays: Arrays) -> dict[str, bytes]:
+    """The files that :func:`bundle` put away."""
+    parts = {}
+    for name, size in sizes.items():
+        padded = arrays[f"part.{name}"]
+        data = padded.astype("<i8").tobytes()
+        if type(size) is not int or not 0 <= len(data) - size < 8 or padded.dtype != np.int64:
+            raise StateError("invalid: a part is not as long as it says")
+        parts[name] = data[:size]
+    return parts
+
+
 def unpack(data: bytes) -> tuple[dict[str, Any], Arrays]:
     """Header and arrays of a file, or a :class:`StateError` that says what is wrong with it.
 

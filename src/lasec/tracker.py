@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lasec import guards, kernel, snapshot
+from lasec import guards, snapshot
 from lasec.errors import StateError
 from lasec.learner import Learner
 from lasec.model import Options
@@ -18,7 +18,7 @@ from lasec.queries import Budgeted, MarginCoin
 from lasec.records import Records
 from lasec.rules import Tracking
 from lasec.rules.hypotheses import HAZARDS, LAPSES, SPEEDS
-from lasec.types import Decision, Outcome, Query, Rule
+from lasec.types import Decision, Outcome, Query, Rule, Vector
 
 _SIZED = nullcontext()  # every row but the first costs nothing more
 
@@ -151,11 +151,18 @@ class Tracker(Learner):
         >>> tracker.predict_proba(X[:2]).round(3).tolist()
         [[0.997, 0.003], [0.997, 0.003]]
         """
-        with self._sized(lambda: guards.real("X", X, 2).shape[1]), self._busy:
-            rows = guards.finite("X", guards.rows(X, self.dimension))
-            margin = np.empty(len(rows))
-            kernel.engine.margins(self.rule, self.state, rows, self.rounds + 1, margin)
+        margin = self.margins(X)
         return np.column_stack([(1.0 - margin) / 2.0, (1.0 + margin) / 2.0])
+
+    def margins(self, X: ArrayLike) -> Vector:
+        """P(+1) - P(-1) for each row, as of the next round; nothing is counted or queried.
+
+        >>> import lasec
+        >>> lasec.Tracker(seed=0).margins([[1.0, 2.0]]).tolist()
+        [0.0]
+        """
+        with self._sized(lambda: guards.real("X", X, 2).shape[1]):
+            return super().margins(X)
 
     @property
     def rate(self) -> float:

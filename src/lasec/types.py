@@ -53,15 +53,16 @@ class Moment(NamedTuple):
 class Decision(NamedTuple):
     """What ``ask`` answers: a prediction, and whether its label is wanted.
 
-    ``propensity`` is the probability with which the label was going to be asked; ``asked`` is how
-    the coin fell. ``ticket`` numbers the rounds from 0 and is what ``tell`` wants back.
+    ``label`` is -1 or +1 from a learner, and a class by its name from a session. ``propensity`` is
+    the probability with which the label was going to be queried; ``asked`` is the result of that
+    random draw. ``ticket`` numbers the rounds from 0 and is what ``tell`` wants back.
 
     >>> decision = Decision(label=1, margin=0.2, variance=2.0, propensity=0.5, asked=True, ticket=7)
     >>> decision.ticket if decision.asked else None
     7
     """
 
-    label: int
+    label: Any
     margin: float
     variance: float
     propensity: float
@@ -92,7 +93,7 @@ class Outcome(NamedTuple):
     @property
     def correct(self) -> bool:
         """Whether the prediction that was given out agrees with the label."""
-        return self.decision.label == self.y
+        return bool(self.decision.label == self.y)
 
 
 class Update(StrEnum):

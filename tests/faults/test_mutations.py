@@ -22,8 +22,8 @@ from lasec.gate import Gate
 from lasec.metrics import Costs
 from lasec.queries import Budgeted, MarginCoin, Uniform
 from lasec.rules import BudgetPerceptron, SecondOrder, ShiftingPerceptron
+from lasec.session.saved import read_learner
 from lasec.tables import Encoder, TableLearner
-from lasec.tables.learner import read_learner
 
 MUTANTS = 20_000
 MEMORY = 256 << 20  # bytes that all loads together may take beyond what the process has
@@ -90,6 +90,17 @@ def table_file():
     return desk.to_bytes(trace=lasec.Trace().to_bytes())
 
 
+def session_file():
+    session = lasec.Session(lasec.Tracker(3, rate=0.5), classes=["a", "b"])
+    for i in range(60):
+        decision = session.ask(ROWS[i], id=f"row-{i}")
+        if decision.asked and i % 3:
+            session.tell(f"row-{i}", "a" if i % 2 else "b", by="ann")
+        elif decision.asked:
+            session.keep(decision.ticket, {"subject": i})
+    return session.to_bytes()
+
+
 # What a loaded one must still do -----------------------------------------------------------------
 
 
@@ -142,6 +153,17 @@ def use_table(made):
     yield lambda: desk.to_bytes(**parts)
 
 
+def use_session(made):
+    yield lambda: made.ask(np.ones(made.learner.dimension), id=("of", "the", "test"))
+    for decision, note in made.questions[:1]:
+        yield lambda d=decision: made.tell(d.ticket, made.model.classes.name(-1))
+        yield lambda n=note: dict(n.columns)
+    for decision, _ in made.questions[1:2]:
+        yield lambda d=decision: made.cancel(d.ticket)
+    yield made.accuracy
+    yield lambda: repr(made)
+
+
 @pytest.fixture(scope="module")
 def kinds():
     """Name: file, how it is loaded, what is then done with it."""
@@ -163,6 +185,7 @@ def kinds():
         "gate": (gate_file(Budgeted(0.2)), Gate.from_bytes, use_gate),
         "gate, uniform": (gate_file(Uniform(0.2)), Gate.from_bytes, use_gate),
         "table": (table_file(), TableLearner.from_bytes, use_table),
+        "session": (session_file(), lasec.Session.from_bytes, use_session),
     }  # fmt: skip
 
 

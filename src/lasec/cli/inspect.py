@@ -11,13 +11,14 @@ import typer
 import lasec
 from lasec.cli import options as o
 from lasec.cli.output import as_facts, columns, honest, interval, put, screen
-from lasec.errors import StateError
 from lasec.evaluation import Trace
 from lasec.learner import Learner
 from lasec.metrics import Estimate
+from lasec.session import Session
+from lasec.session.saved import kind_of, read_learner
 from lasec.snapshot import describe
 from lasec.state import read
-from lasec.tables import RECIPES, TableLearner, brew, read_learner, recipe
+from lasec.tables import RECIPES, TableLearner, brew, recipe
 from lasec.tracker import Tracker
 
 
@@ -36,11 +37,12 @@ class Found(NamedTuple):
 def load(path: Path) -> Found:
     """What is in a model's file."""
     data = read(path)
-    try:
+    kind = kind_of(data)
+    if kind == "session":
+        session = Session.from_bytes(data)
+        return Found(session.learner, None, session.accuracy() if session.meter.labels else None)
+    if kind != "table":
         return Found(read_learner(data))
-    except StateError as error:
-        if "at a table" not in str(error):
-            raise
     desk, parts = TableLearner.from_bytes(data)
     if desk.meter.labels:
         reaching = desk.meter.reaching()

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from lasec.cli.options import Asking
-from lasec.errors import StateError, TableError
+from lasec.errors import TableError
 from lasec.learner import Learner
 from lasec.parameters import seconds
+from lasec.session.saved import kind_of, read_learner
 from lasec.state import read
-from lasec.tables import brew, read_learner
+from lasec.tables import brew
 from lasec.tables.kinds import nearest
 
 if TYPE_CHECKING:
@@ -59,14 +60,12 @@ def begin(model: Path | None, algorithm: str, dimension: int | None, asking: Ask
         return brew(
             algorithm, dimension, rate=asking.rate, settings=asking.parameters(), seed=asking.seed
         )
-    try:
-        learner = read_learner(read(model))
-    except StateError as error:
-        if "at a table" in str(error):
-            raise TableError(
-                f"{model} reads a table of its own; a job needs a model saved by Learner.save"
-            ) from None
-        raise
+    data = read(model)
+    if kind_of(data) == "table":
+        raise TableError(
+            f"{model} reads a table of its own; a job needs a model saved by Learner.save"
+        )
+    learner = read_learner(data)
     if learner.rounds:
         raise TableError(
             f"{model} has seen {learner.rounds:,} rows, and every key would begin with them: "

@@ -51,11 +51,11 @@ class Lines:
         self._file.close()
 
 
-def line(decision: Decision, desk: TableLearner) -> dict[str, Any]:
+def line(decision: Decision) -> dict[str, Any]:
     """A decision as a line of JSON has it."""
     return {
         "ticket": decision.ticket,
-        "label": desk.name(decision.label),
+        "label": decision.label,
         "margin": float(f"{decision.margin:.6g}"),
         "propensity": float(f"{decision.propensity:.6g}"),
         "asked": decision.asked,

@@ -124,7 +124,7 @@ def questions(model: o.Model = Path("model.lasec")) -> None:
     with held(model):
         desk, _ = _load(model)
     put_lines(
-        as_line(line(decision, desk) | {"age": desk.learner.rounds - decision.ticket} | cells)
+        as_line(line(decision) | {"age": desk.learner.rounds - decision.ticket} | cells)
         for decision, cells in desk.questions
     )
 
@@ -174,9 +174,7 @@ def _decided_at_once(desk: TableLearner, rows: list[Row]) -> list[Row]:
     said: list[Row] = []
     for i in range(len(rows)):
         try:
-            said.append(
-                {"error": wrong[i]} if i in wrong else line(desk.ask_read(*next(read)), desk)
-            )
+            said.append({"error": wrong[i]} if i in wrong else line(desk.ask_read(*next(read))))
         except (ValueError, OverflowError) as error:
             said.append({"error": str(error)})
     return said

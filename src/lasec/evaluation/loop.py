@@ -18,8 +18,9 @@ from lasec.learner import Learner
 from lasec.metrics import Meter
 from lasec.parameters import Range, number
 from lasec.records import Records
+from lasec.session import Session
 from lasec.tracker import Tracker
-from lasec.types import Decision, Outcome, Policy
+from lasec.types import Decision, Policy
 
 Reaction = Callable[[Learner, Alarm], object]
 
@@ -132,49 +133,38 @@ class _Run:
     def late(self, said: NDArray[np.float64], waits: NDArray[np.float64]) -> None:
         """Every answer comes when its time has come."""
         due: list[tuple[float, int, int]] = []  # when, of which row, by which annotator
-        self.learner.given_up()  # what was given up before is not this meter's
+        session = Session(
+            self.learner, classes=(-1, 1), meter=self.meter, detectors=self.detectors,
+            on_alarm=self._react,
+        )  # fmt: skip
         for t in range(self.n):
             time = None if self.times is None else float(self.times[t])
-            decision = self.learner.ask(self.X[t], time=time)
+            decision = session.ask(self.X[t], time=time)
             self.decisions.append(decision)
-            self.meter.ask(decision)
-            for ticket in self.learner.given_up():
-                self.meter.lose(ticket)
-            for detector in self.detectors:
-                self._note(detector.ask(decision, self.X[t]))
             if decision.asked:
                 for k in np.flatnonzero(np.isfinite(waits[t])).tolist():
                     heapq.heappush(due, (float(self.clock[t] + waits[t, k]), t, k))
             while due and due[0][0] <= self.clock[t]:
                 _, row, k = heapq.heappop(due)
-                self._hear(self.decisions[row].ticket, int(said[row, k]), t + 1)
+                self._hear(session, self.decisions[row].ticket, int(said[row, k]), t + 1)
             if (t + 1) % self.every == 0 or t + 1 == self.n:
                 self._point(t + 1)
+        self.alarms = session.alarms
 
-    def _hear(self, ticket: int, y: int, round_: int) -> None:
+    def _hear(self, session: Session, ticket: int, y: int, round_: int) -> None:
         """An answer has come."""
         try:
-            outcome = self.learner.tell(ticket, y)
+            outcome = session.tell(ticket, y)
         except TicketError:
             self.refused += 1
             return
         self.answers.append(Answer(ticket, y, round_, outcome.y if outcome.settled else 0))
         if outcome.settled:
-            self._settle(outcome)
+            self.updated[ticket] = outcome.updated or self.updated.get(ticket, False)
 
-    def _settle(self, outcome: Outcome) -> None:
-        """A question has its answer."""
-        ticket = outcome.decision.ticket
-        self.updated[ticket] = outcome.updated or self.updated.get(ticket, False)
-        self.meter.tell(outcome)
-        for detector in self.detectors:
-            self._note(detector.tell(outcome))
-
-    def _note(self, alarm: Alarm | None) -> None:
-        if alarm is not None:
-            self.alarms.append(alarm)
-            if self.on_alarm is not None:
-                self.on_alarm(self.learner, alarm)
+    def _react(self, session: Session, alarm: Alarm) -> None:
+        if self.on_alarm is not None:
+            self.on_alarm(self.learner, alarm)
 
     def _point(self, done: int) -> None:
         """How things stand after so many rounds."""

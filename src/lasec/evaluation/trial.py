@@ -30,7 +30,7 @@ def trial(learner: Learner) -> Learner:
     vars(made).update(vars(learner))
     made.state = type(learner.state)(*(array.copy() for array in learner.state))
     if learner.max_age is not None:
-        made._pending = copy.deepcopy(learner._pending)
+        made._book = copy.deepcopy(learner._book)
     return made
 
 

@@ -5,7 +5,6 @@ to ask, and ``tell_one(ticket, y)`` for the answer, whenever it comes. :class:`S
 same two to any other River classifier or pipeline.
 """
 
-from lasec.river.asking import ClassDecision
 from lasec.river.classifiers import (
     AROWClassifier,
     LASECClassifier,
@@ -17,7 +16,6 @@ from lasec.river.selective import Selective
 
 __all__ = [
     "AROWClassifier",
-    "ClassDecision",
     "LASECClassifier",
     "PerceptronClassifier",
     "SOPClassifier",

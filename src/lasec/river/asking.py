@@ -1,42 +1,19 @@
-"""What can ask: a gate that holds the budget, the open questions, and how good predictions were."""
+"""What can ask: a River model in a session, with a budget, open questions and a meter."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Hashable
-from typing import Any, NamedTuple
+from typing import Any
 
-from lasec import guards
-from lasec.errors import TicketError
 from lasec.gate import Gate
 from lasec.metrics import Meter
-from lasec.parameters import Range, number, shown
-from lasec.tracker import steady
-from lasec.types import Decision, Outcome, Query
+from lasec.parameters import shown
+from lasec.session import AnyModel, Judged, Session
+from lasec.session.adapters import budget
+from lasec.types import Decision, Query
 
 Row = dict[Hashable, Any]
-_COUNTS = Range(1, 2**31)
-
-
-class ClassDecision(NamedTuple):
-    """What ``ask_one`` answers: as :class:`lasec.Decision`, with a class for the label.
-
-    ``label`` is what ``predict_one`` would say, None before any label is known. ``margin`` is how
-    far it leads, see :func:`lasec.gate.lead`. ``propensity`` is the probability with which the
-    label was going to be asked, ``asked`` how the coin fell, and ``ticket`` is what ``tell_one``
-    wants back.
-
-    >>> decision = ClassDecision("spam", 0.2, 0.0, propensity=0.5, asked=True, ticket=7)
-    >>> decision.ticket if decision.asked else None
-    7
-    """
-
-    label: Any
-    margin: float
-    variance: float
-    propensity: float
-    asked: bool
-    ticket: int
 
 
 class _Boxed:
@@ -71,39 +48,33 @@ class Asking:
     ) -> None:
         """Nothing asked yet."""
         query = query.query if isinstance(query, _Boxed) else query
-        if query is not None and rate != 0.1:
-            raise ValueError("query: it has a rate of its own, so give one or the other")
         self.rate, self.query, self.seed = rate, query, seed
-        self.max_pending: int = number("max_pending", max_pending, int, _COUNTS)
-        self.max_age = None if max_age is None else number("max_age", max_age, int, _COUNTS)
-        self.meter = Meter(patience=self.max_pending if max_age is None else None)
-        self._gate = Gate(steady(rate) if query is None else query, seed=seed)
-        self._questions: dict[int, tuple[Row, ClassDecision]] = {}
+        self.max_pending, self.max_age = max_pending, max_age
+        self._gate = Gate(budget(rate, query), seed=seed)
+        self._model = AnyModel(
+            self._judged, self._learn, self._gate, max_pending=max_pending, max_age=max_age
+        )
+        patience = max_pending if max_age is None else None
+        self._session = Session(self._model, meter=Meter(patience=patience))
+        self.meter = self._session.meter
 
     @property
     def pending(self) -> tuple[int, ...]:
         """The open tickets, oldest first."""
-        return tuple(self._questions)
+        return tuple(self._model.book)
 
-    def ask_one(self, x: Row, *, time: float | None = None) -> ClassDecision:
-        """Predict the class of ``x``, and decide whether to ask for the true one.
+    def ask_one(self, x: Row, *, time: float | None = None) -> Decision:
+        """Predict the class of ``x``, and decide whether to query the true one.
 
-        ``time`` is when ``x`` came, for budgets by time. The label is told with :meth:`tell_one`.
+        ``time`` is when ``x`` came, for budgets by time. The label of the decision is what
+        ``predict_one`` would say, None before any label is known; its margin is how far that class
+        leads (:func:`lasec.gate.lead`). The true label is told with :meth:`tell_one`.
 
         >>> from lasec.river import TrackerClassifier
         >>> TrackerClassifier().ask_one({"size": 2.0, "member": True}).asked
         True
         """
-        decision, sure = self._judged(x, time)
-        self.meter.ask(Decision(1, sure, *decision[2:]))
-        if self.max_age is not None:
-            while self._questions and decision.ticket - next(iter(self._questions)) > self.max_age:
-                self.lose_one(next(iter(self._questions)))
-        if decision.asked:
-            self._questions[decision.ticket] = dict(x), decision
-            if len(self._questions) > self.max_pending:
-                self.lose_one(next(iter(self._questions)))
-        return decision
+        return self._session.ask(dict(x), time=time)
 
     def tell_one(self, ticket: int, y: Hashable) -> bool:
         """Learn the label that was asked for; whether the prediction given out then was right.
@@ -116,13 +87,7 @@ class Asking:
         >>> model.ask_one({"size": 2.0}).label, model.pending
         ('spam', (1,))
         """
-        x, decision = self._question(ticket)
-        self._learn(x, named(y), ticket)
-        del self._questions[ticket]
-        right = bool(decision.label == y)
-        seen = Decision(1, *decision[1:])
-        self.meter.tell(Outcome(seen, 1 if right else -1, mistake=not right, updated=True))
-        return right
+        return self._session.tell(ticket, named(y)).correct
 
     def lose_one(self, ticket: int) -> None:
         """Give up a question whose answer will not come; the meter waits for it no longer.
@@ -133,20 +98,7 @@ class Asking:
         >>> model.pending, model.meter.lost
         ((), 1)
         """
-        self._question(ticket)
-        del self._questions[ticket]
-        self.meter.lose(ticket)
-
-    def _question(self, ticket: int) -> tuple[Row, ClassDecision]:
-        """What is remembered of an open ticket."""
-        guards.ticket(ticket)
-        if ticket not in self._questions:
-            raise TicketError(
-                f"ticket {ticket} is not open: it was not given out or not asked, has been told "
-                "or given up already, is older than max_age, or was dropped because more than "
-                f"{self.max_pending} were open"
-            )
-        return self._questions[ticket]
+        self._session.cancel(ticket)
 
     def _get_params(self) -> dict[str, Any]:
         params: dict[str, Any] = super()._get_params()  # type: ignore[misc]
@@ -154,8 +106,8 @@ class Asking:
         return params | {"query": _Boxed(query)} if query == () else params
 
     @abstractmethod
-    def _judged(self, x: Row, time: float | None) -> tuple[ClassDecision, float]:
-        """The decision about a row, and P(it is right) - P(it is wrong)."""
+    def _judged(self, x: Row) -> Judged:
+        """What is said of a row."""
 
     @abstractmethod
     def _learn(self, x: Row, y: Any, ticket: int) -> None:

@@ -11,10 +11,11 @@ from river import base
 
 from lasec.gate import lead
 from lasec.parameters import Range, number
-from lasec.river.asking import Asking, ClassDecision, Row, named
+from lasec.river.asking import Asking, Row, named
 from lasec.river.growth import mirrored, needs_spare, widened
 from lasec.river.rows import Rows, numbers, table_of
 from lasec.river.states import copied, seen, teach
+from lasec.session import Judged
 from lasec.types import Margin, Rule, Vector
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
         """How far the best of several classes is ahead."""
         return lead([one.margin for one in views]) / 2.0
 
-    def _judged(self, x: Row, time: float | None) -> tuple[ClassDecision, float]:
+    def _judged(self, x: Row) -> Judged:
         values, names, rows = numbers(x), tuple(x), self._rows
         if not self._classes:
             self._meet(names)
@@ -168,10 +169,7 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
         views = self._seen_with(self._rows.put(values), self._rows.strange(values))
         label, margin, variance = self._winner(views)
         sure = 2.0 * max(self._likely(views), default=0.0) - 1.0
-        chance, asked, ticket = self._gate.decide(
-            margin, time=time, waiting=len(self._questions), variance=variance
-        )
-        return ClassDecision(label, margin, variance, chance, asked, ticket), sure
+        return Judged(label, margin, sure, variance)
 
     def _seen_with(self, row: Vector, strange: float) -> list[Margin]:
         """What each state says about a row with new features of this length.

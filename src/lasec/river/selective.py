@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
 from river import base
 
-from lasec.gate import lead
-from lasec.river.asking import Asking, ClassDecision, Row, named
+from lasec.river.asking import Asking, Row, named
+from lasec.session import Judged
+from lasec.session.adapters import judged_one
 from lasec.types import Query
 
 
@@ -81,21 +81,8 @@ class Selective(Asking, base.Wrapper, base.Classifier):  # type: ignore[type-arg
         """The prediction of the classifier: a plain label."""
         return self.classifier.predict_one(x, **kwargs)
 
-    def _judged(self, x: Row, time: float | None) -> tuple[ClassDecision, float]:
-        try:
-            likely = self.classifier.predict_proba_one(x)
-        except NotImplementedError:
-            likely = {}
-        label = self.classifier.predict_one(x)
-        margin = _known(lead([float(p) for p in likely.values()]))
-        sure = -1.0 if label is None else _known(2.0 * float(likely.get(label, 0.5)) - 1.0)
-        chance, asked, ticket = self._gate.decide(margin, time=time, waiting=len(self._questions))
-        return ClassDecision(label, margin, 0.0, chance, asked, ticket), sure
+    def _judged(self, x: Row) -> Judged:
+        return judged_one(self.classifier, x)
 
     def _learn(self, x: Row, y: Any, ticket: int) -> None:
         self.classifier.learn_one(x, y)
-
-
-def _known(value: float) -> float:
-    """The value itself, or 0 for NaN: nothing is known."""
-    return 0.0 if math.isnan(value) else value

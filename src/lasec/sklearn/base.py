@@ -230,7 +230,7 @@ class StreamClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for at, rows in rounds.blocks(X, self._intercept):
             for k, learner in enumerate(learners):
                 found[at, k] = (
-                    rounds.now(learner, rows)
+                    learner.margins(rows)
                     if first is None
                     else rounds.coming(learner, rows, first + at.start)
                 )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lasec.gate import Gate
 from lasec.queries import VarianceThreshold
-from lasec.tracker import steady
+from lasec.session.adapters import budget
 from lasec.types import Query
 
 MOST_OPEN = 10_000
@@ -30,10 +30,9 @@ def opened(rate: float, query: Query | None, seed: int | None, kind: type | None
     >>> opened(0.1, Uniform(0.5), seed=0).query
     Uniform(rate=0.5)
     """
+    chosen = budget(rate, query)
     if query is None:
-        return Gate(steady(rate), seed=seed)
-    if rate != 0.1:
-        raise ValueError("query: it has a rate of its own, so give one or the other")
+        return Gate(chosen, seed=seed)
     if kind is not None and not isinstance(query, kind):
         raise TypeError(f"query must be a lasec.queries.{kind.__name__}, got {query!r}")
     if getattr(query, "max_open", 0) > 0:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lasec import guards, kernel
+from lasec import guards
 from lasec.learner import Learner
 from lasec.queries import Budgeted
 from lasec.rules import Tracking
@@ -45,20 +45,13 @@ def blocks(X: Any, intercept: bool) -> Iterator[tuple[slice, Matrix]]:
         yield slice(begin, begin + len(dense)), dense
 
 
-def now(learner: Learner, rows: Matrix) -> Vector:
-    """The margin of each row, all of them as of the next round."""
-    margin = np.empty(len(rows))
-    kernel.engine.margins(learner.rule, learner.state, rows, learner.rounds + 1, margin)
-    return margin
-
-
 def coming(learner: Learner, rows: Matrix, first: int) -> Vector:
     """The margin of each row as of its own round, of which ``first`` is the first, counted from 0.
 
     Only the Tracker's rule looks at the clock.
     """
     if not isinstance(learner.rule, Tracking):
-        return now(learner, rows)
+        return learner.margins(rows)
     viewer = Learner(learner.rule, _SILENT, dimension=1)
     viewer.dimension, viewer.state, viewer.rounds = learner.dimension, learner.state, first
     viewer.memory[:] = 0.0

@@ -3,7 +3,7 @@
 from lasec.tables.cells import batch_of
 from lasec.tables.encoder import Encoder
 from lasec.tables.kinds import Column, Kind
-from lasec.tables.learner import TableLearner, read_learner
+from lasec.tables.learner import TableLearner
 from lasec.tables.recipes import RECIPES, Recipe, brew, recipe
 from lasec.tables.source import Table, open_table, table_of
 
@@ -18,7 +18,6 @@ __all__ = [
     "batch_of",
     "brew",
     "open_table",
-    "read_learner",
     "recipe",
     "table_of",
 ]

@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from lasec.errors import StateError, TableError, TicketError
+from lasec.classes import Classes
+from lasec.errors import ClassError, StateError, TableError
 from lasec.files import write
 from lasec.learner import Learner
 from lasec.metrics import Meter
-from lasec.state import Arrays, pack, read, restored
+from lasec.session import Note, OwnModel, Session
+from lasec.session.saved import read_learner, read_notes
+from lasec.state import Arrays, bundle, pack, read, restored, unbundle
 from lasec.tables.cells import as_label, batch_of, moment, moments
 from lasec.tables.encoder import Encoder
-from lasec.tracker import Tracker
 from lasec.types import Decision, Outcome
 
 KIND = "table"
-
-
-class Note(NamedTuple):
-    """What is kept with an open question: some of its cells, and who has answered so far."""
-
-    columns: Mapping[str, Any] = MappingProxyType({})
-    answered_by: tuple[str, ...] = ()
 
 
 class Rows(NamedTuple):
@@ -53,7 +47,7 @@ class TableLearner:
     >>> encoder = Encoder.fit(head)
     >>> desk = TableLearner(lasec.Tracker(1), encoder, classes=["down", "up"])
     >>> decision = desk.ask([{"price": 2.0}])[0]
-    >>> desk.name(decision.label), desk.tell(decision.ticket, "down").correct
+    >>> decision.label, desk.tell(decision.ticket, "down").correct
     ('up', False)
     """
 
@@ -70,37 +64,34 @@ class TableLearner:
         origin: Mapping[str, Any] | None = None,
         notes: Mapping[int, Note] | None = None,
     ) -> None:
-        self.learner, self.encoder, self.meter = learner, encoder, meter or Meter()
-        self.label, self.time = label, time
-        self.positive = None if positive is None else as_label(positive)
-        self.classes = [as_label(name) or "" for name in classes]
-        if self.positive is not None:
-            self.classes = [f"not {self.positive}", self.positive]
-        if len(set(self.classes)) != len(self.classes) or len(self.classes) > 2:
-            raise TableError(f"expected two classes, got {', '.join(self.classes)}")
+        self.encoder, self.label, self.time = encoder, label, time
+        try:
+            self.names = Classes([as_label(name) or "" for name in classes], as_label(positive))
+        except ValueError as error:
+            raise TableError(str(error)) from error
+        self.session = Session(OwnModel(learner, self.names), meter=meter, notes=notes)
+        self.learner, self.meter = learner, self.session.meter
         self.origin = dict(origin or {})
-        self._notes = dict(notes or {})
+
+    @property
+    def classes(self) -> list[str]:
+        """The names of -1 and +1, as far as they are known."""
+        return self.names.names
+
+    @property
+    def positive(self) -> str | None:
+        """The class that is +1, where all others together are -1."""
+        return self.names.positive  # type: ignore[return-value]
 
     def name(self, sign: int) -> str | None:
         """The class of a label -1 or +1; None while it has no name yet."""
-        index = 0 if sign < 0 else 1
-        return self.classes[index] if index < len(self.classes) else None
+        found: str | None = self.names.name(sign)
+        return found
 
     def sign(self, name: object) -> int:
         """-1 or +1 for the name of a class; a name that is new becomes the second class."""
-        text = as_label(name)
-        if text is None:
-            raise TableError(f"expected a label, got {name!r}")
-        if self.positive is not None:
-            return 1 if text == self.positive else -1
-        if text not in self.classes:
-            if len(self.classes) == 2:
-                raise TableError(
-                    f"{text!r} is a third class, beside {' and '.join(map(repr, self.classes))}: a "
-                    "learner tells two apart; lasec run --positive takes one against all others"
-                )
-            self.classes.append(text)
-        return 1 if self.classes.index(text) else -1
+        with _in_words_of_tables():
+            return self.names.sign(_text(name))
 
     def rows(self, batch: pa.RecordBatch) -> Rows:
         """The rows that have a label, encoded; the encoder learns from them."""
@@ -130,34 +121,24 @@ class TableLearner:
         return self.encoder.encode(batch), clock
 
     def ask_read(self, x: NDArray[np.float64], time: float | None) -> Decision:
-        """A decision for one row as :meth:`read` gives it."""
-        decision = self.learner.ask(x, time=time)
-        self.meter.ask(decision)
-        self._give_up()
-        return decision
+        """A decision for one row as :meth:`read` gives it; its label is the name of a class."""
+        return self.session.ask(x, time=time)
 
     def tell(self, ticket: int, name: object, by: str | None = None) -> Outcome:
         """Learn the class of a row that was asked about.
 
         ``by`` names who answered: where several opinions are wanted, each name counts once.
         """
-        note = self._notes.get(ticket, Note())
-        if by is not None and by in note.answered_by:
-            raise TicketError(f"ticket {ticket}: {by!r} has answered already")
-        outcome = self.learner.tell(ticket, self.sign(name))
-        if by is not None:
-            self._notes[ticket] = note._replace(answered_by=(*note.answered_by, by))
-        self.meter.tell(outcome)
-        return outcome
+        with _in_words_of_tables():
+            return self.session.tell(ticket, _text(name), by=by)
 
     def cancel(self, ticket: int) -> None:
         """Give up an open question; the meter counts it as lost."""
-        self.learner.cancel(ticket)
-        self._give_up()
+        self.session.cancel(ticket)
 
     def keep(self, ticket: int, columns: Mapping[str, Any]) -> None:
         """Keep some cells with an open question, for :attr:`questions`."""
-        self._notes[ticket] = self._notes.get(ticket, Note())._replace(columns=dict(columns))
+        self.session.keep(ticket, columns)
 
     @property
     def questions(self) -> list[tuple[Decision, dict[str, Any]]]:
@@ -170,24 +151,11 @@ class TableLearner:
         >>> [(decision.ticket, columns) for decision, columns in desk.questions]
         [(0, {'id': 'mail-17'})]
         """
-        return [
-            (decision, dict(self._notes.get(decision.ticket, Note()).columns))
-            for decision in self.learner.questions
-        ]
-
-    def _give_up(self) -> None:
-        """Tell the meter of questions that the learner has given up."""
-        for ticket in self.learner.given_up():
-            self.meter.lose(ticket)
+        return [(decision, dict(note.columns)) for decision, note in self.session.questions]
 
     def to_bytes(self, **parts: bytes) -> bytes:
         """All of it as bytes that :meth:`from_bytes` reads; ``parts`` are kept beside it."""
-        own = {"learner": self.learner.to_bytes(), "meter": self.meter.to_bytes()}
-        notes = {t: note for t, note in self._notes.items() if self.learner.is_open(t)}
-        if notes:
-            plain = [[t, dict(note.columns), note.answered_by] for t, note in notes.items()]
-            own["notes"] = json.dumps(plain).encode()
-        parts = own | parts
+        sizes, arrays = bundle(self.session.parts() | parts)
         header = {
             "kind": KIND,
             "encoder": self.encoder.header(),
@@ -196,13 +164,10 @@ class TableLearner:
             "positive": self.positive,
             "time": self.time,
             "origin": self.origin,
-            "parts": {name: len(data) for name, data in parts.items()},
+            "parts": sizes,
         }
-        arrays: Arrays = {f"encoder.{name}": a for name, a in self.encoder.arrays().items()}
-        for name, data in parts.items():
-            padded = data + b"\0" * (-len(data) % 8)
-            arrays[f"part.{name}"] = np.frombuffer(padded, "<i8")
-        return pack(header, arrays)
+        coded = {f"encoder.{name}": a for name, a in self.encoder.arrays().items()}
+        return pack(header, coded | arrays)
 
     def save(self, path: str | os.PathLike[str], **parts: bytes) -> None:
         """Write it to a file, all of it or nothing."""
@@ -221,9 +186,7 @@ class TableLearner:
                 "foreign: this model has no columns: it is a plain one, for lasec.Learner"
             )
         _check(header)
-        parts = {
-            name: _part(arrays[f"part.{name}"], size) for name, size in header["parts"].items()
-        }
+        parts = unbundle(header["parts"], arrays)
         sums = {n: arrays[f"encoder.{n}"] for n in ("count", "mean", "spread")}
         if any((sums[n] < 0.0).any() for n in ("count", "spread")):
             raise StateError("invalid: a count or a spread is negative")
@@ -233,7 +196,7 @@ class TableLearner:
             classes=() if header["positive"] is not None else header["classes"],
             positive=header["positive"], time=header["time"],
             meter=Meter.from_bytes(parts.pop("meter")), origin=header["origin"],
-            notes=_notes(parts.pop("notes", b"[]")),
+            notes=read_notes(parts.pop("notes", b"[]")),
         )  # fmt: skip
         names = {column.name for column in encoder.columns}
         if made.learner.dimension != encoder.dimension or len(names) < len(encoder.columns):
@@ -254,26 +217,22 @@ class TableLearner:
         return cls.from_bytes(read(path))[0]
 
 
-def _notes(data: bytes) -> dict[int, Note]:
-    """The notes of a file."""
-    notes: dict[int, Note] = {}
-    for ticket, columns, names in json.loads(data.decode()):
-        if not (type(ticket) is int and isinstance(columns, dict) and isinstance(names, list)):
-            raise ValueError("a note is not that of a question")
-        notes[ticket] = Note(columns, tuple(map(str, names)))
-    return notes
+@contextmanager
+def _in_words_of_tables() -> Iterator[None]:
+    """A class that cannot be taken, with the option that helps."""
+    try:
+        yield
+    except ClassError as error:
+        advice = "lasec run --positive takes one against all others"
+        raise TableError(f"{error}; {advice}") from error
 
 
-def read_learner(data: bytes) -> Learner:
-    """The learner of some bytes: a Tracker where it is one."""
-    return restored(data, _class_of).from_bytes(data)
-
-
-def _class_of(header: dict[str, Any], arrays: Arrays) -> type[Learner]:
-    if header.get("kind") == KIND:
-        raise StateError("foreign: this is a learner at a table; load it with tables.TableLearner")
-    kinds = [header[part]["kind"] for part in ("rule", "query")]
-    return Tracker if kinds == ["Tracking", "Budgeted"] else Learner
+def _text(name: object) -> str:
+    """A label as text, or an error where it is missing."""
+    text = as_label(name)
+    if text is None:
+        raise TableError(f"expected a label, got {name!r}")
+    return text
 
 
 def _check(header: dict[str, Any]) -> None:
@@ -284,11 +243,3 @@ def _check(header: dict[str, Any]) -> None:
         raise StateError("invalid: columns and classes must be named by text")
     if not isinstance(header["origin"], dict):
         raise StateError("invalid: the origin is not a JSON object")
-
-
-def _part(padded: NDArray[np.int64], size: object) -> bytes:
-    """The bytes that were kept, without what fills them up to whole numbers."""
-    data = padded.astype("<i8").tobytes()
-    if type(size) is not int or not 0 <= len(data) - size < 8 or padded.dtype != np.int64:
-        raise StateError("invalid: a part is not as long as it says")
-    return data[:size]

@@ -1,4 +1,4 @@
-"""Open questions: what a learner remembers of an asked instance until its label comes."""
+"""The book of open questions: what is remembered of a queried row until its label comes."""
 
 from __future__ import annotations
 
@@ -6,25 +6,52 @@ import math
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from enum import StrEnum
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lasec import guards
 from lasec.errors import StateError, TicketError
-from lasec.types import Decision, Policy, Vector
+from lasec.types import Decision, Policy
 
 _MOST_VOTES = 999
 _COLUMNS = ("label", "margin", "variance", "propensity")
 
 
+class Why(StrEnum):
+    """Why a question was given up: too old, too many open ones, or canceled by the caller.
+
+    >>> Why("expired") is Why.EXPIRED
+    True
+    """
+
+    EXPIRED = "expired"
+    DROPPED = "dropped"
+    CANCELED = "canceled"
+
+
+class GivenUp(NamedTuple):
+    """A question that was given up without an answer, and why.
+
+    >>> GivenUp(7, Why.EXPIRED).why.value
+    'expired'
+    """
+
+    ticket: int
+    why: Why
+
+
 @dataclass(slots=True)
 class Question:
-    """One open question: what was decided about which row and when, and the answers so far."""
+    """One open question: what was decided about which row and when, and the answers so far.
 
-    decision: Decision
-    x: Vector
+    A row is kept in the form it came in: an array, or a dict of features.
+    """
+
+    decision: Any
+    x: Any
     time: float
     plus: int = 0
     minus: int = 0
@@ -36,25 +63,27 @@ class Question:
         return self.answer != 0
 
 
-class Pending:
-    """Open tickets in the order in which they were given out, at most ``limit`` of them.
+class Book:
+    """Open questions by ticket, in the order in which they were asked, at most ``limit`` of them.
 
     Where one more is added past the limit, the oldest is dropped: its label will be refused.
-    ``waiting`` counts those without an answer, and ``gone`` has the last ones that were given up
-    without one. A clock that jumps back stands still.
+    ``waiting`` counts those without an answer. What is given up without one is remembered, with the
+    reason, until :meth:`given_up` is called. A clock that jumps back stands still.
 
-    >>> book = Pending(limit=1)
-    >>> first = Decision(1, 0.2, 1.0, 0.5, asked=True, ticket=0)
-    >>> book.add(first, np.zeros(2), 1.0), book.add(first._replace(ticket=4), np.ones(2), 5.0)
-    (0, 1)
+    >>> book = Book(limit=2)
+    >>> asked = Decision(1, 0.2, 1.0, 0.5, asked=True, ticket=0)
+    >>> [book.add(asked._replace(ticket=t), np.zeros(2), float(t)) for t in (0, 4, 9)]
+    [0, 0, 1]
     >>> list(book), book.expire(before=7.0), list(book)
-    ([4], 1, [])
+    ([4, 9], 1, [9])
+    >>> [(gone.ticket, gone.why.value) for gone in book.given_up()]
+    [(0, 'dropped'), (4, 'expired')]
     """
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.waiting = 0
-        self.gone: deque[int] = deque(maxlen=limit)
+        self._gone: deque[GivenUp] = deque(maxlen=limit)
         self._open: dict[int, Question] = {}
         self._latest = -math.inf
 
@@ -72,31 +101,37 @@ class Pending:
         """The tickets without an answer, oldest first."""
         return tuple(ticket for ticket, asked in self._open.items() if not asked.answered)
 
-    def add(self, decision: Decision, x: Vector, time: float) -> int:
+    def add(self, decision: Any, x: Any, time: float) -> int:
         """Open a ticket; gives how many unanswered ones had to be dropped for it (0 or 1)."""
         self._latest = max(self._latest, time)
         self._open[decision.ticket] = Question(decision, x.copy(), self._latest)
         self.waiting += 1
-        return self._drop() if len(self._open) > self.limit else 0
+        return self._drop(Why.DROPPED) if len(self._open) > self.limit else 0
 
     def expire(self, before: float) -> int:
         """Close the tickets that are older; gives how many of them were never answered."""
         count = 0
         while self._open and next(iter(self._open.values())).time < before:
-            count += self._drop()
+            count += self._drop(Why.EXPIRED)
         return count
 
-    def _drop(self) -> int:
-        """Close the oldest ticket; gives 1 if it was never answered."""
-        return self.give_up(next(iter(self._open)))
-
-    def give_up(self, ticket: int) -> int:
+    def give_up(self, ticket: int, why: Why = Why.CANCELED) -> int:
         """Close a ticket without waiting any longer; gives 1 if it was never answered."""
         unanswered = not self._open.pop(ticket).answered
         if unanswered:
             self.waiting -= 1
-            self.gone.append(ticket)
+            self._gone.append(GivenUp(ticket, why))
         return int(unanswered)
+
+    def given_up(self) -> tuple[GivenUp, ...]:
+        """What was given up without an answer since the last call of this method, oldest first."""
+        gone = tuple(self._gone)
+        self._gone.clear()
+        return gone
+
+    def _drop(self, why: Why) -> int:
+        """Close the oldest ticket; gives 1 if it was never answered."""
+        return self.give_up(next(iter(self._open)), why)
 
     def find(self, ticket: int, issued: int) -> Question:
         """What is remembered of an open ticket; ``issued`` is how many have been given out."""
@@ -117,8 +152,13 @@ class Pending:
         self.waiting -= heard.answered and not question.answered
         question.plus, question.minus, question.answer = heard.plus, heard.minus, heard.answer
 
+    def settle(self, ticket: int) -> None:
+        """Forget an unanswered ticket whose label has come, where one answer is enough."""
+        self.waiting -= 1
+        del self._open[ticket]
+
     def close(self, ticket: int) -> None:
-        """Forget a ticket whose label has come."""
+        """Forget a ticket whose answer was noted."""
         del self._open[ticket]
 
     def arrays(self, dimension: int) -> dict[str, NDArray[Any]]:

@@ -1,0 +1,8 @@
+"""A model in use: the only place where learner, open questions, meter and detectors are wired."""
+
+from lasec.session.adapters import around
+from lasec.session.models import AnyModel, Judged, OwnModel
+from lasec.session.note import Note
+from lasec.session.session import Session
+
+__all__ = ["AnyModel", "Judged", "Note", "OwnModel", "Session", "around"]

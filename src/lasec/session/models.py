@@ -1,0 +1,213 @@
+"""What a session can carry: a learner of lasec, or anybody's model behind a selector and a book."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any, NamedTuple, Protocol
+
+from lasec.book import Book, GivenUp
+from lasec.classes import Classes
+from lasec.gate import Gate
+from lasec.learner import Learner
+from lasec.parameters import Range, number
+from lasec.types import Decision, Outcome
+
+_COUNTS = Range(1, 2**31)
+
+
+class Asked(NamedTuple):
+    """A decision with the class that is predicted, and the margin that the query looked at.
+
+    ``decision`` is what a meter takes: its label is -1 or +1.
+    """
+
+    label: Any
+    margin: float
+    decision: Decision
+
+    @property
+    def ticket(self) -> int:
+        """The number of the row."""
+        return self.decision.ticket
+
+    @property
+    def shown(self) -> Decision:
+        """The decision as a caller sees it, with the class for a label."""
+        return self.decision._replace(label=self.label, margin=self.margin)
+
+
+class Carried(Protocol):
+    """What a session needs of a model."""
+
+    def ask(self, row: Any, time: float | None) -> Asked:
+        """Predict, and decide whether to query the label."""
+
+    def tell(self, ticket: int, label: Hashable) -> Outcome:
+        """Learn the label of an open question."""
+
+    def learn(self, row: Any, label: Hashable) -> None:
+        """Learn a label that nobody asked for."""
+
+    def predict(self, rows: Any) -> list[Any]:
+        """The classes of rows, without a round."""
+
+    def cancel(self, ticket: int) -> None:
+        """Give up an open question."""
+
+    def given_up(self) -> tuple[GivenUp, ...]:
+        """The questions that were given up since the last call."""
+
+    def is_open(self, ticket: int) -> bool:
+        """Whether a question still waits for its label."""
+
+    @property
+    def questions(self) -> tuple[Asked, ...]:
+        """The open questions, oldest first."""
+
+
+class OwnModel:
+    """A learner of lasec with names for its two classes.
+
+    >>> import lasec
+    >>> model = OwnModel(lasec.LASEC(dimension=1), Classes(["ham", "spam"]))
+    >>> asked = model.ask([2.0], None)
+    >>> asked.label, model.tell(asked.decision.ticket, "ham").correct
+    ('spam', False)
+    """
+
+    def __init__(self, learner: Learner, classes: Classes) -> None:
+        self.learner, self.classes = learner, classes
+
+    def ask(self, row: Any, time: float | None) -> Asked:
+        """What the learner decides."""
+        return self._named(self.learner.ask(row, time=time))
+
+    def tell(self, ticket: int, label: Hashable) -> Outcome:
+        """Learn the label of an open question."""
+        return self.learner.tell(ticket, self.classes.sign(label))
+
+    def learn(self, row: Any, label: Hashable) -> None:
+        """Learn a label that nobody asked for."""
+        self.learner.tell_row(row, self.classes.sign(label))
+
+    def predict(self, rows: Any) -> list[Any]:
+        """The classes of rows, without a round."""
+        return [self.classes.name(int(sign)) for sign in self.learner.predict(rows)]
+
+    def cancel(self, ticket: int) -> None:
+        """Give up an open question."""
+        self.learner.cancel(ticket)
+
+    def given_up(self) -> tuple[GivenUp, ...]:
+        """What the learner has given up."""
+        return self.learner.given_up()
+
+    def is_open(self, ticket: int) -> bool:
+        """Whether the learner would take a label."""
+        return self.learner.is_open(ticket)
+
+    @property
+    def questions(self) -> tuple[Asked, ...]:
+        """The open questions, oldest first."""
+        return tuple(map(self._named, self.learner.questions))
+
+    def _named(self, decision: Decision) -> Asked:
+        return Asked(self.classes.name(decision.label), decision.margin, decision)
+
+
+class Judged(NamedTuple):
+    """What a model says of a row.
+
+    ``margin`` is what the selector looks at: the lead of the best class over the second.
+    ``certainty`` is P(label is right) - P(it is wrong), for the meter.
+
+    >>> Judged("spam", margin=0.4, certainty=0.4).variance
+    0.0
+    """
+
+    label: Any
+    margin: float
+    certainty: float
+    variance: float = 0.0
+
+
+class AnyModel:
+    """Anybody's model: two functions, with a selector that holds the budget and a book.
+
+    ``judge`` gives a :class:`Judged` for a row; ``learn`` takes a row, its label and its ticket.
+    The meter is told whether predictions were right: a decision counts as +1, its label as +1 or
+    -1. A question expires after ``max_age`` rows; past ``max_pending`` open ones the oldest is
+    dropped.
+
+    >>> import lasec
+    >>> seen = []
+    >>> model = AnyModel(
+    ...     lambda row: Judged("ham", margin=0.0, certainty=0.0),
+    ...     lambda row, label, ticket: seen.append((row["words"], label)),
+    ...     Gate(lasec.queries.Always()),
+    ... )
+    >>> asked = model.ask({"words": 12}, None)
+    >>> asked.label, model.tell(asked.decision.ticket, "spam").correct, seen
+    ('ham', False, [(12, 'spam')])
+    """
+
+    def __init__(
+        self,
+        judge: Callable[[Any], Judged],
+        learn: Callable[[Any, Any, int], object],
+        gate: Gate,
+        *,
+        max_pending: int = 10_000,
+        max_age: int | None = None,
+    ) -> None:
+        self.judge, self._learn, self.gate = judge, learn, gate
+        self.max_age = None if max_age is None else number("max_age", max_age, int, _COUNTS)
+        self.book = Book(number("max_pending", max_pending, int, _COUNTS))
+
+    def ask(self, row: Any, time: float | None) -> Asked:
+        """Predict, and let the selector decide."""
+        label, margin, certainty, variance = self.judge(row)
+        chance, asked, ticket = self.gate.decide(
+            margin, time=time, waiting=self.book.waiting, variance=variance
+        )
+        made = Asked(label, margin, Decision(1, certainty, variance, chance, asked, ticket))
+        if self.max_age is not None:
+            self.book.expire(before=float(ticket - self.max_age))
+        if asked:
+            self.book.add(made, row, float(ticket))
+        return made
+
+    def tell(self, ticket: int, label: Hashable) -> Outcome:
+        """Let the model learn the label of an open question."""
+        question = self.book.find(ticket, self.gate.rounds)
+        self._learn(question.x, label, ticket)
+        self.book.settle(ticket)
+        right = bool(question.decision.label == label)
+        return Outcome(question.decision.decision, 1 if right else -1, not right, updated=True)
+
+    def learn(self, row: Any, label: Hashable) -> None:
+        """Let the model learn a label that nobody asked for; it counts as a row."""
+        self._learn(row, label, self.gate.rounds)
+        self.gate.skip(1)
+
+    def predict(self, rows: Any) -> list[Any]:
+        """The classes of rows, without a round."""
+        return [self.judge(row).label for row in rows]
+
+    def cancel(self, ticket: int) -> None:
+        """Give up an open question."""
+        self.book.find(ticket, self.gate.rounds)
+        self.book.give_up(ticket)
+
+    def given_up(self) -> tuple[GivenUp, ...]:
+        """The questions that were given up since the last call."""
+        return self.book.given_up()
+
+    def is_open(self, ticket: int) -> bool:
+        """Whether a question still waits for its label."""
+        return ticket in self.book
+
+    @property
+    def questions(self) -> tuple[Asked, ...]:
+        """The open questions, oldest first."""
+        return tuple(self.book.find(t, self.gate.rounds).decision for t in self.book)

@@ -1,0 +1,76 @@
+"""A session as bytes: its learner, its meter, and what is kept with its open questions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from lasec.errors import StateError
+from lasec.learner import Learner
+from lasec.session.note import Note
+from lasec.state import Arrays, restored
+from lasec.tracker import Tracker
+
+Notes = Mapping[int, Note]
+
+
+def write_notes(notes: Notes) -> bytes:
+    """Notes as JSON; a note without an id has the form that earlier files have.
+
+    >>> write_notes({7: Note(id="mail-7")})
+    b'[[7, {}, [], "mail-7"]]'
+    """
+    plain = []
+    for ticket, note in notes.items():
+        if not isinstance(note.id, str | int | None):
+            raise TypeError(f"id: only text and whole numbers can be saved, got {note.id!r}")
+        kept: list[Any] = [ticket, dict(note.columns), note.answered_by]
+        plain.append(kept if note.id is None else [*kept, note.id])
+    return json.dumps(plain).encode()
+
+
+def read_notes(data: bytes) -> dict[int, Note]:
+    """The notes of a file.
+
+    >>> read_notes(b'[[7, {"subject": "hi"}, ["ann"]]]')[7].answered_by
+    ('ann',)
+    """
+    notes: dict[int, Note] = {}
+    for ticket, columns, names, *rest in json.loads(data.decode()):
+        id_ = rest[0] if rest else None
+        sound = type(ticket) is int and isinstance(columns, dict) and isinstance(names, list)
+        if not (sound and len(rest) < 2 and isinstance(id_, str | int | None)):
+            raise ValueError("a note is not that of a question")
+        notes[ticket] = Note(id_, columns, tuple(map(str, names)))
+    return notes
+
+
+def kind_of(data: bytes) -> str:
+    """What a file holds: a "learner", a "session", or a "table" (a learner with its encoder).
+
+    >>> import lasec
+    >>> kind_of(lasec.LASEC(dimension=2).to_bytes())
+    'learner'
+    """
+    return restored(data, lambda header, _: str(header.get("kind", "learner")))
+
+
+def read_learner(data: bytes) -> Learner:
+    """The learner of some bytes: a Tracker where it is one.
+
+    >>> import lasec
+    >>> type(read_learner(lasec.Tracker(2, seed=0).to_bytes())).__name__
+    'Tracker'
+    """
+    return restored(data, _class_of).from_bytes(data)
+
+
+def _class_of(header: dict[str, Any], arrays: Arrays) -> type[Learner]:
+    kind = header.get("kind")
+    if kind == "table":
+        raise StateError("foreign: this is a learner at a table; load it with tables.TableLearner")
+    if kind is not None:
+        raise StateError(f"foreign: this is a {kind}, not a learner")
+    kinds = [header[part]["kind"] for part in ("rule", "query")]
+    return Tracker if kinds == ["Tracking", "Budgeted"] else Learner

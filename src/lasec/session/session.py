@@ -1,0 +1,294 @@
+"""The session: a model, its open questions, its meter and its detectors, wired once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, Self
+
+from lasec.alarms import Alarm, Detector
+from lasec.classes import Classes
+from lasec.errors import StateError, TicketError
+from lasec.files import write
+from lasec.learner import Learner
+from lasec.metrics import Estimate, Meter
+from lasec.session.models import Carried, OwnModel
+from lasec.session.note import Note
+from lasec.session.saved import read_learner, read_notes, write_notes
+from lasec.state import Arrays, bundle, pack, read, restored, unbundle
+from lasec.types import Decision, Outcome
+
+KIND = "session"
+
+Reaction = Callable[["Session", Alarm], object]
+
+
+class Session:
+    """A model in use: it predicts, queries labels, learns from them, and knows how good it is.
+
+    ``model`` is a learner of lasec, or anybody's model as an :class:`~lasec.session.AnyModel`.
+    ``classes`` are the names of a learner's two classes; those not given are taken from the labels.
+    Everything that is asked, told, canceled or given up reaches ``meter``
+    (by default a new :class:`~lasec.Meter`) and the ``detectors``; alarms are in ``alarms``, and
+    ``on_alarm`` is called with the session and each of them.
+
+    >>> import lasec
+    >>> X, y = lasec.streams.switching(2_000, dimension=5, seed=1)
+    >>> session = Session(lasec.Tracker(5, rate=0.2, seed=0), classes=["ham", "spam"])
+    >>> for number, (x, sign) in enumerate(zip(X, y)):
+    ...     decision = session.ask(x, id=f"mail-{number}")
+    ...     if decision.asked:  # hours may pass
+    ...         outcome = session.tell(f"mail-{number}", "spam" if sign > 0 else "ham")
+    >>> session
+    Session('Tracker', rows=2000, queried=437, open=0)
+    >>> estimate = session.accuracy()
+    >>> f"{estimate.value:.2f}, 95 % interval {estimate.low:.2f} to {estimate.high:.2f}"
+    '0.94, 95 % interval 0.93 to 0.96'
+    """
+
+    def __init__(
+        self,
+        model: Learner | Carried,
+        *,
+        classes: Sequence[Hashable] = (),
+        positive: Hashable | None = None,
+        meter: Meter | None = None,
+        detectors: Sequence[Detector] = (),
+        on_alarm: Reaction | None = None,
+        notes: Mapping[int, Note] | None = None,
+    ) -> None:
+        self.model: Carried = (
+            OwnModel(model, Classes(classes, positive)) if isinstance(model, Learner) else model
+        )
+        self.meter = Meter() if meter is None else meter
+        self.detectors, self.on_alarm = tuple(detectors), on_alarm
+        self.alarms: list[Alarm] = []
+        self.notes = dict(notes or {})
+        self._ids = {n.id: ticket for ticket, n in self.notes.items() if n.id is not None}
+        self.model.given_up()  # what was given up before is not this meter's
+
+    def ask(
+        self,
+        row: Any,
+        *,
+        id: Hashable = None,  # noqa: A002
+        time: float | None = None,
+    ) -> Decision:
+        """Predict the class of a row, and decide whether to query its label.
+
+        ``id`` is the caller's name for the row, by which it can be told; ``time`` is when it came.
+
+        >>> import lasec
+        >>> session = Session(lasec.LASEC(dimension=1), classes=["ham", "spam"])
+        >>> session.ask([1.0], id="mail-1").label
+        'spam'
+        """
+        if id is not None and id in self._ids:
+            raise ValueError(f"id: the question about {id!r} is still open")
+        asked = self.model.ask(row, time)
+        decision = asked.decision
+        if id is not None and decision.asked:
+            self._note(decision.ticket, id=id)
+        self.meter.ask(decision)
+        self._hear_of_given_up()
+        for detector in self.detectors:
+            self._raise(detector.ask(decision, row))
+        return asked.shown
+
+    def tell(self, question: Hashable, label: Hashable, *, by: str | None = None) -> Outcome:
+        """Learn the label of an open question, by its ticket or by the id of its row.
+
+        ``by`` names who answered: where several answers are wanted, each name counts once.
+
+        >>> import lasec
+        >>> session = Session(lasec.LASEC(dimension=1), classes=["ham", "spam"])
+        >>> decision = session.ask([1.0], id="mail-1")
+        >>> session.tell("mail-1", "ham").correct
+        False
+        """
+        ticket = self._ticket(question)
+        note = self.notes.get(ticket, Note())
+        if by is not None and by in note.answered_by:
+            raise TicketError(f"ticket {ticket}: {by!r} has answered already")
+        outcome = self.model.tell(ticket, label)
+        if by is not None:
+            self._note(ticket, answered_by=(*note.answered_by, by))
+        if outcome.settled:
+            self._settled(outcome)
+        return outcome
+
+    def learn(self, row: Any, label: Hashable) -> None:
+        """Learn a label that nobody asked for; it is no part of any estimate.
+
+        >>> import lasec
+        >>> session = Session(lasec.LASEC(dimension=1), classes=["ham", "spam"])
+        >>> session.learn([1.0], "ham")
+        >>> session.ask([1.0]).label
+        'ham'
+        """
+        self.model.learn(row, label)
+
+    def predict(self, rows: Any) -> list[Any]:
+        """The classes of rows; nothing is counted, queried or learned.
+
+        >>> import lasec
+        >>> session = Session(lasec.LASEC(dimension=1), classes=["ham", "spam"])
+        >>> session.learn([1.0], "ham")
+        >>> session.predict([[1.0], [-1.0]])
+        ['ham', 'spam']
+        """
+        return self.model.predict(rows)
+
+    def cancel(self, question: Hashable) -> None:
+        """Give up an open question, by its ticket or by the id of its row.
+
+        >>> import lasec
+        >>> session = Session(lasec.LASEC(dimension=1))
+        >>> session.cancel(session.ask([1.0]).ticket)
+        >>> session.questions, session.meter.lost
+        ([], 1)
+        """
+        self.model.cancel(self._ticket(question))
+        self._hear_of_given_up()
+
+    def keep(self, ticket: int, columns: Mapping[str, Any]) -> None:
+        """Keep some cells with an open question, for the people who answer it."""
+        self._note(ticket, columns=dict(columns))
+
+    @property
+    def questions(self) -> list[tuple[Decision, Note]]:
+        """The open questions, oldest first, with what was kept of each.
+
+        >>> import lasec
+        >>> session = Session(lasec.LASEC(dimension=1), classes=["ham", "spam"])
+        >>> decision = session.ask([1.0], id="mail-1")
+        >>> [(asked.label, note.id) for asked, note in session.questions]
+        [('spam', 'mail-1')]
+        """
+        asked = self.model.questions
+        return [(one.shown, self.notes.get(one.ticket, Note())) for one in asked]
+
+    def accuracy(self, **options: Any) -> Estimate:
+        """An unbiased estimate of the accuracy over all rows, queried or not, with an interval.
+
+        A few open questions count as lost, so that the oldest one does not hold the estimate back
+        (:meth:`lasec.Meter.reaching`). ``options`` are those of :meth:`lasec.Meter.estimate`.
+        """
+        return self.meter.reaching().estimate("accuracy", **options)
+
+    @property
+    def learner(self) -> Learner:
+        """The learner of lasec that this session carries.
+
+        >>> import lasec
+        >>> Session(lasec.LASEC(dimension=2)).learner.name
+        'LASEC'
+        """
+        if not isinstance(self.model, OwnModel):
+            raise TypeError("this session carries a model that is not lasec's")
+        return self.model.learner
+
+    def parts(self) -> dict[str, bytes]:
+        """The learner, the meter and the notes of open questions, each as bytes of its own."""
+        made = {"learner": self.learner.to_bytes(), "meter": self.meter.to_bytes()}
+        notes = {t: note for t, note in self.notes.items() if self.model.is_open(t)}
+        return made | ({"notes": write_notes(notes)} if notes else {})
+
+    def to_bytes(self) -> bytes:
+        """The whole session but its detectors, as bytes that :meth:`from_bytes` reads.
+
+        >>> import lasec
+        >>> session = Session(lasec.LASEC(dimension=1), classes=["ham", "spam"])
+        >>> ticket = session.ask([1.0], id="mail-1").ticket
+        >>> again = Session.from_bytes(session.to_bytes())
+        >>> again.tell("mail-1", "ham").correct, again
+        (False, Session('LASEC', rows=1, queried=1, open=0))
+        """
+        sizes, arrays = bundle(self.parts())
+        names = self.model.classes  # type: ignore[attr-defined]
+        header = {
+            "kind": KIND,
+            "classes": [] if names.positive is not None else names.names,
+            "positive": names.positive,
+            "parts": sizes,
+        }
+        return pack(header, arrays)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """The session that :meth:`to_bytes` wrote, or a :class:`~lasec.errors.StateError`."""
+        return restored(data, cls._restore)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the session to a file, all of it or nothing.
+
+        >>> import lasec, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Session(lasec.Tracker(3)).save(f"{folder}/filter.lasec")
+        ...     Session.load(f"{folder}/filter.lasec")
+        Session('Tracker', rows=0, queried=0, open=0)
+        """
+        write(path, self.to_bytes())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """The session of a file, or a :class:`~lasec.errors.StateError` that says what is wrong."""
+        return cls.from_bytes(read(path))
+
+    @classmethod
+    def _restore(cls, header: dict[str, Any], arrays: Arrays) -> Self:
+        if header.get("kind") != KIND:
+            raise StateError("foreign: this is not a session")
+        if not isinstance(header["classes"], list):
+            raise StateError("invalid: the classes are not a list")
+        parts = unbundle(header["parts"], arrays)
+        return cls(
+            read_learner(parts["learner"]), classes=header["classes"],
+            positive=header["positive"], meter=Meter.from_bytes(parts["meter"]),
+            notes=read_notes(parts.get("notes", b"[]")),
+        )  # fmt: skip
+
+    def __repr__(self) -> str:
+        name = self.model.learner.name if isinstance(self.model, OwnModel) else "any model"
+        return (
+            f"Session({name!r}, rows={self.meter.rounds}, queried={self.meter.asked}, "
+            f"open={len(self.model.questions)})"
+        )
+
+    def _ticket(self, question: Hashable) -> int:
+        """The ticket of a question that is named by its ticket or by its id."""
+        if isinstance(question, Hashable) and question in self._ids:
+            return self._ids[question]
+        if isinstance(question, str):
+            raise TicketError(f"there is no open question about {question!r}")
+        ticket: Any = question  # what is no number is refused with the tickets
+        return ticket  # type: ignore[no-any-return]
+
+    def _note(self, ticket: int, **more: Any) -> None:
+        self.notes[ticket] = self.notes.get(ticket, Note())._replace(**more)
+        if self.notes[ticket].id is not None:
+            self._ids[self.notes[ticket].id] = ticket
+
+    def _settled(self, outcome: Outcome) -> None:
+        ticket = outcome.decision.ticket
+        self.meter.tell(outcome)
+        for detector in self.detectors:
+            self._raise(detector.tell(outcome))
+        if not self.model.is_open(ticket):
+            self._forget(ticket)
+
+    def _hear_of_given_up(self) -> None:
+        """The one path of every question that will not be answered."""
+        for gone in self.model.given_up():
+            self.meter.lose(gone.ticket)
+            self._forget(gone.ticket)
+
+    def _forget(self, ticket: int) -> None:
+        note = self.notes.pop(ticket, Note())
+        self._ids.pop(note.id, None)
+
+    def _raise(self, alarm: Alarm | None) -> None:
+        if alarm is not None:
+            self.alarms.append(alarm)
+            if self.on_alarm is not None:
+                self.on_alarm(self, alarm)
