@@ -102,9 +102,9 @@ class Book:
         return tuple(ticket for ticket, asked in self._open.items() if not asked.answered)
 
     def add(self, decision: Any, x: Any, time: float) -> int:
-        """Open a ticket; gives how many unanswered ones had to be dropped for it (0 or 1)."""
+        """Open a ticket, with a copy of its row; gives how many were dropped for it (0 or 1)."""
         self._latest = max(self._latest, time)
-        self._open[decision.ticket] = Question(decision, x.copy(), self._latest)
+        self._open[decision.ticket] = Question(decision, x, self._latest)
         self.waiting += 1
         return self._drop(Why.DROPPED) if len(self._open) > self.limit else 0
 

@@ -69,7 +69,7 @@ class Learner(Model):
             self._expire(now)
             if decision.asked:
                 self.asked += 1
-                self.dropped += self._book.add(decision, row, now)
+                self.dropped += self._book.add(decision, row.copy(), now)
             return decision
 
     def tell(self, ticket: int, y: int) -> Outcome:

@@ -12,6 +12,7 @@ import pytest
 
 import lasec
 from lasec.errors import StateError, TableError
+from lasec.session.saved import read_learner
 from lasec.tables import Encoder, Kind, TableLearner, brew, open_table, table_of
 from lasec.tables.cells import as_label
 from lasec.tables.recipes import RECIPES
@@ -274,7 +275,7 @@ def test_words_count_once_and_rows_have_length_one():
 def test_every_recipe_can_be_made_and_cited(name):
     learner = brew(name, 3, rate=0.3)
     assert lasec.cite(learner)
-    again = lasec.tables.read_learner(learner.to_bytes())
+    again = read_learner(learner.to_bytes())
     assert (again.rule, again.query) == (learner.rule, learner.query)
 
 
@@ -346,7 +347,7 @@ def test_foreign_and_broken_files_are_refused(tmp_path):
         with pytest.raises(StateError):
             TableLearner.from_bytes(data[:cut])
     with pytest.raises(StateError, match="at a table"):
-        lasec.tables.read_learner(data)
+        read_learner(data)
 
 
 def test_importing_lasec_does_not_import_arrow():

@@ -52,8 +52,9 @@ class Asking:
         self.max_pending, self.max_age = max_pending, max_age
         self._gate = Gate(budget(rate, query), seed=seed)
         self._model = AnyModel(
-            self._judged, self._learn, self._gate, max_pending=max_pending, max_age=max_age
-        )
+            self._judged, self._learn, self._gate, max_pending=max_pending, max_age=max_age,
+            keep=dict,
+        )  # fmt: skip
         patience = max_pending if max_age is None else None
         self._session = Session(self._model, meter=Meter(patience=patience))
         self.meter = self._session.meter
@@ -74,7 +75,7 @@ class Asking:
         >>> TrackerClassifier().ask_one({"size": 2.0, "member": True}).asked
         True
         """
-        return self._session.ask(dict(x), time=time)
+        return self._session.ask(x, time=time)
 
     def tell_one(self, ticket: int, y: Hashable) -> bool:
         """Learn the label that was asked for; whether the prediction given out then was right.

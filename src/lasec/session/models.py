@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from copy import copy
 from typing import Any, NamedTuple, Protocol
 
 from lasec.book import Book, GivenUp
@@ -137,7 +138,7 @@ class AnyModel:
     ``judge`` gives a :class:`Judged` for a row; ``learn`` takes a row, its label and its ticket.
     The meter is told whether predictions were right: a decision counts as +1, its label as +1 or
     -1. A question expires after ``max_age`` rows; past ``max_pending`` open ones the oldest is
-    dropped.
+    dropped. ``keep`` makes the copy of a row that waits for its label.
 
     >>> import lasec
     >>> seen = []
@@ -159,8 +160,9 @@ class AnyModel:
         *,
         max_pending: int = 10_000,
         max_age: int | None = None,
+        keep: Callable[[Any], Any] = copy,
     ) -> None:
-        self.judge, self._learn, self.gate = judge, learn, gate
+        self.judge, self._learn, self.gate, self._keep = judge, learn, gate, keep
         self.max_age = None if max_age is None else number("max_age", max_age, int, _COUNTS)
         self.book = Book(number("max_pending", max_pending, int, _COUNTS))
 
@@ -174,7 +176,7 @@ class AnyModel:
         if self.max_age is not None:
             self.book.expire(before=float(ticket - self.max_age))
         if asked:
-            self.book.add(made, row, float(ticket))
+            self.book.add(made, self._keep(row), float(ticket))
         return made
 
     def tell(self, ticket: int, label: Hashable) -> Outcome:
