@@ -1,4 +1,4 @@
-"""The command line: ``python -m experiments panel all --jobs 2 --out DIR``, or ``arena``."""
+"""The command line: ``python -m experiments panel all --jobs 2 --out DIR``, or ``benchmark``."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from experiments import bench, bounds_figure, report, rings, theorems
-from experiments.arena.command import ALL, asked, hold
+from experiments.benchmark.command import ALL, asked, hold
 from experiments.data import set_data
-from experiments.honest import alarms, budget, delays, guide
-from experiments.honest import command as honesty
+from experiments.intervals import alarms, budget, delays, guide
+from experiments.intervals import command as coverage
 from experiments.journal import Journal
 from experiments.output import write_csv, write_json
 from experiments.own import Own, read_grid
@@ -114,7 +114,7 @@ def bounds_(out: Out, runs: Runs = 50, jobs: Jobs = 1, size: Size = 1.0) -> None
 
 
 @app.command()
-def arena(
+def benchmark(
     out: Out,
     streams: Annotated[str, typer.Option(help="Names with commas between; or all.")] = ALL,
     learners: Annotated[str, typer.Option(help="Names with commas between; or all.")] = ALL,
@@ -140,7 +140,7 @@ def tracker(
     data: Folder = None,
     size: Size = 1.0,
 ) -> None:
-    """The Tracker's headroom, what it believes, its calibration, and its constants changed."""
+    """The Tracker's oracle gap, its estimates, its calibration, and its constants changed."""
     set_data(data)
     with Journal(out / "journal.jsonl", jobs) as journal:
         typer.echo(study(journal, out, seeds, size))
@@ -182,19 +182,19 @@ def report_(out: Out) -> None:
 
 
 @app.command()
-def honest(
+def intervals(
     out: Out,
     streams: Annotated[int, typer.Option(min=2, help="How many streams of each scenario.")] = 50,
     rate: Annotated[str | None, typer.Option(help="One share of labels, for --rates.")] = None,
-    rates: Annotated[str, typer.Option(help="Shares of labels.")] = honesty.RATES,
+    rates: Annotated[str, typer.Option(help="Shares of labels.")] = coverage.RATES,
     scenarios: Annotated[str, typer.Option(help="Names with commas between; or all.")] = ALL,
     rounds: Annotated[int, typer.Option(min=100, help="How long each stream is.")] = 5_000,
     jobs: Jobs = 1,
 ) -> None:
     """Hold estimates from asked labels against the truth. Started again, it goes on."""
-    study = honesty.asked(scenarios, rate or rates, streams, rounds)
+    study = coverage.asked(scenarios, rate or rates, streams, rounds)
     with Journal(out / "journal.jsonl", jobs) as journal:
-        typer.echo(honesty.hold(journal, study, out))
+        typer.echo(coverage.hold(journal, study, out))
 
 
 @app.command(name="streams")

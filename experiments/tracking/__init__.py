@@ -1,1 +1,1 @@
-"""The Tracker beside the arena: its headroom, its constants, and what it believes."""
+"""The Tracker on the benchmark: its gap to an oracle, its constants, and its estimates."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import lasec
-from experiments.arena.streams import draw
+from experiments.benchmark.streams import draw
 from experiments.figures import interval
 from experiments.journal import Journal, Task
 from lasec.streams import walking

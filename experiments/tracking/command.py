@@ -6,14 +6,14 @@ from pathlib import Path
 
 from experiments.journal import Journal
 from experiments.output import write_csv, write_json
-from experiments.tracking import belief, calibration, headroom, pictures, sensitivity
+from experiments.tracking import belief, calibration, oracle_gap, pictures, sensitivity
 
 
 def study(journal: Journal, out: Path, seeds: int, size: float) -> str:
     """Headroom, beliefs, calibration and sensitivity: CSV or JSON, Markdown and pictures."""
-    ceiling = headroom.measure(journal, seeds, size)
-    write_csv(out / "headroom.csv", ceiling)
-    (out / "headroom.md").write_text(headroom.table(ceiling))
+    ceiling = oracle_gap.measure(journal, seeds, size)
+    write_csv(out / "oracle_gap.csv", ceiling)
+    (out / "oracle_gap.md").write_text(oracle_gap.table(ceiling))
 
     believed = belief.measure(journal, seeds, size)
     write_json(out / "belief.json", **believed)
@@ -28,4 +28,4 @@ def study(journal: Journal, out: Path, seeds: int, size: float) -> str:
     changed = sensitivity.measure(journal, seeds, size)
     write_csv(out / "sensitivity.csv", changed)
     (out / "sensitivity.md").write_text(sensitivity.table(changed))
-    return f"headroom, belief, calibration and sensitivity are in {out}"
+    return f"oracle gap, belief, calibration and sensitivity are in {out}"

@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from experiments.arena.streams import draw
+from experiments.benchmark.streams import draw
 from experiments.figures import SETTINGS, interval, save
 from experiments.tracking.belief import RATES, watch
 from experiments.tracking.calibration import pooled

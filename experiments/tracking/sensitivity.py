@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import lasec
-from experiments.arena.streams import draw
+from experiments.benchmark.streams import draw
 from experiments.figures import interval
 from experiments.journal import Journal, Task
 from lasec.queries import Budgeted

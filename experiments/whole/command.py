@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from experiments.arena.command import ALL, label_rates, named, versions_of
+from experiments.benchmark.command import ALL, label_rates, named, versions_of
 from experiments.journal import Journal
 from experiments.output import write_csv, write_json
 from experiments.whole import learners as who

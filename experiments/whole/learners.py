@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import lasec
-from experiments.arena import baselines
+from experiments.benchmark import baselines
 from experiments.contestants import Parameters
 from experiments.tuning import mean_square
 from experiments.whole.sources import LONG, SOURCES, scaled, whole

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator
 
-from experiments.arena.streams import KNOWN
+from experiments.benchmark.streams import KNOWN
 from experiments.figures import SETTINGS, save
 from experiments.whole.learners import LEARNERS
 from experiments.whole.sources import SOURCES

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.arena.streams import KNOWN, standardised
+from experiments.benchmark.streams import KNOWN, standardised
 from experiments.data import data_folder
 from lasec.streams import Stream, open_dataset
 

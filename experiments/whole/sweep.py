@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from experiments.arena.streams import KNOWN
+from experiments.benchmark.streams import KNOWN
 from experiments.contestants import Parameters
 from experiments.journal import Journal, Task
 from experiments.whole.learners import LEARNERS, seeds_of, whole_run

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from experiments.honest import alarms, budget, delays, guide
+from experiments.intervals import alarms, budget, delays, guide
 from experiments.output import read_csv
 
-PUBLISHED = Path(__file__).parents[2] / "docs" / "results" / "honest"
+PUBLISHED = Path(__file__).parents[2] / "docs" / "results" / "intervals"
 
 
 def test_tables_are_those_of_the_published_runs():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from experiments.figures import interval
 from experiments.output import read_csv
-from experiments.tracking import belief, calibration, headroom, sensitivity
+from experiments.tracking import belief, calibration, oracle_gap, sensitivity
 
 from lasec.queries import Budgeted
 from lasec.rules import Tracking
@@ -27,7 +27,7 @@ def test_the_command_writes_tables_and_pictures(tmp_path, data_folder):
         cwd=ROOT, capture_output=True, text=True, check=False, timeout=600,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    for name in ("headroom", "belief", "calibration", "sensitivity"):
+    for name in ("oracle_gap", "belief", "calibration", "sensitivity"):
         assert (tmp_path / f"{name}.md").read_text().startswith("| ")
     for name in ("belief", "calibration"):
         assert (tmp_path / f"{name}.svg").stat().st_size > 5_000
@@ -46,7 +46,7 @@ def test_every_constant_is_changed():
 
 
 def test_an_oracle_is_no_worse_where_concepts_switch():
-    told, plain = np.mean([headroom.oracle("switch", 1.0, seed, 0.2) for seed in (1, 2)], axis=0)
+    told, plain = np.mean([oracle_gap.oracle("switch", 1.0, seed, 0.2) for seed in (1, 2)], axis=0)
     assert told > plain - 0.005
 
 
@@ -64,7 +64,7 @@ def test_published_tables_are_those_of_the_published_runs():
     beliefs = json.loads((folder / "belief.json").read_text())
     reliable = json.loads((folder / "calibration.json").read_text())["rows"]
     for name, made in (
-        ("headroom", headroom.table(read_csv(folder / "headroom.csv"))),
+        ("oracle_gap", oracle_gap.table(read_csv(folder / "oracle_gap.csv"))),
         ("belief", belief.table(beliefs["switches"])),
         ("calibration", calibration.table(reliable)),
         ("sensitivity", sensitivity.table(read_csv(folder / "sensitivity.csv"))),
@@ -74,14 +74,16 @@ def test_published_tables_are_those_of_the_published_runs():
 
 def test_published_figures_are_those_of_this_code():
     """One draw of the switch stream at each rate, done again."""
-    rows = [r for r in read_csv(RESULTS / "arena" / "arena.csv") if r["learner"] == "tracker"]
-    from experiments.arena.contest import arena_run
+    rows = [
+        r for r in read_csv(RESULTS / "benchmark" / "benchmark.csv") if r["learner"] == "tracker"
+    ]
+    from experiments.benchmark.contest import benchmark_run
 
     for rate in (0.1, 0.4, 1.0):
         (published,) = [
             r for r in rows if (r["stream"], r["rate"], r["seed"]) == ("switch", rate, 1)
         ]
-        accuracy, asked = arena_run("switch", "tracker", rate, {}, 1, 1.0)
+        accuracy, asked = benchmark_run("switch", "tracker", rate, {}, 1, 1.0)
         assert accuracy == pytest.approx(published["accuracy"], abs=0.02)
         assert asked == pytest.approx(published["achieved_rate"], abs=0.005)
 

@@ -22,14 +22,14 @@ ROUNDS = 10_000
 _SHAPE = {"dimension": 20, "seed": 1}
 DRAWN: dict[str, tuple[str, Callable[[], Stream]]] = {
     "walking": (
-        "Drawn: a concept that drifts slowly",
+        "Synthetic: a concept that drifts slowly",
         partial(walking, ROUNDS, speed=0.02, **_SHAPE),
     ),
     "switching": (
-        "Drawn: a new concept every 2,000 rows, 3 % wrong labels",
+        "Synthetic: a new concept every 2,000 rows, 3 % wrong labels",
         partial(switching, ROUNDS, every=2_000, noise=0.03, **_SHAPE),
     ),
-    "stationary": ("Drawn: a concept that stays", partial(stationary, ROUNDS, **_SHAPE)),
+    "stationary": ("Synthetic: a concept that stays", partial(stationary, ROUNDS, **_SHAPE)),
 }
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from experiments.honest.coverage import Row
-from experiments.honest.scenarios import SCENARIOS
+from experiments.intervals.coverage import Row
+from experiments.intervals.scenarios import SCENARIOS
 
 NAMES = {
     "plain": "plain mean",

@@ -1,14 +1,14 @@
-"""Everything that ``python -m experiments honest`` writes."""
+"""Everything that ``python -m experiments intervals`` writes."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from experiments.arena.command import ALL, label_rates, named
-from experiments.honest import scenarios
-from experiments.honest.coverage import Study, measure
-from experiments.honest.pictures import picture
-from experiments.honest.tables import document, reached, summary
+from experiments.benchmark.command import ALL, label_rates, named
+from experiments.intervals import scenarios
+from experiments.intervals.coverage import Study, measure
+from experiments.intervals.pictures import picture
+from experiments.intervals.tables import document, reached, summary
 from experiments.journal import Journal
 from experiments.output import write_csv, write_json
 
@@ -26,7 +26,7 @@ def asked(names: str, rates: str, streams: int, rounds: int) -> Study:
 def hold(journal: Journal, study: Study, out: Path) -> str:
     """Run what is missing, write all files, and give the outcome in a few lines."""
     rows = measure(journal, study)
-    write_csv(out / "honest.csv", rows)
+    write_csv(out / "intervals.csv", rows)
     cells = summary(rows)
     write_csv(out / "summary.csv", cells)
     write_json(

@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import product
 from typing import Any
 
-from experiments.arena.baselines import coins
+from experiments.benchmark.baselines import coins
 from experiments.contestants import Parameters
 from lasec.streams import Stream
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.arena.baselines import coins
+from experiments.benchmark.baselines import coins
 from experiments.contestants import Parameters
 from lasec.streams import Stream
 

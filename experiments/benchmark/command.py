@@ -9,11 +9,11 @@ from pathlib import Path
 
 import typer
 
-from experiments.arena import learners as who
-from experiments.arena import streams as where
-from experiments.arena.contest import RATES, Contest, rows, tuned
-from experiments.arena.pictures import picture
-from experiments.arena.tables import cells, comparisons, document, summary
+from experiments.benchmark import learners as who
+from experiments.benchmark import streams as where
+from experiments.benchmark.contest import RATES, Contest, rows, tuned
+from experiments.benchmark.pictures import picture
+from experiments.benchmark.tables import cells, comparisons, document, summary
 from experiments.datasets import TUNING
 from experiments.journal import Journal
 from experiments.output import write_csv, write_json
@@ -37,16 +37,16 @@ def hold(journal: Journal, contest: Contest, out: Path) -> str:
     """Run what is missing, write all files, and give the outcome in a sentence."""
     tuning = tuned(journal, contest)
     made = rows(journal, contest, tuning)
-    write_csv(out / "arena.csv", made)
+    write_csv(out / "benchmark.csv", made)
     write_json(
-        out / "arena.json",
+        out / "benchmark.json",
         contest=contest._asdict(),
         families={name: who.LEARNERS[name].family for name in contest.learners},
         seeds={"tuning": TUNING, "runs": list(range(1, contest.seeds + 1))},
         libraries=versions_of(*LIBRARIES),
         tuning=tuning,
     )
-    (out / "arena.md").write_text(document(made))
+    (out / "benchmark.md").write_text(document(made))
     picture(out, made)
     found = cells(made)
     return summary(found) if comparisons(found) else f"{len(made)} rows"

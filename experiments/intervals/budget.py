@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 import lasec
-from experiments.arena import streams as arena
+from experiments.benchmark import streams as benchmark
 from experiments.data import data_folder
 from experiments.figures import SETTINGS, save
 from experiments.journal import Journal, Task
@@ -39,7 +39,7 @@ def draw(name: str, seed: int) -> tuple[NDArray[Any], NDArray[Any]]:
     if name == "elec2":
         with np.load(Path(str(folder)) / "elec2.npz") as data:
             return data["X"], np.where(data["y"] == 1, 1, -1)
-    X, y = arena.draw(name, seed)
+    X, y = benchmark.draw(name, seed)
     return X, y
 
 
@@ -81,7 +81,7 @@ def one(name: str, rate: float, seed: int) -> dict[str, float]:
 
 def measure(journal: Journal, out: Path, seeds: int) -> str:
     """CSV, JSON, Markdown and picture; gives the outcome in a sentence."""
-    names = [name for name in STREAMS if name in ("elec2", "spam") or not arena.missing(name)]
+    names = [name for name in STREAMS if name in ("elec2", "spam") or not benchmark.missing(name)]
     if data_folder() is None:
         names = [name for name in names if name not in ("elec2", "spam")]
     cells = [(n, r, s) for n in names for r in RATES for s in range(1, seeds + 1)]

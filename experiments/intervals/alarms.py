@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 import lasec
-from experiments.honest.alarm_picture import draw, mean
+from experiments.intervals.alarm_picture import draw, mean
 from experiments.journal import Journal, Task
 from experiments.output import write_csv, write_json
 

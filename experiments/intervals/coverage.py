@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.honest.scenarios import ALPHA, COSTS, FADE, Run, play
+from experiments.intervals.scenarios import ALPHA, COSTS, FADE, Run, play
 from experiments.journal import Journal, Task
 from lasec.metrics import Estimate
 from lasec.metrics.sums import likely
@@ -123,6 +123,6 @@ def measure(journal: Journal, study: Study) -> list[Row]:
     names = ("scenario", "rate", "stream", *COLUMNS)
     return [
         dict(zip(names, (*cell, *row), strict=True))
-        for cell, rows in zip(cells, journal.run("honest", tasks), strict=True)
+        for cell, rows in zip(cells, journal.run("intervals", tasks), strict=True)
         for row in rows
     ]

@@ -15,8 +15,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from experiments.arena.learners import LEARNERS
-from experiments.arena.tables import OURS, Cells, Result, Row, best_peer, cells
+from experiments.benchmark.learners import LEARNERS
+from experiments.benchmark.tables import OURS, Cells, Result, Row, best_peer, cells
 from experiments.figures import SETTINGS, interval, save
 
 COLUMNS = 5
@@ -58,7 +58,7 @@ def _behind(found: Cells, name: str) -> float:
 
 
 def picture(out: Path, rows: Sequence[Row]) -> None:
-    """Small multiples with one legend, as ``arena.svg`` and ``arena.png``."""
+    """Small multiples with one legend, as ``benchmark.svg`` and ``benchmark.png``."""
     found = cells(rows)
     streams = list(dict.fromkeys(stream for stream, _ in found))
     columns = min(COLUMNS, len(streams))
@@ -79,7 +79,7 @@ def picture(out: Path, rows: Sequence[Row]) -> None:
         order = [name for name in (*drawn, BEST) if name in shown]
         columns = min(len(order), 8 if columns > 3 else 3)
         figure.legend([shown[n] for n in order], order, loc="outside upper center", ncols=columns)
-        save(figure, out / "arena")
+        save(figure, out / "benchmark")
 
 
 def _shown(result: Result | None, rate: float) -> bool:

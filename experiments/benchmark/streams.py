@@ -1,4 +1,4 @@
-"""The streams of the arena: draw 0 is for tuning, draws 1, 2, ... are for measuring.
+"""The streams of the benchmark: draw 0 is for tuning, draws 1, 2, ... are for measuring.
 
 Draws of the synthetic streams and of ``usps`` are independent of each other. ``elec2``,
 ``covertype`` and ``kdd`` are long files, of which each draw is another segment. ``noaa``,

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.arena.baselines import coins
+from experiments.benchmark.baselines import coins
 from experiments.contestants import Parameters
 from lasec.streams import Stream
 

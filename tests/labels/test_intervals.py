@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from experiments.honest import coverage, scenarios
-from experiments.honest.tables import KEYS, document, summary
+from experiments.intervals import coverage, scenarios
+from experiments.intervals.tables import KEYS, document, summary
 from experiments.output import read_csv
 
 import lasec
@@ -18,29 +18,29 @@ from lasec.metrics.sums import MINUS, PLUS, SUMS, Column
 from lasec.state import unpack
 
 ROOT = Path(__file__).parents[2]
-PUBLISHED = ROOT / "docs" / "results" / "honest"
+PUBLISHED = ROOT / "docs" / "results" / "intervals"
 
 
-def honest(out, *options):
+def intervals(out, *options):
     return subprocess.run(
-        [sys.executable, "-m", "experiments", "honest", "--rounds", "2600", "--out", str(out),
+        [sys.executable, "-m", "experiments", "intervals", "--rounds", "2600", "--out", str(out),
          *options],
         cwd=ROOT, capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
 
 
 def test_the_command_writes_goes_on_and_adds_up(tmp_path):
-    done = honest(tmp_path, "--streams", "2", "--rate", "0.2", "--scenarios", "switch,late")
+    done = intervals(tmp_path, "--streams", "2", "--rate", "0.2", "--scenarios", "switch,late")
     assert done.returncode == 0, done.stderr
     journal = (tmp_path / "journal.jsonl").read_text()
     assert journal.count("\n") == 4
-    done = honest(tmp_path, "--streams", "3", "--rate", "0.2")
+    done = intervals(tmp_path, "--streams", "3", "--rate", "0.2")
     assert done.returncode == 0, done.stderr
     assert "Of 4 pairs" in done.stdout
     assert (tmp_path / "journal.jsonl").read_text().startswith(journal)
     assert (tmp_path / "journal.jsonl").read_text().count("\n") == 12
 
-    rows, cells = (read_csv(tmp_path / f"{name}.csv") for name in ("honest", "summary"))
+    rows, cells = (read_csv(tmp_path / f"{name}.csv") for name in ("intervals", "summary"))
     assert len(rows) == 3 * len(cells) == 3 * 4 * 12
     for cell in cells:
         group = [row for row in rows if all(row[k] == cell[k] for k in KEYS)]
@@ -56,7 +56,7 @@ def test_the_command_writes_goes_on_and_adds_up(tmp_path):
     made = json.loads((tmp_path / "summary.json").read_text())
     assert made["study"]["streams"] == 3
     assert (tmp_path / "summary.md").read_text() == document(cells, 2_600)
-    assert min((tmp_path / f"honest.{kind}").stat().st_size for kind in ("png", "svg")) > 20_000
+    assert min((tmp_path / f"intervals.{kind}").stat().st_size for kind in ("png", "svg")) > 20_000
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_the_command_writes_goes_on_and_adds_up(tmp_path):
     [(["--scenarios", "still"], "choose from switch, slow"), (["--rate", "2"], "at most 1")],
 )
 def test_what_there_is_not_is_refused(tmp_path, options, reason):
-    done = honest(tmp_path, *options)
+    done = intervals(tmp_path, *options)
     assert done.returncode == 2
     assert reason in " ".join(done.stderr.replace("│", " ").split())
 

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 import lasec
 from experiments.figures import SETTINGS, interval, save
-from experiments.honest import budget
+from experiments.intervals import budget
 from experiments.journal import Journal, Task
 from experiments.output import write_csv, write_json
 from lasec.queries import Budgeted, MarginCoin

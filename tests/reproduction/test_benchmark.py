@@ -1,4 +1,4 @@
-"""The arena, small: the same command on shortened streams, its streams, and two papers by hand."""
+"""The benchmark, small: the same command on short streams, its streams, and two papers by hand."""
 
 import csv
 import json
@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from experiments.arena import baselines, papers, tables
-from experiments.arena.contest import arena_run, arena_tune, grid
-from experiments.arena.learners import LEARNERS
-from experiments.arena.streams import (
+from experiments.benchmark import baselines, papers, tables
+from experiments.benchmark.contest import benchmark_run, benchmark_tune, grid
+from experiments.benchmark.learners import LEARNERS
+from experiments.benchmark.streams import (
     SEGMENT,
     STREAMS,
     draw,
@@ -36,24 +36,24 @@ SMALL = [
 pytestmark = pytest.mark.xdist_group("reproduction")
 
 
-def arena(*arguments, environment=None):
+def benchmark(*arguments, environment=None):
     return subprocess.run(
-        [sys.executable, "-m", "experiments", "arena", *map(str, arguments)],
+        [sys.executable, "-m", "experiments", "benchmark", *map(str, arguments)],
         cwd=ROOT, capture_output=True, text=True, check=False, timeout=600, env=environment,
     )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def out(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("arena")
-    done = arena(*SMALL, "--jobs", 2, "--out", folder)
+    folder = tmp_path_factory.mktemp("benchmark")
+    done = benchmark(*SMALL, "--jobs", 2, "--out", folder)
     assert done.returncode == 0, done.stderr
     assert "cells, tracker is ahead" in done.stdout
     return folder
 
 
 def test_every_run_is_a_row(out):
-    with open(out / "arena.csv", newline="") as file:
+    with open(out / "benchmark.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert list(rows[0]) == ["stream", "learner", "rate", "achieved_rate", "seed", "accuracy"]
     found = [(r["stream"], r["learner"], float(r["rate"]), int(r["seed"])) for r in rows]
@@ -71,7 +71,7 @@ def test_every_run_is_a_row(out):
 
 
 def test_what_was_tuned_is_told(out):
-    about = json.loads((out / "arena.json").read_text())
+    about = json.loads((out / "benchmark.json").read_text())
     assert about["seeds"] == {"tuning": 0, "runs": [1, 2]}
     assert about["versions"]["lasec"] == lasec.__version__
     assert about["families"]["soal"] == "paper"
@@ -86,9 +86,9 @@ def test_runs_are_paired_and_repeatable(out, tmp_path):
     """One process, another folder, another order of names: the same figures to the last digit."""
     turned = [*SMALL]
     turned[1] = "recurring,switch"
-    assert arena(*turned, "--jobs", 1, "--out", tmp_path).returncode == 0
-    lines = (tmp_path / "arena.csv").read_text().splitlines()
-    assert sorted(lines) == sorted((out / "arena.csv").read_text().splitlines())
+    assert benchmark(*turned, "--jobs", 1, "--out", tmp_path).returncode == 0
+    lines = (tmp_path / "benchmark.csv").read_text().splitlines()
+    assert sorted(lines) == sorted((out / "benchmark.csv").read_text().splitlines())
 
 
 def untimed(line):
@@ -102,17 +102,17 @@ def test_a_second_start_goes_on_where_it_was(out, tmp_path):
     """Half a journal: what is in it is not run again, and nothing differs in the end."""
     lines = (out / "journal.jsonl").read_text().splitlines(keepends=True)
     (tmp_path / "journal.jsonl").write_text("".join(lines[: len(lines) // 2]))
-    assert arena(*SMALL, "--out", tmp_path).returncode == 0
+    assert benchmark(*SMALL, "--out", tmp_path).returncode == 0
     after = (tmp_path / "journal.jsonl").read_text().splitlines(keepends=True)
     assert after[: len(lines) // 2] == lines[: len(lines) // 2]
     assert sorted(untimed(line) for line in after) == sorted(untimed(line) for line in lines)
-    assert (tmp_path / "arena.csv").read_text() == (out / "arena.csv").read_text()
+    assert (tmp_path / "benchmark.csv").read_text() == (out / "benchmark.csv").read_text()
 
 
 def test_the_table_is_that_of_the_rows(out):
-    rows = read_csv(out / "arena.csv")
-    assert tables.document(rows) == (out / "arena.md").read_text()
-    for figure in ("arena.svg", "arena.png"):
+    rows = read_csv(out / "benchmark.csv")
+    assert tables.document(rows) == (out / "benchmark.md").read_text()
+    for figure in ("benchmark.svg", "benchmark.png"):
         assert (out / figure).stat().st_size > 5_000
 
 
@@ -157,7 +157,7 @@ def test_the_best_peer_is_within_the_budget_and_differences_are_paired():
 )
 def test_what_is_not_known_is_refused(tmp_path, option, value, said):
     wide = os.environ | {"COLUMNS": "400"}  # so that the message is not broken into lines
-    done = arena(option, value, "--out", tmp_path / "new", environment=wide)
+    done = benchmark(option, value, "--out", tmp_path / "new", environment=wide)
     assert done.returncode == 2
     for words in said:
         assert words in done.stderr
@@ -166,7 +166,7 @@ def test_what_is_not_known_is_refused(tmp_path, option, value, said):
 
 def test_what_is_missing_is_refused_if_named_and_left_out_if_not(monkeypatch, capsys, tmp_path):
     import typer
-    from experiments.arena.command import asked
+    from experiments.benchmark.command import asked
 
     monkeypatch.setenv("LASEC_DATA", str(tmp_path))
     monkeypatch.setitem(LEARNERS, "vw", LEARNERS["vw"]._replace(modules=("not_there_at_all",)))
@@ -255,9 +255,9 @@ def test_real_streams_are_tried_both_ways(data_folder, monkeypatch):
 
 
 def test_tuning_meets_the_aimed_share_and_takes_the_best():
-    found = arena_tune("switch", "paa", 0.3, 0.2)
+    found = benchmark_tune("switch", "paa", 0.3, 0.2)
     assert abs(found["rate"] - 0.3) <= 0.03
-    again = arena_run("switch", "paa", 0.3, found["parameters"], 0, 0.2)
+    again = benchmark_run("switch", "paa", 0.3, found["parameters"], 0, 0.2)
     assert again == (found["accuracy"], found["rate"])
 
 
@@ -355,16 +355,16 @@ PEERS = [name for name, learner in LEARNERS.items() if learner.family == "peer"]
 def test_peers_learn_where_they_are_installed(name):
     for module in LEARNERS[name].modules:
         pytest.importorskip(module)
-    found = arena_tune("stationary", name, 1.0, 0.05)
-    accuracy, share = arena_run("stationary", name, 1.0, found["parameters"], 1, 0.05)
+    found = benchmark_tune("stationary", name, 1.0, 0.05)
+    accuracy, share = benchmark_run("stationary", name, 1.0, found["parameters"], 1, 0.05)
     assert share > 0.999
     assert accuracy > 0.65
 
 
 def test_the_published_table_is_that_of_the_published_runs():
-    """No figure of the arena's page is typed by hand."""
-    folder = ROOT / "docs" / "results" / "arena"
-    rows = read_csv(folder / "arena.csv")
-    assert tables.document(rows) == (folder / "arena.md").read_text()
+    """No figure of the benchmark's page is typed by hand."""
+    folder = ROOT / "docs" / "results" / "benchmark"
+    rows = read_csv(folder / "benchmark.csv")
+    assert tables.document(rows) == (folder / "benchmark.md").read_text()
     assert {row["stream"] for row in rows} == set(STREAMS)
     assert {row["learner"] for row in rows} == set(LEARNERS)

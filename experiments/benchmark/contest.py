@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from experiments.arena.learners import LEARNERS
-from experiments.arena.streams import STREAMS, prepared
+from experiments.benchmark.learners import LEARNERS
+from experiments.benchmark.streams import STREAMS, prepared
 from experiments.contestants import Parameters
 from experiments.datasets import TUNING
 from experiments.journal import Journal, Task
@@ -29,7 +29,7 @@ class Contest(NamedTuple):
     size: float
 
 
-def arena_run(
+def benchmark_run(
     stream: str, learner: str, rate: float, parameters: Parameters, seed: int, size: float
 ) -> tuple[float, float]:
     """One run: accuracy over all rounds, and the share of labels that were used."""
@@ -39,12 +39,12 @@ def arena_run(
     return float(accuracy), float(share)
 
 
-def arena_tune(stream: str, learner: str, rate: float, size: float) -> dict[str, Any]:
+def benchmark_tune(stream: str, learner: str, rate: float, size: float) -> dict[str, Any]:
     """The best point of a learner's grid on the tuning draw."""
     points = grid(stream, learner, size)
 
     def measure(parameters: Parameters) -> tuple[float, float]:
-        return arena_run(stream, learner, rate, parameters, TUNING, size)
+        return benchmark_run(stream, learner, rate, parameters, TUNING, size)
 
     trials = search(points, measure, rate, LEARNERS[learner].knob, TRIES)
     return winner(trials, rate)._asdict() | {"points": len(points)}
@@ -72,7 +72,7 @@ def tuned(journal: Journal, contest: Contest) -> dict[str, Any]:
         for rate in contest.rates
         if LEARNERS[learner].grid is not None
     ]
-    tasks: list[Task] = [(arena_tune, (*cell, contest.size)) for cell in cells]
+    tasks: list[Task] = [(benchmark_tune, (*cell, contest.size)) for cell in cells]
     results = journal.run("tuning", tasks)
     return {_name(*cell): result for cell, result in zip(cells, results, strict=True)}
 
@@ -89,7 +89,7 @@ def rows(journal: Journal, contest: Contest, tuning: dict[str, Any]) -> list[Row
     tasks: list[Task] = []
     for stream, learner, rate, seed in cells:
         parameters = tuning.get(_name(stream, learner, rate), {}).get("parameters", {})
-        tasks.append((arena_run, (stream, learner, rate, parameters, seed, contest.size)))
+        tasks.append((benchmark_run, (stream, learner, rate, parameters, seed, contest.size)))
     made = [
         {
             "stream": stream,

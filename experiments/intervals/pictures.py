@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator, PercentFormatter
 
 from experiments.figures import SETTINGS, save
-from experiments.honest.coverage import Row
-from experiments.honest.scenarios import SCENARIOS
-from experiments.honest.tables import LEAST, MOST, NAMES
+from experiments.intervals.coverage import Row
+from experiments.intervals.scenarios import SCENARIOS
+from experiments.intervals.tables import LEAST, MOST, NAMES
 
 STYLE = {
     "plain": ("#222222", "^"),
@@ -53,7 +53,7 @@ def picture(out: Path, cells: list[Row]) -> None:
             lines.values(), lines.keys(), loc="outside lower center",
             ncols=min(4, 1 + len(names)), fontsize=8.5,
         )  # fmt: skip
-        save(figure, out / "honest")
+        save(figure, out / "intervals")
 
 
 def _label(grid: np.ndarray) -> None:

@@ -1,4 +1,4 @@
-"""What came out, as Markdown: a function of the rows of ``arena.csv`` and of nothing else."""
+"""What came out, as Markdown: a function of the rows of ``benchmark.csv`` and of nothing else."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.arena.learners import LEARNERS
+from experiments.benchmark.learners import LEARNERS
 from experiments.figures import interval
 
 Row = dict[str, Any]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import lasec
-from experiments.arena.streams import draw
+from experiments.benchmark.streams import draw
 from experiments.figures import interval
 from experiments.journal import Journal, Task
 
@@ -48,13 +48,13 @@ def measure(journal: Journal, seeds: int, size: float) -> list[dict[str, Any]]:
     tasks: list[Task] = [(oracle, (*cell, size)) for cell in cells]
     return [
         {"stream": s, "rate": r, "seed": n, "oracle": round(top, 6), "tracker": round(ours, 6)}
-        for (s, r, n), (top, ours) in zip(cells, journal.run("headroom", tasks), strict=True)
+        for (s, r, n), (top, ours) in zip(cells, journal.run("oracle_gap", tasks), strict=True)
     ]
 
 
 def table(rows: list[dict[str, Any]]) -> str:
     """Means by stream and rate: the Tracker, the oracle, and what lies between."""
-    lines = ["| stream | rate | tracker | oracle | headroom |", "|---|---:|---:|---:|---:|"]
+    lines = ["| stream | rate | tracker | oracle | oracle gap |", "|---|---:|---:|---:|---:|"]
     for cell in dict.fromkeys((row["stream"], row["rate"]) for row in rows):
         group = [row for row in rows if (row["stream"], row["rate"]) == cell]
         ours, top = (interval([row[k] for row in group]) for k in ("tracker", "oracle"))

@@ -1,4 +1,4 @@
-"""The learners of the arena: one line each.
+"""The learners of the benchmark: one line each.
 
 Everything with a grid is tuned for each stream and label rate on draw 0, which is not measured on.
 On real streams each point of a grid is tried on the rows as they are and on rows standardised as
@@ -15,7 +15,7 @@ from functools import partial
 from typing import NamedTuple
 
 import lasec
-from experiments.arena import baselines, moa, papers, riverside, wabbit
+from experiments.benchmark import baselines, moa, papers, riverside, wabbit
 from experiments.contestants import SELECTIVE, Contestant, Knob, Parameters
 from experiments.tuning import run
 from lasec.streams import Stream

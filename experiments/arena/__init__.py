@@ -1,6 +1,0 @@
-"""The arena: any learners on any streams at any label rates, paired, from one command.
-
-``python -m experiments arena --out DIR`` tunes every learner for each stream and label rate on a
-draw that is not measured on, runs all of them on the same draws, and writes what came out as CSV,
-as a table and as a picture.
-"""
