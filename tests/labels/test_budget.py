@@ -87,7 +87,7 @@ def test_the_hard_cap_is_never_exceeded(rate, burst, floor, sure, seed):
     assert (over - np.minimum.accumulate(over)).max() <= burst + 1e-6
 
 
-def test_the_hard_cap_over_a_long_life():
+def test_the_hard_cap_in_a_soak():
     """``LASEC_ROUNDS=10000000`` for ten million rounds."""
     query = Budgeted(0.1)
     learner = lasec.Learner(Perceptron(), query, dimension=3, seed=2)

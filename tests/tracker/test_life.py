@@ -1,4 +1,4 @@
-"""The Tracker over a long life, under bad rows, with late labels, and through its own door."""
+"""The Tracker in a soak test, under bad rows, with late labels, and through its own door."""
 
 import copy
 
@@ -19,7 +19,7 @@ def sound(tracker):
         assert top <= 1.1 * tracker.rule.prior
 
 
-def test_a_long_life():
+def test_a_soak():
     """Labels by the hundred thousand; LASEC_ROUNDS=1000000 for the full length."""
     import os
 
