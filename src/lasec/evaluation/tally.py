@@ -1,6 +1,6 @@
 """Sums over rounds from which the accuracy of any part of a run is told, and how margins lie.
 
-The estimate is that of a :class:`~lasec.Meter` ("assisted", see :mod:`lasec.metrics.totals`): with
+The estimate is that of a :class:`~lasec.Meter` ("aipw", see :mod:`lasec.metrics.totals`): with
 w = 1 where a prediction was wrong, a the model's own guess of that, and q the propensity, ::
 
     error = (1/n) sum of a + Z (w - a)/q,     variance (1/n^2) sum of Z (1 - q) (w - a)^2/q^2
