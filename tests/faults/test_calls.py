@@ -217,7 +217,7 @@ TARGETS = {
         ("ask", DECISIONS),
         ("tell", {"outcome": lasec.Outcome(decision(3), 1, False, True)}),
         ("tell", OUTCOMES),
-        ("lose", {"ticket": 3}),
+        ("cancel", {"ticket": 3}),
         ("extend", {"records": columns(), "y": TWO}),
         ("extend", RECORDS),
         ("estimate", {"metric": "f1", "over": "window", "method": "aipw", "level": 0.9}),
