@@ -87,6 +87,11 @@ class Value(NamedTuple):
     below: float = 0.0
     above: float = 0.0
 
+    @property
+    def complement(self) -> Value:
+        """The accuracy where this is the error."""
+        return self._replace(value=1.0 - self.value, below=self.above, above=self.below)
+
     def interval(self, level: float) -> tuple[float, float]:
         """The t-interval; NaN where there is no value."""
         reach = student(level, self.freedom) * self.deviation
@@ -125,7 +130,7 @@ def estimate_of(
         ends = found.interval(level)
     known = Column.ROUNDS if method is Method.AIPW else Column.SEEN
     rounds, labels = (round(float(scope.block[LOSS, c])) for c in (known, Column.LABELS))
-    low, high = _within(ends, _possible(metric, costs))
+    low, high = within(ends, _possible(metric, costs))
     return Estimate(found.value, low, high, rounds, labels, scope.until)
 
 
@@ -171,18 +176,18 @@ def value(scope: Scope, metric: Metric, method: Method, costs: Costs | None) -> 
     count = scope.block[PLUS if metric is Metric.PRECISION else LOSS, known]
     if count == 0.0:
         return nothing
+    labels = float(scope.block[LOSS, C.LABELS])
     if metric in (Metric.PRECISION, Metric.LOG_LOSS):
         channel = PLUS if metric is Metric.PRECISION else LOSS
-        return _over(scope, total(scope, channel, method), count, freedom(scope, {channel: 1.0}))
+        return over(total(scope, channel, method), count, freedom(scope, {channel: 1.0}), labels)
     cost = costs if metric is Metric.COST and costs is not None else ERRORS
     slopes = linear(cost)
     plus = total(scope, PLUS, method, *slopes[PLUS])
     minus = total(scope, MINUS, method, *slopes[MINUS])
     both = Total(*(a + b for a, b in zip(plus, minus, strict=True)))
-    made = _over(scope, both, count, freedom(scope, {c: slope for c, (_, slope) in slopes.items()}))
-    if metric is not Metric.ACCURACY:
-        return made
-    return made._replace(value=1.0 - made.value, below=made.above, above=made.below)
+    free = freedom(scope, {c: slope for c, (_, slope) in slopes.items()})
+    made = over(both, count, free, labels)
+    return made.complement if metric is Metric.ACCURACY else made
 
 
 def linear(costs: Costs) -> dict[int, tuple[float, float]]:
@@ -202,12 +207,21 @@ def freedom(scope: Scope, slopes: dict[int, float]) -> float:
     rows = scope.square
     whole = sum(b * b * (rows[c, C.DD2] - rows[c, C.DD1]) for c, b in slopes.items())
     parts = sum(b**4 * rows[c, C.U2] for c, b in slopes.items())
+    return degrees(whole, parts)
+
+
+def degrees(whole: float, parts: float) -> float:
+    """Degrees of freedom from the sum of u and the sum of u^2, at least three.
+
+    >>> degrees(10.0, 10.0), degrees(2.0, 4.0)
+    (9.0, 3.0)
+    """
     return max(float(whole * whole / parts) - 1.0, LEAST) if parts > 0.0 else LEAST
 
 
-def few(scope: Scope, free: float) -> bool:
+def few(free: float, labels: float) -> bool:
     """Whether there are too few labels to trust the variance that they show."""
-    return free < FEW or float(scope.block[LOSS, C.LABELS]) < SMALL
+    return free < FEW or labels < SMALL
 
 
 def ratio(metric: Metric, count: float, plus: float, minus: float) -> float:
@@ -221,9 +235,14 @@ def ratio(metric: Metric, count: float, plus: float, minus: float) -> float:
     return above / below if below > 0.0 else math.nan
 
 
-def _over(scope: Scope, sum_: Total, count: float, free: float) -> Value:
+def over(sum_: Total, count: float, free: float, labels: float) -> Value:
+    """The mean over so many rows of which the sum is estimated, from so many labels.
+
+    >>> over(Total(3.0, 4.0), 10.0, math.inf, 100).interval(0.95)
+    (-0.09..., 0.69...)
+    """
     deviation = math.sqrt(max(sum_.variance, 0.0)) if sum_.variance == sum_.variance else math.nan
-    least = math.sqrt(sum_.expected) if few(scope, free) else 0.0
+    least = math.sqrt(sum_.expected) if few(free, labels) else 0.0
     value, spread, least, below, above = (
         float(part / count) for part in (sum_.value, deviation, least, sum_.below, sum_.above)
     )
@@ -251,7 +270,8 @@ def _ratio(scope: Scope, metric: Metric, method: Method) -> Value:
     variance = up * up * totals[PLUS].variance + down * down * totals[MINUS].variance
     free = freedom(scope, {PLUS: up, MINUS: down})
     expected = up * up * totals[PLUS].expected + down * down * totals[MINUS].expected
-    least = math.sqrt(expected) if few(scope, free) else 0.0
+    labels = float(scope.block[LOSS, C.LABELS])
+    least = math.sqrt(expected) if few(free, labels) else 0.0
     (_, _, _, less, more), (_, _, _, fewer, further) = totals
     worst = ratio(metric, count, max(plus - less, 0.0), minus + further)
     best = ratio(metric, count, plus + more, max(minus - fewer, 0.0))
@@ -319,8 +339,12 @@ def _possible(metric: Metric, costs: Costs) -> tuple[float, float]:
     return 0.0, math.inf if metric is Metric.LOG_LOSS else 1.0
 
 
-def _within(ends: tuple[float, float], possible: tuple[float, float]) -> tuple[float, float]:
-    """The interval kept to what is possible; all that is, where there is none."""
+def within(ends: Pair, possible: Pair) -> Pair:
+    """The interval clipped to what is possible; all that is, where there is none.
+
+    >>> within((0.9, 1.2), (0.0, 1.0)), within((math.nan, math.nan), (0.0, 1.0))
+    ((0.9, 1.0), (0.0, 1.0))
+    """
     least, most = possible
     low, high = (
         (least if math.isnan(ends[0]) else ends[0]),
