@@ -16,8 +16,9 @@ from lasec.metrics.sums import likely
 
 Row = dict[str, Any]
 
-METHODS = ("weighted", "normalised", "assisted")
-OVERS = ("window", "fading")
+# The names in the published tables, and what lasec calls them.
+METHODS = {"weighted": "ipw", "normalised": "snipw", "assisted": "aipw"}
+OVERS = {"window": "window", "fading": "decay"}
 METRICS = ("precision", "recall", "f1", "log_loss", "cost")
 COLUMNS = ("estimator", "metric", "estimate", "low", "high", "truth", "labels", "always")
 
@@ -46,9 +47,9 @@ def honesty(scenario: str, rate: float, number: int, rounds: int) -> list[list[A
     run = play(scenario, rate, number, rounds)
     rows: list[tuple[str, str, Beside]] = [
         ("plain", "accuracy", plain(run)),
-        *((how, "accuracy", beside(run, "accuracy", method=how)) for how in METHODS),
-        *((over, "accuracy", beside(run, "accuracy", over=over)) for over in OVERS),
-        ("sequence", "accuracy", beside(run, "accuracy", interval="sequence")),
+        *((name, "accuracy", beside(run, "accuracy", method=how)) for name, how in METHODS.items()),
+        *((name, "accuracy", beside(run, "accuracy", over=over)) for name, over in OVERS.items()),
+        ("sequence", "accuracy", beside(run, "accuracy", interval="anytime")),
         *(("assisted", metric, beside(run, metric)) for metric in METRICS),
     ]
     return [
@@ -77,7 +78,7 @@ def plain(run: Run) -> Beside:
 
 
 def beside(
-    run: Run, metric: str, *, over: str = "all", method: str = "assisted", interval: str = "normal"
+    run: Run, metric: str, *, over: str = "all", method: str = "aipw", interval: str = "normal"
 ) -> Beside:
     """An estimate of the meter."""
     found = run.meter.estimate(metric, over=over, method=method, interval=interval)
@@ -92,7 +93,7 @@ def truth(run: Run, metric: str, estimate: Estimate, over: str = "all") -> float
     if not y.size:
         return math.nan
     if metric == "accuracy":
-        age = np.arange(y.size)[::-1] if over == "fading" else np.zeros(y.size)
+        age = np.arange(y.size)[::-1] if over == "decay" else np.zeros(y.size)
         return float(np.average(label == y, weights=np.exp(-age / FADE)))
     if metric == "log_loss":
         p = likely(run.records.margin[rows])

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 import lasec
 from lasec.metrics import Costs, Estimate
-from lasec.metrics.sequence import BETS, asked, unasked
+from lasec.metrics.confidence_sequence import BETS, asked, unasked
 from lasec.metrics.sums import Values, likely
 from lasec.streams import Stream, stationary, switching, walking
 
@@ -78,7 +78,7 @@ def play(scenario: str, rate: float, number: int, rounds: int) -> Run:
     tracker = lasec.Tracker(rate=rate, horizon=rounds, seed=round(1e4 * rate) * 10**6 + number)
     if SCENARIOS[scenario].late:
         return _late(tracker, X, y, _delays(rounds, number))
-    meter = lasec.Meter(window=WINDOW, fade=FADE, costs=COSTS)
+    meter = lasec.Meter(window=WINDOW, decay=FADE, costs=COSTS)
     records = tracker.run(X, y)
     meter.extend(records, y)
     worst = float(evidence(records, y).max(initial=0.0))
@@ -104,7 +104,8 @@ def evidence(records: lasec.Records, y: NDArray[Any]) -> Floats:
     """What the sequence holds against the true number of errors, after each round.
 
     The truth lies in the interval at the level alpha as long as this is less than -log alpha; that
-    is how :mod:`lasec.metrics.sequence` defines it, and far quicker than an interval each round.
+    is how :mod:`lasec.metrics.confidence_sequence` defines it, and far quicker than an interval for
+    each round.
     """
     p, q = likely(records.margin), records.propensity
     values = Values(p, loss=False)
@@ -144,7 +145,7 @@ class _Looks:
             del self._open[oldest]
         oldest = next(iter(self._open), now)
         if oldest != self._oldest:
-            self.seen.append(self.meter.estimate("accuracy", interval="sequence"))
+            self.seen.append(self.meter.estimate("accuracy", interval="anytime"))
             self._oldest = oldest
 
     def tell(self, outcome: lasec.Outcome) -> None:
@@ -154,7 +155,7 @@ class _Looks:
 
 def _late(tracker: lasec.Tracker, X: Floats, y: NDArray[Any], delays: Floats) -> Run:
     """Answers that come late, or never."""
-    meter = lasec.Meter(window=WINDOW, fade=FADE, patience=PATIENCE, costs=COSTS)
+    meter = lasec.Meter(window=WINDOW, decay=FADE, patience=PATIENCE, costs=COSTS)
     looks = _Looks(meter)
     run = lasec.evaluate(tracker, X, y, delay=delays, meter=meter, alarms=[looks], every=len(y))
     heard = np.zeros(len(y), dtype=bool)

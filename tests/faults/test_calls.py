@@ -129,7 +129,7 @@ def tracker():
 
 
 def meter():
-    made, asking = lasec.Meter(window=20, fade=20.0, costs=Costs(false_negative=2.0)), tracker()
+    made, asking = lasec.Meter(window=20, decay=20.0, costs=Costs(false_negative=2.0)), tracker()
     for row, sign in zip(ROWS, SIGNS, strict=True):
         decision = asking.ask(row)
         made.ask(decision)
@@ -217,11 +217,11 @@ TARGETS = {
         ("ask", DECISIONS),
         ("tell", {"outcome": lasec.Outcome(decision(3), 1, False, True)}),
         ("tell", OUTCOMES),
-        ("lose", {"ticket": 3}),
+        ("cancel", {"ticket": 3}),
         ("extend", {"records": columns(), "y": TWO}),
         ("extend", RECORDS),
-        ("estimate", {"metric": "f1", "over": "window", "method": "assisted", "level": 0.9}),
-        ("estimate", {"metric": "error", "over": "all", "interval": "sequence"}),
+        ("estimate", {"metric": "f1", "over": "window", "method": "aipw", "level": 0.9}),
+        ("estimate", {"metric": "error", "over": "all", "interval": "anytime"}),
         ("plan", {"width": 0.1, "labels": None, "window": "1d", "rows_per_day": 100.0}),
         ("curve", {"window": 1_000, "rates": (0.1, 0.2), "rows_per_day": None, "level": 0.9}),
         ("from_bytes", {"data": b"", "probability": None}),
@@ -272,7 +272,7 @@ CONSTRUCTORS = [
     (lasec.LASEC_SS, {"dimension": 2, "caution": 0.5, "drift": 0.1, "ridge": 1.0}),
     (lasec.Fleet, MODEL | {"models": 2, "seed": 1, "seeds": [1, 2], "threads": 1}),
     (Gate, {"query": Always(), "seed": 1}),
-    (lasec.Meter, {"window": 10, "fade": 5.0, "patience": 5, "probability": None, "costs": None}),
+    (lasec.Meter, {"window": 10, "decay": 5.0, "patience": 5, "probability": None, "costs": None}),
     (lasec.Trace, {"window": 10, "points": 5, "segments": 2}),
     (Budgeted, dict(zip(Budgeted._fields, Budgeted(), strict=True))),
     (Budgeted.every, {"window": "1d", "labels": 5}),

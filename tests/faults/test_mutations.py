@@ -61,7 +61,7 @@ def meter_of(rounds=700, **options):
         if decision.asked and i % 7:
             meter.tell(tracker.tell(decision.ticket, SIGNS[i]))
         elif decision.asked and i % 2:
-            meter.lose(decision.ticket)
+            meter.cancel(decision.ticket)
     return meter
 
 
@@ -117,14 +117,14 @@ def use_learner(made):
 
 def use_meter(made):
     yield lambda: made.accuracy
-    for over in ("window",) * (made.window is not None) + ("fading",) * (made.fade is not None):
+    for over in ("window",) * (made.window is not None) + ("decay",) * (made.decay is not None):
         yield lambda over=over: made.estimate("f1", over=over)
-    yield lambda: made.estimate("log_loss", interval="sequence")
+    yield lambda: made.estimate("log_loss", interval="anytime")
     if made.costs is not None:
-        yield lambda: made.estimate("cost", method="weighted")
+        yield lambda: made.estimate("cost", method="ipw")
     yield lambda: made.plan(width=0.1)
     if made.oldest is not None:
-        yield lambda: made.lose(made.oldest)
+        yield lambda: made.cancel(made.oldest)
     yield lambda: made.ask(lasec.Decision(1, 0.5, 0.0, 0.5, asked=True, ticket=made._last + 1))
     yield made.to_bytes
 
@@ -177,7 +177,7 @@ def kinds():
         "tracker": (tracker_file(), lasec.Tracker.from_bytes, use_learner),
         "any learner": (tracker_file(), read_learner, use_learner),
         "meter, window": (meter_of(window=100).to_bytes(), *meter),
-        "meter, fade": (meter_of(window=None, fade=50.0, costs=COSTS).to_bytes(), *meter),
+        "meter, decay": (meter_of(window=None, decay=50.0, costs=COSTS).to_bytes(), *meter),
         "meter, patience": (meter_of(window=64, patience=40).to_bytes(), *meter),
         "meter, new": (lasec.Meter().to_bytes(), *meter),
         "trace": (trace_file(groups=False), *trace),

@@ -13,7 +13,7 @@ from experiments.intervals.tables import KEYS, document, summary
 from experiments.output import read_csv
 
 import lasec
-from lasec.metrics.sequence import evidence
+from lasec.metrics.confidence_sequence import evidence
 from lasec.metrics.sums import MINUS, PLUS, SUMS, Column
 from lasec.state import unpack
 

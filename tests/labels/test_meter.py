@@ -11,7 +11,7 @@ from lasec.state import pack, unpack
 
 COSTS = Costs(true_positive=-1.0, false_positive=2.0, false_negative=7.0, true_negative=0.5)
 METRICS = ("accuracy", "error", "precision", "recall", "f1", "log_loss", "cost")
-METHODS = ("assisted", "normalised", "weighted")
+METHODS = ("aipw", "snipw", "ipw")
 
 
 def naive(chunk, metric, method, weights=None):
@@ -21,9 +21,9 @@ def naive(chunk, metric, method, weights=None):
 
     def total(v, a, rows):
         w_, z_, q_ = w[rows], z[rows], q[rows]
-        if method == "assisted":
+        if method == "aipw":
             return (w_ * (a + z_ * (v - a) / q_)).sum()
-        if method == "weighted":
+        if method == "ipw":
             return (w_ * z_ * v / q_).sum()
         return w_.sum() * (w_ * z_ * v / q_).sum() / (w_ * z_ / q_).sum()
 
@@ -41,7 +41,7 @@ def naive(chunk, metric, method, weights=None):
     if metric == "f1":
         return 2 * s[0] / (n[0] + s[0] + s[1])
     c = COSTS if metric == "cost" else Costs(0.0, 1.0, 1.0, 0.0)
-    if method == "weighted":
+    if method == "ipw":
         f = np.where(plus, np.where(positive, c[0], c[1]), np.where(positive, c[2], c[3]))
         cost = (w * z * f / q).sum()
     else:
@@ -52,11 +52,11 @@ def naive(chunk, metric, method, weights=None):
 def everything(meter, sequence=True):
     """All that a meter says."""
     said = []
-    for over in ("all",) + ("window",) * bool(meter.window) + ("fading",) * bool(meter.fade):
+    for over in ("all",) + ("window",) * bool(meter.window) + ("decay",) * bool(meter.decay):
         for metric in METRICS if meter.costs else METRICS[:-1]:
             said += [meter.estimate(metric, over=over, method=m) for m in METHODS]
-            if over != "fading" and sequence:
-                said.append(meter.estimate(metric, over=over, interval="sequence"))
+            if over != "decay" and sequence:
+                said.append(meter.estimate(metric, over=over, interval="anytime"))
     return np.array(said)
 
 
@@ -81,7 +81,7 @@ def play(meter, chunk, delay=lambda t: 0, look=lambda t: False, upto=None, since
 @pytest.mark.parametrize("metric", METRICS)
 def test_the_definition(metric, method):
     chunk = tossed(world(3_000, 1, rate=0.2), 1)
-    meter = metered(chunk, window=640, fade=500.0, costs=COSTS)
+    meter = metered(chunk, window=640, decay=500.0, costs=COSTS)
     got = meter.estimate(metric, method=method)
     assert got.value == pytest.approx(naive(chunk, metric, method), rel=1e-10)
     assert (got.rounds, got.labels, got.until) == (3_000, chunk.asked.sum(), 3_000)
@@ -90,7 +90,7 @@ def test_the_definition(metric, method):
     size = math.ceil(500 / 32)
     ends = np.minimum((np.arange(3_000) // size + 1) * size, 3_000)
     weights = np.exp(-(3_000 - ends) / 500.0)
-    got = meter.estimate(metric, method=method, over="fading")
+    got = meter.estimate(metric, method=method, over="decay")
     assert got.value == pytest.approx(naive(chunk, metric, method, weights), rel=1e-10)
 
 
@@ -106,13 +106,13 @@ def test_the_interval_is_that_of_the_definition():
     w = np.exp(-(2_000 - np.minimum((np.arange(2_000) // 16 + 1) * 16, 2_000)) / 500.0)
     whole, parts = (w**2 * u).sum(), (w**4 * u**2).sum()
     reach = student(0.9, whole**2 / parts - 1) * np.sqrt(whole) / w.sum()
-    got = metered(chunk, window=None, fade=500.0).estimate("error", over="fading", level=0.9)
+    got = metered(chunk, window=None, decay=500.0).estimate("error", over="decay", level=0.9)
     assert (got.low, got.high) == pytest.approx((got.value - reach, got.value + reach), rel=1e-10)
 
 
 def test_the_loop_and_the_chunk_are_the_same():
     chunk = tossed(world(5_000, 2), 2)
-    options = {"window": 777, "fade": 400.0, "costs": COSTS}
+    options = {"window": 777, "decay": 400.0, "costs": COSTS}
     whole, loop, parts = metered(chunk, **options), Meter(**options), Meter(**options)
     play(loop, chunk, look=lambda t: t % 501 == 0)
     for start in range(0, 5_000, 313):
@@ -140,7 +140,7 @@ def test_only_settled_rounds_are_spoken_of():
     meter = Meter(window=640)
     play(meter, chunk, delay=lambda t: 700)
     got = meter.estimate()
-    first = meter._questions[min(meter._questions)].round
+    first = meter._sums.questions[min(meter._sums.questions)].round
     assert first - 20 < got.until <= first
     assert got == pytest.approx(metered(chunk[: got.until]).estimate(), rel=1e-10)
 
@@ -152,7 +152,7 @@ def test_delay_does_not_bias_but_counting_open_rounds_would():
         chunk = tossed(truth, seed)
         meter = Meter(window=64)
         play(meter, chunk, delay=lambda t: 300)
-        got = meter.estimate("error", method="weighted")
+        got = meter.estimate("error", method="ipw")
         honest.append(got.value - (truth.label != truth.y)[: got.until].mean())
         known = chunk.asked & (np.arange(1_000) < 700)
         value = (known * (chunk.label != chunk.y) / chunk.propensity).sum() / 1_000
@@ -174,7 +174,7 @@ def test_a_window_is_about_as_long_as_asked():
 
 def test_unbiased_and_covered_and_the_plain_mean_is_not():
     truth = world(2_000, 7, rate=0.1, trust=0.95)
-    want = {m: naive(world_known(truth), m, "assisted") for m in METRICS}
+    want = {m: naive(world_known(truth), m, "aipw") for m in METRICS}
     off = {(m, k): [] for m in METRICS for k in METHODS}
     hits = dict.fromkeys(off, 0)
     plain = []
@@ -186,13 +186,13 @@ def test_unbiased_and_covered_and_the_plain_mean_is_not():
             got = meter.estimate(metric, method=method)
             values.append(got.value - want[metric])
             hits[metric, method] += want[metric] in got
-    assert np.mean(plain) < -0.035 < 10 * np.mean(off["accuracy", "assisted"])
+    assert np.mean(plain) < -0.035 < 10 * np.mean(off["accuracy", "aipw"])
     for (metric, method), values in off.items():
         error = np.std(values) / np.sqrt(600)
-        slack = 0.0 if method != "normalised" and metric not in ("recall", "f1") else 0.02
+        slack = 0.0 if method != "snipw" and metric not in ("recall", "f1") else 0.02
         assert abs(np.mean(values)) < 4 * error + slack, (metric, method)
         assert hits[metric, method] / 600 > 0.9, (metric, method, hits[metric, method] / 600)
-        if method == "assisted":
+        if method == "aipw":
             assert 0.925 < hits[metric, method] / 600 < 0.985, (metric, hits[metric, method])
 
 
@@ -206,18 +206,18 @@ def test_windows_and_fading_estimates_are_covered_under_drift():
     right = (truth.label == truth.y) * 1.0
     hits = np.zeros(2)
     for seed in range(300):
-        meter = metered(tossed(truth, seed), window=640, fade=500.0)
+        meter = metered(tossed(truth, seed), window=640, decay=500.0)
         got = meter.estimate(over="window")
         hits[0] += right[-got.rounds :].mean() in got
         ends = np.minimum((np.arange(3_000) // 16 + 1) * 16, 3_000)
         weights = np.exp(-(3_000 - ends) / 500.0)
-        hits[1] += float(weights @ right / weights.sum()) in meter.estimate(over="fading")
+        hits[1] += float(weights @ right / weights.sum()) in meter.estimate(over="decay")
     assert (hits / 300 > 0.91).all(), hits / 300
 
 
 def test_all_labels_give_the_truth():
     chunk = world_known(world(500, 9))
-    for kind in ("normal", "sequence"):
+    for kind in ("normal", "anytime"):
         for method in METHODS:
             got = metered(chunk).estimate(method=method, interval=kind)
             assert got[:3] == pytest.approx([chunk.accuracy] * 3, abs=1e-9)
@@ -250,7 +250,7 @@ def test_losses_do_not_pull_the_sequence_to_the_model():
         gone = np.random.default_rng([seed, 3]).random(5_000) < 0.6
         meter = Meter(window=1_600, patience=20)
         play(meter, tossed(truth, seed), delay=lambda t, gone=gone: None if gone[t] else 0)
-        got = meter.estimate(over="window", interval="sequence")
+        got = meter.estimate(over="window", interval="anytime")
         want = (truth.label == truth.y)[got.until - got.rounds : got.until].mean()
         off.append((got.low + got.high) / 2.0 - want)
         hits += want in got
@@ -262,7 +262,7 @@ def test_when_one_looks_does_not_matter_even_with_losses():
     chunk = tossed(world(4_000, 13, rate=0.3), 13)
     said = []
     for look in (lambda t: False, lambda t: t % 97 == 0, lambda t: t % 1024 == 1023):
-        meter = Meter(patience=60, window=500, fade=300.0)
+        meter = Meter(patience=60, window=500, decay=300.0)
         play(meter, chunk, delay=lambda t: None if t % 3 == 0 else t % 80, look=look)
         assert meter.lost > 100
         assert meter.ignored > 50
@@ -277,7 +277,7 @@ def test_patience_counts_as_lose_does():
     for decision in decisions:
         patient.ask(decision)
         told_so.ask(decision)
-    told_so.lose(0)
+    told_so.cancel(0)
     patient.tell(told(decisions[0], 1))
     assert (patient.lost, patient.ignored, patient.labels, patient.open) == (1, 1, 0, 0)
     ours, theirs = (unpack(meter.to_bytes())[1]["waiting"] for meter in (patient, told_so))
@@ -293,7 +293,7 @@ def test_patience_counts_as_lose_does():
 @pytest.mark.parametrize("cut", [1, 777, 1_024, 2_500])
 def test_saving_in_the_middle_is_invisible(cut):
     chunk = tossed(world(4_000, 14, rate=0.3), 14)
-    options = {"window": 300, "fade": 250.0, "patience": 90, "costs": COSTS}
+    options = {"window": 300, "decay": 250.0, "patience": 90, "costs": COSTS}
     delay = lambda t: None if t % 5 == 0 else t % 70  # noqa: E731
     straight, first = Meter(**options), Meter(**options)
     play(straight, chunk, delay)
@@ -326,8 +326,8 @@ def test_memory_does_not_grow_with_the_rounds():
     def size(rounds):
         meter = Meter(window=320)
         play(meter, tossed(world(rounds, 15), 15), delay=lambda t: 200)
-        waiting = meter._panes.waiting
-        return len(waiting), len(meter._questions), len(meter.to_bytes())
+        waiting = meter._sums.panes.waiting
+        return len(waiting), len(meter._sums.questions), len(meter.to_bytes())
 
     short, long = size(3_000), size(30_000)
     assert long[0] <= 22
@@ -342,13 +342,13 @@ def test_blind_rounds():
     mixed = type(chunk)(**{**vars(chunk), "propensity": q, "asked": asked})
     meter, only = metered(mixed, window=None), metered(mixed[~blind], window=None)
     assert meter.blind == 500
-    for method in ("weighted", "normalised"):
+    for method in ("ipw", "snipw"):
         got, want = meter.estimate(method=method), only.estimate(method=method)
         assert got[:5] == pytest.approx(want[:5], rel=1e-10)
     sure = np.where(chunk.label > 0, chunk.p, 1.0 - chunk.p)
     want = (1_500 * only.accuracy.value + sure[blind].sum()) / 2_000
     assert meter.accuracy.value == pytest.approx(want, rel=1e-10)
-    for interval in ("normal", "sequence"):  # a quarter of the rounds can be anything
+    for interval in ("normal", "anytime"):  # a quarter of the rounds can be anything
         assert meter.estimate(interval=interval).width > only.estimate(interval=interval).width
         assert meter.estimate(interval=interval).width > 0.25
         assert chunk.accuracy in meter.estimate(interval=interval)
@@ -385,7 +385,7 @@ def test_a_probability_of_ones_own():
 
 
 def test_without_labels_there_is_no_value():
-    meter = Meter(fade=10.0, costs=COSTS)
+    meter = Meter(decay=10.0, costs=COSTS)
     for t in range(3):
         for metric in METRICS:
             for method in METHODS:
@@ -399,9 +399,9 @@ def test_without_labels_there_is_no_value():
     negatives.ask(ask)
     negatives.tell(told(ask, -1))
     assert math.isnan(negatives.estimate("precision").value)
-    assert math.isnan(negatives.estimate("recall", method="weighted").value)
-    assert negatives.estimate("recall", method="weighted")[1:3] == (0.0, 1.0)
-    assert negatives.estimate("accuracy", method="normalised").value == 1.0
+    assert math.isnan(negatives.estimate("recall", method="ipw").value)
+    assert negatives.estimate("recall", method="ipw")[1:3] == (0.0, 1.0)
+    assert negatives.estimate("accuracy", method="snipw").value == 1.0
 
 
 def test_what_is_refused_changes_nothing():
@@ -418,7 +418,7 @@ def test_what_is_refused_changes_nothing():
     with pytest.raises(lasec.TicketError, match="never seen"):
         meter.tell(told(good._replace(ticket=5), 1))
     with pytest.raises(lasec.TicketError, match="never seen"):
-        meter.lose(5)
+        meter.cancel(5)
     with pytest.raises(ValueError, match="label"):
         meter.tell(told(good, 0))
     meter.tell(told(good._replace(ticket=2), 1))
@@ -432,15 +432,15 @@ def test_what_is_refused_changes_nothing():
 
 
 def test_questions_that_a_meter_cannot_answer():
-    meter = Meter(window=None, fade=100.0)
+    meter = Meter(window=None, decay=100.0)
     for wrong in (
         {"over": "window"}, {"metric": "cost"}, {"metric": "auc"}, {"method": "mean"},
-        {"interval": "exact"}, {"level": 1.0}, {"over": "fading", "interval": "sequence"},
+        {"interval": "exact"}, {"level": 1.0}, {"over": "decay", "interval": "anytime"},
     ):  # fmt: skip
         with pytest.raises(ValueError, match=r"."):
             meter.estimate(**wrong)
-    for wrong in ({"window": 0}, {"fade": 0.0}, {"patience": -1}, {"costs": Costs(math.inf)}):
-        with pytest.raises(ValueError, match=r"window|fade|patience|costs"):
+    for wrong in ({"window": 0}, {"decay": 0.0}, {"patience": -1}, {"costs": Costs(math.inf)}):
+        with pytest.raises(ValueError, match=r"window|decay|patience|costs"):
             Meter(**wrong)
 
 
@@ -459,7 +459,7 @@ def test_with_a_tracker_whose_free_rows_take_tickets():
             meter.tell(tracker.tell(decision.ticket, int(label)))
     assert (meter.rounds, meter.open, meter.blind) == (2_700, 0, 0)
     assert np.mean(right) in meter.accuracy
-    assert np.mean(right) in meter.estimate(interval="sequence")
+    assert np.mean(right) in meter.estimate(interval="anytime")
 
 
 def test_a_window_without_an_asked_error_is_not_too_certain():

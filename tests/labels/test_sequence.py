@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 import lasec
 from labels.synthetic import Chunk, metered, tossed, world
-from lasec.metrics import sequence, sums
-from lasec.metrics.anytime import channel, errors
+from lasec.metrics import confidence_sequence as sequence
+from lasec.metrics import sums
+from lasec.metrics.totals import channel, errors
 
 LIMIT = math.log(20.0)
 SURE = st.floats(0.001, 0.999)
@@ -120,7 +121,7 @@ def test_the_normal_interval_fails_when_looked_at_often_and_the_sequence_does_no
         for start in range(0, 2_000, 50):
             meter.extend(chunk[start : start + 50], chunk.y[start : start + 50])
             want = right[start + 49] / (start + 50)
-            for i, kind in enumerate(("normal", "sequence")):
+            for i, kind in enumerate(("normal", "anytime")):
                 off[i] |= want not in meter.estimate(interval=kind)
         missed += off
     assert missed[0] / 80 > 0.2
@@ -145,7 +146,7 @@ def test_every_metric_is_covered_at_its_worst_moment():
             part = chunk[stop - 100 : stop]
             meter.extend(part, part.y)
             for metric in metrics:
-                if wanted[stop][metric] not in meter.estimate(metric, interval="sequence"):
+                if wanted[stop][metric] not in meter.estimate(metric, interval="anytime"):
                     off.add(metric)
         for metric in off:
             missed[metric] += 1
@@ -161,7 +162,7 @@ def test_all_windows_hold_at_once():
         meter, off = lasec.metrics.Meter(window=200), False
         for start in range(0, 1_500, 50):
             meter.extend(chunk[start : start + 50], chunk.y[start : start + 50])
-            got = meter.estimate(over="window", interval="sequence")
+            got = meter.estimate(over="window", interval="anytime")
             off |= right[got.until - got.rounds : got.until].mean() not in got
         missed += off
     assert missed / 60 <= 0.05
@@ -170,20 +171,20 @@ def test_all_windows_hold_at_once():
 def test_later_windows_pay_for_their_number():
     chunk = tossed(world(4_000, 24, rate=0.3), 24)
     meter = metered(chunk, window=320)
-    scope = meter._panes.scope(lasec.metrics.Over.WINDOW)
+    scope = meter._sums.panes.scope(lasec.metrics.Over.WINDOW)
     assert scope.start == 400 - 32 + 1
     assert scope.until == 4_000
-    got = meter.estimate(over="window", interval="sequence")
+    got = meter.estimate(over="window", interval="anytime")
     low, high = errors(scope, 0.05 / (369 * 370))
     assert got[1:3] == pytest.approx((1.0 - high / 320, 1.0 - low / 320), rel=1e-12)
-    alone = metered(chunk[-320:], window=None).estimate(interval="sequence")
+    alone = metered(chunk[-320:], window=None).estimate(interval="anytime")
     assert alone.width < got.width < 2.5 * alone.width
 
 
 def test_the_error_is_made_of_both_classes():
     """The martingale of the error is that of its own channel."""
     chunk = tossed(world(500, 25, rate=0.3), 25)
-    scope = metered(chunk, window=None)._panes
+    scope = metered(chunk, window=None)._sums.panes
     scope = scope.scope(lasec.metrics.Over.ALL)
     wrong_if_minus, wrong = chunk.label > 0, chunk.label != chunk.y
     guess = np.where(wrong_if_minus, 1.0 - chunk.p, chunk.p)
@@ -195,7 +196,7 @@ def test_the_error_is_made_of_both_classes():
 
 def test_what_is_known_bounds_what_is_not():
     chunk = tossed(world(40, 26, rate=0.5), 26)
-    scope = metered(chunk, window=None)._panes.scope(lasec.metrics.Over.ALL)
+    scope = metered(chunk, window=None)._sums.panes.scope(lasec.metrics.Over.ALL)
     for which, rows in ((0, chunk.label > 0), (1, chunk.label < 0)):
         low, high = channel(scope, which, 1e-12)
         known = chunk.asked & rows
@@ -208,6 +209,6 @@ def test_the_price_of_looking_at_any_time(rate):
     widths = []
     for seed in range(8):
         meter = metered(tossed(world(10_000, 27, rate=rate), seed), window=None)
-        widths.append([meter.estimate(interval=kind).width for kind in ("normal", "sequence")])
+        widths.append([meter.estimate(interval=kind).width for kind in ("normal", "anytime")])
     normal, anytime = np.mean(widths, axis=0)
     assert 1.4 < anytime / normal < 2.3, (normal, anytime)

@@ -44,7 +44,7 @@ def test_a_session_is_the_learner_and_the_meter_by_hand(options):
         assert mine == decision._replace(label=NAMES[decision.label])
         meter.ask(decision)
         for gone in twin.given_up():
-            meter.lose(gone.ticket)
+            meter.cancel(gone.ticket)
         if decision.asked:
             late.append(t)
         while late and late[0] <= t - 60:
@@ -55,7 +55,7 @@ def test_a_session_is_the_learner_and_the_meter_by_hand(options):
             elif row % 9 == 0:
                 session.cancel(row)
                 twin.cancel(row)
-                meter.lose(twin.given_up()[0].ticket)
+                meter.cancel(twin.given_up()[0].ticket)
             else:
                 session.tell(row, NAMES[int(y[row])])
                 meter.tell(twin.tell(row, int(y[row])))

@@ -39,6 +39,7 @@ from numpy.typing import ArrayLike
 from lasec.alarms.alarm import Alarm
 from lasec.alarms.baseline import Baseline
 from lasec.alarms.waiting import Settled, Waiting, raised_by
+from lasec.metrics.means import aipw
 from lasec.parameters import Range, number
 from lasec.types import Decision, Outcome
 
@@ -53,8 +54,7 @@ def estimate(settled: Settled, guess: float) -> float:
     >>> [round(estimate(Settled(asked, wrong), guess=0.1), 6) for wrong in (True, False, None)]
     [1.9, -0.1, 0.1]
     """
-    decision, wrong = settled
-    return guess if wrong is None else guess + (wrong - guess) / decision.propensity
+    return aipw(guess, settled.wrong, settled.decision.propensity)
 
 
 def doubt(decision: Decision) -> float:

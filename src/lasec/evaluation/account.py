@@ -14,7 +14,7 @@ from lasec.evaluation.results import Point
 from lasec.evaluation.tally import BINS, WIDTH, Margins
 from lasec.metrics import Meter, sums
 from lasec.metrics.estimate import Interval, Scope
-from lasec.metrics.meter import estimate_of
+from lasec.metrics.totals import estimate_of
 from lasec.parameters import Range, number
 from lasec.state import pack, restored
 from lasec.tracker import Belief
@@ -43,7 +43,7 @@ class Mark(NamedTuple):
         return Point(
             round=self.round,
             estimate=estimate_of(self.scope),
-            always=estimate_of(self.scope, interval=Interval.SEQUENCE),
+            always=estimate_of(self.scope, interval=Interval.ANYTIME),
             truth=self.truth,
             labels=self.labels,
             planned=self.planned,

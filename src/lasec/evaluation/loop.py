@@ -169,7 +169,7 @@ class _Run:
     def _point(self, done: int) -> None:
         """How things stand after so many rounds."""
         here = self.meter.estimate("accuracy", over="window")
-        always = self.meter.estimate("accuracy", over="window", interval="sequence")
+        always = self.meter.estimate("accuracy", over="window", interval="anytime")
         until = min(here.until - self.first, done)
         spoken = slice(until - here.rounds, until)
         right = self._labels(spoken) == self.y[spoken] if spoken.start >= 0 else np.empty(0)

@@ -1,46 +1,23 @@
-"""Sums over rounds from which the accuracy of any part of a run is told, and how margins lie.
+"""The accuracy of any part of a run, and the distribution of its margins.
 
-The estimate is that of a :class:`~lasec.Meter` ("assisted", see :mod:`lasec.metrics.totals`): with
-w = 1 where a prediction was wrong, a the model's own guess of that, and q the propensity, ::
-
-    error = (1/n) sum of a + Z (w - a)/q,     variance (1/n^2) sum of Z (1 - q) (w - a)^2/q^2
-
-All sums are additive, so parts of a run are differences of what was summed up to two moments, and
-what is kept is a row of eleven numbers for each part.
+Sums are those of :mod:`lasec.metrics.means`, so parts of a run are differences of what was summed
+up to two moments, and a row of eleven numbers is kept for each part.
 """
 
 from __future__ import annotations
 
 import math
-from enum import IntEnum
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lasec.metrics import Estimate, sums, totals
+from lasec.metrics import Estimate, means
+from lasec.metrics.means import Sum
 
 Array = NDArray[np.float64]
 BINS = 40
-
-
-class Sum(IntEnum):
-    """The columns of a row of sums; those from ANSWERS on run over the answered rounds."""
-
-    ROUNDS = 0
-    ASKED = 1
-    MISTAKES = 2  # in truth
-    GUESS = 3  # a
-    EXPECTED = 4  # (1 - q)/q a (1 - a)
-    BELOW = 5  # a, over the rounds that could not be asked
-    ABOVE = 6  # 1 - a, over the same
-    ANSWERS = 7
-    MISSED = 8  # (w - a)/q
-    SQUARE = 9  # (1 - q) (w - a)^2/q^2
-    FOURTH = 10  # the square of that
-
-
-WIDTH = len(Sum)
+WIDTH = Sum.SQUARED.value  # lost answers are in the chances of Columns
 
 
 class Columns(NamedTuple):
@@ -64,9 +41,9 @@ class Columns(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A part of a run: a stretch of time, or the rows of a group.
+    """A part of a run: a window of time, or the rows of a group.
 
-    ``accuracy`` is the true one, ``estimate`` what the asked labels say of it.
+    ``accuracy`` is the true accuracy (all labels), ``estimate`` that from the queried labels.
 
     >>> part = Part("DE", 200, 20, 0.95, Estimate(0.94, 0.9, 0.98, 200, 20, 200))
     >>> part.rate
@@ -81,7 +58,7 @@ class Part(NamedTuple):
 
     @property
     def rate(self) -> float:
-        """The share of rows that were asked."""
+        """The share of rows whose label was queried."""
         return self.labels / self.rounds if self.rounds else math.nan
 
 
@@ -136,22 +113,13 @@ class Margins(NamedTuple):
 
 
 def rows_of(columns: Columns) -> Array:
-    """What each round adds to the sums of its part."""
+    """What each row adds to the sums of its part."""
     label, margin, q, asked, mistake, answered, wrong = columns
-    p = sums.likely(margin)
-    a = np.where(label > 0, 1.0 - p, p)
-    seen = q > 0.0
-    odds = np.where(seen, (1.0 - q) / np.where(seen, q, 1.0), 0.0)
-    rows = np.zeros((WIDTH, a.size))
-    rows[Sum.ROUNDS] = 1.0
-    rows[Sum.ASKED], rows[Sum.MISTAKES], rows[Sum.GUESS] = asked, mistake, a
-    rows[Sum.EXPECTED] = odds * a * (1.0 - a)
-    rows[Sum.BELOW], rows[Sum.ABOVE] = a * ~seen, (1.0 - a) * ~seen
-    d = (wrong[answered] - a[answered]) / q[answered]
-    square = (1.0 - q[answered]) * d * d
-    rows[Sum.ANSWERS, answered], rows[Sum.MISSED, answered] = 1.0, d
-    rows[Sum.SQUARE, answered], rows[Sum.FOURTH, answered] = square, square * square
-    return rows
+    guess = means.doubt(label, margin)
+    rows = means.of_rows(guess, q, asked)
+    rows[Sum.MISTAKES] = mistake
+    rows[:, answered] += means.of_answers(guess[answered], q[answered], wrong[answered])
+    return rows[:WIDTH]
 
 
 def part(name: str, row: Array, until: int) -> Part:
@@ -160,19 +128,6 @@ def part(name: str, row: Array, until: int) -> Part:
     >>> part("none", np.zeros(WIDTH), 0).estimate
     Estimate(value=nan, low=0.0, high=1.0, rounds=0, labels=0, until=0)
     """
-    s = {column: float(row[column]) for column in Sum}
-    n, labels = s[Sum.ROUNDS], round(s[Sum.ANSWERS])
-    truth = 1.0 - s[Sum.MISTAKES] / n if n else math.nan
-    value, low, high = math.nan, 0.0, 1.0
-    if n and labels:
-        free, square = totals.LEAST, max(s[Sum.SQUARE], 0.0)
-        if s[Sum.FOURTH] > 0.0:
-            free = max(square * square / s[Sum.FOURTH] - 1.0, totals.LEAST)
-        few = free < totals.FEW or labels < totals.SMALL
-        value = 1.0 - (s[Sum.GUESS] + s[Sum.MISSED]) / n
-        least = math.sqrt(max(s[Sum.EXPECTED], 0.0)) / n if few else 0.0
-        below, above = s[Sum.ABOVE] / n, s[Sum.BELOW] / n
-        spread = totals.Value(value, math.sqrt(square) / n, free, least, below, above)
-        low, high = (min(max(end, 0.0), 1.0) for end in spread.interval(0.95))
-    estimate = Estimate(value, low, high, round(n), labels, until)
-    return Part(name, round(n), round(s[Sum.ASKED]), truth, estimate)
+    rounds = round(float(row[Sum.ROUNDS]))
+    truth = 1.0 - float(row[Sum.MISTAKES]) / rounds if rounds else math.nan
+    return Part(name, rounds, round(float(row[Sum.ASKED])), truth, means.accuracy(row, until))

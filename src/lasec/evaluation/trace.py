@@ -14,11 +14,12 @@ from lasec import guards
 from lasec.alarms import Alarm
 from lasec.evaluation.account import Account, Mark, Rest
 from lasec.evaluation.results import Point, told
-from lasec.evaluation.tally import WIDTH, Columns, Margins, Part, Sum, part, rows_of
+from lasec.evaluation.tally import WIDTH, Columns, Margins, Part, part, rows_of
 from lasec.evaluation.trial import adopt, check, identity, is_bounded, same, trial
 from lasec.learner import Learner
 from lasec.metrics import Estimate, Meter
 from lasec.metrics.estimate import Over
+from lasec.metrics.means import Sum
 from lasec.metrics.sums import LOSS, Column
 from lasec.records import Records
 from lasec.tracker import Tracker

@@ -1,4 +1,4 @@
-"""What an estimate is, and the words with which one is asked for."""
+"""Estimates, and the options of one: metric, method, rows and interval."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ Array = NDArray[np.float64]
 
 
 class Estimate(NamedTuple):
-    """A value and an interval around it, for a stretch of rounds that ends before ``until``.
+    """An estimated value with its confidence interval, for rows before the ticket ``until``.
 
-    ``rounds`` is how many rounds it speaks of, ``labels`` how many of them have a label, and
-    ``until`` the ticket after the last of them: rounds from there on wait for answers.
-    ``low`` and ``high`` are kept to what is possible; ``value`` of a sum is not, because it is
-    right on average only as it is.
+    ``rounds`` is the number of rows that it covers and ``labels`` the number of labels among them;
+    rows from ``until`` on wait for answers. ``low`` and ``high`` are clipped to the possible range;
+    ``value`` is not, because clipping would bias it.
 
     >>> estimate = Estimate(0.81, 0.78, 0.84, rounds=10_000, labels=400, until=10_000)
     >>> round(estimate.width, 2), 0.8 in estimate
@@ -36,7 +35,7 @@ class Estimate(NamedTuple):
 
     @property
     def width(self) -> float:
-        """From ``low`` to ``high``."""
+        """``high - low``."""
         return self.high - self.low
 
     def __contains__(self, value: object) -> bool:
@@ -44,7 +43,7 @@ class Estimate(NamedTuple):
 
 
 class Costs(NamedTuple):
-    """What each kind of round costs; a gain is a negative cost.
+    """The cost of each cell of the confusion matrix; a gain is a negative cost.
 
     >>> Costs(false_positive=1.0, false_negative=20.0)
     Costs(true_positive=0.0, false_positive=1.0, false_negative=20.0, true_negative=0.0)
@@ -57,7 +56,7 @@ class Costs(NamedTuple):
 
 
 class Metric(StrEnum):
-    """What can be estimated.
+    """The metrics that can be estimated.
 
     >>> Metric("f1").value, len(Metric)
     ('f1', 7)
@@ -73,42 +72,42 @@ class Metric(StrEnum):
 
 
 class Method(StrEnum):
-    """How the rounds without a label are filled in: see :mod:`lasec.metrics.totals`.
+    """How rows without a label are accounted for: see :mod:`lasec.metrics.totals`.
 
-    >>> Method("assisted").name
-    'ASSISTED'
+    >>> Method("aipw").name
+    'AIPW'
     """
 
-    ASSISTED = "assisted"
-    NORMALISED = "normalised"
-    WEIGHTED = "weighted"
+    AIPW = "aipw"
+    SNIPW = "snipw"
+    IPW = "ipw"
 
 
 class Over(StrEnum):
-    """Which rounds an estimate is about.
+    """Which rows an estimate covers.
 
     >>> list(Over)
-    [<Over.ALL: 'all'>, <Over.WINDOW: 'window'>, <Over.FADING: 'fading'>]
+    [<Over.ALL: 'all'>, <Over.WINDOW: 'window'>, <Over.DECAY: 'decay'>]
     """
 
     ALL = "all"
     WINDOW = "window"
-    FADING = "fading"
+    DECAY = "decay"
 
 
 class Interval(StrEnum):
-    """For one look, or for as many looks as one likes.
+    """Valid for one look, or at all times at once (a confidence sequence).
 
-    >>> Interval("sequence").name
-    'SEQUENCE'
+    >>> Interval("anytime").name
+    'ANYTIME'
     """
 
     NORMAL = "normal"
-    SEQUENCE = "sequence"
+    ANYTIME = "anytime"
 
 
 class Scope(NamedTuple):
-    """The block of the rounds that an estimate is about.
+    """The sums of the rows that an estimate covers.
 
     ``block`` are sums with the weights of the rounds, ``square`` with the weights squared, and the
     sums of squares in it with their fourth power (all the same where all weights are one).
@@ -123,7 +122,7 @@ class Scope(NamedTuple):
 
     @property
     def share(self) -> float:
-        """The share of the questions that was answered, weighted; NaN without any answer."""
+        """The weighted share of the questions that was answered; NaN without any answer."""
         answered = float(self.block[LOSS, Column.W1])
         asked = answered + float(self.block[LOSS, Column.LOST])
         return answered / asked if answered > 0.0 else float("nan")

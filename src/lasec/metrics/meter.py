@@ -1,37 +1,61 @@
-"""How good the model is right now, from the few labels that were asked."""
+"""How good the model is right now, from the few labels that were queried."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
+from functools import partial
+from itertools import chain
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from lasec import guards
-from lasec.metrics import anytime, planner, totals
+from lasec.errors import StateError, TicketError
+from lasec.metrics import planner, sums
+from lasec.metrics.accumulator import Accumulator, Array
+from lasec.metrics.checks import checked, columns_of
 from lasec.metrics.estimate import Costs, Estimate, Interval, Method, Metric, Over, Scope
-from lasec.metrics.intake import Intake
 from lasec.metrics.planner import RATES, Plan, Spread
-from lasec.metrics.sums import LOSS, MINUS, PLUS, Column
-from lasec.parameters import Range, choice, number
+from lasec.metrics.sums import MINUS, PLUS, Column
+from lasec.metrics.totals import NOTHING, estimate_of
+from lasec.parameters import LARGEST, Range, choice, number, shown
+from lasec.state import Arrays, pack, restored
+from lasec.types import Decision, Outcome
 
-NOTHING = Costs()
+Probability = Callable[[Array], Array]
+
+FORMAT = 1
+CHUNK = 1024
 
 
-class Meter(Intake):
-    """Estimates accuracy and its relatives over all rounds, from the labels that were asked.
+class Meter:
+    """Estimates accuracy and related metrics over all rows, from the labels that were queried.
 
-    Labels that a learner asks for are mostly the hard ones: their plain mean says little about
-    the stream. With the propensities that every decision carries it can be put right, see
-    :mod:`lasec.metrics.totals`. Tell a meter every decision, in order, and every outcome, whenever
-    it comes. Estimates are about the rounds before the oldest question that is still open.
+    Queried rows are harder than average, so raw accuracy on them is biased low. A meter reweights
+    by query probability: its estimates are unbiased, with a confidence interval (see
+    :mod:`lasec.metrics.totals`). Tell it every decision, in order, and every outcome, whenever it
+    comes. Estimates cover the rows before the oldest question that is still open.
 
-    ``window`` is the number of last rounds for ``over="window"`` (up to a 16th more are taken), and
-    ``fade`` the number of rounds in which weights fall to 1/e for ``over="fading"``. A question not
-    answered within ``patience`` rounds is taken for lost, and losses are taken to be at random.
-    ``probability`` turns an array of margins into P(y = +1), if that is not (1 + margin)/2; it is
-    kept within .001 and .999. A wrong one widens intervals and biases nothing. ``costs`` are for
-    ``estimate("cost")``. Rounds with propensity 0 could not be asked: "assisted" takes the model's
-    word for them and widens the interval by all that they can be; the others leave them out.
+    Parameters
+    ----------
+    window
+        Number of last rows for ``over="window"`` (up to a 16th more are taken).
+    decay
+        Number of rows over which weights decay to 1/e, for ``over="decay"``.
+    patience
+        A question not answered within so many rows counts as lost; losses are taken to be at
+        random.
+    probability
+        Turns an array of margins into P(y = +1), if that is not (1 + margin)/2; it is kept within
+        .001 and .999. A wrong one widens intervals and biases nothing.
+    costs
+        For ``estimate("cost")``.
+
+    Rows with propensity 0 could not be queried: "aipw" uses the model's probability for them and
+    widens the interval by all that they can be; the other methods leave them out.
 
     >>> import lasec
     >>> X, y = lasec.streams.walking(5_000, speed=0.01, seed=1)
@@ -43,26 +67,128 @@ class Meter(Intake):
     ...         meter.tell(tracker.tell(decision.ticket, label))
     >>> meter
     Meter(window=1000, rounds=5000, asked=1024, labels=1024)
-    >>> estimate = meter.estimate("accuracy", over="window")
-    >>> print(f"{estimate.value:.2f}, between {estimate.low:.2f} and {estimate.high:.2f}")
-    0.91, between 0.88 and 0.94
+    >>> value, low, high, *_ = meter.estimate("accuracy", over="window")
+    >>> print(f"estimated accuracy {value:.1%} (95 % CI {low:.1%} to {high:.1%})")
+    estimated accuracy 91.2% (95 % CI 88.0% to 94.4%)
     """
+
+    def __init__(
+        self,
+        window: int | None = 1_000,
+        decay: float | None = None,
+        patience: int | None = None,
+        probability: Probability | None = None,
+        costs: Costs | None = None,
+    ) -> None:
+        length = Range(1, 2**53)
+        self.window = None if window is None else number("window", window, int, length)
+        self.decay = None if decay is None else number("decay", decay, float, length)
+        self.patience = None if patience is None else number("patience", patience, int, length)
+        self.costs = None if costs is None else _costs(costs)
+        if probability is not None and not callable(probability):
+            raise TypeError(f"probability must be a function, got {shown(probability)}")
+        self._probability = probability
+        self._sums = Accumulator(self.window, self.decay)
+        # What has come since the last look: summed up in chunks that begin at fixed rows.
+        self._asks: list[Any] = []
+        self._answers: list[tuple[int, float, int]] = []
+        self._last = -1
+        self._room = 0
+
+    def ask(self, decision: Decision) -> None:
+        """Record the decision about a row, queried or not; tickets must rise.
+
+        >>> import lasec
+        >>> meter = lasec.metrics.Meter()
+        >>> meter.ask(lasec.Decision(1, 0.6, 1.0, 0.5, asked=False, ticket=0))
+        >>> meter.rounds
+        1
+        """
+        decision = checked(decision, self._last)
+        if len(self._asks) >= self._room:
+            self._begin()
+        self._asks.append(decision)
+        self._last = decision[-1]
+
+    def tell(self, outcome: Outcome) -> None:
+        """Record an answer. Answers that come twice, too late, or unasked are ``ignored``.
+
+        One of several answers that does not settle the question yet is passed over.
+
+        >>> import lasec
+        >>> decision = lasec.Decision(1, 0.6, 1.0, 0.5, asked=True, ticket=0)
+        >>> meter = lasec.metrics.Meter()
+        >>> meter.ask(decision)
+        >>> for _ in range(2):
+        ...     meter.tell(lasec.Outcome(decision, y=-1, mistake=True, updated=True))
+        >>> meter.labels, meter.ignored
+        (1, 1)
+        """
+        if not (isinstance(outcome, Outcome) and isinstance(outcome.decision, Decision)):
+            raise TypeError(f"outcome: expected what tell gives, got {shown(outcome)}")
+        ticket, y = outcome.decision.ticket, guards.label(outcome.y)
+        if not outcome.settled:
+            return
+        if outcome.decision.propensity == 0.0:  # a label that came for free
+            self._sums.ignored += 1
+            return
+        self._answers.append((self._seen(ticket), y, self.rounds))
+        if len(self._answers) > CHUNK:
+            self._flush()
+
+    def cancel(self, ticket: int) -> None:
+        """Record that a question will not be answered.
+
+        >>> import lasec
+        >>> meter = lasec.metrics.Meter()
+        >>> meter.ask(lasec.Decision(1, 0.6, 1.0, 0.5, asked=True, ticket=0))
+        >>> meter.cancel(0)
+        >>> meter.lost, meter.open
+        (1, 0)
+        """
+        known = self._seen(ticket)
+        self._flush().cancel(known)
+        self._sums.panes.settle()
+
+    def extend(self, records: Any, y: ArrayLike) -> None:
+        """Record a :class:`lasec.Records` in which every query was answered.
+
+        ``y`` has a label for each row, of which only those of the queried rows count.
+
+        >>> import lasec
+        >>> X, y = lasec.streams.switching(5_000, seed=1)
+        >>> meter = lasec.metrics.Meter()
+        >>> meter.extend(lasec.Tracker(rate=0.1, seed=0).run(X, y), y)
+        >>> meter.rounds, meter.labels
+        (5000, 526)
+        """
+        columns, labels = columns_of(records, y, self._last)
+        while len(columns):
+            if len(self._asks) >= self._room:
+                self._begin()
+            self._flush()
+            count = min(len(columns), self._room)
+            self._add(columns[:count], labels[:count])
+            self._sums.panes.settle()
+            columns, labels = columns[count:], labels[count:]
+            self._last = self._sums.last
 
     def estimate(
         self,
         metric: Metric | str = Metric.ACCURACY,
         *,
         over: Over | str = Over.ALL,
-        method: Method | str = Method.ASSISTED,
+        method: Method | str = Method.AIPW,
         interval: Interval | str = Interval.NORMAL,
         level: float = 0.95,
     ) -> Estimate:
-        """A metric over the settled rounds: all of them, the window, or with fading weights.
+        """Estimate a metric over all settled rows, the window, or with decaying weights.
 
-        ``interval="normal"`` is for one look at a time; ``"sequence"`` holds at all times at once,
-        and is wider. It is exact as long as no answer is lost; with losses, propensities are
-        multiplied by the share answered so far, and it holds about. NaN, with all that is
-        possible as the interval, where there are no labels or the metric is 0/0.
+        ``interval="normal"`` is for one look at a time; ``"anytime"`` holds at all times at once (a
+        confidence sequence), and is wider. It is exact as long as no answer is lost; with losses,
+        propensities are multiplied by the share answered so far, and it is approximate. Without
+        labels, or for a metric that is 0/0, the value is NaN and the interval is all that is
+        possible.
 
         >>> import lasec
         >>> X, y = lasec.streams.switching(5_000, seed=1)
@@ -73,7 +199,7 @@ class Meter(Intake):
         recall 0.65
         log_loss 0.6
         cost 3.23
-        >>> meter.estimate("accuracy", interval="sequence").width > meter.accuracy.width
+        >>> meter.estimate("accuracy", interval="anytime").width > meter.accuracy.width
         True
         """
         metric, over = choice(Metric, metric), choice(Over, over)
@@ -81,17 +207,17 @@ class Meter(Intake):
         number("level", level, float, Range(0.01, 0.999999))
         if metric is Metric.COST and self.costs is None:
             raise ValueError('costs: estimate("cost") needs a meter with costs')
-        if interval is Interval.SEQUENCE and over is Over.FADING:
+        if interval is Interval.ANYTIME and over is Over.DECAY:
             raise ValueError(
-                'interval="sequence" holds for all rounds or a window: with fading weights '
-                "the target itself changes each round, and no sequence is known"
+                'interval="anytime" holds for all rows or a window: with decaying weights '
+                "the target itself changes each row, and no confidence sequence is known"
             )
         costs = self.costs or NOTHING
         return estimate_of(self.scope(over), metric, method, interval, costs, level)
 
     @property
     def accuracy(self) -> Estimate:
-        """The accuracy over all settled rounds.
+        """The estimated accuracy over all settled rows.
 
         >>> import lasec
         >>> lasec.metrics.Meter().accuracy
@@ -108,9 +234,9 @@ class Meter(Intake):
         rows_per_day: float | None = None,
         level: float = 0.95,
     ) -> Plan:
-        """The labels in a window for an accuracy's interval of a width, or the width for labels.
+        """The labels that a confidence interval of a width needs, or the width for labels.
 
-        See :mod:`lasec.metrics.planner`; without labels so far it is a plan for asking at random.
+        See :mod:`lasec.metrics.planner`; before the first label it plans uniform random queries.
 
         >>> import lasec
         >>> X, y = lasec.streams.switching(5_000, seed=1)
@@ -126,7 +252,7 @@ class Meter(Intake):
         self, window: int | str = 10_000, rates: Sequence[float] = RATES,
         *, rows_per_day: float | None = None, level: float = 0.95,
     ) -> list[Plan]:  # fmt: skip
-        """The widths that a range of budgets buys.
+        """The interval widths of a range of label budgets.
 
         >>> import lasec
         >>> X, y = lasec.streams.switching(5_000, seed=1)
@@ -141,28 +267,27 @@ class Meter(Intake):
 
     @property
     def rounds(self) -> int:
-        """How many rounds have been asked about it, settled or not."""
-        return self._admitted + len(self._asks)
+        """How many rows were recorded, settled or not."""
+        return self._sums.rounds + len(self._asks)
 
     @property
     def asked(self) -> int:
-        """How many labels were asked for."""
-        return self._count("_asked")
+        """How many labels were queried."""
+        return self._flush().asked
 
     @property
     def labels(self) -> int:
         """How many answers came in time."""
-        return self._count("_labels")
+        return self._flush().labels
 
     @property
     def open(self) -> int:
         """How many questions wait for an answer."""
-        self._flush()
-        return len(self._questions)
+        return len(self._flush().questions)
 
     @property
     def oldest(self) -> int | None:
-        """The ticket of the oldest question that waits for an answer, if there is one.
+        """The ticket of the oldest open question, if there is one.
 
         >>> import lasec
         >>> meter = lasec.metrics.Meter()
@@ -170,15 +295,29 @@ class Meter(Intake):
         >>> meter.oldest
         7
         """
-        self._flush()
-        return min(self._questions, default=None)
+        return min(self._flush().questions, default=None)
+
+    @property
+    def lost(self) -> int:
+        """How many questions were canceled or expired."""
+        return self._flush().lost
+
+    @property
+    def ignored(self) -> int:
+        """How many answers came twice, too late, or without a question."""
+        return self._flush().ignored
+
+    @property
+    def blind(self) -> int:
+        """How many rows could not be queried, having propensity 0."""
+        return self._flush().blind
 
     def reaching(self, tolerated: float = 0.05) -> Meter:
-        """A copy whose estimates reach further, where only a few open questions hold them back.
+        """A copy whose estimates cover more rows, where only a few open questions hold them back.
 
-        Estimates end before the oldest open question. Here questions count as lost, at random, up
-        to the last row at which they are at most the share ``tolerated`` of all that wait to be
-        settled. What comes after that row stays open, and this meter stays as it is.
+        Estimates end before the oldest open question. In the copy questions count as lost, at
+        random, up to the last row at which they are at most the share ``tolerated`` of all that
+        wait to be settled. What comes after that row stays open, and this meter does not change.
 
         >>> import lasec
         >>> meter = lasec.Meter()
@@ -195,38 +334,14 @@ class Meter(Intake):
         share: float = number("tolerated", tolerated, float, Range(0.0, 1.0))
         self._flush()
         twin = deepcopy(self)
-        end = twin._panes.reach(share) * twin._panes.size
-        for ticket in [t for t, question in twin._questions.items() if question.round < end]:
-            twin.lose(ticket)
+        panes, questions = twin._sums.panes, twin._sums.questions
+        end = panes.reach(share) * panes.size
+        for ticket in [t for t, question in questions.items() if question.round < end]:
+            twin.cancel(ticket)
         return twin
 
-    @property
-    def lost(self) -> int:
-        """How many questions were given up."""
-        return self._count("_lost")
-
-    @property
-    def ignored(self) -> int:
-        """How many answers came twice, too late, or without a question."""
-        return self._count("_ignored")
-
-    @property
-    def blind(self) -> int:
-        """How many rounds could not be asked, having propensity 0."""
-        return self._count("_blind")
-
-    def __repr__(self) -> str:
-        return (
-            f"{type(self).__name__}(window={self.window}, rounds={self.rounds}, "
-            f"asked={self.asked}, labels={self.labels})"
-        )
-
-    def _count(self, name: str) -> int:
-        self._flush()
-        return int(getattr(self, name))
-
     def scope(self, over: Over = Over.ALL) -> Scope:
-        """The sums that an estimate is made of, as they are now: see :func:`estimate_of`.
+        """The sums that an estimate is made of: see :func:`lasec.metrics.totals.estimate_of`.
 
         >>> import lasec
         >>> lasec.Meter().scope().block.shape[0]
@@ -234,10 +349,101 @@ class Meter(Intake):
         """
         if over is Over.WINDOW and self.window is None:
             raise ValueError('over="window" needs a meter with a window')
-        if over is Over.FADING and self.fade is None:
-            raise ValueError('over="fading" needs a meter with a fade')
+        if over is Over.DECAY and self.decay is None:
+            raise ValueError('over="decay" needs a meter with a decay')
+        return self._flush().panes.scope(over)
+
+    def to_bytes(self) -> bytes:
+        """The whole meter, open questions included, as bytes that :meth:`from_bytes` reads.
+
+        A custom ``probability`` cannot be saved and must be given again.
+
+        >>> import lasec
+        >>> meter = lasec.Meter(window=500)
+        >>> meter.ask(lasec.Decision(1, 0.6, 1.0, 0.5, asked=True, ticket=0))
+        >>> lasec.Meter.from_bytes(meter.to_bytes())
+        Meter(window=500, rounds=1, asked=1, labels=0)
+        """
         self._flush()
-        return self._panes.scope(over)
+        header = {
+            "meter": FORMAT,
+            "window": self.window,
+            "fade": self.decay,  # the name that 0.1.0 wrote
+            "patience": self.patience,
+            "costs": None if self.costs is None else list(self.costs),
+            "own_probability": self._probability is not None,
+        }
+        return pack(header | self._sums.header(), self._sums.arrays())
+
+    @classmethod
+    def from_bytes(cls, data: bytes, probability: Probability | None = None) -> Self:
+        """The meter that :meth:`to_bytes` wrote, or a :class:`~lasec.StateError`.
+
+        >>> import lasec
+        >>> lasec.Meter.from_bytes(lasec.LASEC(dimension=2).to_bytes())
+        Traceback (most recent call last):
+        lasec.errors.StateError: newer or foreign: this is no meter of format 1
+        """
+        return restored(data, partial(cls._restored, probability))
+
+    @classmethod
+    def _restored(
+        cls, probability: Probability | None, header: dict[str, Any], arrays: Arrays
+    ) -> Self:
+        if header.get("meter") != FORMAT:
+            raise StateError(f"newer or foreign: this is no meter of format {FORMAT}")
+        if header["own_probability"] is not (probability is not None):
+            raise StateError("probability: the saved meter had one of its own, or had none")
+        costs = None if header["costs"] is None else Costs(*header["costs"])
+        made = cls(header["window"], header["fade"], header["patience"], probability, costs)
+        made._sums.restore(header, arrays)
+        made._last, made._room = made._sums.last, -made._sums.rounds % CHUNK
+        return made
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}(window={self.window}, rounds={self.rounds}, "
+            f"asked={self.asked}, labels={self.labels})"
+        )
+
+    def _seen(self, ticket: object) -> int:
+        """A ticket that was recorded, answered by now or not."""
+        number = guards.ticket(ticket)
+        if number > self._last:
+            raise TicketError(f"ticket {shown(ticket)} was never seen: the last is {self._last}")
+        return number
+
+    def _begin(self) -> None:
+        """Begin a chunk: at fixed rows, so that it does not matter when anyone looked."""
+        self._flush().begin_chunk()
+        self._room = CHUNK
+
+    def _flush(self) -> Accumulator:
+        """Sum up what has come."""
+        made = self._sums
+        if self._asks:
+            table = np.fromiter(chain.from_iterable(self._asks), np.float64, 6 * len(self._asks))
+            self._add(table.reshape(-1, 6)[:, [0, 1, 3, 4, 5]])
+            self._asks = []
+        if self._answers:
+            answers, self._answers = self._answers, []
+            made.answer(answers, self.patience)
+        if self.patience is not None:
+            made.expire(made.rounds - 1 - self.patience)
+        made.panes.settle()
+        return made
+
+    def _add(self, columns: Array, y: Array | None = None) -> None:
+        """Sum up rows that do not reach beyond the chunk."""
+        margin = columns[:, 1]
+        if self._probability is None:
+            p = sums.likely(margin)
+        else:
+            p = np.asarray(self._probability(margin), dtype=np.float64)
+            if p.shape != margin.shape or np.isnan(p).any():
+                raise ValueError("probability: expected a number in [0, 1] for each margin")
+        self._sums.add(columns, p.clip(*sums.SURE), y)
+        self._room -= len(columns)
 
     def _spread(self) -> Spread:
         scope = self.scope()
@@ -249,41 +455,9 @@ class Meter(Intake):
         return Spread(float(a) / rounds, float(b) / rounds, float(rows[Column.CHANCE]) / rounds)
 
 
-def estimate_of(
-    scope: Scope, metric: Metric = Metric.ACCURACY, method: Method = Method.ASSISTED,
-    interval: Interval = Interval.NORMAL, costs: Costs = NOTHING, level: float = 0.95,
-) -> Estimate:  # fmt: skip
-    """The estimate that these sums make, now or later.
-
-    >>> import lasec
-    >>> X, y = lasec.streams.switching(5_000, seed=1)
-    >>> meter = lasec.Meter()
-    >>> meter.extend(lasec.Tracker(rate=0.1, seed=0).run(X, y), y)
-    >>> estimate_of(meter.scope()) == meter.accuracy
-    True
-    """
-    found = totals.value(scope, metric, method, costs)
-    if interval is Interval.SEQUENCE:
-        ends = anytime.bounds(scope, metric, costs, 1.0 - level)
-    else:
-        ends = found.interval(level)
-    known = Column.ROUNDS if method is Method.ASSISTED else Column.SEEN
-    rounds, labels = (round(float(scope.block[LOSS, c])) for c in (known, Column.LABELS))
-    low, high = _within(ends, _possible(metric, costs))
-    return Estimate(found.value, low, high, rounds, labels, scope.until)
-
-
-def _possible(metric: Metric, costs: Costs) -> tuple[float, float]:
-    if metric is Metric.COST:
-        return min(costs), max(costs)
-    return 0.0, math.inf if metric is Metric.LOG_LOSS else 1.0
-
-
-def _within(ends: tuple[float, float], possible: tuple[float, float]) -> tuple[float, float]:
-    """The interval kept to what is possible; all that is, where there is none."""
-    least, most = possible
-    low, high = (
-        (least if math.isnan(ends[0]) else ends[0]),
-        (most if math.isnan(ends[1]) else ends[1]),
-    )
-    return min(max(low, least), most), max(min(high, most), least)
+def _costs(costs: Costs) -> Costs:
+    if not isinstance(costs, (tuple, list)):
+        raise TypeError(f"costs must be lasec.metrics.Costs, got {shown(costs)}")
+    most = Range(-LARGEST, LARGEST)
+    named = zip(Costs._fields, costs, strict=True)
+    return Costs(*(number(f"costs: {name}", cost, float, most) for name, cost in named))

@@ -3,7 +3,7 @@
 Blocks are additive, so an answer is added to the pane of its round whenever it comes. Panes settle
 in order: estimates speak only of rounds before the oldest open question, since a round that was
 asked and not answered yet would otherwise count like one that was not asked. What is settled is
-merged into the total, kept for the window, and faded; so the memory is a constant, plus the panes
+merged into the total, kept for the window, and decayed; so the memory is a constant, plus the panes
 that wait.
 
 A pane that happens to hold no question settles a little sooner than one that does, which favours
@@ -31,7 +31,7 @@ PANES, PLAIN = 32, 256
 
 
 class Pane:
-    """A stretch of rounds: how many, how many of them wait, the next ticket, and the block."""
+    """Consecutive rows: how many, how many of them wait, the next ticket, and the block."""
 
     __slots__ = ("block", "open", "rounds", "until")
 
@@ -43,19 +43,19 @@ class Pane:
 class Panes:
     """The panes that wait, and what has become of those that are settled.
 
-    >>> panes = Panes(window=1_000, fade=None)
+    >>> panes = Panes(window=1_000, decay=None)
     >>> panes.size, panes.kept.maxlen
     (32, 32)
     """
 
-    def __init__(self, window: int | None, fade: float | None) -> None:
-        shortest = min(window or math.inf, fade or math.inf)
+    def __init__(self, window: int | None, decay: float | None) -> None:
+        shortest = min(window or math.inf, decay or math.inf)
         self.size = PLAIN if math.isinf(shortest) else math.ceil(shortest / PANES)
-        self.window, self.fade = window, fade
+        self.window, self.decay = window, decay
         self.waiting: dict[int, Pane] = {}
         self.kept: deque[Array] = deque(maxlen=math.ceil(window / self.size) if window else 0)
         self.total: Array = np.zeros(SHAPE)
-        self.faded: Array = np.zeros((2, *SHAPE))
+        self.decayd: Array = np.zeros((2, *SHAPE))
         self.settled = 0
         self.until = 0
 
@@ -82,7 +82,7 @@ class Panes:
                 return
             del self.waiting[self.settled]
             self.total += pane.block
-            self.faded = self._faded(pane)
+            self.decayd = self._decayed(pane)
             self.kept.append(pane.block)
             self.settled += 1
             self.until = pane.until
@@ -98,11 +98,11 @@ class Panes:
         return found
 
     def scope(self, over: Over) -> Scope:
-        """The block of all settled rounds, of the last ones, or of all with fading weights."""
+        """The block of all settled rounds, of the last ones, or of all with decaying weights."""
         last = self.waiting.get(self.settled)
         fresh = last if last is not None and not last.open else Pane(until=self.until)
-        if over is Over.FADING:
-            once, twice = self._faded(fresh)
+        if over is Over.DECAY:
+            once, twice = self._decayed(fresh)
             return Scope(once, twice, 0, fresh.until)
         if over is Over.WINDOW:
             block = sum(self.kept, fresh.block)
@@ -115,7 +115,7 @@ class Panes:
         blocks = [pane.block for pane in self.waiting.values()]
         return {
             "total": self.total,
-            "faded": self.faded,
+            "faded": self.decayd,
             "kept": np.array(list(self.kept)).reshape(-1, *SHAPE),
             "waiting": np.array(blocks).reshape(-1, *SHAPE),
         }
@@ -137,7 +137,7 @@ class Panes:
         for name, shape in shapes.items():
             if arrays[name].shape != (*shape, *SHAPE) or not sums.sound(arrays[name]):
                 raise ValueError(f"{name} has not the shape of a meter's, or holds bad numbers")
-        self.total, self.faded = arrays["total"].copy(), arrays["faded"].copy()
+        self.total, self.decayd = arrays["total"].copy(), arrays["faded"].copy()
         self.kept.extend(block.copy() for block in arrays["kept"])
         before = self.until
         for n, count, block in zip(waiting, counts, arrays["waiting"], strict=True):
@@ -153,10 +153,10 @@ class Panes:
         """How many settled panes the window has by now."""
         return min(self.settled, self.kept.maxlen or 0)
 
-    def _faded(self, pane: Pane) -> Array:
-        if self.fade is None:
-            return self.faded
-        once = math.exp(-pane.rounds / self.fade)
+    def _decayed(self, pane: Pane) -> Array:
+        if self.decay is None:
+            return self.decayd
+        once = math.exp(-pane.rounds / self.decay)
         weights = np.array([once, once**2])[:, None, None] * np.ones(SHAPE)
         weights[1, :, Column.U2] = once**4  # it is a square itself
-        return np.asarray(self.faded * weights + pane.block)
+        return np.asarray(self.decayd * weights + pane.block)

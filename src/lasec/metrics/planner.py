@@ -1,6 +1,6 @@
 """How many labels an interval of a wanted width costs, and how wide one is that a budget buys.
 
-Of "assisted" accuracy with propensities q, and d the error less its guess, let A be the mean of
+Of "aipw" accuracy with propensities q, and d the error less its guess, let A be the mean of
 d^2/q and B that of d^2 over rounds; the labels estimate both. If all propensities are multiplied by
 k, a round adds A/k - B to the variance, so over N rounds::
 

@@ -7,8 +7,9 @@ Three channels are followed, each with a value v that depends on the label and a
     LOSS    all rounds               v = -log p_y,  a = its expectation under p
 
 where p is what the model gives for P(y = +1). A block holds, for each channel, the sums named in
-:class:`Column` and log K for each bet of :mod:`lasec.metrics.sequence`. Blocks of disjoint rounds
-are added to give that of their union; nothing else is needed of a round once its label has come.
+:class:`Column` and log K for each bet of :mod:`lasec.metrics.confidence_sequence`.
+Blocks of disjoint rows add up to that of their union; nothing else is needed of a row once its
+label has come.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lasec.metrics import sequence
+from lasec.metrics import confidence_sequence
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -63,7 +64,7 @@ class Column(IntEnum):
 
 
 SUMS = len(Column)
-WIDTH = SUMS + sequence.BETS.size
+WIDTH = SUMS + confidence_sequence.BETS.size
 SHAPE = (3, WIDTH)
 
 
@@ -147,7 +148,7 @@ def of_rounds(p: Array, q: Array, chance: Array, *, loss: bool) -> Array:
     rows[:, Column.EXPECTED] = np.where(
         q > 0.0, (1.0 - q) * spread / np.where(q > 0.0, q, 1.0), 0.0
     )
-    rows[:, SUMS:] = sequence.unasked(values.d0, values.d1, chance)
+    rows[:, SUMS:] = confidence_sequence.unasked(values.d0, values.d1, chance)
     return rows
 
 
@@ -170,7 +171,7 @@ def of_answers(p: Array, q: Array, chance: Array, y: Array, *, loss: bool) -> Ar
     rows[:, Column.W1 : Column.W2] = powers / q[:, None]
     rows[:, Column.W2 : Column.U2] = powers[:, [0, 1, 3, 4]] / (q * q)[:, None]
     rows[:, Column.U2] = ((1.0 - q) * (d / q) ** 2) ** 2
-    rows[:, SUMS:] = sequence.asked(values.d0, values.d1, d, chance)
+    rows[:, SUMS:] = confidence_sequence.asked(values.d0, values.d1, d, chance)
     return rows
 
 

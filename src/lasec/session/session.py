@@ -280,7 +280,7 @@ class Session:
     def _hear_of_given_up(self) -> None:
         """The one path of every question that will not be answered."""
         for gone in self.model.given_up():
-            self.meter.lose(gone.ticket)
+            self.meter.cancel(gone.ticket)
             self._forget(gone.ticket)
 
     def _forget(self, ticket: int) -> None:

@@ -1,4 +1,4 @@
-"""An interval that holds at all times at once, however the concept drifts: the exact martingale.
+"""Confidence sequences: intervals valid at all times at once, however the concept drifts.
 
 Of each round t let v be a value that depends on the label, so one of two known numbers, and a any
 guess made before. What is missing is D_T = sum of d_t, with d_t = v_t - a_t equal to d0 (label -1)
