@@ -87,8 +87,7 @@ def quiet(case: str, noise: float, dimension: int, rate: float, seed: int) -> di
     learner = _learner(case, dimension, rate, seed)
     first = learner.run(stream.X[:middle], stream.y[:middle])
     if case == "less":
-        query = lasec.queries.Budgeted(rate=rate / 8, advance=0.0)
-        learner.query, learner.memory = query, query.start()
+        learner.query = lasec.queries.Budgeted(rate=rate / 8, advance=0.0)
     elif case == "other coin":
         learner.query = lasec.queries.MarginCoin(caution=rate / 20)
     rest = learner.run(stream.X[middle:end], stream.y[middle:end])

@@ -12,9 +12,8 @@ from __future__ import annotations
 from typing import Unpack
 
 from lasec import papers
-from lasec.learner import Learner
+from lasec.learner import Learner, Options
 from lasec.mercer import RBF
-from lasec.model import Options
 from lasec.queries import MarginCoin, VarianceThreshold
 from lasec.rules import (
     BudgetPerceptron,

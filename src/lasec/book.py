@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -43,8 +42,7 @@ class GivenUp(NamedTuple):
     why: Why
 
 
-@dataclass(slots=True)
-class Question:
+class Question(NamedTuple):
     """One open question: what was decided about which row and when, and the answers so far.
 
     A row is kept in the form it came in: an array, or a dict of features.
@@ -87,6 +85,12 @@ class Book:
         self._open: dict[int, Question] = {}
         self._latest = -math.inf
 
+    def __copy__(self) -> Book:
+        twin = Book(self.limit)
+        twin._open, twin._gone = self._open.copy(), self._gone.copy()
+        twin.waiting, twin._latest = self.waiting, self._latest
+        return twin
+
     def __len__(self) -> int:
         return len(self._open)
 
@@ -103,8 +107,9 @@ class Book:
 
     def add(self, decision: Any, x: Any, time: float) -> int:
         """Open a ticket, with a copy of its row; gives how many were dropped for it (0 or 1)."""
-        self._latest = max(self._latest, time)
-        self._open[decision.ticket] = Question(decision, x, self._latest)
+        latest = max(self._latest, time)
+        question = Question(decision, x, latest)
+        self._open[decision.ticket], self._latest = question, latest
         self.waiting += 1
         return self._drop(Why.DROPPED) if len(self._open) > self.limit else 0
 
@@ -149,8 +154,8 @@ class Book:
 
     def hear(self, question: Question, heard: Question) -> None:
         """Take note of an answer: what is known of the question after it."""
+        self._open[question.decision.ticket] = heard
         self.waiting -= heard.answered and not question.answered
-        question.plus, question.minus, question.answer = heard.plus, heard.minus, heard.answer
 
     def settle(self, ticket: int) -> None:
         """Forget an unanswered ticket whose label has come, where one answer is enough."""
@@ -213,17 +218,14 @@ class Book:
             self._latest = when
 
 
-def decided(question: Question, policy: Policy, opinions: int) -> int:
-    """The label that the answers so far agree on, under a policy; 0 if they do not yet.
+def decided(plus: int, minus: int, policy: Policy, opinions: int) -> int:
+    """The label that so many answers of each sign agree on under a policy; 0 if none yet.
 
-    >>> asked = Decision(1, 0.2, 1.0, 0.5, asked=True, ticket=0)
-    >>> decided(Question(asked, np.zeros(1), 1.0, plus=1, minus=1), Policy.MAJORITY, opinions=3)
-    0
-    >>> decided(Question(asked, np.zeros(1), 1.0, plus=1, minus=2), Policy.MAJORITY, opinions=3)
-    -1
+    >>> [decided(1, minus, Policy.MAJORITY, opinions=3) for minus in (0, 1, 2)]
+    [0, 0, -1]
     """
     enough = opinions // 2 + 1 if policy is Policy.MAJORITY else 1
-    return (question.plus >= enough) - (question.minus >= enough)
+    return (plus >= enough) - (minus >= enough)
 
 
 def _possible(ticket: Any, decision: Any, time: Any, votes: Any, issued: int) -> bool:

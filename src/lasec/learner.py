@@ -2,20 +2,57 @@
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from collections.abc import Callable, Iterable
+from copy import copy
+from dataclasses import replace
+from typing import Any, Self, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lasec import guards, kernel
-from lasec.book import Question, decided
-from lasec.model import Model
-from lasec.parameters import Range, number
+from lasec import cards, guards, kernel, snapshot
+from lasec.book import Book, GivenUp, Question, decided
+from lasec.busy import Busy
+from lasec.clock import LEAD, Clock
+from lasec.files import write
+from lasec.learner_state import DIMENSIONS, LearnerState, packed, unpacked
+from lasec.parameters import Range, choice, number
+from lasec.queries import Always, Budgeted
 from lasec.records import Records
-from lasec.types import Decision, Outcome, Policy, Update, Vector
+from lasec.selector import Selector
+from lasec.state import read, restored
+from lasec.types import (
+    Decision,
+    Outcome,
+    Policy,
+    Precision,
+    ProbabilityRule,
+    Query,
+    Rule,
+    TimedRule,
+    Update,
+    Vector,
+)
+
+ALWAYS = Always()
+_AGES = Range(0.0, 1e30)
+_ROUNDS = Range(0, 2**62)
+_SILENT = Budgeted(rate=1e-30)  # without a token it never asks
 
 
-class Learner(Model):
+class Options(TypedDict, total=False):
+    """What every learner can be given, whatever its rule and query."""
+
+    seed: int | None
+    max_pending: int
+    max_age: float | None
+    lead: float | None
+    policy: Policy | str
+    opinions: int
+
+
+class Learner:
     """An online classifier that asks for labels: :meth:`ask`, then :meth:`tell` what was asked.
 
     ``ask`` predicts and decides; it never changes the model. ``tell`` is the only writer. Labels
@@ -29,9 +66,9 @@ class Learner(Model):
     with the model: whoever knows the seed knows which rows will be asked about. A learner belongs
     to one thread at a time.
 
-    ``rounds``, ``asked``, ``told``, ``updates``, ``dropped``, ``expired`` and ``contradicted``
-    count what has happened so far; ``state`` holds the model's arrays, ``memory`` what the query
-    remembers, if it remembers.
+    ``dimension`` is that of the first row where it is None. ``rounds``, ``asked``, ``told``,
+    ``updates``, ``dropped``, ``expired`` and ``contradicted`` count what has happened so far;
+    ``state`` holds the model's arrays, ``memory`` the state of the query, if it has one.
 
     >>> import lasec
     >>> rule, query = lasec.rules.SecondOrder(drift=0.01), lasec.queries.Uniform(rate=0.2)
@@ -44,6 +81,43 @@ class Learner(Model):
     >>> learner
     Learner('SecondOrder + Uniform', dimension=5, rounds=1000, asked=187, updates=23)
     """
+
+    def __init__(
+        self,
+        rule: Rule[Any],
+        query: Query = ALWAYS,
+        *,
+        dimension: int | None,
+        update: Update | str = Update.MISTAKES,
+        seed: int | None = None,
+        max_pending: int = 10_000,
+        max_age: float | None = None,
+        lead: float | None = LEAD,
+        policy: Policy | str = Policy.FIRST,
+        opinions: int = 3,
+        precision: Precision | str = Precision.DOUBLE,
+        name: str = "",
+    ) -> None:
+        sized = dimension is not None
+        size: int = number("dimension", dimension, int, DIMENSIONS) if sized else 1
+        self.rule = rule
+        self.update = choice(Update, update)
+        self.name = name or f"{type(rule).__name__} + {type(query).__name__}"
+        self.precision = choice(Precision, precision)
+        self._kind = self.precision.kind
+        model = snapshot.begin(rule, size, self.precision)
+        selector = Selector(query, seed=seed, lead=lead)
+        self.max_age: float | None = (
+            None if max_age is None else number("max_age", max_age, float, _AGES)
+        )
+        self.policy = choice(Policy, policy)
+        self.opinions: int = number("opinions", opinions, int, Range(1, 999))
+        if self.opinions % 2 == 0:
+            raise ValueError(f"opinions must be an odd number, got {opinions}")
+        book = Book(number("max_pending", max_pending, int, DIMENSIONS))
+        self._now = LearnerState(model, size, selector, book, sized=sized)
+        self._teller: Callable[..., Any] | None = None
+        self._busy = Busy("learner")
 
     def ask(
         self, x: ArrayLike, *, time: float | None = None, coin: float | None = None
@@ -59,17 +133,20 @@ class Learner(Model):
         Decision(label=1, margin=0.0, variance=1.25, propensity=1.0, asked=True, ticket=0)
         """
         with self._busy:
-            row = self._row(x)
-            tossed = -1.0 if coin is None else float(guards.coins("coin", [coin], 1)[0])
-            now = self._moment(time)
-            decision = self._look(row, tossed, self.memory, now)
-            self.rounds += 1
-            if time is not None:
-                self.clock.latest = max(self.clock.latest, now)
-            self._expire(now)
+            now = self._now if self._now.sized else self._begun("x", x, 1)
+            row = self._row(x, now.dimension)
+            given = -1.0 if coin is None else float(guards.coins("coin", [coin], 1)[0])
+            selector, book = now.selector, now.book
+            when = selector.moment(time)
+            seen, memory = selector.look(self.rule, now.model, row, given, when, book.waiting)
+            decision = self._decision(now, row, seen)
+            # From here on nothing is refused.
+            if self.max_age is not None:
+                now.expired += book.expire(before=when - self.max_age)
             if decision.asked:
-                self.asked += 1
-                self.dropped += self._book.add(decision, row.copy(), now)
+                now.dropped += book.add(decision, row.copy(), when)
+            selector.note(memory, 1, decision.asked, when if time is not None else None)
+            self._now = now
             return decision
 
     def tell(self, ticket: int, y: int) -> Outcome:
@@ -91,8 +168,8 @@ class Learner(Model):
         [False, False, True]
         """
         with self._busy:
-            question = self._book.find(ticket, self.rounds)
-            return self._hear(question, guards.label(y))
+            label = guards.label(y)
+            return self._hear(self._now.book.find(ticket, self._now.selector.rounds), label)
 
     def cancel(self, ticket: int) -> None:
         """Give up an open question: its answer will not come, and would be refused if it did.
@@ -104,13 +181,14 @@ class Learner(Model):
         ((), 'canceled', 1)
         """
         with self._busy:
-            self._book.find(ticket, self.rounds)
-            self.dropped += self._book.give_up(int(ticket))
+            now = self._now
+            now.book.find(ticket, now.selector.rounds)
+            now.dropped += now.book.give_up(int(ticket))
 
     def tell_row(self, x: ArrayLike, y: int) -> Outcome:
         """Learn a labelled instance that came for free, without having been asked about.
 
-        It takes a ticket of its own; its decision has propensity 0, since no coin was thrown.
+        It takes a ticket of its own; its decision has propensity 0, since nothing was drawn.
 
         >>> import lasec
         >>> learner = lasec.LASEC(dimension=2)
@@ -118,16 +196,21 @@ class Learner(Model):
         True
         """
         with self._busy:
-            row, label = self._row(x), guards.label(y)
-            seen = self._look(row, 0.0, self.memory.copy(), float(self.rounds))
-            decision = seen._replace(propensity=0.0, asked=False)
-            outcome = self._learn(decision, row, label)
-            self.told += 1
-            self.rounds += 1
+            now = self._now if self._now.sized else self._begun("x", x, 1)
+            row, label, selector = self._row(x, now.dimension), guards.label(y), now.selector
+            seen, _ = selector.look(self.rule, now.model, row, 0.0, float(selector.rounds), 0)
+            decision = self._decision(now, row, seen)._replace(propensity=0.0, asked=False)
+            outcome = self._learn(now, decision, row, label)
+            now.told += 1
+            selector.skip(1)
+            self._now = now
             return outcome
 
-    def margins(self, X: ArrayLike) -> Vector:
+    def margins(self, X: ArrayLike, *, first: int | None = None) -> Vector:
         """The margin of each row, as of the next round; nothing is counted, queried or learned.
+
+        With ``first``, the rows are those of the rounds ``first``, ``first`` + 1, and so on,
+        counted from 0: a model that follows the time is the less certain, the later a row comes.
 
         >>> import lasec
         >>> learner = lasec.LASEC(dimension=2)
@@ -136,9 +219,12 @@ class Learner(Model):
         [-0.331, 0.268]
         """
         with self._busy:
-            rows = guards.finite("X", guards.rows(X, self.dimension, self._kind))
+            now = self._now if self._now.sized else self._begun("X", X, 2)
+            rows = guards.finite("X", guards.rows(X, now.dimension, self._kind))
+            if first is not None and isinstance(self.rule, TimedRule):
+                return self._coming(now, rows, number("first", first, int, _ROUNDS))
             found = np.empty(len(rows))
-            kernel.engine.margins(self.rule, self.state, rows, self.rounds + 1, found)
+            kernel.engine.margins(self.rule, now.model, rows, now.selector.rounds + 1, found)
         return found
 
     def predict(self, X: ArrayLike) -> NDArray[np.int8]:
@@ -151,6 +237,33 @@ class Learner(Model):
         ([-1, 1], 1)
         """
         return np.where(self.margins(X) >= 0.0, 1, -1).astype(np.int8)
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """The probabilities of -1 and +1 for each row, as of the next round; nothing is asked.
+
+        Only for rules whose margins are P(+1) - P(-1): see :attr:`has_probabilities`.
+
+        >>> import lasec
+        >>> X, y = lasec.streams.stationary(1_000, dimension=5, seed=1)
+        >>> tracker = lasec.Tracker(rate=0.2, seed=0)
+        >>> records = tracker.run(X, y)
+        >>> tracker.predict_proba(X[:2]).round(3).tolist()
+        [[0.997, 0.003], [0.997, 0.003]]
+        """
+        if not self.has_probabilities:
+            raise TypeError(f"{type(self.rule).__name__} has margins, but no probabilities")
+        margin = self.margins(X)
+        return np.column_stack([(1.0 - margin) / 2.0, (1.0 + margin) / 2.0])
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether margins are P(+1) - P(-1), so that :meth:`predict_proba` can be called.
+
+        >>> import lasec
+        >>> lasec.Tracker().has_probabilities, lasec.LASEC(dimension=3).has_probabilities
+        (True, False)
+        """
+        return isinstance(self.rule, ProbabilityRule)
 
     def hurry(self, labels: float, *, over: float) -> None:
         """Ask more for a while: spend ``labels`` of the budget now, and save them again later.
@@ -173,7 +286,9 @@ class Learner(Model):
         lent = number("labels", labels, float, Range(0.0, 1e12))
         ticks = number("over", over, float, Range(1e-12, 1e12))
         with self._busy:
-            query.lend(self.memory, lent, ticks)
+            memory = self.memory.copy()
+            query.lend(memory, lent, ticks)
+            self._now.selector.memory = memory
 
     def run(
         self,
@@ -207,114 +322,425 @@ class Learner(Model):
         lazy: bool,
     ) -> Records:  # fmt: skip
         """All rows of a chunk, or none of them."""
-        rows = guards.rows(X, self.dimension, self._kind)
+        now = self._now if self._now.sized else self._begun("X", X, 2)
+        rows, selector = guards.rows(X, now.dimension, self._kind), now.selector
         n = len(rows)
-        signs = guards.labels(y, n)
-        given, clock = guards.given(coins, n), self._clock(times, n)
-        lazy = number("lazy", lazy, bool, None) and self._can_be_lazy()
-        engine, memory = kernel.engine, self.memory.copy()
-        bad, columns, state, ceiling = engine.run(
-            self.rule, self.query, self.state, memory, rows, signs, given, np.uint64(self.seed),
-            self.rounds, mistakes_only=self.update == Update.MISTAKES, times=clock,
-            waiting=self._book.waiting, ceiling=self._ceiling, lazy=lazy,
+        signs, given = guards.labels(y, n), guards.given(coins, n)
+        when = selector.times(times, n)
+        lazy = number("lazy", lazy, bool, None) and self._can_be_lazy(now.dimension)
+        (bad, columns, model, ceiling), memory = selector.run(
+            self.rule, now.model, rows, signs, given, times=when, waiting=now.book.waiting,
+            mistakes_only=self.update == Update.MISTAKES, ceiling=now.ceiling, lazy=lazy,
         )  # fmt: skip
         if bad >= 0:
             guards.finite("X", rows[bad])
             raise self._too_large(f"X: row {bad}")
-        records = Records(*columns, first=self.rounds)
-        labels, updates = records.labels, int(records.updated.sum())
-        vars(self).update(  # one step, so that no signal can come in between
-            state=state,
-            memory=memory,
-            _ceiling=ceiling,
-            rounds=self.rounds + n,
-            asked=self.asked + labels,
-            told=self.told + labels,
-            updates=self.updates + updates,
-        )
-        self.clock.advance(clock)
-        if n:
-            self._expire(float(clock[-1]) if clock.size else float(self.rounds))
+        records = Records(*columns, first=selector.rounds)
+        after = copy(selector)
+        after.note(memory, n, records.labels, float(when.max()) if when.size else None)
+        self._now = self._aged(
+            replace(
+                now, model=model, ceiling=ceiling, selector=after, told=now.told + records.labels,
+                updates=now.updates + int(records.updated.sum()),
+            ),
+            float(when[-1]) if when.size else float(after.rounds),
+        )  # fmt: skip
         return records
 
-    def _expire(self, now: float) -> None:
-        """Give up questions that have been open for too long."""
-        if self.max_age is not None:
-            self.expired += self._book.expire(before=now - self.max_age)
+    def at(self, rounds: int) -> Self:
+        """The same learner in another round; what it has learned is shared, not copied.
 
-    def _can_be_lazy(self) -> bool:
+        >>> import lasec
+        >>> learner = lasec.LASEC(dimension=2)
+        >>> learner.at(7).rounds, learner.rounds
+        (7, 0)
+        """
+        return self.counted(rounds=rounds)
+
+    def counted(self, **counters: int) -> Self:
+        """The same learner with other counters, by name; what it has learned is shared.
+
+        >>> import lasec
+        >>> lasec.LASEC(dimension=2).counted(rounds=7, asked=2)
+        Learner('LASEC', dimension=2, rounds=7, asked=2, updates=0)
+        """
+        given = {name: number(name, count, int, _ROUNDS) for name, count in counters.items()}
+        selector = copy(self._now.selector)
+        selector.rounds = given.pop("rounds", selector.rounds)
+        selector.asked = given.pop("asked", selector.asked)
+        twin = object.__new__(type(self))
+        state = replace(self._now, selector=selector, **given)
+        twin.__dict__.update(vars(self), _now=state, _busy=Busy("learner"))
+        return twin
+
+    def adopt(self, other: Learner) -> None:
+        """Take the state of a copy that went on from here: both share it from now on.
+
+        >>> import copy, lasec
+        >>> learner = lasec.LASEC(dimension=2)
+        >>> other = copy.copy(learner)
+        >>> records = other.run([[1.0, 2.0]], [-1])
+        >>> before = learner.rounds
+        >>> learner.adopt(other)
+        >>> before, learner.rounds
+        (0, 1)
+        """
+        self._now = other._now
+
+    @property
+    def state(self) -> Any:
+        """The arrays of the model, by name: the state of its rule."""
+        return self._now.model
+
+    @state.setter
+    def state(self, model: Any) -> None:
+        self._now = replace(self._now, model=model, ceiling=None)
+
+    @property
+    def dimension(self) -> int:
+        """The number of features of a row; 1 as long as no row has come to tell."""
+        return self._now.dimension
+
+    @property
+    def is_sized(self) -> bool:
+        """Whether the number of features is known: given, or seen in a row."""
+        return self._now.sized
+
+    @property
+    def query(self) -> Query:
+        """The query: when to ask for a label. A new one begins with a state of its own."""
+        return self._now.selector.query
+
+    @query.setter
+    def query(self, query: Query) -> None:
+        selector = copy(self._now.selector)
+        selector.memory, selector.query, selector._asker = snapshot.memory(query), query, None
+        self._now.selector = selector
+
+    @property
+    def memory(self) -> Vector:
+        """The state of the query, if it has one: what its budget has spent, for example."""
+        return self._now.selector.memory
+
+    @property
+    def seed(self) -> int:
+        """The seed of the random draws."""
+        return self._now.selector.seed
+
+    @seed.setter
+    def seed(self, seed: int) -> None:
+        self._now.selector.seed = seed
+
+    @property
+    def clock(self) -> Clock:
+        """The latest time that is known, where rows come with times."""
+        return self._now.selector.clock
+
+    @property
+    def rounds(self) -> int:
+        """How many rows have come so far: the next ticket."""
+        return self._now.selector.rounds
+
+    @property
+    def asked(self) -> int:
+        """How many labels were queried."""
+        return self._now.selector.asked
+
+    @property
+    def told(self) -> int:
+        """How many labels were told, asked for or not."""
+        return self._now.told
+
+    @property
+    def updates(self) -> int:
+        """How many labels were handed to the rule."""
+        return self._now.updates
+
+    @property
+    def dropped(self) -> int:
+        """How many questions were dropped because too many were open, or canceled."""
+        return self._now.dropped
+
+    @property
+    def expired(self) -> int:
+        """How many questions were not answered within ``max_age``."""
+        return self._now.expired
+
+    @property
+    def contradicted(self) -> int:
+        """How many answers contradicted an earlier one to the same question."""
+        return self._now.contradicted
+
+    @property
+    def max_pending(self) -> int:
+        """How many questions may be open at a time.
+
+        >>> import lasec
+        >>> lasec.LASEC(dimension=3, max_pending=100).max_pending
+        100
+        """
+        return self._now.book.limit
+
+    @property
+    def pending(self) -> tuple[int, ...]:
+        """The open tickets, oldest first.
+
+        >>> import lasec
+        >>> learner = lasec.Perceptron(dimension=2, max_pending=2)
+        >>> [learner.ask([1.0, t]).ticket for t in range(3)]
+        [0, 1, 2]
+        >>> learner.pending, learner.dropped
+        ((1, 2), 1)
+        """
+        return tuple(self._now.book)
+
+    @property
+    def unanswered(self) -> tuple[int, ...]:
+        """The open tickets without an answer, oldest first.
+
+        Under the policy "last" an answered question stays open, so that it can be corrected.
+
+        >>> import lasec
+        >>> learner = lasec.LASEC(dimension=2, policy="last")
+        >>> tickets = [learner.ask([1.0, t]).ticket for t in range(2)]
+        >>> outcome = learner.tell(tickets[0], 1)
+        >>> learner.pending, learner.unanswered
+        ((0, 1), (1,))
+        """
+        return self._now.book.unanswered
+
+    @property
+    def questions(self) -> tuple[Decision, ...]:
+        """What was decided about the rows whose labels are still wanted, oldest first.
+
+        >>> import lasec
+        >>> learner = lasec.LASEC(dimension=2)
+        >>> decision = learner.ask([0.5, -1.0])
+        >>> learner.questions == (decision,)
+        True
+        """
+        return tuple(self._now.book.find(t, self.rounds).decision for t in self.unanswered)
+
+    def is_open(self, ticket: int) -> bool:
+        """Whether a ticket can still be told: it was asked, and is not settled, expired or dropped.
+
+        >>> import lasec
+        >>> learner = lasec.LASEC(dimension=2, max_age=1)
+        >>> tickets = [learner.ask([1.0, t]).ticket for t in range(3)]
+        >>> [learner.is_open(ticket) for ticket in tickets]
+        [False, True, True]
+        """
+        return ticket in self._now.book
+
+    def given_up(self) -> tuple[GivenUp, ...]:
+        """The questions that were given up without an answer since the last call, and why.
+
+        They have expired, were dropped because too many were open, or were canceled. A
+        :class:`~lasec.Session` tells its meter of them.
+
+        >>> import lasec
+        >>> learner = lasec.LASEC(dimension=2, max_age=1)
+        >>> tickets = [learner.ask([1.0, t]).ticket for t in range(4)]
+        >>> [(gone.ticket, gone.why.value) for gone in learner.given_up()], learner.given_up()
+        ([(0, 'expired'), (1, 'expired')], ())
+        """
+        return self._now.book.given_up()
+
+    def to_bytes(self) -> bytes:
+        """The whole learner, open questions included, as bytes that :meth:`from_bytes` reads.
+
+        >>> import lasec
+        >>> learner = lasec.LASEC(dimension=3)
+        >>> lasec.Learner.from_bytes(learner.to_bytes())
+        Learner('LASEC', dimension=3, rounds=0, asked=0, updates=0)
+        """
+        with self._busy:
+            if not self._now.sized:
+                raise ValueError("dimension: no row has come yet, so there is no state to save")
+            header = {
+                "name": self.name,
+                "rule": snapshot.describe(self.rule),
+                "query": snapshot.describe(self.query),
+                "dimension": self.dimension,
+                "update": Update(self.update).value,
+                "seed": self.seed,
+                "max_pending": self.max_pending,
+                "max_age": self.max_age,
+                "clock": self.clock.header(),
+                "policy": self.policy.value,
+                "opinions": self.opinions,
+                "precision": self.precision.value,
+            }
+            return packed(header, self.rule, self._now)
+
+    @classmethod
+    def from_bytes(
+        cls, data: bytes, *, rules: Iterable[type] = (), queries: Iterable[type] = ()
+    ) -> Self:
+        """The learner that :meth:`to_bytes` wrote, or a :class:`~lasec.errors.StateError`.
+
+        A file names its rule and query. Those of your own are found among ``rules`` and
+        ``queries``.
+
+        >>> import lasec
+        >>> lasec.Learner.from_bytes(lasec.SOP(dimension=3).to_bytes()).rule
+        SecondOrder(drift=0.0, ridge=1.0)
+        """
+        known = snapshot.known(snapshot.RULES, rules), snapshot.known(snapshot.QUERIES, queries)
+        return restored(data, lambda header, arrays: cls._restore(header, arrays, *known))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the learner to a file, all of it or nothing.
+
+        A new file is readable by its owner alone, because a model may hold rows; one that exists
+        keeps its mode. Through a symbolic link, the file that it points to is written.
+
+        >>> import lasec, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     lasec.LASEC(dimension=3).save(f"{folder}/model.lasec")
+        ...     lasec.Learner.load(f"{folder}/model.lasec")
+        Learner('LASEC', dimension=3, rounds=0, asked=0, updates=0)
+        """
+        write(path, self.to_bytes())
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        rules: Iterable[type] = (),
+        queries: Iterable[type] = (),
+    ) -> Self:
+        """The learner of a file, or a :class:`~lasec.errors.StateError` that says what is wrong.
+
+        ``rules`` and ``queries`` are those of your own, as in :meth:`from_bytes`.
+
+        >>> import lasec, tempfile
+        >>> with tempfile.NamedTemporaryFile() as file:
+        ...     lasec.Learner.load(file.name)
+        Traceback (most recent call last):
+        lasec.errors.StateError: not a lasec model: the file does not begin with lasec's signature
+        """
+        return cls.from_bytes(read(path), rules=rules, queries=queries)
+
+    @classmethod
+    def _restore(
+        cls, header: dict[str, Any], arrays: dict[str, Any], rules: Any, queries: Any
+    ) -> Self:
+        """A learner from what :meth:`to_bytes` put into the file."""
+        settings, state = unpacked(header, arrays, rules, queries)
+        learner = cls._assemble(**settings)
+        learner._now = state
+        return learner
+
+    @classmethod
+    def _assemble(cls, **settings: Any) -> Self:
+        """A learner of this class from its parts."""
+        return cls(**settings)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Compiled code is found again; a copy is in use by nobody.
+        own = {"_now": self._now.copy(), "_teller": None, "_busy": Busy("learner")}
+        return vars(self) | own
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({self.name!r}, dimension={self.dimension}, "
+            f"rounds={self.rounds}, asked={self.asked}, updates={self.updates})"
+        )
+
+    def _repr_html_(self) -> str:
+        """A card in a notebook."""
+        spent = f"{self.asked:,} of {self.rounds:,}"
+        facts = {
+            "rule": repr(self.rule),
+            "asks": repr(self.query),
+            "learns from": f"asked {self.update.value}",
+            "features": f"{self.dimension:,}" if self._now.sized else "as in the first row",
+            "labels asked": f"{spent} ({cards.percent(self.asked / max(self.rounds, 1))})",
+            "open questions": f"{self._now.book.waiting:,}",
+        }
+        return cards.card(self.name, facts)
+
+    def _begun(self, name: str, given: ArrayLike, axes: int) -> LearnerState:
+        """A first state, for rows of as many features as this one or these have."""
+        features = guards.real(name, given, axes).shape[-1]
+        if features < 1:
+            raise ValueError("x: expected at least one feature, got none")
+        model = snapshot.begin(self.rule, features, self.precision)
+        return replace(self._now, model=model, dimension=features, sized=True)
+
+    def _aged(self, now: LearnerState, moment: float) -> LearnerState:
+        """The state without the questions that have been open for too long."""
+        if self.max_age is None:
+            return now
+        book = copy(now.book)
+        expired = book.expire(before=moment - self.max_age)
+        return replace(now, book=book, expired=now.expired + expired)
+
+    def _coming(self, now: LearnerState, rows: Any, first: int) -> Vector:
+        """The margins of rows of the rounds from ``first`` on, none of which is queried."""
+        _, columns, _, _ = kernel.engine.run(
+            self.rule, _SILENT, now.model, np.zeros_like(_SILENT.start()), rows,
+            np.ones(len(rows)), np.empty(0), np.uint64(0), first, mistakes_only=True,
+        )  # fmt: skip
+        return columns.margin
+
+    def _can_be_lazy(self, dimension: int) -> bool:
         """Whether it pays to decide rows without their variance, and the query allows it."""
-        wide = self.dimension >= kernel.engine.LAZY_FROM
+        wide = dimension >= kernel.engine.LAZY_FROM
         return wide and bool(getattr(self.query, "rises_with_variance", False))
 
-    def _row(self, x: ArrayLike) -> Vector:
+    def _row(self, x: ArrayLike, dimension: int) -> Vector:
         """One instance as the compiled code wants it; as it stands where it is that already."""
         if (
             type(x) is np.ndarray
             and x.dtype == self._kind
-            and x.shape == (self.dimension,)
+            and x.shape == (dimension,)
             and x.flags.carray
         ):
             return x
-        return guards.row(x, self.dimension, self._kind)
+        return guards.row(x, dimension, self._kind)
 
-    def _moment(self, time: float | None) -> float:
-        """When a row came: the time that was given, or the number of its round."""
-        if time is None:
-            self._clock(None, 0)
-            return self.rounds + 1.0
-        return self.clock.one(float(guards.times([time], 1)[0]))
-
-    def _clock(self, times: ArrayLike | None, count: int) -> Vector:
-        """When each row of a chunk came; empty where rounds are counted."""
-        return self.clock.trusted(guards.clock(self.query, times, count))
-
-    def _look(self, x: Vector, coin: float, memory: Vector, time: float) -> Decision:
-        """What the model says about ``x``, and whether to ask, or an error about ``x``."""
-        if self._asker is None:
-            self._asker = kernel.engine.asker(self.rule, self.query, self.state, memory, x)
-        fine, raw, margin, variance, propensity, asked = self._asker(
-            self.rule, self.query, self.state, memory, x, self.seed, self.rounds, coin, time,
-            self._book.waiting,
-        )  # fmt: skip
+    def _decision(self, now: LearnerState, x: Vector, seen: Any) -> Decision:
+        """What the selector has found about ``x``, or an error about ``x``."""
+        fine, raw, margin, variance, propensity, asked = seen
         if not fine:
             guards.finite("x", x)
             raise self._too_large("x")
         label = 1 if raw >= 0.0 else -1
-        return Decision(label, margin, variance, propensity, asked, self.rounds)
+        return Decision(label, margin, variance, propensity, asked, now.selector.rounds)
 
     def _hear(self, question: Question, y: float) -> Outcome:
         """Let an answer in, and the label too, if the answers so far decide it."""
-        plus, minus = question.plus, question.minus
-        last = self.policy is Policy.LAST
-        heard = Question(
-            question.decision, question.x, question.time,
-            plus=(0 if last else plus) + (y > 0.0), minus=(0 if last else minus) + (y < 0.0),
-        )  # fmt: skip
-        heard.answer = verdict = decided(heard, self.policy, self.opinions)
-        decision = question.decision
+        now, decision = self._now, question.decision
+        before = (0, 0) if self.policy is Policy.LAST else (question.plus, question.minus)
+        plus, minus = before[0] + (y > 0.0), before[1] + (y < 0.0)
+        verdict = decided(plus, minus, self.policy, self.opinions)
         if verdict == question.answer:  # not decided yet, or nothing new
             outcome = Outcome(decision, int(y), decision.label != y, False, settled=verdict != 0)
         else:
-            outcome = self._learn(decision, question.x, float(verdict))
-            self.told += not question.answered
-        self._book.hear(question, heard)
-        self.contradicted += (minus if y > 0.0 else plus) > 0
-        if verdict and not last:
-            self._book.close(decision.ticket)
+            outcome = self._learn(now, decision, question.x, float(verdict))
+            now.told += not question.answered
+        now.contradicted += (question.minus if y > 0.0 else question.plus) > 0
+        heard = Question(decision, question.x, question.time, plus, minus, verdict)
+        now.book.hear(question, heard)
+        if verdict and self.policy is not Policy.LAST:
+            now.book.close(decision.ticket)
         return outcome
 
-    def _learn(self, decision: Decision, x: Vector, y: float) -> Outcome:
+    def _learn(self, now: LearnerState, decision: Decision, x: Vector, y: float) -> Outcome:
         """Let the label in, under the model of this moment."""
         if self._teller is None:
-            self._teller = kernel.engine.teller(self.rule, self.state, x)
+            self._teller = kernel.engine.teller(self.rule, now.model, x)
         mistake, wanted, usable = self._teller(
-            self.rule, self.state, x, y, self.seed, decision.ticket, self.update == Update.MISTAKES
-        )
+            self.rule, now.model, x, y, now.selector.seed, decision.ticket,
+            self.update == Update.MISTAKES,
+        )  # fmt: skip
         if wanted and not usable:
             raise self._too_large(f"the row of ticket {decision.ticket}")
-        self._ceiling = None
-        self.updates += wanted
+        now.ceiling = None
+        now.updates += wanted
         return Outcome(decision, int(y), mistake, wanted)
 
     def _too_large(self, where: str) -> ValueError:

@@ -7,7 +7,7 @@ number goes through the same checks as if a user had typed it.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -34,12 +34,27 @@ def describe(part: Rule[Any] | Query | Mercer) -> dict[str, Any]:
     {'kind': 'MarginCoin', 'parameters': {'caution': 'inf', 'power': 1.0}}
     """
     kind = type(part)
-    if (RULES | QUERIES | KERNELS).get(kind.__name__) is not kind:
-        what = "kernels" if hasattr(part, "product") else "rules and queries"
-        raise TypeError(f"only lasec's own {what} can be saved, not {kind.__name__}")
-    given: dict[str, Any] = part._asdict()  # type: ignore[union-attr]
+    if (RULES | QUERIES | KERNELS).get(kind.__name__, kind) is not kind:
+        raise TypeError(f"{kind.__name__} is the name of a part of lasec, so this one is not saved")
+    if not hasattr(part, "_asdict"):
+        raise TypeError(f"only a NamedTuple of parameters can be saved, not {kind.__name__}")
+    given: dict[str, Any] = part._asdict()
     values = {name: _written(value) for name, value in given.items()}
     return {"kind": kind.__name__, "parameters": values}
+
+
+def known(own: Mapping[str, Any], given: Iterable[type]) -> dict[str, Any]:
+    """The classes that a file may name: lasec's own, and those that the caller gives.
+
+    >>> class Mine: ...
+    >>> known(RULES, [Mine])["Mine"] is Mine
+    True
+    """
+    added = {kind.__name__: kind for kind in given}
+    taken = own.keys() & added.keys()
+    if taken:
+        raise ValueError(f"{min(taken)} is the name of a part of lasec: choose another name")
+    return {**own, **added}
 
 
 def rebuild(description: Mapping[str, Any], known: Mapping[str, Any], depth: int = 0) -> Any:
@@ -52,7 +67,9 @@ def rebuild(description: Mapping[str, Any], known: Mapping[str, Any], depth: int
         raise StateError(f"invalid: parts are nested more than {_DEEPEST} deep")
     kind, values = description["kind"], description["parameters"]
     if kind not in known:
-        raise StateError(f"foreign: this lasec knows no {kind!r}")
+        raise StateError(
+            f"foreign: this lasec knows no {kind!r}; one of your own must be given to load"
+        )
     return known[kind](**{name: _read(value, depth) for name, value in values.items()})
 
 

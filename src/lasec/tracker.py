@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, NamedTuple, Self, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from lasec import guards, snapshot
 from lasec.errors import StateError
-from lasec.learner import Learner
-from lasec.model import Options
+from lasec.learner import Learner, Options
 from lasec.parameters import SMALLEST, Range, number
 from lasec.queries import Budgeted, MarginCoin
-from lasec.records import Records
 from lasec.rules import Tracking
 from lasec.rules.hypotheses import HAZARDS, LAPSES, SPEEDS
-from lasec.types import Decision, Outcome, Query, Rule, Vector
-
-_SIZED = nullcontext()  # every row but the first costs nothing more
 
 
 def steady(rate: float, horizon: float = 10_000) -> Budgeted:
@@ -88,81 +80,11 @@ class Tracker(Learner):
     ) -> None:
         if budget is not None and (rate, horizon) != (0.1, 10_000):
             raise ValueError("budget: it has a rate and a horizon of its own, so give one or other")
-        self._unsized = dimension is None
+        query = budget or steady(rate, horizon)
         super().__init__(
-            rule or Tracking(), budget or steady(rate, horizon),
-            dimension=1 if dimension is None else dimension, update="labels", name="Tracker",
+            rule or Tracking(), query, dimension=dimension, update="labels", name="Tracker",
             **options,
         )  # fmt: skip
-
-    def ask(
-        self, x: ArrayLike, *, time: float | None = None, coin: float | None = None
-    ) -> Decision:
-        """Predict the label of ``x``, and decide whether to ask for the true one.
-
-        >>> import lasec
-        >>> lasec.Tracker(rate=0.1, seed=0).ask([0.5, -1.0]).asked
-        True
-        """
-        with self._sized(lambda: guards.real("x", x, 1).size):
-            return super().ask(x, time=time, coin=coin)
-
-    def tell_row(self, x: ArrayLike, y: int) -> Outcome:
-        """Learn a labelled instance that came for free: labels from before the stream, for example.
-
-        >>> import lasec
-        >>> tracker = lasec.Tracker(rate=0.1, seed=0)
-        >>> for x, label in zip(*lasec.streams.stationary(200, dimension=2, seed=1)):
-        ...     outcome = tracker.tell_row(x, label)
-        >>> tracker.told, tracker.asked
-        (200, 0)
-        """
-        with self._sized(lambda: guards.real("x", x, 1).size):
-            return super().tell_row(x, y)
-
-    def run(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        *,
-        times: ArrayLike | None = None,
-        coins: ArrayLike | None = None,
-        lazy: bool = False,
-    ) -> Records:
-        """Ask and, where asked, tell at once, for each row: a whole chunk in compiled code.
-
-        ``lazy`` makes no difference here: the mixture needs every variance.
-
-        >>> import lasec
-        >>> X, y = lasec.streams.walking(speed=0.03, seed=1)
-        >>> lasec.Tracker(rate=0.1, seed=0).run(1000.0 * X, y)
-        Records(rounds=10000, accuracy=0.776, labels=1002, rate=0.100)
-        """
-        with self._sized(lambda: guards.real("X", X, 2).shape[1]):
-            return super().run(X, y, times=times, coins=coins, lazy=lazy)
-
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """The probabilities of -1 and +1 for each row, as of the next round; nothing is asked.
-
-        >>> import lasec
-        >>> X, y = lasec.streams.stationary(1_000, dimension=5, seed=1)
-        >>> tracker = lasec.Tracker(dimension=5, rate=0.2, seed=0)
-        >>> records = tracker.run(X, y)
-        >>> tracker.predict_proba(X[:2]).round(3).tolist()
-        [[0.997, 0.003], [0.997, 0.003]]
-        """
-        margin = self.margins(X)
-        return np.column_stack([(1.0 - margin) / 2.0, (1.0 + margin) / 2.0])
-
-    def margins(self, X: ArrayLike) -> Vector:
-        """P(+1) - P(-1) for each row, as of the next round; nothing is counted or queried.
-
-        >>> import lasec
-        >>> lasec.Tracker(seed=0).margins([[1.0, 2.0]]).tolist()
-        [0.0]
-        """
-        with self._sized(lambda: guards.real("X", X, 2).shape[1]):
-            return super().margins(X)
 
     @property
     def rate(self) -> float:
@@ -224,47 +146,12 @@ class Tracker(Learner):
         assert isinstance(query, Budgeted)
         return query
 
-    def _sized(self, features: Callable[[], int]) -> AbstractContextManager[None]:
-        """Take the dimension of the first row, if none was given; not if that row is refused."""
-        return self._sizing(features) if self._unsized else _SIZED
-
-    @contextmanager
-    def _sizing(self, features: Callable[[], int]) -> Iterator[None]:
-        """The first row: whatever goes wrong inside, the next one may be of another size."""
-        with self._busy:
-            before, fresh = (self.dimension, self.state), self._unsized
-            if fresh:
-                self._begin(features())
-        try:
-            yield
-        except BaseException:
-            if fresh:
-                (self.dimension, self.state), self._unsized = before, True
-            raise
-
-    def _begin(self, features: int) -> None:
-        """Begin with rows of so many features."""
-        if features < 1:
-            raise ValueError("x: expected at least one feature, got none")
-        self.state = snapshot.begin(self.rule, features, self.precision)
-        self.dimension, self._unsized = features, False
-
-    def to_bytes(self) -> bytes:
-        """The whole Tracker, open questions included, as bytes that :meth:`from_bytes` reads.
-
-        >>> import lasec
-        >>> lasec.Tracker.from_bytes(lasec.Tracker(dimension=3, rate=0.2).to_bytes())
-        Tracker('Tracker', dimension=3, rounds=0, asked=0, updates=0)
-        """
-        if self._unsized:
-            raise ValueError("dimension: this Tracker has seen no row yet, so it has no state")
-        return super().to_bytes()
-
     @classmethod
-    def _assemble(cls, rule: Rule[Any], query: Query, **options: Any) -> Self:
-        if not isinstance(rule, Tracking) or not isinstance(query, Budgeted):
+    def _assemble(cls, **settings: Any) -> Self:
+        if not isinstance(settings["rule"], Tracking) or not isinstance(
+            settings["query"], Budgeted
+        ):
             raise StateError("foreign: this is no Tracker, load it with lasec.Learner")
         made = cls.__new__(cls)
-        made._unsized = False
-        Learner.__init__(made, rule, query, **options)
+        Learner.__init__(made, **settings)
         return made

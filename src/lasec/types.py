@@ -6,7 +6,7 @@ This module imports nothing of lasec; everything else may import it.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -181,6 +181,27 @@ class Rule(Protocol[S]):
     @property
     def reference(self) -> str:
         """The paper that the rule comes from."""
+
+
+@runtime_checkable
+class TimedRule(Protocol):
+    """A rule whose ``margin`` and ``update`` take the round ``t``, from 1, as a last argument.
+
+    Its default means: as of the last label.
+    """
+
+    @property
+    def depends_on_time(self) -> Literal[True]:
+        """Always true."""
+
+
+@runtime_checkable
+class ProbabilityRule(Protocol):
+    """A rule whose margins are P(y = +1) - P(y = -1), and so within -1 and 1."""
+
+    @property
+    def has_probabilities(self) -> Literal[True]:
+        """Always true."""
 
 
 class Mercer(Protocol):

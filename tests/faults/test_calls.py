@@ -21,9 +21,9 @@ from sklearn.linear_model import SGDClassifier
 import lasec
 import lasec.river
 import lasec.sklearn
-from lasec.gate import Gate
 from lasec.metrics import Costs
 from lasec.queries import Always, Budgeted, MarginCoin, Uniform, VarianceThreshold
+from lasec.selector import Selector
 
 CALLS = 6_000
 AGAIN = 60  # calls after which an object is made anew: some are accepted, and lead astray
@@ -140,7 +140,7 @@ def meter():
 
 
 def gate():
-    made = Gate(Budgeted(0.3))
+    made = Selector(Budgeted(0.3))
     made.decide_all(np.linspace(-1.0, 1.0, 50))
     return made
 
@@ -271,7 +271,7 @@ CONSTRUCTORS = [
     (lasec.Tracker, {"dimension": 2, "budget": Budgeted(), "rule": lasec.rules.Tracking()}),
     (lasec.LASEC_SS, {"dimension": 2, "caution": 0.5, "drift": 0.1, "ridge": 1.0}),
     (lasec.Fleet, MODEL | {"models": 2, "seed": 1, "seeds": [1, 2], "threads": 1}),
-    (Gate, {"query": Always(), "seed": 1}),
+    (Selector, {"query": Always(), "seed": 1}),
     (lasec.Meter, {"window": 10, "decay": 5.0, "patience": 5, "probability": None, "costs": None}),
     (lasec.Trace, {"window": 10, "points": 5, "segments": 2}),
     (Budgeted, dict(zip(Budgeted._fields, Budgeted(), strict=True))),
@@ -283,7 +283,7 @@ CONSTRUCTORS = [
 
 def snapshot(made):
     """All that a refused call must not change."""
-    if isinstance(made, lasec.Tracker) and made._unsized:
+    if isinstance(made, lasec.Tracker) and not made.is_sized:
         return made.dimension, made.rounds, made.asked
     if hasattr(made, "to_bytes"):
         return made.to_bytes()
@@ -375,7 +375,7 @@ def test_six_thousand_hostile_calls():
 def test_numbers_that_no_float_holds(value):
     """Refused by name: where ranges are open, they were an OverflowError."""
     with pytest.raises(ValueError, match=r"^margin must be a number"):
-        Gate(Always()).decide(value)
+        Selector(Always()).decide(value)
     with pytest.raises(ValueError, match=r"^decision: margin must be a number"):
         lasec.Meter().ask(decision(margin=value))
     with pytest.raises(ValueError, match=r"^costs: false_positive must be a number"):

@@ -11,8 +11,8 @@ import pytest
 
 import lasec
 from lasec.clock import Clock
-from lasec.gate import Gate
 from lasec.queries import Budgeted
+from lasec.selector import Selector
 
 DAY = 86_400.0
 LASEC = [sys.executable, "-m", "lasec.cli"]
@@ -45,7 +45,7 @@ def test_a_gate_and_a_fleet_hold_their_clocks_too():
     X, y, times = days(10)
     margins = X[:, 0]
     times[500] = IN_2100
-    gate = Gate(Budgeted.every("1d", labels=20), seed=1)
+    gate = Selector(Budgeted.every("1d", labels=20), seed=1)
     with pytest.warns(UserWarning, match="ahead"):
         asked = gate.decide_all(margins, times)[1]
     assert asked.reshape(10, -1).sum(axis=1)[2:].min() >= 12

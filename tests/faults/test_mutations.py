@@ -18,10 +18,10 @@ import pyarrow as pa
 import pytest
 
 import lasec
-from lasec.gate import Gate
 from lasec.metrics import Costs
 from lasec.queries import Budgeted, MarginCoin, Uniform
 from lasec.rules import BudgetPerceptron, SecondOrder, ShiftingPerceptron
+from lasec.selector import Selector
 from lasec.session.saved import read_learner
 from lasec.tables import Encoder, TableLearner
 
@@ -73,7 +73,7 @@ def trace_file(groups):
 
 
 def gate_file(query):
-    gate = Gate(query, seed=4)
+    gate = Selector(query, seed=4)
     gate.decide_all(np.linspace(-1.0, 1.0, 200))
     return gate.to_bytes()
 
@@ -182,8 +182,8 @@ def kinds():
         "meter, new": (lasec.Meter().to_bytes(), *meter),
         "trace": (trace_file(groups=False), *trace),
         "trace, groups": (trace_file(groups=True), *trace),
-        "gate": (gate_file(Budgeted(0.2)), Gate.from_bytes, use_gate),
-        "gate, uniform": (gate_file(Uniform(0.2)), Gate.from_bytes, use_gate),
+        "gate": (gate_file(Budgeted(0.2)), Selector.from_bytes, use_gate),
+        "gate, uniform": (gate_file(Uniform(0.2)), Selector.from_bytes, use_gate),
         "table": (table_file(), TableLearner.from_bytes, use_table),
         "session": (session_file(), lasec.Session.from_bytes, use_session),
     }  # fmt: skip

@@ -9,8 +9,8 @@ import pytest
 
 import lasec
 from lasec.draws import uniforms
-from lasec.gate import Gate
 from lasec.queries import Budgeted
+from lasec.selector import Selector
 
 pytestmark = pytest.mark.random_seed
 LASEC = [sys.executable, "-m", "lasec.cli"]
@@ -23,9 +23,9 @@ LASEC = [sys.executable, "-m", "lasec.cli"]
         lambda: lasec.LASEC_SS(dimension=2),
         lambda: lasec.Learner(lasec.rules.Perceptron(), dimension=2),
         lambda: lasec.Fleet(lasec.rules.Perceptron(), models=3, dimension=2),
-        lambda: Gate(Budgeted()),
+        lambda: Selector(Budgeted()),
     ],
-    ids=["Tracker", "LASEC_SS", "Learner", "Fleet", "Gate"],
+    ids=["Tracker", "LASEC_SS", "Learner", "Fleet", "Selector"],
 )
 def test_without_a_seed_one_is_drawn(make):
     seeds = {make().seed for _ in range(20)}
@@ -34,9 +34,9 @@ def test_without_a_seed_one_is_drawn(make):
 
 
 def test_the_seed_is_kept_with_the_model():
-    tracker, gate = lasec.Tracker(2), Gate(Budgeted())
+    tracker, gate = lasec.Tracker(2), Selector(Budgeted())
     assert lasec.Tracker.from_bytes(tracker.to_bytes()).seed == tracker.seed
-    assert Gate.from_bytes(gate.to_bytes()).seed == gate.seed
+    assert Selector.from_bytes(gate.to_bytes()).seed == gate.seed
 
 
 def test_scikit_learn_and_river_draw_one_too():

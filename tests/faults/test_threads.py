@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import lasec
-from lasec.gate import Gate
 from lasec.queries import Budgeted, Uniform
+from lasec.selector import Selector
 
 
 def crowd(work, count=4):
@@ -77,8 +77,8 @@ def test_run_save_and_gate_are_held_too():
     thread.join()
     assert refused
     assert lasec.Tracker.from_bytes(tracker.to_bytes()).rounds == 40_200
-    gate = Gate(Budgeted(), seed=1)
-    with gate._busy, pytest.raises(RuntimeError, match="this gate is in use"):
+    gate = Selector(Budgeted(), seed=1)
+    with gate._busy, pytest.raises(RuntimeError, match="this selector is in use"):
         gate.decide(0.1)
 
 

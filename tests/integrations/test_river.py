@@ -22,7 +22,6 @@ from river import (
 )
 
 import lasec
-from lasec.gate import lead
 from lasec.river import (
     AROWClassifier,
     LASECClassifier,
@@ -32,6 +31,7 @@ from lasec.river import (
     TrackerClassifier,
 )
 from lasec.river.growth import mirrored, widened
+from lasec.selector import bvsb_margin
 
 RULES = {
     LASECClassifier: (lasec.rules.SecondOrder(0.01, 1.0), "mistakes"),
@@ -304,7 +304,11 @@ def test_for_many_classes_the_margin_is_the_lead_that_the_gate_knows():
             model.learn_one(x, y)
         margins = [one.margin for one in model._seen(model._rows.fill(x))]
         likely = [*model.predict_proba_one(x).values()]
-        expected = lead(likely) if isinstance(model, TrackerClassifier) else lead(margins) / 2.0
+        expected = (
+            bvsb_margin(likely)
+            if isinstance(model, TrackerClassifier)
+            else bvsb_margin(margins) / 2.0
+        )
         assert model.ask_one(x).margin == pytest.approx(expected, rel=1e-12) != 0.0
 
 

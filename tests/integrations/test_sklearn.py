@@ -24,8 +24,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import lasec
-from lasec.gate import Gate
 from lasec.queries import Always, Budgeted, MarginCoin, Uniform, VarianceThreshold
+from lasec.selector import Selector
 from lasec.sklearn import (
     AROWClassifier,
     LASECClassifier,
@@ -234,7 +234,7 @@ def test_many_classes_ask_where_the_best_two_are_close(blobs):
     X, y = blobs
     model = LASECClassifier(rate=0.2).fit(X[:200], y[:200])
     top = np.sort(model.decision_function(X[200:]), axis=1)
-    plain = Gate(model.gate_.query)
+    plain = Selector(model.gate_.query)
     plain.skip(200)
     wanted = [plain.decide(ahead / 2.0) for ahead in top[:, -1] - top[:, -2]]
     asked, propensity = model.should_ask(X[200:])
@@ -401,7 +401,7 @@ def test_half_the_lead_of_margins_and_the_lead_of_probabilities(blobs):
     for inner, half in ((SGDClassifier(random_state=0), 0.5), (GaussianNB(), 1.0)):
         model = Selective(inner, rate=0.2).fit(X, y)
         top = np.sort((model.predict_proba if half == 1.0 else model.decision_function)(X), axis=1)
-        wanted = Gate(model.gate_.query).decide_all(half * (top[:, -1] - top[:, -2]))
+        wanted = Selector(model.gate_.query).decide_all(half * (top[:, -1] - top[:, -2]))
         asked, propensity = model.should_ask(X)
         assert asked.tolist() == wanted[1].tolist()
         close(propensity, wanted[0])
@@ -584,11 +584,11 @@ def test_a_row_that_is_refused_after_others_were_learned(blobs, monkeypatch):
 @pytest.mark.parametrize(
     ("make", "owner", "name", "call"),
     [
-        (TrackerClassifier, Gate, "decide_all", "should_ask"),
+        (TrackerClassifier, Selector, "decide_all", "should_ask"),
         (TrackerClassifier, questions.Questions, "add", "should_ask"),
-        (TrackerClassifier, Gate, "skip", "partial_fit"),
+        (TrackerClassifier, Selector, "skip", "partial_fit"),
         (TrackerClassifier, questions.Questions, "close", "partial_fit"),
-        (lambda: Selective(GaussianNB()), Gate, "decide_all", "should_ask"),
+        (lambda: Selective(GaussianNB()), Selector, "decide_all", "should_ask"),
     ],
 )
 def test_an_interrupted_call_has_not_happened(make, owner, name, call, stream, monkeypatch):

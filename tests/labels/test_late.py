@@ -58,7 +58,7 @@ def test_any_conversation_is_its_replay(seed, policy):
     loaded = lasec.Tracker.from_bytes(late.to_bytes())
     assert loaded.to_bytes() == late.to_bytes()
     asked = evaluation.records.labels
-    answered = sum(question.answered for question in late._book._open.values())
+    answered = sum(question.answered for question in late._now.book._open.values())
     assert late.told + late.dropped + late.expired + len(late.pending) - answered == asked
     heard = np.isfinite(delay[evaluation.records.asked]).sum()
     assert len(evaluation.answers) + evaluation.refused <= heard

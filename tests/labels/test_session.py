@@ -203,7 +203,7 @@ def test_a_model_behind_two_functions():
     model = AnyModel(
         lambda row: Judged(memory.get(row["word"]), margin=0.0, certainty=-1.0),
         lambda row, label, ticket: memory.update({row["word"]: label}),
-        lasec.gate.Gate(lasec.queries.Always(), seed=0),
+        lasec.selector.Selector(lasec.queries.Always(), seed=0),
         max_age=2,
     )
     session = lasec.Session(model)

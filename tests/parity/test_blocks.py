@@ -130,10 +130,10 @@ def test_what_is_known_of_eigenvalues_never_outlives_the_covariance(learn):
     rule, query = lasec.rules.SecondOrder(drift=1.9, ridge=0.5), lasec.queries.MarginCoin(np.inf)
     learner = lasec.Learner(rule, query, dimension=64, update="labels")
     learner.run(X[:10], y[:10], lazy=True)
-    assert learner._ceiling.numbers[0] == pytest.approx(2.0 + 10 * 1.9, rel=1e-6)
+    assert learner._now.ceiling.numbers[0] == pytest.approx(2.0 + 10 * 1.9, rel=1e-6)
     learn(learner, X[10:], y[10:])
     assert learner.updates > 10
-    known = np.inf if learner._ceiling is None else learner._ceiling.numbers[0]
+    known = np.inf if learner._now.ceiling is None else learner._now.ceiling.numbers[0]
     assert known >= np.linalg.eigvalsh(learner.state.cov)[-1] * (1.0 - 1e-9)
 
 

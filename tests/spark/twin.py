@@ -113,8 +113,8 @@ class Twin:
         if asked:
             self.asked[name] = Asked(decision.ticket, event.time, decision, since=self.clock)
         elif decision.asked:
-            learner._book.close(decision.ticket)
-            learner._book.waiting -= 1
+            learner._now.book.close(decision.ticket)
+            learner._now.book.waiting -= 1
             learner.asked -= 1
         self.predictions.append((event.key, event.id, *decision[:4], asked, decision.ticket))
 

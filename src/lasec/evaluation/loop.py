@@ -13,7 +13,6 @@ from lasec import guards
 from lasec.alarms import Alarm, Detector
 from lasec.errors import TicketError
 from lasec.evaluation.results import Answer, Evaluation, Point
-from lasec.evaluation.trial import is_bounded
 from lasec.learner import Learner
 from lasec.metrics import Meter
 from lasec.parameters import Range, number
@@ -205,7 +204,7 @@ class _Run:
         records = Records.join(self.parts) if self.parts else self._records()
         return Evaluation(
             records, self.points, self.answers, self.alarms, self.refused, self.meter,
-            bounded=is_bounded(self.learner),
+            bounded=self.learner.has_probabilities,
         )  # fmt: skip
 
     def _records(self) -> Records:

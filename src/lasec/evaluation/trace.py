@@ -15,7 +15,7 @@ from lasec.alarms import Alarm
 from lasec.evaluation.account import Account, Mark, Rest
 from lasec.evaluation.results import Point, told
 from lasec.evaluation.tally import WIDTH, Columns, Margins, Part, part, rows_of
-from lasec.evaluation.trial import adopt, check, identity, is_bounded, same, trial
+from lasec.evaluation.trial import check, identity, same
 from lasec.learner import Learner
 from lasec.metrics import Estimate, Meter
 from lasec.metrics.estimate import Over
@@ -74,7 +74,7 @@ class Trace(Account):
         n = len(rows)
         signs = guards.labels(y, n)
         clock = None if times is None else guards.times(times, n)
-        draft, tried = self._draft(n), trial(learner)
+        draft, tried = self._draft(n), copy.copy(learner)
         draft._begin(tried)
         ids = draft._ids(groups, n)
         try:
@@ -83,10 +83,10 @@ class Trace(Account):
             refused = error
         else:
             draft._learner = identity(tried)
-            adopt(learner, tried)
+            learner.adopt(tried)
             vars(self).update(vars(draft))
             return records
-        trial(learner).run(rows, signs, times=clock)  # in one piece: it counts rows as X does
+        copy.copy(learner).run(rows, signs, times=clock)  # in one piece: it counts rows as X does
         raise refused
 
     @property
@@ -190,7 +190,7 @@ class Trace(Account):
         """Check that it is the learner of before."""
         if self.rounds == 0:
             self.first, self.before = learner.rounds, learner.asked
-            self._margins = Margins.none(bounded=is_bounded(learner))
+            self._margins = Margins.none(bounded=learner.has_probabilities)
         if learner.rounds != self.first + self.rounds:
             raise ValueError(
                 f"learner: this trace has followed one up to round {self.first + self.rounds}, "

@@ -108,7 +108,7 @@ class Worth:
         """Set the model aside as it is before the round ``ticket``."""
         learner = self._learner
         self._old: Any = None
-        if not getattr(learner, "_unsized", False):
+        if learner.is_sized:
             self._old = type(learner.state)(*(array.copy() for array in learner.state))
         self._since = ticket
         self._rounds, self._told, self._sum, self._square = 0, 0, 0.0, 0.0

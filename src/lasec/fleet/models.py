@@ -15,8 +15,7 @@ from lasec.busy import Busy
 from lasec.clock import LEAD, Clock
 from lasec.draws import SEEDS, seed_or_random, words
 from lasec.fleet import layout
-from lasec.learner import Learner
-from lasec.model import ALWAYS
+from lasec.learner import ALWAYS, Learner
 from lasec.parameters import Range, choice, number, shown
 from lasec.types import Precision, Query, Rule, Update
 
@@ -143,9 +142,7 @@ class Models:
         for mine, stacked in zip(learner.state, self.state, strict=True):
             mine[...] = stacked[k]
         learner.memory[:] = self.memory[k]
-        for name in _COUNTERS:
-            setattr(learner, name, int(getattr(self, name)[k]))
-        return learner
+        return learner.counted(**{name: int(getattr(self, name)[k]) for name in _COUNTERS})
 
     def put(self, key: int, learner: Learner) -> None:
         """Let model ``key`` be as this learner is: its arrays, its seed, its counters, its budget.

@@ -6,9 +6,9 @@ from abc import abstractmethod
 from collections.abc import Hashable
 from typing import Any
 
-from lasec.gate import Gate
 from lasec.metrics import Meter
 from lasec.parameters import shown
+from lasec.selector import Selector
 from lasec.session import AnyModel, Judged, Session
 from lasec.session.adapters import budget
 from lasec.types import Decision, Query
@@ -50,7 +50,7 @@ class Asking:
         query = query.query if isinstance(query, _Boxed) else query
         self.rate, self.query, self.seed = rate, query, seed
         self.max_pending, self.max_age = max_pending, max_age
-        self._gate = Gate(budget(rate, query), seed=seed)
+        self._gate = Selector(budget(rate, query), seed=seed)
         self._model = AnyModel(
             self._judged, self._learn, self._gate, max_pending=max_pending, max_age=max_age,
             keep=dict,
@@ -69,7 +69,7 @@ class Asking:
 
         ``time`` is when ``x`` came, for budgets by time. The label of the decision is what
         ``predict_one`` would say, None before any label is known; its margin is how far that class
-        leads (:func:`lasec.gate.lead`). The true label is told with :meth:`tell_one`.
+        leads (:func:`lasec.selector.bvsb_margin`). The true label is told with :meth:`tell_one`.
 
         >>> from lasec.river import TrackerClassifier
         >>> TrackerClassifier().ask_one({"size": 2.0, "member": True}).asked

@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from lasec import rules
-from lasec.gate import lead
 from lasec.river.learning import StreamClassifier
+from lasec.selector import bvsb_margin
 from lasec.types import Margin, Query, Rule
 
 
@@ -53,7 +53,7 @@ class TrackerClassifier(StreamClassifier):
         return margin
 
     def _lead(self, views: list[Margin]) -> float:
-        return lead(self._likely(views))
+        return bvsb_margin(self._likely(views))
 
 
 class MarginClassifier(StreamClassifier):

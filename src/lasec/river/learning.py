@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from river import base
 
-from lasec.gate import lead
 from lasec.parameters import Range, number
 from lasec.river.asking import Asking, Row, named
 from lasec.river.growth import mirrored, needs_spare, widened
 from lasec.river.rows import Rows, numbers, table_of
 from lasec.river.states import copied, seen, teach
+from lasec.selector import bvsb_margin
 from lasec.session import Judged
 from lasec.types import Margin, Rule, Vector
 
@@ -157,7 +157,7 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
 
     def _lead(self, views: list[Margin]) -> float:
         """How far the best of several classes is ahead."""
-        return lead([one.margin for one in views]) / 2.0
+        return bvsb_margin([one.margin for one in views]) / 2.0
 
     def _judged(self, x: Row) -> Judged:
         values, names, rows = numbers(x), tuple(x), self._rows

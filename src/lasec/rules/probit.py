@@ -22,7 +22,7 @@ Cost: as the second-order perceptron.
 from __future__ import annotations
 
 import math
-from typing import Annotated, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from lasec.papers import OPPER_1998
 from lasec.parameters import Positive, Range, checked
@@ -113,6 +113,11 @@ class Probit(NamedTuple):
     def strain(self, size: float, largest: float) -> float:
         """How much one label at an x with ``|x|^2 = size`` can shrink P."""
         return min(size * largest, 1.0 / LEAST_LEFT)
+
+    @property
+    def has_probabilities(self) -> Literal[True]:
+        """The margin is a difference of probabilities."""
+        return True
 
     @property
     def reference(self) -> str:

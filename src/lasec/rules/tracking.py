@@ -37,7 +37,7 @@ Cost: O(slots d^2) for the margin, O(4 slots d^2) for a label, 4 slots (d + 2)^2
 from __future__ import annotations
 
 import math
-from typing import Annotated, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -222,6 +222,16 @@ class Tracking(NamedTuple):
             reborn(self, posterior, slot, now - clock[BIRTH])
             born(weights, covs, slot, self.prior)
             clock[BIRTH], clock[SINCE], begun[slot] = now, 0, now
+
+    @property
+    def depends_on_time(self) -> Literal[True]:
+        """Concepts drift from round to round, with and without labels."""
+        return True
+
+    @property
+    def has_probabilities(self) -> Literal[True]:
+        """The margin is a difference of probabilities."""
+        return True
 
     @property
     def needs_double(self) -> bool:

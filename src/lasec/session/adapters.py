@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from lasec.gate import Gate, lead
+from lasec.selector import Selector, bvsb_margin
 from lasec.session.models import AnyModel, Judged
 from lasec.tracker import steady
 from lasec.types import Query
@@ -48,11 +48,11 @@ def around(
     >>> session
     Session('any model', rows=1000, queried=243, open=0)
     """
-    gate = Gate(budget(rate, query), seed=seed)
+    selector = Selector(budget(rate, query), seed=seed)
     one = hasattr(model, "predict_proba_one")
     part: Any = _River(model) if one else _Sklearn(model, classes)
     limits: Any = {"max_pending": max_pending, "max_age": max_age}
-    return AnyModel(part.judge, part.learn, gate, **limits)
+    return AnyModel(part.judge, part.learn, selector, **limits)
 
 
 def budget(rate: float, query: Query | None) -> Query:
@@ -92,7 +92,7 @@ def judged_one(classifier: Any, x: Any) -> Judged:
     except NotImplementedError:
         likely = {}
     label = classifier.predict_one(x)
-    margin = _known(lead([float(p) for p in likely.values()]))
+    margin = _known(bvsb_margin([float(p) for p in likely.values()]))
     sure = -1.0 if label is None else _known(2.0 * float(likely.get(label, 0.5)) - 1.0)
     return Judged(label, margin, sure)
 
@@ -114,7 +114,9 @@ class _Sklearn:
         likely = np.asarray(self.classifier.predict_proba([x]), dtype=float)[0]
         best = int(np.argmax(likely))
         label = self.classifier.classes_[best]
-        return Judged(label, _known(lead(likely.tolist())), _known(2.0 * float(likely[best]) - 1.0))
+        return Judged(
+            label, _known(bvsb_margin(likely.tolist())), _known(2.0 * float(likely[best]) - 1.0)
+        )
 
     def learn(self, x: Any, y: Any, ticket: int) -> None:
         first = {} if hasattr(self.classifier, "classes_") else {"classes": list(self.classes)}

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple, Protocol
 
 from lasec.book import Book, GivenUp
 from lasec.classes import Classes
-from lasec.gate import Gate
 from lasec.learner import Learner
 from lasec.parameters import Range, number
+from lasec.selector import Selector
 from lasec.types import Decision, Outcome
 
 _COUNTS = Range(1, 2**31)
@@ -145,7 +145,7 @@ class AnyModel:
     >>> model = AnyModel(
     ...     lambda row: Judged("ham", margin=0.0, certainty=0.0),
     ...     lambda row, label, ticket: seen.append((row["words"], label)),
-    ...     Gate(lasec.queries.Always()),
+    ...     Selector(lasec.queries.Always()),
     ... )
     >>> asked = model.ask({"words": 12}, None)
     >>> asked.label, model.tell(asked.decision.ticket, "spam").correct, seen
@@ -156,20 +156,20 @@ class AnyModel:
         self,
         judge: Callable[[Any], Judged],
         learn: Callable[[Any, Any, int], object],
-        gate: Gate,
+        selector: Selector,
         *,
         max_pending: int = 10_000,
         max_age: int | None = None,
         keep: Callable[[Any], Any] = copy,
     ) -> None:
-        self.judge, self._learn, self.gate, self._keep = judge, learn, gate, keep
+        self.judge, self._learn, self.selector, self._keep = judge, learn, selector, keep
         self.max_age = None if max_age is None else number("max_age", max_age, int, _COUNTS)
         self.book = Book(number("max_pending", max_pending, int, _COUNTS))
 
     def ask(self, row: Any, time: float | None) -> Asked:
         """Predict, and let the selector decide."""
         label, margin, certainty, variance = self.judge(row)
-        chance, asked, ticket = self.gate.decide(
+        chance, asked, ticket = self.selector.decide(
             margin, time=time, waiting=self.book.waiting, variance=variance
         )
         made = Asked(label, margin, Decision(1, certainty, variance, chance, asked, ticket))
@@ -181,7 +181,7 @@ class AnyModel:
 
     def tell(self, ticket: int, label: Hashable) -> Outcome:
         """Let the model learn the label of an open question."""
-        question = self.book.find(ticket, self.gate.rounds)
+        question = self.book.find(ticket, self.selector.rounds)
         self._learn(question.x, label, ticket)
         self.book.settle(ticket)
         right = bool(question.decision.label == label)
@@ -189,8 +189,8 @@ class AnyModel:
 
     def learn(self, row: Any, label: Hashable) -> None:
         """Let the model learn a label that nobody asked for; it counts as a row."""
-        self._learn(row, label, self.gate.rounds)
-        self.gate.skip(1)
+        self._learn(row, label, self.selector.rounds)
+        self.selector.skip(1)
 
     def predict(self, rows: Any) -> list[Any]:
         """The classes of rows, without a round."""
@@ -198,7 +198,7 @@ class AnyModel:
 
     def cancel(self, ticket: int) -> None:
         """Give up an open question."""
-        self.book.find(ticket, self.gate.rounds)
+        self.book.find(ticket, self.selector.rounds)
         self.book.give_up(ticket)
 
     def given_up(self) -> tuple[GivenUp, ...]:
@@ -212,4 +212,4 @@ class AnyModel:
     @property
     def questions(self) -> tuple[Asked, ...]:
         """The open questions, oldest first."""
-        return tuple(self.book.find(t, self.gate.rounds).decision for t in self.book)
+        return tuple(self.book.find(t, self.selector.rounds).decision for t in self.book)

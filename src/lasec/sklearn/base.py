@@ -16,9 +16,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lasec import guards
-from lasec.gate import Gate, lead
 from lasec.learner import Learner
 from lasec.parameters import shown
+from lasec.selector import Selector, bvsb_margin
 from lasec.sklearn import rounds
 from lasec.sklearn.questions import Questions, opened
 from lasec.types import Matrix, Query, Vector
@@ -71,7 +71,7 @@ class StreamClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     seed: int | None
     classes_: NDArray[Any]
     learners_: list[Learner]
-    gate_: Gate
+    gate_: Selector
     _questions: Questions
     _intercept: bool
 
@@ -201,9 +201,8 @@ class StreamClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.classes_ = classes
         dimension = self.n_features_in_ + self._intercept
         count = 1 if classes.size == 2 else classes.size
-        self.learners_ = [self._learner(dimension) for _ in range(count)]
-        for learner in self.learners_:
-            learner.rounds = self.gate_.rounds
+        begin = self.gate_.rounds
+        self.learners_ = [self._learner(dimension).at(begin) for _ in range(count)]
 
     def _learn(self, X: Any, y: NDArray[Any]) -> None:
         """Rows and labels, in order; with new learners, so that a refusal changes nothing."""
@@ -229,16 +228,13 @@ class StreamClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         found = np.empty((X.shape[0], len(learners)))
         for at, rows in rounds.blocks(X, self._intercept):
             for k, learner in enumerate(learners):
-                found[at, k] = (
-                    learner.margins(rows)
-                    if first is None
-                    else rounds.coming(learner, rows, first + at.start)
-                )
+                start = None if first is None else first + at.start
+                found[at, k] = learner.margins(rows, first=start)
         return found
 
     def _ahead(self, margins: Matrix) -> Vector:
         """On what the gate decides: the margin, or half the lead of the best class's."""
-        return margins[:, 0] if margins.shape[1] == 1 else lead(margins) / 2.0
+        return margins[:, 0] if margins.shape[1] == 1 else bvsb_margin(margins) / 2.0
 
     def _ask(self, X: Any, times: ArrayLike | None) -> tuple[NDArray[np.bool_], Vector]:
         """Decide, remember what was asked, and let the clock of every learner go on."""
@@ -249,5 +245,5 @@ class StreamClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for at, rows in rounds.blocks(X, self._intercept):
             self._questions.add(rows[asked[at]], tickets[at][asked[at]].tolist())
         if self._trained:
-            self.learners_ = [rounds.later(each, self.gate_.rounds) for each in self.learners_]
+            self.learners_ = [each.at(self.gate_.rounds) for each in self.learners_]
         return asked, propensity

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from lasec.gate import lead
 from lasec.learner import Learner
 from lasec.parameters import number
 from lasec.queries import Budgeted
 from lasec.rules import AROW, Perceptron, SecondOrder
+from lasec.selector import bvsb_margin
 from lasec.sklearn.base import StreamClassifier
 from lasec.tracker import Tracker
 from lasec.types import Matrix, Query, Rule, Vector
@@ -67,7 +67,7 @@ class TrackerClassifier(StreamClassifier):
         return Tracker(dimension, rate=1.0, seed=self.seed)
 
     def _ahead(self, margins: Matrix) -> Vector:
-        return margins[:, 0] if margins.shape[1] == 1 else lead(_probabilities(margins))
+        return margins[:, 0] if margins.shape[1] == 1 else bvsb_margin(_probabilities(margins))
 
 
 class _RuleClassifier(StreamClassifier):

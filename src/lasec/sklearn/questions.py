@@ -11,15 +11,17 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from lasec.gate import Gate
 from lasec.queries import VarianceThreshold
+from lasec.selector import Selector
 from lasec.session.adapters import budget
 from lasec.types import Query
 
 MOST_OPEN = 10_000
 
 
-def opened(rate: float, query: Query | None, seed: int | None, kind: type | None = None) -> Gate:
+def opened(
+    rate: float, query: Query | None, seed: int | None, kind: type | None = None
+) -> Selector:
     """A gate with the query of a Tracker of this ``rate``, or with a ``query`` of one's own.
 
     ``kind`` is the only kind of query that will do.
@@ -32,14 +34,14 @@ def opened(rate: float, query: Query | None, seed: int | None, kind: type | None
     """
     chosen = budget(rate, query)
     if query is None:
-        return Gate(chosen, seed=seed)
+        return Selector(chosen, seed=seed)
     if kind is not None and not isinstance(query, kind):
         raise TypeError(f"query must be a lasec.queries.{kind.__name__}, got {query!r}")
     if getattr(query, "max_open", 0) > 0:
         raise ValueError("query: max_open is not for here, where nobody says what is still open")
     if isinstance(getattr(query, "inner", query), VarianceThreshold):
         raise ValueError("query: VarianceThreshold needs variances, and here are margins alone")
-    return Gate(query, seed=seed)
+    return Selector(query, seed=seed)
 
 
 class Questions:

@@ -16,14 +16,10 @@ from numpy.typing import NDArray
 
 from lasec import guards
 from lasec.learner import Learner
-from lasec.queries import Budgeted
-from lasec.rules import Tracking
-from lasec.types import Matrix, Vector
+from lasec.types import Matrix, TimedRule
 
 # Sparse rows become dense in blocks of at most so many numbers (16 MB).
 _BLOCK = 2**21
-# Nothing is ever asked: with an empty bucket, and next to nothing flowing into it.
-_SILENT = Budgeted(rate=1e-30)
 
 
 def blocks(X: Any, intercept: bool) -> Iterator[tuple[slice, Matrix]]:
@@ -45,32 +41,6 @@ def blocks(X: Any, intercept: bool) -> Iterator[tuple[slice, Matrix]]:
         yield slice(begin, begin + len(dense)), dense
 
 
-def coming(learner: Learner, rows: Matrix, first: int) -> Vector:
-    """The margin of each row as of its own round, of which ``first`` is the first, counted from 0.
-
-    Only the Tracker's rule looks at the clock.
-    """
-    if not isinstance(learner.rule, Tracking):
-        return learner.margins(rows)
-    viewer = Learner(learner.rule, _SILENT, dimension=1)
-    viewer.dimension, viewer.state, viewer.rounds = learner.dimension, learner.state, first
-    viewer.memory[:] = 0.0
-    return viewer.run(rows, np.ones(len(rows))).margin
-
-
-def later(learner: Learner, clock: int) -> Learner:
-    """The learner with its clock put on; what it has learned is shared, not copied.
-
-    >>> import lasec
-    >>> before = lasec.LASEC(dimension=2)
-    >>> later(before, 7).rounds, before.rounds
-    (7, 0)
-    """
-    twin = object.__new__(type(learner))
-    vars(twin).update(vars(learner), rounds=clock)
-    return twin
-
-
 def taught(
     learners: Sequence[Learner],
     rows: Matrix,
@@ -90,15 +60,14 @@ def taught(
     (0, 3, 2)
     """
     pupils = [copy.copy(learner) for learner in learners]
-    clock = learners[0].rounds
-    timed = isinstance(learners[0].rule, Tracking)
+    first = learners[0].rounds
+    timed = isinstance(learners[0].rule, TimedRule)
     for begin, end, ticket in _stretches(tickets) if timed else [(0, len(rows), -1)]:
+        round_ = first + tickets[:begin].count(-1) if ticket < 0 else ticket
+        pupils = [pupil.at(round_) for pupil in pupils]
         for pupil, column in zip(pupils, signs.T, strict=True):
-            pupil.rounds = clock + tickets[:begin].count(-1) if ticket < 0 else ticket
             _run(pupil, rows[begin:end], column[begin:end], before + begin)
-    for pupil in pupils:
-        pupil.rounds = clock + tickets.count(-1)
-    return pupils
+    return [pupil.at(first + tickets.count(-1)) for pupil in pupils]
 
 
 def _run(pupil: Learner, rows: Matrix, signs: NDArray[np.int8], before: int) -> None:

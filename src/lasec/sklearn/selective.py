@@ -14,7 +14,7 @@ from sklearn.utils import assert_all_finite, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
-from lasec.gate import Gate, lead
+from lasec.selector import Selector, bvsb_margin
 from lasec.sklearn.base import drafted
 from lasec.sklearn.questions import opened
 from lasec.types import Query, Vector
@@ -34,7 +34,7 @@ class Selective(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ig
 
     ``estimator`` is any classifier with ``predict_proba`` or ``decision_function``; a copy of it is
     trained and is in ``estimator_``. The doubt is how little the best class is ahead of the second
-    best: see :func:`lasec.gate.lead`. ``rate``, ``query`` and ``seed`` are those of
+    best: see :func:`lasec.selector.bvsb_margin`. ``rate``, ``query`` and ``seed`` are those of
     :class:`LASECClassifier`. ``fit`` begins anew, budget and all; ``partial_fit``, or ``refit``
     where a classifier has none, goes on.
 
@@ -50,7 +50,7 @@ class Selective(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ig
     (239, 0.9)
     """
 
-    gate_: Gate
+    gate_: Selector
     classes_: NDArray[Any]
 
     def __init__(
@@ -136,7 +136,7 @@ class Selective(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ig
         tags.input_tags, tags.classifier_tags = inner.input_tags, inner.classifier_tags
         return tags
 
-    def _new_gate(self) -> Gate:
+    def _new_gate(self) -> Selector:
         return opened(self.rate, self.query, self.seed)
 
     def _open(self) -> None:
@@ -178,7 +178,7 @@ class Selective(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ig
             raise ValueError(
                 f"estimator: expected a score for each of {wanted[1]} classes, got {got}"
             )
-        return lead(found) if likely else lead(found) / 2.0
+        return bvsb_margin(found) if likely else bvsb_margin(found) / 2.0
 
 
 def _one_label_a_row(y: Any) -> Any:

@@ -1,4 +1,4 @@
-"""A gate decides as a learner does that has the same margins, one at a time or all at once."""
+"""A selector decides as a learner does that has the same margins, one at a time or all at once."""
 
 import copy
 import pickle
@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import lasec
-from lasec.gate import Gate, lead
 from lasec.queries import Always, Budgeted, MarginCoin, Uniform, VarianceThreshold
+from lasec.selector import Selector, bvsb_margin
 
 QUERIES = {
     "always": Always(),
@@ -26,13 +26,13 @@ MARGINS, SPREAD = DRAWN.normal(size=600), DRAWN.exponential(size=600)
 TIMES = np.cumsum(DRAWN.exponential(size=600))
 
 
-def facts(gate):
-    return gate.rounds, gate.asked, gate.memory.tolist()
+def facts(selector):
+    return selector.rounds, selector.asked, selector.memory.tolist()
 
 
 @each
 def test_one_at_a_time_and_all_at_once(query):
-    single, whole, cut = (Gate(query, seed=7) for _ in range(3))
+    single, whole, cut = (Selector(query, seed=7) for _ in range(3))
     ones = [
         single.decide(m, time=t, waiting=5, variance=v)
         for m, t, v in zip(MARGINS, TIMES, SPREAD, strict=True)
@@ -49,68 +49,68 @@ def test_the_decisions_are_those_of_a_learner():
     stream = lasec.streams.walking(2_000, dimension=4, seed=1)
     learner = lasec.Tracker(4, rate=0.1, seed=9)
     records = learner.run(*stream)
-    gate = Gate(learner.query, seed=9)
-    propensity, asked, tickets = gate.decide_all(records.margin)
+    selector = Selector(learner.query, seed=9)
+    propensity, asked, tickets = selector.decide_all(records.margin)
     assert propensity.tolist() == records.propensity.tolist()
     assert asked.tolist() == records.asked.tolist()
     assert tickets.tolist() == list(range(2_000))
-    assert facts(gate) == (learner.rounds, learner.asked, learner.memory.tolist())
+    assert facts(selector) == (learner.rounds, learner.asked, learner.memory.tolist())
 
 
 @each
 def test_copies_pickles_and_files_go_on(query):
-    gate = Gate(query, seed=3)
-    gate.decide(0.5, time=0.0)
-    gate.decide_all(MARGINS[:300], TIMES[:300], variances=SPREAD[:300])
-    gate.skip(2)
+    selector = Selector(query, seed=3)
+    selector.decide(0.5, time=0.0)
+    selector.decide_all(MARGINS[:300], TIMES[:300], variances=SPREAD[:300])
+    selector.skip(2)
     others = [
-        copy.copy(gate),
-        copy.deepcopy(gate),
-        pickle.loads(pickle.dumps(gate)),
-        Gate.from_bytes(gate.to_bytes()),
+        copy.copy(selector),
+        copy.deepcopy(selector),
+        pickle.loads(pickle.dumps(selector)),
+        Selector.from_bytes(selector.to_bytes()),
     ]
-    wanted = gate.decide_all(MARGINS[300:], TIMES[300:], variances=SPREAD[300:])
+    wanted = selector.decide_all(MARGINS[300:], TIMES[300:], variances=SPREAD[300:])
     assert wanted[2][0] == 303
     for other in others:
         assert other.rounds == 303
         found = other.decide_all(MARGINS[300:], TIMES[300:], variances=SPREAD[300:])
         assert [a.tolist() for a in found] == [a.tolist() for a in wanted]
-        assert facts(other) == facts(gate)
+        assert facts(other) == facts(selector)
 
 
 @each
 def test_refused_calls_change_nothing(query):
-    gate = Gate(query)
-    gate.decide_all(MARGINS, TIMES)
-    before = facts(gate)
+    selector = Selector(query)
+    selector.decide_all(MARGINS, TIMES)
+    before = facts(selector)
     for call, message in (
-        (lambda: gate.decide(np.nan, time=1e3), "margin"),
-        (lambda: gate.decide("0.5", time=1e3), "margin"),
-        (lambda: gate.decide(0.5, time=np.nan), "time"),
-        (lambda: gate.decide(0.5, time=1e3, waiting=-1), "waiting"),
-        (lambda: gate.decide(0.5, time=1e3, variance=-1.0), "variance"),
-        (lambda: gate.decide_all([0.5, np.nan], [1e3, 1e3]), "margin"),
-        (lambda: gate.decide_all([[0.5]], [1e3]), "margin"),
-        (lambda: gate.decide_all([0.5], [1e3, 1e3]), "time"),
-        (lambda: gate.decide_all([0.5], [1e3], variances=[1.0, 1.0]), "variance"),
-        (lambda: gate.skip(-1), "rounds"),
+        (lambda: selector.decide(np.nan, time=1e3), "margin"),
+        (lambda: selector.decide("0.5", time=1e3), "margin"),
+        (lambda: selector.decide(0.5, time=np.nan), "time"),
+        (lambda: selector.decide(0.5, time=1e3, waiting=-1), "waiting"),
+        (lambda: selector.decide(0.5, time=1e3, variance=-1.0), "variance"),
+        (lambda: selector.decide_all([0.5, np.nan], [1e3, 1e3]), "margin"),
+        (lambda: selector.decide_all([[0.5]], [1e3]), "margin"),
+        (lambda: selector.decide_all([0.5], [1e3, 1e3]), "time"),
+        (lambda: selector.decide_all([0.5], [1e3], variances=[1.0, 1.0]), "variance"),
+        (lambda: selector.skip(-1), "rounds"),
     ):
         with pytest.raises((TypeError, ValueError), match=message):
             call()
-        assert facts(gate) == before
+        assert facts(selector) == before
 
 
 def test_budgets_by_time_want_times():
-    gate = Gate(QUERIES["time"])
+    selector = Selector(QUERIES["time"])
     with pytest.raises(ValueError, match="time"):
-        gate.decide(0.0)
+        selector.decide(0.0)
     with pytest.raises(ValueError, match="time"):
-        gate.decide_all([0.0])
-    assert gate.rounds == 0
+        selector.decide_all([0.0])
+    assert selector.rounds == 0
 
 
 def test_endless_margins_are_certain():
-    propensity, _, _ = Gate(MarginCoin(1.0)).decide_all([np.inf, -np.inf, 1e300])
+    propensity, _, _ = Selector(MarginCoin(1.0)).decide_all([np.inf, -np.inf, 1e300])
     assert (propensity < 1e-50).all()
 
 
@@ -119,34 +119,37 @@ def test_endless_margins_are_certain():
 )
 def test_bad_parameters_are_named(query, seed, name):
     with pytest.raises((TypeError, ValueError), match=name):
-        Gate(query, seed=seed)
+        Selector(query, seed=seed)
 
 
 def test_bad_files_are_refused():
-    good = Gate(Budgeted())
+    good = Selector(Budgeted())
     good.asked = 1
     with pytest.raises(lasec.StateError, match="contradict"):
-        Gate.from_bytes(good.to_bytes())
+        Selector.from_bytes(good.to_bytes())
     good.asked, good.memory = 0, np.zeros(3)
     with pytest.raises(lasec.StateError, match="memory"):
-        Gate.from_bytes(good.to_bytes())
+        Selector.from_bytes(good.to_bytes())
     good.memory = np.empty(0)
     with pytest.raises(lasec.StateError, match="contradict"):
-        Gate.from_bytes(good.to_bytes())
+        Selector.from_bytes(good.to_bytes())
     with pytest.raises(lasec.StateError, match="invalid"):
-        Gate.from_bytes(lasec.LASEC(2).to_bytes())
+        Selector.from_bytes(lasec.LASEC(2).to_bytes())
     with pytest.raises(lasec.StateError, match="invalid"):
-        lasec.Learner.from_bytes(Gate(Budgeted()).to_bytes())
+        lasec.Learner.from_bytes(Selector(Budgeted()).to_bytes())
 
 
 def test_the_lead():
     scores = DRAWN.normal(size=(50, 4))
     top = np.sort(scores, axis=1)
-    assert lead(scores).tolist() == (top[:, -1] - top[:, -2]).tolist()
-    assert [lead(row) for row in scores.tolist()] == lead(scores).tolist()
-    assert lead(np.ones((3, 1))).tolist() == [0.0] * 3
-    assert lead([]) == lead([0.7]) == lead([np.inf, np.inf]) == 0.0
-    assert lead(np.array([[np.inf, np.inf, 0.0], [-np.inf, 1.0, 2.0]])).tolist() == [0.0, 1.0]
+    assert bvsb_margin(scores).tolist() == (top[:, -1] - top[:, -2]).tolist()
+    assert [bvsb_margin(row) for row in scores.tolist()] == bvsb_margin(scores).tolist()
+    assert bvsb_margin(np.ones((3, 1))).tolist() == [0.0] * 3
+    assert bvsb_margin([]) == bvsb_margin([0.7]) == bvsb_margin([np.inf, np.inf]) == 0.0
+    assert bvsb_margin(np.array([[np.inf, np.inf, 0.0], [-np.inf, 1.0, 2.0]])).tolist() == [
+        0.0,
+        1.0,
+    ]
 
 
 def test_a_tracker_names_a_bad_rate():

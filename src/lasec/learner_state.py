@@ -1,0 +1,147 @@
+"""All that a round changes in a learner, as one value, and how that value is saved and loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+from lasec import snapshot
+from lasec.book import Book
+from lasec.clock import Clock
+from lasec.draws import SEEDS
+from lasec.errors import StateError
+from lasec.parameters import Range, number
+from lasec.selector import Selector
+from lasec.state import Arrays, pack
+from lasec.types import Policy, Precision
+
+_COUNTERS = ("rounds", "asked", "told", "updates", "dropped", "expired", "contradicted")
+_LATER = {"expired", "contradicted"}  # not in the first files
+_COUNTS = Range(0, 2**62)
+DIMENSIONS = Range(1, 2**31)
+
+
+@dataclass(slots=True)
+class LearnerState:
+    """The model's arrays, the selector, the open questions and the counters of a learner.
+
+    A learner holds one such value. A chunk of rows makes a new one and puts it in place by one
+    assignment; ``ask`` and ``tell`` write into it when nothing can be refused any more. ``model``
+    is the rule's state for rows of ``dimension`` features; where ``sized`` is false, the first row
+    will set the dimension. ``ceiling`` is what is known of the eigenvalues of ``model``.
+
+    >>> import lasec
+    >>> selector = Selector(lasec.queries.Always(), seed=0)
+    >>> state = LearnerState(lasec.rules.Perceptron().init(2), 2, selector, Book(limit=10))
+    >>> other = state.copy()
+    >>> other.model.weights[:] = 1.0
+    >>> other.selector.skip(5)
+    >>> state.model.weights.tolist(), state.selector.rounds
+    ([0.0, 0.0], 0)
+    """
+
+    model: Any
+    dimension: int
+    selector: Selector
+    book: Book
+    told: int = 0
+    updates: int = 0
+    dropped: int = 0
+    expired: int = 0
+    contradicted: int = 0
+    sized: bool = True
+    ceiling: Any = None
+
+    def copy(self) -> LearnerState:
+        """A state of its own: nothing that happens to one changes the other."""
+        model = type(self.model)(*(array.copy() for array in self.model))
+        return LearnerState(
+            model, self.dimension, copy(self.selector), copy(self.book), self.told, self.updates,
+            self.dropped, self.expired, self.contradicted, self.sized, self.ceiling,
+        )  # fmt: skip
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """What has been counted, by name."""
+        counts = {"rounds": self.selector.rounds, "asked": self.selector.asked}
+        return counts | {name: getattr(self, name) for name in _COUNTERS[2:]}
+
+
+def packed(settings: Mapping[str, Any], rule: Any, state: LearnerState) -> bytes:
+    """A learner as bytes; a state that could not be loaded again is refused."""
+    precision = Precision(settings["precision"])
+    arrays = dict(zip(state.model._fields, state.model, strict=True))
+    snapshot.restore(rule, state.dimension, arrays, precision)
+    model = {f"state.{name}": array for name, array in arrays.items()}
+    pending = {f"pending.{n}": a for n, a in state.book.arrays(state.dimension).items()}
+    memory = state.selector.memory
+    remembered = {"query.memory": memory} if memory.size else {}
+    return pack({**settings, "counters": state.counters}, model | pending | remembered)
+
+
+def unpacked(
+    header: dict[str, Any], arrays: Arrays, rules: Mapping[str, Any], queries: Mapping[str, Any]
+) -> tuple[dict[str, Any], LearnerState]:
+    """The settings and the state of the learner that a file holds, all of it checked."""
+    rule = snapshot.rebuild(header["rule"], rules)
+    query = snapshot.rebuild(header["query"], queries)
+    dimension = number("dimension", header["dimension"], int, DIMENSIONS)
+    precision = Precision(header.get("precision", Precision.DOUBLE))
+    settings = {
+        "rule": rule,
+        "query": query,
+        "dimension": dimension,
+        "update": header["update"],
+        "seed": number("seed", header["seed"], int, SEEDS),
+        "max_pending": number("max_pending", header["max_pending"], int, DIMENSIONS),
+        "max_age": header.get("max_age"),
+        "policy": header.get("policy", Policy.FIRST),
+        "opinions": header.get("opinions", 3),
+        "precision": precision,
+        "name": _text(header["name"]),
+    }
+    selector = Selector(query, seed=settings["seed"])
+    selector.clock = Clock.restore(header.get("clock"))
+    selector.memory = snapshot.memory(query, arrays.pop("query.memory", None))
+    pending = _prefixed(arrays, "pending.")
+    model = snapshot.restore(rule, dimension, _prefixed(arrays, "state."), precision)
+    if arrays:
+        raise StateError("invalid: there are arrays of no known use")
+    counts = {
+        name: number(name, _count(header["counters"], name), int, _COUNTS) for name in _COUNTERS
+    }
+    selector.rounds, selector.asked = counts.pop("rounds"), counts.pop("asked")
+    book = Book(settings["max_pending"])
+    book.restore(pending, dimension, selector.rounds, precision.kind)
+    state = LearnerState(model, dimension, selector, book, **counts)
+    if not _possible(state):
+        raise StateError("invalid: the counters contradict each other")
+    return settings, state
+
+
+def _prefixed(arrays: Arrays, prefix: str) -> Arrays:
+    """The arrays whose names begin so, taken out and without it."""
+    names = [name for name in arrays if name.startswith(prefix)]
+    return {name.removeprefix(prefix): arrays.pop(name) for name in names}
+
+
+def _count(counters: Mapping[str, Any], name: str) -> Any:
+    return counters.get(name, 0) if name in _LATER else counters[name]
+
+
+def _possible(state: LearnerState) -> bool:
+    """Whether the counters can be those of one learner."""
+    selector, unanswered = state.selector, state.dropped + state.expired + state.book.waiting
+    return (
+        unanswered <= selector.asked <= selector.rounds
+        and state.updates <= state.told + state.contradicted
+        and state.told <= selector.rounds - unanswered
+    )
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"name must be text, got {value!r}")
+    return value

@@ -1,0 +1,332 @@
+"""Which rows to query: a margin turned into a probability, a random draw and a ticket."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from copy import copy
+from typing import Any, NamedTuple, Self, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lasec import guards, kernel, snapshot
+from lasec.busy import Busy
+from lasec.clock import LEAD, Clock
+from lasec.draws import SEEDS, seed_or_random
+from lasec.errors import StateError
+from lasec.guards import LARGEST_ENTRY
+from lasec.parameters import Range, number
+from lasec.state import Arrays, pack, restored
+from lasec.types import Margin, Matrix, Query, Vector
+
+_COUNTS = Range(0, 2**62)
+_NO_DRAWS: Vector = np.empty(0)
+
+
+class _NoModel(NamedTuple):
+    """The state of a rule that learns nothing."""
+
+    weights: Vector
+
+    def defect(self) -> str:
+        """Any array will do."""
+        return ""
+
+
+class _Given(NamedTuple):
+    """A rule whose rows are a margin and its variance: the way of a margin into compiled code."""
+
+    unused: float = 0.0
+
+    def init(self, dimension: int) -> _NoModel:
+        """Nothing, ever."""
+        return _NoModel(np.zeros(dimension))
+
+    def margin(self, state: _NoModel, x: Vector) -> Margin:
+        """What the row says."""
+        return Margin(float(x[0]), float(x[1]), float(x[0]))
+
+    def update(self, state: _NoModel, x: Vector, y: float, draw: float) -> None:
+        """Learn nothing."""
+
+    @property
+    def reference(self) -> str:
+        """None."""
+        return ""
+
+
+_RULE = _Given()
+_MODEL = _RULE.init(2)
+
+
+class Selector:
+    """Decides which labels to query, by the margins of any model, under a ``query``.
+
+    Every learner has one; on its own, a selector holds the label budget of a model that is not
+    lasec's. A round's random draw depends only on ``seed`` and its ticket, so the decisions are
+    those of a learner with this query, seed and margins. Without a ``seed``, a random one is drawn
+    and saved. ``rounds`` and ``asked`` count rows and queries, ``memory`` is the state of the
+    query. A call that is refused or interrupted changes nothing. The nearer a margin is to 0, the
+    more uncertain is the model; its sign is not used. For more than two classes, see
+    :func:`bvsb_margin`.
+
+    >>> from lasec.queries import Budgeted
+    >>> selector = Selector(Budgeted(rate=0.1), seed=0)
+    >>> propensity, asked, ticket = selector.decide(0.3)
+    >>> round(propensity, 3), asked, ticket
+    (1.0, True, 0)
+    >>> propensity, asked, tickets = selector.decide_all(np.linspace(-1.0, 1.0, 2_000))
+    >>> selector
+    Selector(Budgeted, rounds=2001, asked=239)
+    """
+
+    def __init__(self, query: Query, *, seed: int | None = None, lead: float | None = LEAD) -> None:
+        self.query = query
+        self.memory: Vector = snapshot.memory(query)
+        self.seed = seed_or_random(seed)
+        self.clock = Clock(lead)
+        self.rounds = self.asked = 0
+        self._asker: Callable[..., Any] | None = None
+        self._busy = Busy("selector")
+
+    def decide(
+        self, margin: float, *, time: float | None = None, waiting: int = 0, variance: float = 0.0
+    ) -> tuple[float, bool, int]:
+        """The probability of a query for the next row, whether it is queried, and its ticket.
+
+        ``time`` is when the row came, for budgets by time; ``waiting`` the number of open
+        questions, for budgets that depend on it; ``variance`` that of the margin, for queries that
+        depend on it.
+
+        >>> from lasec.queries import MarginCoin
+        >>> selector = Selector(MarginCoin(caution=1.0), seed=0)
+        >>> [selector.decide(margin)[0] for margin in (0.0, 1.0, -3.0)]
+        [1.0, 0.5, 0.25]
+        """
+        x = np.array([_size("margin", margin, -math.inf), _size("variance", variance, 0.0)])
+        with self._busy:
+            when, ticket = self.moment(time), self.rounds
+            (_, _, _, _, propensity, asked), memory = self.look(
+                _RULE, _MODEL, x, -1.0, when, _open(waiting)
+            )
+            self.note(memory, 1, asked, when if time is not None else None)
+            return propensity, asked, ticket
+
+    def decide_all(
+        self,
+        margins: ArrayLike,
+        times: ArrayLike | None = None,
+        *,
+        waiting: int = 0,
+        variances: ArrayLike | None = None,
+    ) -> tuple[Vector, NDArray[np.bool_], NDArray[np.int64]]:
+        """:meth:`decide` for many rows in compiled code: an array each, and the same decisions.
+
+        ``waiting`` counts the questions that were open before and stay so.
+
+        >>> from lasec.queries import MarginCoin
+        >>> selector = Selector(MarginCoin(1.0), seed=1)
+        >>> propensity, asked, tickets = selector.decide_all([0.0, 1.0, -3.0])
+        >>> propensity.tolist(), asked.tolist(), tickets.tolist()
+        ([1.0, 0.5, 0.25], [True, True, False], [0, 1, 2])
+        """
+        pairs = _pairs(margins, variances)
+        with self._busy:
+            count, first, when = len(pairs), self.rounds, self.times(times, len(pairs))
+            (_, columns, _, _), memory = self.run(
+                _RULE, _MODEL, pairs, np.ones(count), _NO_DRAWS, mistakes_only=True, times=when,
+                waiting=_open(waiting),
+            )  # fmt: skip
+            self.note(memory, count, int(columns.asked.sum()), _latest(when))
+            tickets = np.arange(first, first + count, dtype=np.int64)
+            return columns.propensity, columns.asked, tickets
+
+    def skip(self, rounds: int) -> None:
+        """Count rows about which nothing had to be decided: labels that nobody asked for.
+
+        >>> from lasec.queries import Always
+        >>> selector = Selector(Always(), seed=0)
+        >>> selector.skip(10)
+        >>> selector.decide(0.0)
+        (1.0, True, 10)
+        """
+        self.rounds += number("rounds", rounds, int, _COUNTS)
+
+    def moment(self, time: float | None) -> float:
+        """When a row came: the time that was given, or the number of its round.
+
+        >>> from lasec.queries import Always
+        >>> Selector(Always(), seed=0).moment(None)
+        1.0
+        """
+        if time is not None:
+            return self.clock.one(float(guards.times([time], 1)[0]))
+        if getattr(self.query, "timed", False):
+            guards.clock(self.query, None, 0)
+        return self.rounds + 1.0
+
+    def times(self, times: ArrayLike | None, count: int) -> Vector:
+        """When rows came; empty where rounds are counted.
+
+        >>> from lasec.queries import Always
+        >>> Selector(Always(), lead=None).times([3, 4], 2).tolist()
+        [3.0, 4.0]
+        """
+        return self.clock.trusted(guards.clock(self.query, times, count))
+
+    def look(
+        self, rule: Any, model: Any, x: Vector, draw: float, time: float, waiting: int
+    ) -> tuple[tuple[bool, float, float, float, float, bool], Vector]:
+        """What a model says about a row and what is decided, and the query's state after it.
+
+        Nothing is written: :meth:`note` makes it count. The decision is that of ``ask_row`` in
+        :mod:`lasec.kernel.rows`; ``draw`` replaces the selector's own, unless it is negative.
+        """
+        memory = self.memory.copy()
+        if self._asker is None:
+            self._asker = kernel.engine.asker(rule, self.query, model, memory, x)
+        found = self._asker(
+            rule, self.query, model, memory, x, self.seed, self.rounds, draw, time, waiting
+        )
+        return found, memory
+
+    def run(
+        self, rule: Any, model: Any, X: Matrix, y: Vector, draws: Vector, **options: Any
+    ) -> tuple[tuple[int, Any, Any, Any], Vector]:
+        """The same for a chunk of rows, with their labels: what ``kernel.engine.run`` gives."""
+        memory = self.memory.copy()
+        found = kernel.engine.run(
+            rule, self.query, model, memory, X, y, draws, np.uint64(self.seed), self.rounds,
+            **options,
+        )  # fmt: skip
+        return found, memory
+
+    def note(self, memory: Vector, rounds: int, asked: int, latest: float | None) -> None:
+        """Count rounds in which so many labels were queried, up to the ``latest`` time if any."""
+        clock = self.clock
+        until = clock.latest if latest is None else max(clock.latest, latest)
+        # One statement without calls, so that no signal can come in between.
+        self.memory, self.rounds, self.asked, clock.latest = (
+            memory, self.rounds + rounds, self.asked + asked, until,
+        )  # fmt: skip
+
+    def to_bytes(self) -> bytes:
+        """The whole selector, as bytes that :meth:`from_bytes` reads.
+
+        >>> from lasec.queries import Budgeted
+        >>> Selector.from_bytes(Selector(Budgeted(), seed=3).to_bytes()).seed
+        3
+        """
+        header = {
+            "gate": snapshot.describe(self.query),
+            "seed": self.seed,
+            "clock": self.clock.header(),
+            "counters": {"rounds": self.rounds, "asked": self.asked},
+        }
+        return pack(header, {"memory": self.memory})
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """The selector that :meth:`to_bytes` wrote, or a :class:`~lasec.errors.StateError`.
+
+        >>> Selector.from_bytes(b"something else")
+        Traceback (most recent call last):
+        lasec.errors.StateError: not a lasec model: the file does not begin with lasec's signature
+        """
+        return restored(data, cls._restore)
+
+    @classmethod
+    def _restore(cls, header: dict[str, Any], arrays: Arrays) -> Self:
+        """A selector from what :meth:`to_bytes` put into the file."""
+        made = cls(
+            snapshot.rebuild(header["gate"], snapshot.QUERIES),
+            seed=number("seed", header["seed"], int, SEEDS),
+        )
+        made.clock = Clock.restore(header.get("clock"))
+        kept = arrays.pop("memory")
+        made.memory = snapshot.memory(made.query, kept) if kept.size else made.memory
+        made.rounds, made.asked = (
+            number(name, header["counters"][name], int, _COUNTS) for name in ("rounds", "asked")
+        )
+        if arrays or made.asked > made.rounds or made.memory.size != kept.size:
+            raise StateError("invalid: counters or arrays contradict each other")
+        return made
+
+    def __getstate__(self) -> dict[str, Any]:
+        own = {"memory": self.memory.copy(), "clock": copy(self.clock), "_busy": Busy("selector")}
+        return vars(self) | own | {"_asker": None}  # compiled code is found again
+
+    def __copy__(self) -> Self:
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__getstate__(), _asker=self._asker)
+        return twin
+
+    def __repr__(self) -> str:
+        name = type(self.query).__name__
+        return f"{type(self).__name__}({name}, rounds={self.rounds}, asked={self.asked})"
+
+
+def _latest(times: Vector) -> float | None:
+    return float(times.max()) if times.size else None
+
+
+def _open(waiting: int) -> int:
+    counted: int = number("waiting", waiting, int, _COUNTS)
+    return counted
+
+
+def _size(name: str, value: float, least: float) -> float:
+    """One number as :func:`_pairs` has it."""
+    known: float = value if type(value) is float else number(name, value, float, None)
+    if not known >= least:
+        raise ValueError(f"{name}: {known} is not possible")
+    return min(max(known, -LARGEST_ENTRY), LARGEST_ENTRY)
+
+
+def _pairs(margins: ArrayLike, variances: ArrayLike | None) -> Matrix:
+    """Margins and variances as the rows of the rule, clipped to the largest usable size.
+
+    A margin may be infinite; NaN is refused.
+    """
+    given = guards.real("margin", margins, 1)
+    pairs = np.zeros((given.size, 2))
+    pairs[:, 0] = given
+    if variances is not None:
+        spread = guards.real("variance", variances, 1)
+        if spread.size != given.size or not (spread >= 0.0).all():
+            raise ValueError("variance: expected a number of 0 or more for each margin")
+        pairs[:, 1] = spread
+    if np.isnan(given).any():
+        raise ValueError("margin: contains NaN")
+    return np.clip(pairs, -LARGEST_ENTRY, LARGEST_ENTRY, out=pairs)
+
+
+@overload
+def bvsb_margin(scores: Matrix) -> Vector: ...
+@overload
+def bvsb_margin(scores: Sequence[float]) -> float: ...
+def bvsb_margin(scores: Matrix | Sequence[float]) -> Vector | float:
+    """The best-versus-second-best margin: the score of the best class minus that of the second.
+
+    ``scores`` are those of one row, or of many in the rows of a matrix. With fewer than two classes
+    it is 0, as uncertain as can be. The margin that a :class:`Selector` gets, in all of lasec:
+    where there are probabilities (the Tracker's one-versus-rest ones, normalized), their
+    difference; where there are one-versus-rest margins, half their difference. So two classes with
+    margins m and -m, or probabilities (1 + m) / 2 and (1 - m) / 2, have ``|m|``, as they have with
+    one model for both.
+
+    >>> round(bvsb_margin([0.5, 0.2, 0.3]), 2), bvsb_margin([0.25, -0.25]) / 2.0, bvsb_margin([1.0])
+    (0.2, 0.25, 0.0)
+    >>> bvsb_margin(np.array([[0.5, 0.2, 0.3], [0.1, 0.1, 0.8]])).round(2).tolist()
+    [0.2, 0.7]
+    """
+    if not isinstance(scores, np.ndarray):
+        first, second = sorted(scores)[-1:-3:-1] if len(scores) > 1 else (0.0, 0.0)
+        return 0.0 if first == second == math.inf else float(first - second)
+    if scores.shape[1] < 2:
+        return np.zeros(len(scores))
+    best = np.partition(scores, -2, axis=1)[:, -2:]
+    with np.errstate(invalid="ignore"):  # inf - inf: both are certain, so which one is not
+        ahead: Vector = np.where(best[:, 0] == best[:, 1], 0.0, best[:, 1] - best[:, 0])
+    return ahead
