@@ -15,7 +15,7 @@ ROWS, CHANGE = 20_000, 5_000
 COUNTRIES = ("Germany", "France", "Poland", "Spain")
 
 
-def runs() -> dict[str, tuple[lasec.Trace, lasec.Learner]]:
+def runs() -> dict[str, tuple[lasec.RunSummary, lasec.Learner]]:
     """The Tracker and two of the paper's algorithms on a stream that changes three times."""
     X, y = lasec.streams.switching(ROWS, dimension=20, every=CHANGE, noise=0.03, seed=1)
     countries = np.random.default_rng(1).choice(COUNTRIES, ROWS, p=(0.5, 0.3, 0.15, 0.05)).tolist()
@@ -26,9 +26,7 @@ def runs() -> dict[str, tuple[lasec.Trace, lasec.Learner]]:
     }
     made = {}
     for name, learner in learners.items():
-        trace = lasec.Trace()
-        trace.run(learner, X, y, groups=countries)
-        made[name] = trace, learner
+        made[name] = lasec.evaluate(learner, X, y, groups=countries), learner
     return made
 
 
@@ -36,12 +34,12 @@ def pictures(out: Path) -> str:
     """Write the report, the comparison and every figure; with a chromium, what they look like."""
     out.mkdir(parents=True, exist_ok=True)
     made = runs()
-    trace, tracker = made["Tracker"]
+    run, tracker = made["Tracker"]
     facts = {"data": f"a made-up stream of {ROWS:,} mails", "label": "spam, 3 % of them wrong"}
     report, comparison = out / "report.html", out / "comparison.html"
-    lasec.reports.write(report, trace, tracker, title="Spam in four countries", facts=facts)
+    lasec.reports.write(report, run, tracker, title="Spam in four countries", facts=facts)
     lasec.reports.compare(comparison, made, title="Three learners", baselines={"majority": 0.502})
-    lasec.reports.save_figures(out, trace, tracker, ["svg"])
+    lasec.reports.save_figures(out, run, tracker, ["svg"])
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
         return "no chromium here, so no pictures of the pages"

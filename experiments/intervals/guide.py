@@ -19,7 +19,7 @@ ROUNDS, CHANGE, WINDOW, RATE = 16_000, 8_000, 1_500, 0.1
 WRONG, OURS, TRUTH, ALARM = "#D55E00", "#0072B2", "#222222", "#c0392b"
 
 
-def story() -> tuple[lasec.Evaluation, NDArray[Any]]:
+def story() -> tuple[lasec.RunSummary, NDArray[Any]]:
     """A stream whose concept changes in the middle; answers take about a hundred rounds."""
     X, y = lasec.streams.switching(ROUNDS, dimension=20, every=CHANGE, noise=0.03, seed=6)
     delay = np.random.default_rng(1).geometric(1 / 100, ROUNDS)
@@ -55,7 +55,7 @@ def picture(out: Path) -> str:
     )
 
 
-def _plain(run: lasec.Evaluation, until: int) -> float:
+def _plain(run: lasec.RunSummary, until: int) -> float:
     """The share of right predictions among the asked rows of the window."""
     rows = slice(until - WINDOW, until)
     asked = run.records.asked[rows]

@@ -19,7 +19,7 @@ from lasec.algorithms import (
 )
 from lasec.draws import uniforms
 from lasec.errors import ClassError, StateError, TableError, TicketError
-from lasec.evaluation import Evaluation, Trace, Worth, evaluate
+from lasec.evaluation import RunSummary, Worth, evaluate
 from lasec.fleet import Fleet
 from lasec.learner import Learner
 from lasec.metrics import Estimate, Meter
@@ -42,7 +42,6 @@ __all__ = [
     "ClassError",
     "Decision",
     "Estimate",
-    "Evaluation",
     "Fleet",
     "FleetRecords",
     "KernelLASEC",
@@ -57,13 +56,13 @@ __all__ = [
     "Policy",
     "Precision",
     "Records",
+    "RunSummary",
     "Served",
     "Session",
     "Shifting",
     "StateError",
     "TableError",
     "TicketError",
-    "Trace",
     "Tracker",
     "Update",
     "Worth",

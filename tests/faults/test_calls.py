@@ -273,7 +273,7 @@ CONSTRUCTORS = [
     (lasec.Fleet, MODEL | {"models": 2, "seed": 1, "seeds": [1, 2], "threads": 1}),
     (Selector, {"query": Always(), "seed": 1}),
     (lasec.Meter, {"window": 10, "decay": 5.0, "patience": 5, "probability": None, "costs": None}),
-    (lasec.Trace, {"window": 10, "points": 5, "segments": 2}),
+    (lasec.RunSummary, {"window": 10, "points": 5, "segments": 2}),
     (Budgeted, dict(zip(Budgeted._fields, Budgeted(), strict=True))),
     (Budgeted.every, {"window": "1d", "labels": 5}),
     *((query, query()._asdict()) for query in (MarginCoin, Uniform, VarianceThreshold)),

@@ -65,11 +65,11 @@ def meter_of(rounds=700, **options):
     return meter
 
 
-def trace_file(groups):
-    trace, tracker = lasec.Trace(window=100, points=4), lasec.Tracker(3, rate=0.3)
+def run_file(groups):
+    run, tracker = lasec.RunSummary(window=100, points=4), lasec.Tracker(3, rate=0.3)
     names = [f"g{i % 3}" for i in range(690)] if groups else None
-    trace.run(tracker, ROWS[:690], SIGNS[:690], groups=names)
-    return trace.to_bytes()
+    lasec.evaluate(tracker, ROWS[:690], SIGNS[:690], groups=names, into=run)
+    return run.to_bytes()
 
 
 def gate_file(query):
@@ -87,7 +87,7 @@ def table_file():
             desk.tell(decision.ticket, "a" if i % 2 else "b", by="ann")
         elif decision.asked:
             desk.keep(decision.ticket, {"id": i})
-    return desk.to_bytes(trace=lasec.Trace().to_bytes())
+    return desk.to_bytes(run=lasec.RunSummary().to_bytes())
 
 
 def session_file():
@@ -129,7 +129,7 @@ def use_meter(made):
     yield made.to_bytes
 
 
-def use_trace(made):
+def use_run(made):
     for look in ("accuracy", "estimate", "points", "groups", "margins"):
         yield lambda look=look: getattr(made, look)
     yield lambda: made.parts(3)
@@ -169,7 +169,7 @@ def kinds():
     """Name: file, how it is loaded, what is then done with it."""
     timed = Budgeted.every(50.0, labels=5)
     learner, meter = (lasec.Learner.from_bytes, use_learner), (lasec.Meter.from_bytes, use_meter)
-    trace = (lasec.Trace.from_bytes, use_trace)
+    run = (lasec.RunSummary.from_bytes, use_run)
     return {
         "second order": (learner_file(SecondOrder(0.05, 0.5), MarginCoin(0.5)), *learner),
         "budget": (learner_file(BudgetPerceptron(5), Uniform(0.4), policy="last"), *learner),
@@ -180,8 +180,8 @@ def kinds():
         "meter, decay": (meter_of(window=None, decay=50.0, costs=COSTS).to_bytes(), *meter),
         "meter, patience": (meter_of(window=64, patience=40).to_bytes(), *meter),
         "meter, new": (lasec.Meter().to_bytes(), *meter),
-        "trace": (trace_file(groups=False), *trace),
-        "trace, groups": (trace_file(groups=True), *trace),
+        "run": (run_file(groups=False), *run),
+        "run, groups": (run_file(groups=True), *run),
         "gate": (gate_file(Budgeted(0.2)), Selector.from_bytes, use_gate),
         "gate, uniform": (gate_file(Uniform(0.2)), Selector.from_bytes, use_gate),
         "table": (table_file(), TableLearner.from_bytes, use_table),
@@ -476,7 +476,7 @@ def test_twenty_thousand_mutations(kinds, watcher, little_memory):
 def test_deep_headers_are_refused_before_anyone_walks_them(kinds, depth):
     """Queries in queries, and lists in lists, of which the loader has no use."""
     rng = np.random.default_rng(0)
-    some = ("second order", "gate", "meter, new", "trace", "table")
+    some = ("second order", "gate", "meter, new", "run", "table")
     query = '{"kind": "Budgeted", "parameters": {"inner": '
     inner = '{"kind": "Always", "parameters": {}}'
     for data, load, _ in (kinds[name] for name in some):

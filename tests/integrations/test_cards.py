@@ -45,16 +45,16 @@ def read(text):
 
 @pytest.fixture(scope="module")
 def things():
-    tracker, trace = lasec.Tracker(rate=0.2), lasec.Trace()
+    tracker, run = lasec.Tracker(rate=0.2), lasec.RunSummary()
     fresh = lasec.Tracker(rate=0.2)
-    records = trace.run(tracker, X, Y)
+    records = lasec.evaluate(tracker, X, Y, into=run).records
     found = lasec.evaluate(lasec.Tracker(rate=0.2), X, Y)
     fleet = lasec.Fleet(lasec.rules.SecondOrder(), models=2, dimension=5)
     keys = np.arange(2_000) % 2
     empty = lasec.Tracker(dimension=5).run(X[:0], Y[:0])
     one = lasec.Tracker(dimension=5).run(X[:1], Y[:1])
     rounds = fleet.run(keys, X, Y)
-    return [tracker, fresh, records, trace, found, rounds, empty, one, lasec.Trace()]
+    return [tracker, fresh, records, run, found, rounds, empty, one, lasec.RunSummary()]
 
 
 def test_every_card_is_well_formed_and_small(things):

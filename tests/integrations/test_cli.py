@@ -18,7 +18,6 @@ import pyarrow.csv
 import pytest
 
 import lasec
-from lasec.evaluation import Trace
 from lasec.tables import TableLearner
 
 LASEC = [sys.executable, "-m", "lasec.cli"]
@@ -68,11 +67,11 @@ def test_run_for_scripts_is_the_plain_library(file):
     columns = table(6_000)
     X = np.column_stack([columns[f"x{j}"] for j in range(8)])
     y = np.where(np.array(columns["fate"]) == "win", 1, -1)
-    trace = Trace()
-    trace.run(lasec.Tracker(rate=0.2), X, y)
-    assert found["labels"] == trace.labels
-    assert found["accuracy"] == trace.accuracy
-    assert found["estimate"]["value"] == pytest.approx(trace.estimate.value, abs=1e-12)
+    run = lasec.RunSummary()
+    lasec.evaluate(lasec.Tracker(rate=0.2), X, y, into=run)
+    assert found["labels"] == run.labels
+    assert found["accuracy"] == run.accuracy
+    assert found["estimate"]["value"] == pytest.approx(run.estimate.value, abs=1e-12)
     assert found["persistence"] == pytest.approx((y[1:] == y[:-1]).sum() / 6_000)
     assert done.stderr == ""
 
@@ -141,7 +140,7 @@ def test_a_run_that_is_stopped_and_resumed_is_the_same_run(long_file, tmp_path, 
     ends = [TableLearner.from_bytes((f / "model.lasec").read_bytes()) for f in (folder, whole)]
     (first, kept), (second, other) = ends
     assert first.learner.to_bytes() == second.learner.to_bytes()
-    assert kept == other  # the trace
+    assert kept == other  # the summary
     summaries = [json.loads((f / "summary.json").read_text()) for f in (folder, whole)]
     clock = {"seconds": 0, "rows_per_second": 0}
     assert summaries[0] | clock == summaries[1] | clock

@@ -53,15 +53,15 @@ class Page(HTMLParser):
         self.words.append(data.replace("\xa0", " "))
 
 
-def traced(learner, rows=ROWS, groups=None):
-    trace = lasec.Trace()
-    trace.run(learner, X[:rows], Y[:rows], groups=groups and groups[:rows])
-    return trace, learner
+def followed(learner, rows=ROWS, groups=None):
+    run = lasec.RunSummary()
+    lasec.evaluate(learner, X[:rows], Y[:rows], groups=groups and groups[:rows], into=run)
+    return run, learner
 
 
-def write(folder, name, trace, learner, **options):
+def write(folder, name, run, learner, **options):
     path = Path(folder, f"{name}.html")
-    lasec.reports.write(path, trace, learner, **options)
+    lasec.reports.write(path, run, learner, **options)
     return path
 
 
@@ -69,8 +69,8 @@ def write(folder, name, trace, learner, **options):
 def pages(tmp_path_factory):
     """Every kind of page there is, by name."""
     folder = tmp_path_factory.mktemp("pages")
-    full = traced(lasec.Tracker(rate=0.2), groups=GROUPS)
-    plain = traced(lasec.LASEC_SS(4))
+    full = followed(lasec.Tracker(rate=0.2), groups=GROUPS)
+    plain = followed(lasec.LASEC_SS(4))
     late = lasec.evaluate(
         tracker := lasec.Tracker(rate=0.2), X, Y, delay=100, alarms=[lasec.alarms.DropAlarm()]
     )
@@ -78,10 +78,10 @@ def pages(tmp_path_factory):
         "full": write(folder, "full", *full, title=EVIL, facts={EVIL: f"file {EVIL}"}),
         "plain": write(folder, "plain", *plain),
         "late": write(folder, "late", late, tracker),
-        "short": write(folder, "short", *traced(lasec.Tracker(rate=0.1), rows=10)),
-        "one": write(folder, "one", *traced(lasec.LASEC_SS(4), rows=1)),
-        "none": write(folder, "none", lasec.Trace(), lasec.LASEC(4)),
-        "threshold": write(folder, "threshold", *traced(lasec.BBQ(4))),
+        "short": write(folder, "short", *followed(lasec.Tracker(rate=0.1), rows=10)),
+        "one": write(folder, "one", *followed(lasec.LASEC_SS(4), rows=1)),
+        "none": write(folder, "none", lasec.RunSummary(), lasec.LASEC(4)),
+        "threshold": write(folder, "threshold", *followed(lasec.BBQ(4))),
     }
     made["compare"] = folder / "compare.html"
     runs = {EVIL: full, "_LASEC $x$": plain}
@@ -120,19 +120,19 @@ def test_words_of_a_user_are_only_ever_text(pages):
 
 
 def test_the_same_run_writes_the_same_bytes(pages, tmp_path):
-    again = traced(lasec.Tracker(rate=0.2), groups=GROUPS)
+    again = followed(lasec.Tracker(rate=0.2), groups=GROUPS)
     path = write(tmp_path, "again", *again, title=EVIL, facts={EVIL: f"file {EVIL}"})
     assert path.read_bytes() == pages["full"].read_bytes()
 
 
 def test_the_page_says_what_the_trace_says(pages):
-    trace, learner = traced(lasec.Tracker(rate=0.2), groups=GROUPS)
+    run, learner = followed(lasec.Tracker(rate=0.2), groups=GROUPS)
     words = " ".join(Page(pages["full"].read_text()).words)
-    here = trace.estimate
+    here = run.estimate
     assert f"{100 * here.value:.1f} % right (between {100 * here.low:.1f} %" in words
-    assert f"in truth {100 * trace.accuracy:.1f} %" in words
-    assert f"{trace.labels:,} asked labels of {ROWS:,} rows" in words
-    for part in [*trace.parts(), *trace.groups]:
+    assert f"in truth {100 * run.accuracy:.1f} %" in words
+    assert f"{run.labels:,} asked labels of {ROWS:,} rows" in words
+    for part in [*run.parts(), *run.groups]:
         assert f"{100 * part.estimate.value:.1f} % ({100 * part.estimate.low:.1f} to" in words
     for line in lasec.cite(learner).splitlines():
         assert line in words
@@ -157,27 +157,26 @@ def test_changes_are_found_where_they_are():
     from lasec.reports.source import changes
 
     X, y = lasec.streams.switching(9_000, dimension=5, every=3_000, seed=2)
-    tracker, trace = lasec.Tracker(rate=0.4), lasec.Trace()
-    trace.run(tracker, X, y)
-    found = changes(trace.points)
+    tracker, run = lasec.Tracker(rate=0.4), lasec.RunSummary()
+    lasec.evaluate(tracker, X, y, into=run)
+    found = changes(run.points)
     assert len(found) == 2
     assert found == pytest.approx([3_000, 6_000], abs=60)
 
 
 def test_figures_for_a_paper(tmp_path):
-    trace, learner = traced(lasec.Tracker(rate=0.2))
-    figures = lasec.reports.figures(trace, learner)
+    run, learner = followed(lasec.Tracker(rate=0.2))
+    figures = lasec.reports.figures(run, learner)
     assert list(figures) == ["accuracy", "labels", "beliefs", "asked", "doubt", "margins"]
     lines = {line.get_label(): line for line in figures["accuracy"].axes[0].lines}
     shown = lines["true"].get_ydata()
-    assert np.array_equal(shown, [point.truth for point in trace.points])
-    paths = lasec.reports.save_figures(tmp_path / "figures", trace, learner)
+    assert np.array_equal(shown, [point.truth for point in run.points])
+    paths = lasec.reports.save_figures(tmp_path / "figures", run, learner)
     assert len(paths) == 12
     assert all(path.stat().st_size < 150_000 for path in paths)
     before = [path.read_bytes() for path in paths]
     assert before == [
-        path.read_bytes()
-        for path in lasec.reports.save_figures(tmp_path / "figures", trace, learner)
+        path.read_bytes() for path in lasec.reports.save_figures(tmp_path / "figures", run, learner)
     ]
     assert b"<dc:date>" not in before[1]
 
@@ -207,34 +206,34 @@ def test_answers_that_came_behind_an_open_question_are_not_denied(tmp_path):
 
 
 def test_a_belief_needs_labels(tmp_path):
-    trace, learner = traced(lasec.Tracker(4, rate=1e-6, horizon=100))
-    assert trace.labels < 10
-    assert "It believes" not in said(write(tmp_path, "few", trace, learner))
+    run, learner = followed(lasec.Tracker(4, rate=1e-6, horizon=100))
+    assert run.labels < 10
+    assert "It believes" not in said(write(tmp_path, "few", run, learner))
 
 
 def test_classes_have_names(tmp_path):
-    trace, learner = traced(lasec.Tracker(rate=0.2))
-    page = write(tmp_path, "named", trace, learner, classes=["<ham>", "spam"])
+    run, learner = followed(lasec.Tracker(rate=0.2))
+    page = write(tmp_path, "named", run, learner, classes=["<ham>", "spam"])
     words = said(page)
     assert "the probability of spam less that of <ham>" in words
     assert "towards <ham> \u2190 margin \u2192 towards spam" in words
     assert "+1" not in words
-    plain = said(write(tmp_path, "plain", *traced(lasec.LASEC_SS(4)), classes=["ham", "spam"]))
+    plain = said(write(tmp_path, "plain", *followed(lasec.LASEC_SS(4)), classes=["ham", "spam"]))
     assert "from ham on the left to spam on the right" in plain
-    figures = lasec.reports.figures(trace, learner, classes=["ham", "spam"])
+    figures = lasec.reports.figures(run, learner, classes=["ham", "spam"])
     assert figures["margins"].axes[0].get_xlabel().startswith("towards ham")
     for wrong in (["spam"], "no", ["a", "b", "c"]):
         with pytest.raises(ValueError, match="classes: expected two names"):
-            write(tmp_path, "wrong", trace, learner, classes=wrong)
+            write(tmp_path, "wrong", run, learner, classes=wrong)
     assert not (tmp_path / "wrong.html").exists()
 
 
 def test_one_row_is_one_row(tmp_path):
-    assert "counted over 1 row: " in said(write(tmp_path, "one", *traced(lasec.LASEC(4), rows=1)))
-    nothing = said(write(tmp_path, "none", lasec.Trace(), lasec.LASEC(4)))
+    assert "counted over 1 row: " in said(write(tmp_path, "one", *followed(lasec.LASEC(4), rows=1)))
+    nothing = said(write(tmp_path, "none", lasec.RunSummary(), lasec.LASEC(4)))
     assert "There were no rows" in nothing
     assert "in truth unknown right" not in nothing
-    lasec.reports.compare(tmp_path / "c.html", {"A": traced(lasec.LASEC(4), rows=1)})
+    lasec.reports.compare(tmp_path / "c.html", {"A": followed(lasec.LASEC(4), rows=1)})
     words = said(tmp_path / "c.html")
     assert "1 learner on the same 1 row" in words
     assert "of 1 row, with 1 label asked" in words
@@ -242,9 +241,9 @@ def test_one_row_is_one_row(tmp_path):
 
 def test_runs_without_rows_and_of_different_lengths(tmp_path):
     runs = {
-        "empty": traced(lasec.Tracker(4), rows=0),
-        "long": traced(lasec.Tracker(4)),
-        "short": traced(lasec.LASEC_SS(4), rows=1_000),
+        "empty": followed(lasec.Tracker(4), rows=0),
+        "long": followed(lasec.Tracker(4)),
+        "short": followed(lasec.LASEC_SS(4), rows=1_000),
     }
     table = lasec.reports.compare(tmp_path / "c.html", runs)
     assert [row[0] for row in table.rows][-1] == "empty"
@@ -257,7 +256,7 @@ def test_runs_without_rows_and_of_different_lengths(tmp_path):
 
 
 def test_any_name_can_be_drawn(tmp_path):
-    run = traced(lasec.Tracker(4), rows=300)
+    run = followed(lasec.Tracker(4), rows=300)
     names = ["\u65e5\u672c\u8a9e" * 10, "\U0001f389" * 30, "a\x00\x1f\tb", "\ud800", "__", "$x", ""]
     names += [f"a learner with a rather long name {i}" for i in range(20)]
     runs = dict.fromkeys(names, run)
@@ -269,7 +268,7 @@ def test_any_name_can_be_drawn(tmp_path):
 
 
 def test_a_page_is_written_all_or_not_at_all(tmp_path, monkeypatch):
-    run = traced(lasec.Tracker(4), rows=300)
+    run = followed(lasec.Tracker(4), rows=300)
     path = write(tmp_path, "page", *run)
     then = path.read_bytes()
     with pytest.raises(ValueError, match="Format 'nonsense'"):
@@ -293,12 +292,12 @@ def test_a_page_is_written_all_or_not_at_all(tmp_path, monkeypatch):
 def test_the_labels_of_a_learner_that_ran_before_are_not_counted(tmp_path):
     learner = lasec.Tracker(4)
     learner.run(X[:1_000], Y[:1_000])
-    trace = lasec.Trace()
-    trace.run(learner, X[1_000:], Y[1_000:])
-    (axes,) = lasec.reports.figures(trace, learner)["labels"].axes
+    run = lasec.RunSummary()
+    lasec.evaluate(learner, X[1_000:], Y[1_000:], into=run)
+    (axes,) = lasec.reports.figures(run, learner)["labels"].axes
     shown = {line.get_label(): line.get_ydata() for line in axes.lines}
     assert shown["asked"][0] <= 50
-    assert shown["asked"][-1] == trace.labels
+    assert shown["asked"][-1] == run.labels
 
 
 def browse(path, *options):

@@ -30,7 +30,7 @@ from lasec.cli.progress import bar
 from lasec.cli.running import Baselines, Stop
 from lasec.draws import seed_or_random
 from lasec.errors import TableError
-from lasec.evaluation import Trace
+from lasec.evaluation import RunSummary, evaluate
 from lasec.files import write as write_file
 from lasec.learner import Learner
 from lasec.tables import TableLearner, recipe
@@ -86,7 +86,7 @@ def compare(
         ):
             for _ in race.go(limit, stop):
                 if shown.due():
-                    first = race.traces[0]
+                    first = race.runs[0]
                     progress = opened.table.progress
                     shown.show(progress, first.rounds, first.labels, first.estimate)
     rows = [race.row(i, chosen.title) for i, chosen in enumerate(recipes)]
@@ -111,7 +111,7 @@ class Race:
             self.learners[0], made, label=opened.label, classes=opened.classes,
             positive=opened.reading.positive, time=opened.reading.time,
         )  # fmt: skip
-        self.traces = [Trace() for _ in names]
+        self.runs = [RunSummary() for _ in names]
 
     def go(self, limit: int | None, stop: Stop) -> Iterator[None]:
         """Batch after batch, each learner in turn."""
@@ -121,8 +121,8 @@ class Race:
             rows = self._desk.rows(batch.slice(0, int(min(left, batch.num_rows))))
             left -= batch.num_rows
             inner = np.ascontiguousarray(rows.X[:, :-1])
-            for trace, one, bare in zip(self.traces, self.learners, self._bare, strict=True):
-                trace.run(one, inner if bare else rows.X, rows.y, times=rows.times)
+            for run, one, bare in zip(self.runs, self.learners, self._bare, strict=True):
+                evaluate(one, inner if bare else rows.X, rows.y, times=rows.times, into=run)
             self.baselines.extend(rows.y)
             if left <= 0 or stop.wanted:
                 break
@@ -130,14 +130,14 @@ class Race:
 
     def row(self, index: int, title: str) -> dict[str, Any]:
         """How one of them did."""
-        trace = self.traces[index]
-        estimate = trace.estimate
+        run = self.runs[index]
+        estimate = run.estimate
         return {
             "algorithm": title,
-            "accuracy": trace.accuracy,
+            "accuracy": run.accuracy,
             "estimate": as_facts(estimate),
-            "labels": trace.labels,
-            "rate": trace.labels / max(trace.rounds, 1),
+            "labels": run.labels,
+            "rate": run.labels / max(run.rounds, 1),
         }
 
 
@@ -158,8 +158,8 @@ def _finish(
         out.mkdir(parents=True, exist_ok=True)
         write_file(out / "compare.json", as_text(summary))
         named = {
-            row["algorithm"]: (trace, one)
-            for row, trace, one in zip(rows, race.traces, race.learners, strict=True)
+            row["algorithm"]: (run, one)
+            for row, run, one in zip(rows, race.runs, race.learners, strict=True)
         }
         beside = {"label before": baselines["persistence"], "commoner class": baselines["majority"]}
         from lasec.reports import compare as draw  # noqa: PLC0415
@@ -184,9 +184,9 @@ def _grid(race: Race, rows: list[dict[str, Any]]) -> Grid:
         grid.add_column(heading, justify="right")
     order = sorted(range(len(rows)), key=lambda i: -rows[i]["accuracy"])
     for i in order:
-        row, trace = rows[i], race.traces[i]
+        row, run = rows[i], race.runs[i]
         grid.add_row(
-            row["algorithm"], percent(row["accuracy"]), interval(trace.estimate),
+            row["algorithm"], percent(row["accuracy"]), interval(run.estimate),
             f"{row['labels']:,}", percent(row["rate"]),
         )  # fmt: skip
     grid.add_section()

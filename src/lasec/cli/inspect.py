@@ -11,7 +11,7 @@ import typer
 import lasec
 from lasec.cli import options as o
 from lasec.cli.output import as_facts, columns, honest, interval, put, screen
-from lasec.evaluation import Trace
+from lasec.evaluation import RunSummary
 from lasec.learner import Learner
 from lasec.metrics import Estimate
 from lasec.session import Session
@@ -47,8 +47,8 @@ def load(path: Path) -> Found:
     if desk.meter.labels:
         reaching = desk.meter.reaching()
         return Found(desk.learner, desk, reaching.accuracy, reaching.lost - desk.meter.lost)
-    trace = Trace.from_bytes(parts["trace"]) if "trace" in parts else None
-    return Found(desk.learner, desk, trace.estimate if trace and trace.labels else None)
+    run = RunSummary.from_bytes(parts["run"]) if "run" in parts else None
+    return Found(desk.learner, desk, run.estimate if run and run.labels else None)
 
 
 @honest

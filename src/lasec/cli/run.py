@@ -31,7 +31,7 @@ from lasec.cli.progress import bar
 from lasec.cli.running import MODEL, PREDICTIONS, WRITTEN, Run, Stop
 from lasec.clock import LEAD
 from lasec.errors import TableError
-from lasec.evaluation import Trace
+from lasec.evaluation import RunSummary
 from lasec.files import write as write_file
 from lasec.tables import Kind
 from lasec.tables.kinds import nearest
@@ -110,7 +110,7 @@ def run(
     if figures and out is not None and finished:
         from lasec.reports import save_figures  # noqa: PLC0415
 
-        save_figures(out / "figures", task.trace, task.desk.learner, classes=names(task))
+        save_figures(out / "figures", task.run, task.desk.learner, classes=names(task))
     if not finished:
         raise typer.Exit(STOPPED)
 
@@ -130,13 +130,13 @@ def _begin(
     """A new run, in a folder that has none, or whose run is to be thrown away."""
     desk = seat(opened, algorithm, asking, file=opened.title, choice=choice)
     if out is None:
-        return Run(desk, Trace(), None, None, choice["group"])
+        return Run(desk, RunSummary(), None, None, choice["group"])
     if (out / MODEL).exists() and not force:
         raise TableError(f"{out} holds a run: go on with --resume, or begin anew with --force")
     for name in WRITTEN:
         (out / name).unlink(missing_ok=True)
     lines = Lines(out / PREDICTIONS) if choice["predictions"] else None
-    task = Run(desk, Trace(), out, lines, choice["group"])
+    task = Run(desk, RunSummary(), out, lines, choice["group"])
     task.save()  # from now on it can be resumed
     return task
 
@@ -148,8 +148,8 @@ def _go(task: Run, opened: Opened, limit: int | None, quiet: bool) -> bool:
     with stop.watching(), bar(opened.title, quiet, math.isnan(table.progress)) as shown:
         for _ in task.go(batches, limit, stop):
             if shown.due():
-                rows, labels = task.consumed - before, task.trace.labels
-                shown.show(table.progress, rows, labels, task.trace.estimate)
+                rows, labels = task.consumed - before, task.run.labels
+                shown.show(table.progress, rows, labels, task.run.estimate)
     task.save()
     if task.lines is not None:
         task.lines.close()
@@ -164,11 +164,11 @@ def _finish(
     summary = {"file": opened.title, "finished": finished, **result}
     if out is not None:
         write_file(out / "summary.json", as_text(summary))
-        if finished and task.trace.rounds:
+        if finished and task.run.rounds:
             from lasec.reports import write  # noqa: PLC0415
 
             write(
-                out / "report.html", task.trace, task.desk.learner, title=opened.title,
+                out / "report.html", task.run, task.desk.learner, title=opened.title,
                 facts=_facts(task, opened), baselines=_baselines(task),
                 classes=names(task),
             )  # fmt: skip
@@ -213,8 +213,8 @@ def _tell(task: Run, summary: dict[str, Any], out: Path | None) -> None:
         ("rows", f"{summary['rows']:,}{_pace(summary['rows_per_second'])}"),
         ("columns", columns(task.desk)),
         ("asked", f"{summary['labels']:,} labels, {percent(summary['rate'])} of the rows"),
-        ("right", f"{interval(task.trace.estimate)}, as the asked labels tell"),
-        ("in truth", percent(task.trace.accuracy)),
+        ("right", f"{interval(task.run.estimate)}, as the asked labels tell"),
+        ("in truth", percent(task.run.accuracy)),
         ("beside", f"label before {percent(baselines.persistence)}, "
                    f"commoner class {percent(baselines.majority)}"),
     ]  # fmt: skip
@@ -229,7 +229,7 @@ def _tell(task: Run, summary: dict[str, Any], out: Path | None) -> None:
     if baselines.rows and baselines.plus in (0, baselines.rows):
         say("lasec: all labels are of one class")
     else:
-        warn_of_runs(baselines.persistence, task.trace.accuracy)
+        warn_of_runs(baselines.persistence, task.run.accuracy)
     if out is not None:
         done = "wrote" if summary["finished"] else "stopped; go on with --resume:"
         console.print(f"  {done} {out}", markup=False)

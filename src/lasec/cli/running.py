@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from lasec.cli.lines import Lines
 from lasec.cli.output import as_facts
 from lasec.errors import TableError
-from lasec.evaluation import Trace
+from lasec.evaluation import RunSummary, evaluate
 from lasec.state import read
 from lasec.tables import TableLearner
 from lasec.tables.learner import Rows
@@ -80,13 +80,13 @@ class Stop:
 
 
 class Run:
-    """A run under way: the learner, its trace, what else is counted, and where it is saved."""
+    """A run under way: the learner, its summary, what else is counted, and where it is saved."""
 
     def __init__(
-        self, desk: TableLearner, trace: Trace, folder: Path | None, lines: Lines | None,
+        self, desk: TableLearner, run: RunSummary, folder: Path | None, lines: Lines | None,
         group: str | None = None,
     ) -> None:  # fmt: skip
-        self.desk, self.trace, self.group = desk, trace, group
+        self.desk, self.run, self.group = desk, run, group
         self.folder, self.lines = folder, lines
         self.baselines = Baselines(*desk.origin.get("baselines", ()))
         self.consumed: int = desk.origin.get("consumed", 0)
@@ -102,20 +102,20 @@ class Run:
             raise TableError(f"there is nothing to resume: {file} does not exist")
         desk, parts = TableLearner.from_bytes(read(file))
         begun = desk.origin.get("choice")
-        if not isinstance(begun, dict) or "trace" not in parts:
+        if not isinstance(begun, dict) or "run" not in parts:
             raise TableError(f"{file} is not of a run")
         for name, value in choice.items():
             if begun.get(name) != value and (name, value) != ("seed", None):
                 was, wanted = begun.get(name), value
                 told = "another table" if name == "table" else f"{name} {was}, not {wanted}"
                 raise TableError(f"this run was begun with {told}: resume it as it was begun")
-        trace = Trace.from_bytes(parts["trace"])
-        if desk.learner.rounds != trace.rounds:
+        run = RunSummary.from_bytes(parts["run"])
+        if desk.learner.rounds != run.rounds:
             raise TableError(f"{file} was asked about other rows since: it cannot be resumed")
         lines = None
         if choice["predictions"]:
             lines = Lines(folder / PREDICTIONS, desk.origin.get("written", 0))
-        return cls(desk, trace, folder, lines, choice["group"])
+        return cls(desk, run, folder, lines, choice["group"])
 
     def feed(self, batch: pa.RecordBatch) -> None:
         """Learn a batch."""
@@ -123,10 +123,11 @@ class Run:
         groups = None
         if self.group is not None:
             groups = [str(v) for v in batch[self.group].take(pa.array(rows.kept)).to_pylist()]
-        records = self.trace.run(self.desk.learner, rows.X, rows.y, groups=groups, times=rows.times)
+        learner = self.desk.learner
+        evaluate(learner, rows.X, rows.y, groups=groups, times=rows.times, into=self.run)
         self.baselines.extend(rows.y)
         if self.lines is not None:
-            self.lines.records(records, self.desk, self.consumed + rows.kept)
+            self.lines.records(self.run.records, self.desk, self.consumed + rows.kept)
         self.consumed += batch.num_rows
         self._warm = self._warm or (time.monotonic(), self.consumed)
 
@@ -172,18 +173,18 @@ class Run:
             "seconds": round(self.elapsed, 3),
             "written": self.lines.flush() if self.lines is not None else 0,
         }
-        self.desk.save(self.folder / MODEL, trace=self.trace.to_bytes())
+        self.desk.save(self.folder / MODEL, run=self.run.to_bytes())
 
     def summary(self) -> dict[str, Any]:
         """The run in numbers."""
-        learner, estimate = self.desk.learner, self.trace.estimate
+        learner, estimate = self.desk.learner, self.run.estimate
         return {
             "algorithm": learner.name,
-            "rows": self.trace.rounds,
-            "unlabelled": self.consumed - self.trace.rounds,
-            "labels": self.trace.labels,
-            "rate": self.trace.labels / max(self.trace.rounds, 1),
-            "accuracy": self.trace.accuracy,
+            "rows": self.run.rounds,
+            "unlabelled": self.consumed - self.run.rounds,
+            "labels": self.run.labels,
+            "rate": self.run.labels / max(self.run.rounds, 1),
+            "accuracy": self.run.accuracy,
             "estimate": as_facts(estimate),
             "persistence": self.baselines.persistence,
             "majority": self.baselines.majority,

@@ -1,9 +1,9 @@
-"""A learner on a stream whose labels are known: what it would have asked, spent and believed."""
+"""Runs over streams whose labels are known, and what labels are worth."""
 
 from lasec.evaluation.loop import evaluate
-from lasec.evaluation.results import Answer, Evaluation, Point
+from lasec.evaluation.points import Answer, Point
+from lasec.evaluation.summary import RunSummary
 from lasec.evaluation.tally import Margins, Part
-from lasec.evaluation.trace import Trace
 from lasec.evaluation.worth import Worth
 
-__all__ = ["Answer", "Evaluation", "Margins", "Part", "Point", "Trace", "Worth", "evaluate"]
+__all__ = ["Answer", "Margins", "Part", "Point", "RunSummary", "Worth", "evaluate"]

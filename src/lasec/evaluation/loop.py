@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import heapq
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,15 +14,18 @@ from numpy.typing import ArrayLike, NDArray
 from lasec import guards
 from lasec.alarms import Alarm, Detector
 from lasec.errors import TicketError
-from lasec.evaluation.results import Answer, Evaluation, Point
+from lasec.evaluation.account import Account, Due
+from lasec.evaluation.points import Answer, Status
+from lasec.evaluation.summary import RunSummary
+from lasec.evaluation.tally import Margins, Rows
 from lasec.learner import Learner
 from lasec.metrics import Meter
-from lasec.parameters import Range, number
 from lasec.records import Records
 from lasec.session import Session
 from lasec.tracker import Tracker
 from lasec.types import Decision, Policy
 
+Array = NDArray[np.float64]
 Reaction = Callable[[Learner, Alarm], object]
 
 
@@ -32,188 +37,255 @@ def evaluate(
     delay: ArrayLike = 0,
     answers: ArrayLike | None = None,
     times: ArrayLike | None = None,
+    groups: Iterable[object] | None = None,
     meter: Meter | None = None,
     alarms: Sequence[Detector] = (),
     on_alarm: Reaction | None = None,
     every: int | None = None,
-) -> Evaluation:
-    """Ask and tell along a stream, with answers that come as they do in life.
+    into: RunSummary | None = None,
+) -> RunSummary:
+    """Ask and tell along a stream, with answers that come as they do in production.
 
-    ``delay`` is how long each answer takes, in rounds, or in the unit of ``times``: one number, one
+    ``delay`` is how long each answer takes, in rows, or in the unit of ``times``: one number, one
     for each row, or one for each row and each of several annotators; infinity means never. An
     answer is told when its time has come, after the row of that moment was asked about. ``answers``
-    are what is answered, if it is not ``y``: for each row, or for each row and annotator. ``meter``
-    (a new one with a window of 1,000 rounds, if none is given) and ``alarms`` watch, and
-    ``on_alarm`` is called with the learner and each alarm. ``every`` so many rounds a
-    :class:`Point` is taken. Where answers get lost, give the learner a ``max_age`` or the meter a
-    ``patience``: estimates speak of the rounds before the oldest question that is still open.
+    are what is answered, if it is not ``y``: for each row, or for each row and annotator.
+    ``groups`` has a name for each row: a country, a device, a customer. ``meter`` (by default a new
+    one with a window of 1,000 rows) and ``alarms`` watch, and ``on_alarm`` is called with the
+    learner and each alarm. ``every`` so many rows there is a :class:`Point`. Where answers get
+    lost, give the learner a ``max_age`` or the meter a ``patience``: estimates cover the rows
+    before the oldest question that is still open.
+
+    A long stream can be cut into calls: give each the summary of the one before as ``into``. Then
+    memory does not grow, and the run can be saved between calls. A row that is refused ends the
+    call; with no delay and no alarms, the learner and the summary are as they were before it.
 
     With no delay, ask-then-tell is what :meth:`~lasec.Learner.run` does.
 
     >>> import lasec
     >>> X, y = lasec.streams.switching(3_000, dimension=5, every=1_000, seed=1)
     >>> lasec.evaluate(lasec.Tracker(rate=0.2, seed=0), X, y)
-    Evaluation(rounds=3000, accuracy=0.971, labels=636, answers=636, alarms=0)
+    RunSummary(rounds=3000, accuracy=0.971, labels=636, answers=636, alarms=0)
     >>> lasec.evaluate(lasec.Tracker(rate=0.2, seed=0), X, y, delay=500)
-    Evaluation(rounds=3000, accuracy=0.768, labels=624, answers=534, alarms=0)
+    RunSummary(rounds=3000, accuracy=0.768, labels=624, answers=534, alarms=0)
     """
-    if meter is not None and meter.window is None:
-        raise ValueError("meter: expected one with a window")
-    run = _Run(learner, X, y, times, meter or Meter(window=1_000), alarms, on_alarm, every)
-    waits = np.asarray(delay, dtype=np.float64)
+    rows = guards.finite("X", guards.real("X", X, 2))
+    n = len(rows)
+    if into is None:
+        if n == 0:
+            raise ValueError("X: there are no rows to evaluate on")
+        into = RunSummary(every=every or max(1, n // 200), meter=meter, keep=True)
+    elif meter is not None or every is not None:
+        raise ValueError("meter, every: the summary that is given has its own")
+    signs = guards.labels(y, n)
+    said, waits = _replies(signs, np.asarray(delay, dtype=np.float64), answers)
+    now = into.begin(n)
+    stream = _Stream(learner, rows, signs, now.ids(groups, n), times)
+    _same(now, learner)
     alone = learner.policy is not Policy.MAJORITY  # one answer settles a question
-    said, waits = run.replies(waits, answers)
-    if answers is None and alone and not alarms and not waits.any():
-        run.at_once()
+    if answers is None and alone and not (alarms or waits.any() or now.late):
+        records = _at_once(stream, now)
     else:
-        run.late(said, waits)
-    return run.result()
+        records = _Conversation(stream, now, alarms, on_alarm).run(said, waits)
+    now.learner = _identity(learner)
+    into.commit(now, records, stream.answers)
+    return into
 
 
-class _Run:
-    """An evaluation under way."""
+class _Stream:
+    """The rows of a call, with their labels, groups and times."""
 
     def __init__(
-        self, learner: Learner, X: ArrayLike, y: ArrayLike, times: ArrayLike | None, meter: Meter,
-        alarms: Sequence[Detector], on_alarm: Reaction | None, every: int | None,
-    ) -> None:  # fmt: skip
-        self.learner, self.meter, self.detectors, self.on_alarm = learner, meter, alarms, on_alarm
-        self.X = guards.finite("X", guards.real("X", X, 2))
-        self.n = len(self.X)
-        if self.n == 0:
-            raise ValueError("X: there are no rows to evaluate on")
-        self.y = guards.labels(y, self.n)
-        self.times = None if times is None else guards.times(times, self.n)
-        self.first, self.before = learner.rounds, learner.asked
-        rounds = self.first + 1.0 + np.arange(self.n, dtype=np.float64)
+        self, learner: Learner, X: Array, y: Array, group: NDArray[Any], times: ArrayLike | None
+    ) -> None:
+        self.learner, self.X, self.y, self.group = learner, X, y, group
+        self.times = None if times is None else guards.times(times, len(X))
+        rounds = learner.rounds + 1.0 + np.arange(len(X), dtype=np.float64)
         self.clock = rounds if self.times is None else self.times
-        usual = max(1, self.n // 200)
-        self.every: int = number("every", every or usual, int, Range(1, 2**62))
-        self.parts: list[Records] = []
-        self.decisions: list[Decision] = []
-        self.updated: dict[int, bool] = {}
-        self.points: list[Point] = []
         self.answers: list[Answer] = []
-        self.alarms: list[Alarm] = []
-        self.refused = 0
 
-    def at_once(self) -> None:
-        """Every answer comes in its own round: whole chunks in compiled code."""
-        for begin in range(0, self.n, self.every):
-            rows = slice(begin, min(begin + self.every, self.n))
-            times = None if self.times is None else self.times[rows]
-            records = self.learner.run(self.X[rows], self.y[rows], times=times)
-            self.meter.extend(records, self.y[rows])
-            self.parts.append(records)
-            for at in begin + np.flatnonzero(records.asked):
-                y = int(self.y[at])
-                self.answers.append(Answer(self.first + int(at), y, int(at) + 1, verdict=y))
-            self._point(rows.stop)
+    def when(self, cut: slice) -> Array | None:
+        """The times of some rows, where there are any."""
+        return None if self.times is None else self.times[cut]
 
-    def replies(
-        self, waits: NDArray[np.float64], answers: ArrayLike | None
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """What each annotator answers about each row, and how long that takes."""
-        said = self.y if answers is None else guards.real("answers", answers, np.ndim(answers))
-        said = said.reshape(self.n, -1) if said.shape[:1] == (self.n,) else said
-        waits = waits[:, None] if waits.ndim == 1 else waits
-        try:
-            wide = np.broadcast_shapes(said.shape, waits.shape)
-            sound = wide[0] == self.n and (waits >= 0.0).all() and (np.abs(said) == 1.0).all()
-            if not sound:
-                raise ValueError
-            return np.broadcast_to(said, wide), np.broadcast_to(waits, wide)
-        except (ValueError, IndexError):
-            raise ValueError(
-                "delay, answers: expected numbers of at least 0 and labels, for each row, or for "
-                "each row and annotator"
-            ) from None
+    def rows(self, records: Records, cut: slice) -> Rows:
+        """What an account takes of some rows."""
+        return Rows(
+            records.label, records.margin, records.propensity, records.asked, records.mistake,
+            records.ticket, self.y[cut], self.group[cut], self.clock[cut],
+        )  # fmt: skip
 
-    def late(self, said: NDArray[np.float64], waits: NDArray[np.float64]) -> None:
-        """Every answer comes when its time has come."""
-        due: list[tuple[float, int, int]] = []  # when, of which row, by which annotator
-        session = Session(
-            self.learner, classes=(-1, 1), meter=self.meter, detectors=self.detectors,
+
+def _pieces(now: Account, count: int) -> Iterable[slice]:
+    """Rows from one multiple of ``every`` to the next; one empty piece where there are none."""
+    begin = 0
+    while begin < count or count == 0:
+        end = min(count, begin + now.every - now.rounds % now.every)
+        yield slice(begin, end)
+        if end == count:
+            return
+        begin = end
+
+
+def _at_once(stream: _Stream, now: Account) -> Records:
+    """Every answer comes with its row: whole chunks in compiled code, all of them or none."""
+    learner, tried = stream.learner, copy.copy(stream.learner)
+    parts: list[Records] = []
+    try:
+        for cut in _pieces(now, len(stream.X)):
+            records = tried.run(stream.X[cut], stream.y[cut], times=stream.when(cut))
+            _check(records, cut.start)
+            now.add(stream.rows(records, cut), _status(tried, now, stream.clock[cut]))
+            parts.append(records)
+    except ValueError as error:
+        refused = error
+    else:
+        learner.adopt(tried)
+        whole = Records.join(parts)
+        before = now.rounds - len(whole)
+        for at in np.flatnonzero(whole.asked).tolist():
+            y = int(stream.y[at])
+            stream.answers.append(Answer(whole.first + at, y, before + at + 1, verdict=y))
+        return whole
+    copy.copy(learner).run(stream.X, stream.y, times=stream.times)  # which counts rows as X does
+    raise refused
+
+
+class _Conversation:
+    """Every answer comes when its time has come: row by row, through a session."""
+
+    def __init__(
+        self, stream: _Stream, now: Account, alarms: Sequence[Detector], on_alarm: Reaction | None
+    ) -> None:
+        self.stream, self.now, self.on_alarm = stream, now, on_alarm
+        now.listen()
+        self.session = Session(
+            stream.learner, classes=(-1, 1), meter=now.meter, detectors=alarms,
             on_alarm=self._react,
         )  # fmt: skip
-        for t in range(self.n):
-            time = None if self.times is None else float(self.times[t])
-            decision = session.ask(self.X[t], time=time)
-            self.decisions.append(decision)
-            if decision.asked:
-                for k in np.flatnonzero(np.isfinite(waits[t])).tolist():
-                    heapq.heappush(due, (float(self.clock[t] + waits[t, k]), t, k))
-            while due and due[0][0] <= self.clock[t]:
-                _, row, k = heapq.heappop(due)
-                self._hear(session, self.decisions[row].ticket, int(said[row, k]), t + 1)
-            if (t + 1) % self.every == 0 or t + 1 == self.n:
-                self._point(t + 1)
-        self.alarms = session.alarms
+        self.updated: dict[int, bool] = {}
 
-    def _hear(self, session: Session, ticket: int, y: int, round_: int) -> None:
+    def run(self, said: Array, waits: Array) -> Records:
+        """Ask about every row, and tell each answer that is due by then."""
+        decisions: list[Decision] = []
+        now, first = self.now, self.stream.learner.rounds
+        for cut in _pieces(now, len(self.stream.X)):
+            made = [self._step(t, said[t], waits[t]) for t in range(cut.start, cut.stop)]
+            decisions += made
+            clock = self.stream.clock[cut]
+            rows = self.stream.rows(self._records(made, cut), cut)
+            now.add(rows, _status(self.stream.learner, now, clock, rows))
+        now.alarms = now.alarms + self.session.alarms
+        return self._records(decisions, slice(0, len(decisions)), first)
+
+    def _step(self, t: int, said: Array, waits: Array) -> Decision:
+        """One row, and the answers that have come by then."""
+        stream, due = self.stream, self.now.due
+        time = None if stream.times is None else float(stream.times[t])
+        decision = self.session.ask(stream.X[t], time=time)
+        moment = float(stream.clock[t])
+        if decision.asked:
+            for k in np.flatnonzero(np.isfinite(waits)).tolist():
+                wait = Due(moment + float(waits[k]), decision.ticket, k, int(said[k]))
+                heapq.heappush(due, wait)
+        while due and due[0].time <= moment:
+            answer = heapq.heappop(due)
+            self._hear(answer.ticket, answer.y, decision.ticket - self.now.first + 1)
+        return decision
+
+    def _hear(self, ticket: int, y: int, round_: int) -> None:
         """An answer has come."""
         try:
-            outcome = session.tell(ticket, y)
+            outcome = self.session.tell(ticket, y)
         except TicketError:
-            self.refused += 1
+            self.now.refused += 1
             return
-        self.answers.append(Answer(ticket, y, round_, outcome.y if outcome.settled else 0))
+        self.now.answers += 1
+        verdict = outcome.y if outcome.settled else 0
+        self.stream.answers.append(Answer(ticket, y, round_, verdict))
         if outcome.settled:
+            self.now.verdicts.setdefault(ticket, verdict)
             self.updated[ticket] = outcome.updated or self.updated.get(ticket, False)
 
     def _react(self, session: Session, alarm: Alarm) -> None:
         if self.on_alarm is not None:
-            self.on_alarm(self.learner, alarm)
+            self.on_alarm(self.stream.learner, alarm)
 
-    def _point(self, done: int) -> None:
-        """How things stand after so many rounds."""
-        here = self.meter.estimate("accuracy", over="window")
-        always = self.meter.estimate("accuracy", over="window", interval="anytime")
-        until = min(here.until - self.first, done)
-        spoken = slice(until - here.rounds, until)
-        right = self._labels(spoken) == self.y[spoken] if spoken.start >= 0 else np.empty(0)
-        waiting = self.learner.unanswered
-        oldest = max(waiting[0] - self.first, 0) if waiting else done - 1
-        self.points.append(
-            Point(
-                round=done,
-                estimate=here,
-                always=always,
-                truth=float(right.mean()) if right.size else float("nan"),
-                labels=self.learner.asked - self.before,
-                planned=self._planned() - self.before,
-                open=len(waiting),
-                age=float(self.clock[done - 1] - self.clock[oldest]),
-                belief=self.learner.belief if isinstance(self.learner, Tracker) else None,
-            )
-        )
-
-    def _planned(self) -> float:
-        """What the budget allows by now."""
-        query: Any = self.learner.query
-        return query.planned(self.learner.memory) if hasattr(query, "planned") else float("nan")
-
-    def _labels(self, rows: slice) -> NDArray[Any]:
-        """What was predicted for these rows."""
-        if self.decisions:
-            return np.array([decision.label for decision in self.decisions[rows]])
-        return np.concatenate([part.label for part in self.parts])[rows]
-
-    def result(self) -> Evaluation:
-        """All that was seen."""
-        records = Records.join(self.parts) if self.parts else self._records()
-        return Evaluation(
-            records, self.points, self.answers, self.alarms, self.refused, self.meter,
-            bounded=self.learner.has_probabilities,
-        )  # fmt: skip
-
-    def _records(self) -> Records:
+    def _records(self, decisions: list[Decision], cut: slice, first: int = 0) -> Records:
         """The decisions as columns."""
+        if not decisions:
+            return self.stream.learner.run(self.stream.X[:0], self.stream.y[:0])
         label, margin, variance, propensity, asked, ticket = (
-            np.array(column) for column in zip(*self.decisions, strict=True)
+            np.array(column) for column in zip(*decisions, strict=True)
         )
-        updated = np.array([self.updated.get(int(number), False) for number in ticket])
+        updated = np.array([self.updated.get(number, False) for number in ticket.tolist()])
         return Records(
-            label.astype(np.int8), margin, variance, propensity, asked, label != self.y, updated,
-            first=self.first,
+            label.astype(np.int8), margin, variance, propensity, asked,
+            label != self.stream.y[cut], updated, first=int(ticket[0]),
         )  # fmt: skip
+
+
+def _status(learner: Learner, now: Account, clock: Array, rows: Rows | None = None) -> Status:
+    """What the learner says of itself after these rows."""
+    query: Any = learner.query
+    planned = query.planned(learner.memory) if hasattr(query, "planned") else math.nan
+    waiting = learner.unanswered if rows is not None else ()
+    age = 0.0
+    if waiting and rows is not None:
+        known = np.concatenate([now.rest.time, rows.time])
+        place = min(max(waiting[0] - now.first - now.settled, 0), known.size - 1)
+        age = float(clock[-1] - known[place]) if clock.size else now.status.age
+    belief = learner.belief if isinstance(learner, Tracker) else None
+    return Status(learner.asked - now.before, planned - now.before, len(waiting), age, belief)
+
+
+def _replies(y: Array, waits: Array, answers: ArrayLike | None) -> tuple[Array, Array]:
+    """What each annotator answers about each row, and how long that takes."""
+    n = len(y)
+    said = y if answers is None else guards.real("answers", answers, np.ndim(answers))
+    said = said[:, None] if said.shape == (n,) else said
+    waits = waits[:, None] if waits.ndim == 1 else waits
+    try:
+        wide = np.broadcast_shapes(said.shape, waits.shape)
+        sound = wide[0] == n and (waits >= 0.0).all() and (np.abs(said) == 1.0).all()
+        if not sound:
+            raise ValueError
+        return np.broadcast_to(said, wide), np.broadcast_to(waits, wide)
+    except (ValueError, IndexError):
+        raise ValueError(
+            "delay, answers: expected numbers of at least 0 and labels, for each row, or for "
+            "each row and annotator"
+        ) from None
+
+
+def _identity(learner: Learner) -> tuple[str, str, int]:
+    """What tells a learner from another that has seen as many rows."""
+    return learner.name, type(learner.rule).__name__, learner.dimension
+
+
+def _same(now: Account, learner: Learner) -> None:
+    """Refuse a learner that is not the one of the calls before."""
+    if now.rounds == 0:
+        now.first, now.before = learner.rounds, learner.asked
+        now.margins = Margins.none(bounded=learner.has_probabilities)
+    if learner.rounds != now.first + now.rounds:
+        raise ValueError(
+            f"learner: this run has followed one up to row {now.first + now.rounds}, "
+            f"and this one is at row {learner.rounds}"
+        )
+    if now.rounds and now.learner is not None and _identity(learner) != now.learner:
+        then, here = (
+            f"{name} ({rule}, {dimension} features)"
+            for name, rule, dimension in (now.learner, _identity(learner))
+        )
+        raise ValueError(f"learner: this run has followed {then}, and this one is {here}")
+
+
+def _check(records: Records, begin: int) -> None:
+    """Refuse margins that are no numbers; ``begin`` rows of the call came before these."""
+    bad = np.flatnonzero(~np.isfinite(records.margin + records.propensity))
+    if bad.size:
+        raise ValueError(
+            f"X: the margin of row {begin + int(bad[0])} is no number: that row or one before it "
+            "is too large for this model, scale the input"
+        )

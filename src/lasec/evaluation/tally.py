@@ -1,7 +1,7 @@
 """The accuracy of any part of a run, and the distribution of its margins.
 
 Sums are those of :mod:`lasec.metrics.means`, so parts of a run are differences of what was summed
-up to two moments, and a row of eleven numbers is kept for each part.
+up to two moments, and a row of a few numbers is kept for each part.
 """
 
 from __future__ import annotations
@@ -17,27 +17,40 @@ from lasec.metrics.means import Sum
 
 Array = NDArray[np.float64]
 BINS = 40
-WIDTH = Sum.SQUARED.value  # lost answers are in the chances of Columns
+WIDTH = len(Sum)
+NO_MORE = np.zeros(3)
 
 
-class Columns(NamedTuple):
-    """The columns of consecutive rounds: ``wrong`` is what the answers say, ``mistake`` the truth.
+class Rows(NamedTuple):
+    """Columns of consecutive rows of a run; ``group`` is -1 where there are none."""
 
-    ``chance`` is the propensity times the share of questions that are answered.
-    """
+    label: NDArray[Any]
+    margin: NDArray[Any]
+    propensity: NDArray[Any]
+    asked: NDArray[Any]
+    mistake: NDArray[Any]
+    ticket: NDArray[Any]
+    y: NDArray[Any]
+    group: NDArray[Any]
+    time: NDArray[Any]
 
-    label: NDArray[np.int8]
-    margin: Array
-    chance: Array
-    asked: NDArray[np.bool_]
-    mistake: NDArray[np.bool_]
-    answered: NDArray[np.bool_]
-    wrong: NDArray[np.bool_]
+    def cut(self, begin: int, end: int | None = None) -> Rows:
+        """Some of them."""
+        return Rows(*(column[begin:end] for column in self))
 
-    def cut(self, begin: int, end: int) -> Columns:
-        """Some of the rounds."""
-        columns: list[Any] = [column[begin:end] for column in self]
-        return Columns(*columns)
+    def __add__(self, more: Any) -> Rows:
+        return Rows(*map(np.concatenate, zip(self, more, strict=True)))
+
+    @property
+    def counts(self) -> Array:
+        """How many rows, queried rows and mistakes there are."""
+        return np.array([self.y.size, self.asked.sum(), self.mistake.sum()], dtype=np.float64)
+
+
+KINDS = (
+    np.int8, np.float64, np.float64, np.bool_, np.bool_, np.int64, np.float64, np.int64, np.float64,
+)  # fmt: skip
+NO_ROWS = Rows(*(np.empty(0, dtype=kind) for kind in KINDS))
 
 
 class Part(NamedTuple):
@@ -101,33 +114,34 @@ class Margins(NamedTuple):
         """The edges of the bins, from -1 to 1."""
         return np.linspace(-1.0, 1.0, BINS + 1)
 
-    def add(self, columns: Columns) -> Margins:
+    def add(self, columns: Rows) -> Margins:
         """These and the margins of some more rounds."""
         m = columns.margin if self.bounded else columns.margin / (1.0 + np.abs(columns.margin))
         bins = ((m + 1.0) * (BINS / 2.0)).astype(np.int64).clip(0, BINS - 1)
         more = [
             np.bincount(bins, weights, BINS)
-            for weights in (None, columns.asked, columns.mistake, columns.chance)
+            for weights in (None, columns.asked, columns.mistake, columns.propensity)
         ]
         return Margins.of(self.table + more, bounded=self.bounded)
 
 
-def rows_of(columns: Columns) -> Array:
-    """What each row adds to the sums of its part."""
-    label, margin, q, asked, mistake, answered, wrong = columns
-    guess = means.doubt(label, margin)
-    rows = means.of_rows(guess, q, asked)
-    rows[Sum.MISTAKES] = mistake
-    rows[:, answered] += means.of_answers(guess[answered], q[answered], wrong[answered])
-    return rows[:WIDTH]
+def rows_of(columns: Rows, answered: NDArray[np.bool_], wrong: NDArray[np.bool_]) -> Array:
+    """What each row adds to the sums of its part; ``wrong`` is what its answer says."""
+    q, guess = columns.propensity, means.doubt(columns.label, columns.margin)
+    rows = means.of_rows(guess, q, columns.asked)
+    rows[Sum.MISTAKES] = columns.mistake
+    rows[:, answered] += means.of_answers(
+        guess[answered], q[answered], wrong[answered].astype(np.float64)
+    )
+    return rows
 
 
-def part(name: str, row: Array, until: int) -> Part:
-    """The part of a run that has these sums.
+def part(name: str, row: Array, until: int, more: Array = NO_MORE) -> Part:
+    """The part of a run that has these sums; ``more`` counts rows that are not settled yet.
 
     >>> part("none", np.zeros(WIDTH), 0).estimate
     Estimate(value=nan, low=0.0, high=1.0, rounds=0, labels=0, until=0)
     """
-    rounds = round(float(row[Sum.ROUNDS]))
-    truth = 1.0 - float(row[Sum.MISTAKES]) / rounds if rounds else math.nan
-    return Part(name, rounds, round(float(row[Sum.ASKED])), truth, means.accuracy(row, until))
+    rounds, asked, mistakes = (row[[Sum.ROUNDS, Sum.ASKED, Sum.MISTAKES]] + more).tolist()
+    truth = 1.0 - mistakes / rounds if rounds else math.nan
+    return Part(name, round(rounds), round(asked), truth, means.accuracy(row, until))

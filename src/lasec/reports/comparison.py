@@ -10,18 +10,18 @@ from typing import Any
 
 from lasec import cards
 from lasec.cards import percent
-from lasec.evaluation import Point
+from lasec.evaluation import Point, RunSummary
 from lasec.evaluation import pictures as draw
 from lasec.files import write
 from lasec.learner import Learner
 from lasec.reports import page
 from lasec.reports.plates import Plate
 from lasec.reports.report import NO_BASELINES, NONE, parameters, versions
-from lasec.reports.source import Source, beaten, between, counted
+from lasec.reports.source import beaten, between, counted
 from lasec.reports.svg import PALETTE
 from lasec.reports.words import across, short
 
-Runs = Mapping[str, tuple[Source, Learner]]
+Runs = Mapping[str, tuple[RunSummary, Learner]]
 DASHES = ("-", "--", "-.", ":")
 HEAD = ("learner", "right, in truth", "right, as estimated", "labels", "asked")
 
@@ -56,9 +56,8 @@ def compare(
     >>> X, y = lasec.streams.switching(2_000, dimension=5, every=1_000, seed=1)
     >>> runs = {}
     >>> for learner in (lasec.Tracker(rate=0.2), lasec.LASEC_SS(dimension=5)):
-    ...     trace = lasec.Trace()
-    ...     records = trace.run(learner, X, y)
-    ...     runs[learner.name] = trace, learner
+    ...     run = lasec.evaluate(learner, X, y)
+    ...     runs[learner.name] = run, learner
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     lasec.reports.compare(f"{folder}/compare.html", runs, baselines={"majority": 0.52})
     Comparison('Tracker', 'LASEC-SS', 'majority')

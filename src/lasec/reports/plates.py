@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lasec.evaluation import Margins, Point
+from lasec.evaluation import Margins, Point, RunSummary
 from lasec.evaluation import pictures as draw
-from lasec.reports.source import Source, changes
+from lasec.reports.source import changes
 from lasec.reports.words import across, pair, short
 
 WIDE, NARROW = 9.6, 4.2
@@ -51,7 +51,7 @@ class Plate(NamedTuple):
         return figure
 
 
-def plates(source: Source, classes: Classes = NAMELESS) -> list[Plate]:
+def plates(source: RunSummary, classes: Classes = NAMELESS) -> list[Plate]:
     """All figures for which this run has something to show; classes are those of -1 and +1."""
     points = source.points
     if not points:
@@ -68,7 +68,7 @@ def plates(source: Source, classes: Classes = NAMELESS) -> list[Plate]:
     return made
 
 
-def accuracy(source: Source, points: Sequence[Point]) -> Plate:
+def accuracy(source: RunSummary, points: Sequence[Point]) -> Plate:
     """Accuracy over time."""
     alarms = [alarm.ticket - source.first + 1 for alarm in source.alarms]
     known = [point for point in points if math.isfinite(point.estimate.value)]
@@ -112,7 +112,7 @@ def spent(points: Sequence[Point]) -> Plate:
     )  # fmt: skip
 
 
-def belief(source: Source, points: Sequence[Point]) -> Plate:
+def belief(source: RunSummary, points: Sequence[Point]) -> Plate:
     """What a Tracker believes over time."""
     held = [point.belief for point in points if point.belief is not None]
     rounds = _rounds(points)

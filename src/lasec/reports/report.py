@@ -14,12 +14,12 @@ from typing import Any
 
 from lasec.algorithms import cite
 from lasec.cards import percent
-from lasec.evaluation import Part, pictures
+from lasec.evaluation import Part, RunSummary, pictures
 from lasec.files import write as write_file
 from lasec.learner import Learner
 from lasec.reports import page, svg
 from lasec.reports.plates import plates
-from lasec.reports.source import Source, beaten, beliefs, between, cautions, counted, headline, now
+from lasec.reports.source import beaten, beliefs, between, cautions, counted, headline, now
 from lasec.reports.words import pair
 
 NONE: Mapping[str, str] = {}
@@ -28,7 +28,7 @@ NO_BASELINES: Mapping[str, float] = {}
 
 def write(
     path: str | os.PathLike[str],
-    source: Source,
+    source: RunSummary,
     learner: Learner,
     *,
     title: str = "",
@@ -38,17 +38,17 @@ def write(
 ) -> None:
     """Write the report of a run: one HTML file that needs no network and opens from disk.
 
-    ``source`` is a :class:`lasec.Trace` or a :class:`lasec.Evaluation` of ``learner``; ``facts``
+    ``source`` is the :class:`lasec.RunSummary` of ``learner``; ``facts``
     are printed as they are: the file that was read, the columns, the date. ``baselines`` are the
     accuracies of answers that need no model; one that is better is said at the top. ``classes`` are
     the names of -1 and +1, as people call them. The same run writes the same bytes, all or none.
 
     >>> import lasec, lasec.reports, tempfile
     >>> X, y = lasec.streams.switching(2_000, dimension=5, every=1_000, seed=1)
-    >>> tracker, trace = lasec.Tracker(rate=0.2, seed=0), lasec.Trace()
-    >>> records = trace.run(tracker, X, y)
+    >>> tracker = lasec.Tracker(rate=0.2, seed=0)
+    >>> run = lasec.evaluate(tracker, X, y)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     lasec.reports.write(f"{folder}/report.html", trace, tracker, facts={"data": "made up"})
+    ...     lasec.reports.write(f"{folder}/report.html", run, tracker, facts={"data": "made up"})
     ...     Path(folder, "report.html").read_text()[:15]
     '<!DOCTYPE html>'
     """
@@ -72,14 +72,14 @@ def write(
     write_file(path, page.page(name, body), private=False)
 
 
-def figures(source: Source, learner: Learner, *, classes: Sequence[str] = ()) -> dict[str, Any]:
+def figures(source: RunSummary, learner: Learner, *, classes: Sequence[str] = ()) -> dict[str, Any]:
     """The figures of the report, each a matplotlib ``Figure``, to be changed as one likes.
 
     >>> import lasec, lasec.reports
     >>> X, y = lasec.streams.switching(2_000, dimension=5, every=1_000, seed=1)
-    >>> learner, trace = lasec.LASEC_SS(dimension=5, seed=0), lasec.Trace()
-    >>> records = trace.run(learner, X, y)
-    >>> list(lasec.reports.figures(trace, learner))
+    >>> learner = lasec.LASEC_SS(dimension=5, seed=0)
+    >>> run = lasec.evaluate(learner, X, y)
+    >>> list(lasec.reports.figures(run, learner))
     ['accuracy', 'labels', 'asked', 'doubt', 'margins']
     """
     return {plate.name: plate.figure() for plate in plates(source, pair(classes))}
@@ -87,7 +87,7 @@ def figures(source: Source, learner: Learner, *, classes: Sequence[str] = ()) ->
 
 def save_figures(
     folder: str | os.PathLike[str],
-    source: Source,
+    source: RunSummary,
     learner: Learner,
     formats: Sequence[str] = ("png", "svg"),
     *,
@@ -99,10 +99,10 @@ def save_figures(
 
     >>> import lasec, lasec.reports, tempfile
     >>> X, y = lasec.streams.switching(2_000, dimension=5, every=1_000, seed=1)
-    >>> learner, trace = lasec.LASEC_SS(dimension=5, seed=0), lasec.Trace()
-    >>> records = trace.run(learner, X, y)
+    >>> learner = lasec.LASEC_SS(dimension=5, seed=0)
+    >>> run = lasec.evaluate(learner, X, y)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     [path.name for path in lasec.reports.save_figures(folder, trace, learner, ["svg"])][:2]
+    ...     [path.name for path in lasec.reports.save_figures(folder, run, learner, ["svg"])][:2]
     ['accuracy.svg', 'labels.svg']
     """
     drawn = {
@@ -126,7 +126,7 @@ def _file(figure: Any, kind: str) -> bytes:
     return file.getvalue()
 
 
-def numbers(source: Source) -> list[tuple[str, str]]:
+def numbers(source: RunSummary) -> list[tuple[str, str]]:
     """The few numbers that everybody asks for."""
     rate = source.labels / source.rounds if source.rounds else math.nan
     shown = [

@@ -4,62 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Protocol
 
-from lasec.alarms import Alarm
 from lasec.cards import percent
-from lasec.evaluation import Margins, Part, Point
+from lasec.evaluation import Point, RunSummary
 from lasec.learner import Learner
-from lasec.metrics import Estimate, Meter
+from lasec.metrics import Estimate
 
 SOME, FEW = 500, 100  # rows and labels before which a belief is little more than a beginning
-
-
-class Source(Protocol):
-    """What :class:`lasec.Trace` and :class:`lasec.Evaluation` have in common."""
-
-    @property
-    def first(self) -> int:
-        """The ticket of the first round."""
-
-    @property
-    def rounds(self) -> int:
-        """How many rounds there were."""
-
-    @property
-    def labels(self) -> int:
-        """How many labels were asked for."""
-
-    @property
-    def accuracy(self) -> float:
-        """The true accuracy."""
-
-    @property
-    def estimate(self) -> Estimate:
-        """The accuracy as the asked labels tell it."""
-
-    @property
-    def meter(self) -> Meter:
-        """The meter that has listened."""
-
-    @property
-    def points(self) -> list[Point]:
-        """How things stood along the run."""
-
-    @property
-    def alarms(self) -> list[Alarm]:
-        """The alarms that were raised."""
-
-    @property
-    def groups(self) -> list[Part]:
-        """A part for each group of rows."""
-
-    @property
-    def margins(self) -> Margins:
-        """How margins lie."""
-
-    def parts(self, count: int = 10) -> list[Part]:
-        """The run in equal stretches of time."""
 
 
 def counted(count: int, what: str) -> str:
@@ -85,14 +36,13 @@ def between(estimate: Estimate) -> str:
     return f"{percent(estimate.value)} ({low:.1f} to {high:.1f} %)"
 
 
-def headline(source: Source) -> str:
+def headline(source: RunSummary) -> str:
     """How good it was, and what that cost, in one sentence.
 
     >>> import lasec
     >>> X, y = lasec.streams.switching(2_000, dimension=5, every=1_000, seed=1)
-    >>> trace = lasec.Trace()
-    >>> records = trace.run(lasec.Tracker(rate=0.2, seed=0), X, y)
-    >>> headline(trace)
+    >>> run = lasec.evaluate(lasec.Tracker(rate=0.2, seed=0), X, y)
+    >>> headline(run)
     '96.7 % right (between 95.5 % and 97.9 %), as estimated from 440 asked labels of ...'
     """
     here, rows, truth = source.estimate, counted(source.rounds, "row"), percent(source.accuracy)
@@ -110,7 +60,7 @@ def headline(source: Source) -> str:
     return said
 
 
-def _unknown(source: Source, rows: str, truth: str) -> str:
+def _unknown(source: RunSummary, rows: str, truth: str) -> str:
     """Why there is no estimate."""
     if not source.rounds:
         return "There were no rows, so nothing can be estimated."
@@ -120,7 +70,7 @@ def _unknown(source: Source, rows: str, truth: str) -> str:
     return f"{why}, so nothing can be estimated over {rows}; in truth {truth} right."
 
 
-def _spoken(source: Source, rows: str) -> str:
+def _spoken(source: RunSummary, rows: str) -> str:
     """Of which rows an estimate speaks: of those before the oldest question that is open."""
     still = _still(source)
     if source.estimate.rounds >= source.rounds or not still:
@@ -128,14 +78,14 @@ def _spoken(source: Source, rows: str) -> str:
     return f"the first {source.estimate.rounds:,} of {rows}, since {still}"
 
 
-def _still(source: Source) -> str:
+def _still(source: RunSummary) -> str:
     oldest = source.meter.oldest
     return (
         "" if oldest is None else f"the question of row {oldest - source.first + 1:,} is still open"
     )
 
 
-def now(source: Source) -> str:
+def now(source: RunSummary) -> str:
     """How good it was at the end."""
     if not source.points or math.isnan(source.points[-1].estimate.value):
         return ""
@@ -157,9 +107,8 @@ def changes(points: Sequence[Point], first: int = 0) -> list[int]:
 
     >>> import lasec
     >>> X, y = lasec.streams.switching(9_000, dimension=5, every=3_000, seed=2)
-    >>> trace = lasec.Trace()
-    >>> records = trace.run(lasec.Tracker(rate=0.4, seed=0), X, y)
-    >>> [round(at, -2) for at in changes(trace.points)]
+    >>> run = lasec.evaluate(lasec.Tracker(rate=0.4, seed=0), X, y)
+    >>> [round(at, -2) for at in changes(run.points)]
     [3000, 6000]
     """
     found: list[int] = []
@@ -176,7 +125,7 @@ def changes(points: Sequence[Point], first: int = 0) -> list[int]:
     return sorted(found)
 
 
-def beliefs(source: Source) -> str:
+def beliefs(source: RunSummary) -> str:
     """What a Tracker believes about the stream; empty for others, and before it can know."""
     points = source.points
     if not points or points[-1].belief is None:
@@ -210,7 +159,7 @@ def beaten(accuracy: float, baselines: Mapping[str, float]) -> list[str]:
     ]
 
 
-def cautions(source: Source, learner: Learner) -> list[str]:
+def cautions(source: RunSummary, learner: Learner) -> list[str]:
     """What a reader should know before trusting the numbers."""
     said = []
     if not learner.query.has_propensity:

@@ -1,0 +1,99 @@
+"""How a run stood at a moment: points, and the answers as they arrived."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lasec.metrics import Estimate, Interval
+from lasec.metrics.estimate import Scope
+from lasec.metrics.totals import estimate_of
+from lasec.tracker import Belief
+
+Array = NDArray[np.float64]
+
+
+class Answer(NamedTuple):
+    """An answer as it arrived: to which ticket, what it said, after how many rows of the run.
+
+    ``verdict`` is the label that the question then had, after all its answers; 0 for none yet.
+    """
+
+    ticket: int
+    y: int
+    round: int
+    verdict: int
+
+
+class Point(NamedTuple):
+    """The run after ``round`` rows.
+
+    ``estimate`` is the estimated accuracy of the last window, with its interval for this moment;
+    ``always`` has the interval that holds at all moments at once. ``truth`` is the true accuracy of
+    the same rows, which only a simulation can know. ``labels`` were queried since the run began,
+    and ``planned`` is what the budget allows by now, less what had been queried before
+    (NaN without a budget). ``open`` counts the questions without an answer, and ``age`` is that of
+    the oldest, in rows or in the time that was given. ``belief`` is what a Tracker estimates about
+    its stream at that moment; None for other learners.
+    """
+
+    round: int
+    estimate: Estimate
+    always: Estimate
+    truth: float
+    labels: int
+    planned: float
+    open: int
+    age: float
+    belief: Belief | None = None
+
+
+class Status(NamedTuple):
+    """What the learner says of itself at a moment, as a :class:`Point` has it."""
+
+    labels: int = 0
+    planned: float = math.nan
+    open: int = 0
+    age: float = 0.0
+    belief: Belief | None = None
+
+
+class Mark(NamedTuple):
+    """What a point is made of when somebody looks: intervals take a while."""
+
+    round: int
+    scope: Scope
+    truth: float
+    status: Status
+
+    @property
+    def point(self) -> Point:
+        """The point."""
+        return Point(
+            self.round, estimate_of(self.scope),
+            estimate_of(self.scope, interval=Interval.ANYTIME), self.truth, *self.status,
+        )  # fmt: skip
+
+    def facts(self) -> list[float]:
+        """All but the sums, as numbers."""
+        *counted, belief = self.status
+        believed = belief or [math.nan] * len(Belief._fields)
+        head = [self.round, self.scope.start, self.scope.until, self.truth]
+        return [*map(float, head), *map(float, counted), *believed]
+
+    @classmethod
+    def of(cls, facts: list[float], block: Array) -> Mark:
+        """The mark that had these facts and sums."""
+        round_, start, until, truth, labels, planned, open_, age, since, *rest = facts
+        counts = [round_, start, until, labels, open_, 0.0 if math.isnan(since) else since]
+        if not all(0.0 <= count <= 2.0**53 for count in counts) or not age >= 0.0:
+            raise ValueError("marks: impossible counts")
+        belief = None if math.isnan(since) else Belief(int(since), *rest)
+        scope = Scope(block, block, int(start), int(until))
+        return cls(int(round_), scope, truth, Status(int(labels), planned, int(open_), age, belief))
+
+
+FACTS = 8 + len(Belief._fields)

@@ -1,0 +1,206 @@
+"""The account of a run as bytes, and back."""
+
+from __future__ import annotations
+
+import heapq
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lasec.alarms import Alarm
+from lasec.errors import StateError
+from lasec.evaluation.account import Account, Due
+from lasec.evaluation.points import FACTS, Mark
+from lasec.evaluation.tally import BINS, KINDS, WIDTH, Margins, Rows
+from lasec.metrics import Meter, sums
+from lasec.metrics.estimate import Scope
+from lasec.parameters import Range, number
+from lasec.state import Arrays, bundle, pack, restored, unbundle
+
+KIND = "run"
+_COUNTERS = (
+    "every", "first", "before", "rounds", "labels", "mistakes", "answers", "refused", "settled",
+)  # fmt: skip
+_EMPTY = np.zeros(sums.SHAPE)
+
+
+def write(now: Account) -> bytes:
+    """The account as bytes."""
+    sizes, parts = bundle({"meter": now.meter.to_bytes()})
+    header = {
+        "kind": KIND,
+        "points": now.limit,
+        "segments": now.segments,
+        "counters": {name: getattr(now, name) for name in _COUNTERS},
+        "late": now.late,
+        "learner": now.learner,
+        "grouped": now.grouped,
+        "names": list(now.names),
+        "bounded": now.margins.bounded,
+        "recent": len(now.recent),
+        "alarms": [alarm.kind for alarm in now.alarms],
+        "parts": sizes,
+    }
+    return pack(header, parts | _arrays(now))
+
+
+def _arrays(now: Account) -> Arrays:
+    latest = Mark(0, Scope(_EMPTY, _EMPTY, 0, 0), 0.0, now.status)
+    marks, ends = now.marks, now.ends
+    return {
+        "status": np.array(latest.facts()),
+        "marks": np.array([mark.facts() for mark in marks]).reshape(-1, FACTS),
+        "blocks": np.array([mark.scope.block for mark in marks]).reshape(-1, *sums.SHAPE),
+        "ends": np.array([row for row, _ in ends], dtype=np.int64),
+        "totals": np.array([total for _, total in ends]).reshape(-1, WIDTH),
+        "total": now.total,
+        "table": now.table,
+        "margins": now.margins.table,
+        "recent": np.flatnonzero(now.recent),
+        "rest": np.array([np.asarray(a, dtype=np.float64) for a in now.rest]),
+        "verdicts": np.array(list(now.verdicts.items()), dtype=np.int64).reshape(-1, 2),
+        "alarms": np.array([alarm[1:] for alarm in now.alarms], dtype=np.float64).reshape(-1, 5),
+        "due": np.array([list(due) for due in sorted(now.due)], dtype=np.float64).reshape(-1, 4),
+    }
+
+
+def read(data: bytes) -> Account:
+    """The account that :func:`write` wrote, or a :class:`~lasec.StateError`."""
+    return restored(data, _restored)
+
+
+def _restored(header: dict[str, Any], arrays: Arrays) -> Account:
+    if header.get("kind") != KIND:
+        raise StateError("foreign: this is not the summary of a run")
+    meter = Meter.from_bytes(unbundle(header["parts"], arrays)["meter"])
+    segments = number("segments", header["segments"], int, Range(1, 10_000))
+    _check(arrays, segments)
+    counters = {n: number(n, header["counters"][n], int, Range(0, 2**53)) for n in _COUNTERS}
+    now = Account(meter, number("points", header["points"], int, Range(2, 100_000)), segments,
+                  **counters)  # fmt: skip
+    now.late = number("late", header["late"], bool, None)
+    now.names = _named(header["names"], segments)
+    now.learner, now.grouped = _followed(header["learner"]), header["grouped"]
+    if not any(now.grouped is known for known in (None, False, True)):
+        raise ValueError("grouped: expected yes, no, or nothing")
+    kinds, numbers = header["alarms"], arrays["alarms"].tolist()
+    now.alarms = [_alarm(kind, *row) for kind, row in zip(kinds, numbers, strict=True)]
+    now.status = Mark.of(arrays["status"].tolist(), _EMPTY).status
+    marks = zip(arrays["marks"].tolist(), arrays["blocks"], strict=True)
+    now.marks = [Mark.of(facts, block) for facts, block in marks]
+    now.ends = list(zip(arrays["ends"].tolist(), arrays["totals"], strict=True))
+    now.total, now.table = arrays["total"], arrays["table"]
+    bounded = number("bounded", header["bounded"], bool, None)
+    now.margins = Margins.of(arrays["margins"], bounded=bounded)
+    now.recent = np.zeros(number("recent", header["recent"], int, Range(0, now.kept)), bool)
+    now.recent[arrays["recent"]] = True
+    now.rest = _rest(arrays["rest"], segments)
+    now.verdicts = _verdicts(arrays["verdicts"])
+    now.due = [Due(t, int(n), int(k), int(y)) for t, n, k, y in arrays["due"].tolist()]
+    heapq.heapify(now.due)
+    _agree(now)
+    return now
+
+
+def _agree(now: Account) -> None:
+    """Raise an error where the parts of an account contradict each other."""
+    marks = [0, *(mark.round for mark in now.marks)]
+    ends = [0, *(row for row, _ in now.ends)]
+    tickets = now.first + now.settled + np.arange(now.rest.y.size)
+    if (
+        now.every < 1
+        or now.meter.window is None
+        or now.settled + now.rest.y.size != now.rounds
+        or now.meter.rounds < (now.rounds if now.late else now.settled)
+        or max(now.labels, now.mistakes) > now.rounds
+        or len(now.marks) > now.limit
+        or max(marks[-1], ends[-1]) > now.rounds
+        or ends[-1] > now.settled
+        or any(after <= before for rows in (marks, ends) for before, after in pairwise(rows))
+        or not np.array_equal(now.rest.ticket, tickets)
+    ):
+        raise ValueError("the counters contradict each other")
+
+
+def _alarm(
+    kind: Any, ticket: float, evidence: float, before: float, after: float, since: float
+) -> Alarm:
+    if not isinstance(kind, str):
+        raise TypeError("alarms: expected the kind of each")
+    return Alarm(kind, int(ticket), evidence, before, after, int(since))
+
+
+def _named(names: Any, segments: int) -> dict[str, int]:
+    """The groups and their numbers."""
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise TypeError("names: expected a list of text")
+    if len(set(names)) < len(names) or len(names) > segments:
+        raise ValueError("names: some are the same, or there are more than there is room for")
+    return {name: place for place, name in enumerate(names)}
+
+
+def _rest(table: NDArray[Any], segments: int) -> Rows:
+    """The rows that wait, if they can be those of a run."""
+    with np.errstate(invalid="ignore"):
+        rest = Rows(*(a.astype(k) for a, k in zip(table, KINDS, strict=True)))
+    label, margin, q, asked, _, _, y, group, time = rest
+    if not (
+        all(np.array_equal(a, b) for a, b in zip(rest, table, strict=True))
+        and (np.abs(label) == 1).all()
+        and (np.abs(y) == 1.0).all()
+        and np.isfinite(margin).all()
+        and np.isfinite(time).all()
+        and ((q >= 0.0) & (q <= 1.0) & ((q > 0.0) | ~asked)).all()
+        and ((group == -1).all() or ((group >= 0) & (group <= segments)).all())
+    ):
+        raise ValueError("the rows that wait hold impossible numbers")
+    return rest
+
+
+def _verdicts(table: NDArray[Any]) -> dict[int, int]:
+    if table.dtype != np.int64 or table.shape[1:] != (2,) or not (np.abs(table[:, 1]) == 1).all():
+        raise ValueError("verdicts: expected tickets with -1 or +1")
+    return dict(table.tolist())
+
+
+def _followed(listed: Any) -> tuple[str, str, int] | None:
+    """Which learner the run is of, as it was written."""
+    if listed is None:
+        return None
+    name, rule, dimension = listed
+    if not isinstance(name, str) or not isinstance(rule, str):
+        raise TypeError("learner: expected its name and that of its rule")
+    return name, rule, number("dimension", dimension, int, Range(1, 2**31))
+
+
+def _check(arrays: Arrays, segments: int) -> None:
+    """Shapes as an account would have written them."""
+    marks, ends = len(arrays["marks"]), len(arrays["ends"])
+    shapes = {
+        "status": (FACTS,),
+        "marks": (marks, FACTS),
+        "blocks": (marks, *sums.SHAPE),
+        "totals": (ends, WIDTH),
+        "total": (WIDTH,),
+        "table": (segments + 1, WIDTH),
+        "margins": (4, BINS),
+        "rest": (len(Rows._fields), arrays["rest"].shape[-1]),
+        "due": (len(arrays["due"]), 4),
+        "alarms": (len(arrays["alarms"]), 5),
+    }
+    for name, shape in shapes.items():
+        if arrays[name].shape != shape or arrays[name].dtype != np.float64:
+            raise ValueError(f"{name} has not the shape of a run's")
+    for name in ("totals", "total", "table", "margins"):
+        if not np.abs(arrays[name]).max(initial=0.0) <= sums.LARGEST:
+            raise ValueError(f"{name} holds NaN or a number beyond all use")
+    if not sums.sound(arrays["blocks"]):
+        raise ValueError("blocks: they are not those of a meter")
+    for name in ("recent", "ends"):
+        if arrays[name].dtype != np.int64 or (arrays[name] < 0).any() or arrays[name].ndim != 1:
+            raise ValueError(f"{name}: expected numbers of rows")
+    due = arrays["due"]
+    if not (np.isfinite(due).all() and (due[:, 1] >= 0.0).all() and (np.abs(due[:, 3]) == 1).all()):
+        raise ValueError("due: expected times, tickets and labels")

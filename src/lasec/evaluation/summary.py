@@ -1,0 +1,283 @@
+"""The result of a run of any length, in memory that does not grow with it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Self
+
+import numpy as np
+
+from lasec import cards
+from lasec.alarms import Alarm
+from lasec.evaluation import saved
+from lasec.evaluation.account import OTHER, Account
+from lasec.evaluation.pictures import draw, drawable, png
+from lasec.evaluation.points import Answer, Point
+from lasec.evaluation.tally import Margins, Part, Rows, part
+from lasec.metrics import Estimate, Meter
+from lasec.metrics.means import Sum
+from lasec.parameters import Range, number
+from lasec.records import Records
+
+_FIRST, _MOST = 50, 100_000
+
+
+class RunSummary:
+    """How a run went: points along it, its groups, parts, margins, alarms, and its meter.
+
+    :func:`lasec.evaluate` makes one, or adds to one that is given. ``window`` is the number of last
+    rows that a :class:`Point` covers. Between half of ``points`` and ``points`` of them are kept,
+    at the multiples of ``every`` rows, which doubles when there are too many; an ``every`` that is
+    given stays. At most ``segments`` names of groups are kept; later ones count as "other". With
+    ``keep``, ``records`` and ``answers`` of all rows are kept too, which are not saved.
+
+    >>> import lasec
+    >>> X, y = lasec.streams.switching(20_000, dimension=10, every=5_000, seed=1)
+    >>> tracker, summary = lasec.Tracker(rate=0.1, seed=1), RunSummary()
+    >>> for begin in range(0, 20_000, 6_000):
+    ...     rows = slice(begin, begin + 6_000)
+    ...     summary = lasec.evaluate(tracker, X[rows], y[rows], into=summary)
+    >>> summary
+    RunSummary(rounds=20000, accuracy=0.974, labels=2000, answers=2000, alarms=0)
+    >>> summary.accuracy in summary.estimate
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        window: int = 1_000,
+        points: int | None = None,
+        segments: int = 20,
+        every: int | None = None,
+        meter: Meter | None = None,
+        keep: bool = False,
+    ) -> None:
+        number("window", window, int, Range(1, 10**8))
+        usual = 200 if every is None else _MOST
+        self._now = Account(
+            Meter(window=window) if meter is None else meter,
+            number("points", usual if points is None else points, int, Range(2, _MOST)),
+            number("segments", segments, int, Range(1, 10_000)),
+            number("every", every or _FIRST, int, Range(1, 2**62)),
+        )
+        if self._now.meter.window is None:
+            raise ValueError("meter: expected one with a window")
+        self.keep = keep
+        self.latest: Records | None = None
+        self._kept: list[Records] = []
+        self._answers: list[Answer] = []
+        self._seen: tuple[Account, Account] | None = None
+
+    @property
+    def records(self) -> Records:
+        """The rows of the run; without ``keep``, those of the last call alone."""
+        if self.latest is None:
+            raise ValueError("records: nothing was run since this summary was made or loaded")
+        return Records.join(self._kept) if self.keep else self.latest
+
+    @property
+    def answers(self) -> list[Answer]:
+        """The answers in the order of their arrival, where they are kept."""
+        return self._answers
+
+    @property
+    def answered(self) -> int:
+        """How many answers came."""
+        return self._view.answers
+
+    @property
+    def refused(self) -> int:
+        """How many answers came too late, or to a question that was settled."""
+        return self._now.refused
+
+    @property
+    def first(self) -> int:
+        """The ticket of the first row."""
+        return self._now.first
+
+    @property
+    def rounds(self) -> int:
+        """How many rows there were."""
+        return self._now.rounds
+
+    @property
+    def labels(self) -> int:
+        """How many labels were queried."""
+        return self._now.labels
+
+    @property
+    def every(self) -> int:
+        """How many rows lie between two points."""
+        return self._now.every
+
+    @property
+    def window(self) -> int:
+        """How many of the last rows a point covers."""
+        return self._now.meter.window or 0
+
+    @property
+    def alarms(self) -> list[Alarm]:
+        """The alarms that were raised."""
+        return self._now.alarms
+
+    @property
+    def meter(self) -> Meter:
+        """The meter that has heard it all."""
+        return self._view.meter
+
+    @property
+    def estimate(self) -> Estimate:
+        """The estimated accuracy of all settled rows."""
+        return self.meter.accuracy
+
+    @property
+    def accuracy(self) -> float:
+        """The true accuracy (all labels) over all rows; NaN without rows."""
+        return 1.0 - self._now.mistakes / self.rounds if self.rounds else math.nan
+
+    @property
+    def points(self) -> list[Point]:
+        """The run at the multiples of ``every`` rows and at the last row."""
+        return [mark.point for mark in self._view.marks]
+
+    @property
+    def margins(self) -> Margins:
+        """The distribution of margins, of queries, and of mistakes."""
+        return self._view.margins.add(self._view.rest)
+
+    @property
+    def groups(self) -> list[Part]:
+        """A part for each group, in the order in which they came; "other" is the last."""
+        now = self._view
+        names = [*now.names, *[""] * (now.segments - len(now.names)), OTHER]
+        until, parts = now.first + now.settled, []
+        for place, (name, row) in enumerate(zip(names, now.table, strict=True)):
+            more = _counts(now.rest, now.rest.group == place)
+            if row[Sum.ROUNDS] + more[0]:
+                parts.append(part(name, row, until, more))
+        return parts
+
+    def parts(self, count: int = 10) -> list[Part]:
+        """The run in about ``count`` equal windows of time, each of which ends at a point.
+
+        The estimate of a window is that of its settled rows.
+
+        >>> import lasec
+        >>> X, y = lasec.streams.switching(2_000, dimension=5, every=1_000, seed=1)
+        >>> summary = lasec.evaluate(lasec.Tracker(rate=0.2, seed=0), X, y)
+        >>> [(part.name, part.labels) for part in summary.parts(2)]
+        [('1-1000', 242), ('1001-2000', 198)]
+        """
+        now = self._view
+        rounds = np.array([mark.round for mark in now.marks])
+        wanted = np.linspace(0.0, self.rounds, count + 1)[1:] if rounds.size else np.empty(0)
+        ends = sorted({int(rounds[np.abs(rounds - end).argmin()]) for end in wanted})
+        parts = []
+        for begin, end in zip([0, *ends], ends, strict=False):
+            row = _sums_at(now, end) - _sums_at(now, begin)
+            cut = now.rest.cut(max(begin - now.settled, 0), max(end - now.settled, 0))
+            until = now.first + max(begin, min(end, now.settled))
+            parts.append(part(f"{begin + 1}-{end}", row, until, cut.counts))
+        return parts
+
+    def draw(self) -> Any:
+        """The run as a picture, a matplotlib ``Figure``: needs ``lasec[plot]``.
+
+        Above, the estimated accuracy of the last window with the interval for each moment and the
+        one for all moments at once, the true accuracy, and the alarms; below, labels against the
+        budget, and the open questions with the age of the oldest.
+
+        >>> import lasec
+        >>> X, y = lasec.streams.switching(2_000, dimension=5, every=1_000, seed=1)
+        >>> figure = lasec.evaluate(lasec.Tracker(rate=0.2, seed=0), X, y).draw()
+        >>> [axes.get_ylabel() for axes in figure.axes][:2]
+        ['accuracy', 'labels']
+        """
+        return draw(self.points, self.alarms, self.first)
+
+    def to_bytes(self) -> bytes:
+        """The summary as bytes that :meth:`from_bytes` reads; ``records`` are not in them.
+
+        >>> import lasec
+        >>> lasec.RunSummary.from_bytes(lasec.RunSummary(window=500).to_bytes()).window
+        500
+        """
+        return saved.write(self._now)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """The summary that :meth:`to_bytes` wrote, or a :class:`~lasec.StateError`.
+
+        >>> import lasec
+        >>> lasec.RunSummary.from_bytes(lasec.Meter().to_bytes())
+        Traceback (most recent call last):
+        lasec.errors.StateError: foreign: this is not the summary of a run
+        """
+        made = cls()
+        made._now = saved.read(data)
+        return made
+
+    def __repr__(self) -> str:
+        return (
+            f"RunSummary(rounds={self.rounds}, accuracy={self.accuracy:.3f}, "
+            f"labels={self.labels}, answers={self.answered}, alarms={len(self.alarms)})"
+        )
+
+    def _repr_png_(self) -> bytes | None:
+        """The picture in a notebook, where matplotlib is installed."""
+        return png(self.draw) if drawable() else None
+
+    def _repr_html_(self) -> str:
+        """A card in a notebook."""
+        here = self.estimate
+        span = f"{cards.percent(here.low)} to {cards.percent(here.high)}"
+        rate = self.labels / self.rounds if self.rounds else math.nan
+        facts = {
+            "rows": f"{self.rounds:,}",
+            "estimated accuracy": f"{cards.percent(here.value)} ({span})",
+            "true accuracy (all labels)": cards.percent(self.accuracy),
+            "labels queried": f"{self.labels:,} ({cards.percent(rate)})",
+        }
+        if self.alarms:
+            facts["alarms"] = f"{len(self.alarms):,}"
+        points = [point for point in self.points if not math.isnan(point.estimate.value)]
+        lines = {
+            "estimated": np.array([point.estimate.value for point in points]),
+            "true": np.array([point.truth for point in points]),
+        }
+        return cards.card("RunSummary", facts, cards.sparkline(lines) if points else "")
+
+    def commit(self, now: Account, records: Records, answers: list[Answer]) -> None:
+        """Put what a call of :func:`lasec.evaluate` has added in place."""
+        if self.keep:
+            self._kept.append(records)
+            self._answers += answers
+        self.latest, self._now = records, now
+
+    def begin(self, rows: int) -> Account:
+        """A copy of the account for a call of :func:`lasec.evaluate` to work on."""
+        return self._now.copy(rows)
+
+    @property
+    def _view(self) -> Account:
+        """The account with all summed that can be, and a mark at the last row."""
+        now = self._now
+        if now.settled == now.rounds and now.rounds % now.every == 0:
+            return now
+        if self._seen is None or self._seen[0] is not now:
+            twin = now.copy()
+            twin.settle_all()
+            self._seen = now, twin
+        return self._seen[1]
+
+
+def _sums_at(now: Account, row: int) -> Any:
+    """The sums of the settled rows before this one."""
+    if row >= now.settled:
+        return now.total
+    return dict(now.ends)[row] if row else np.zeros_like(now.total)
+
+
+def _counts(rows: Rows, chosen: Any) -> Any:
+    return Rows(*(column[chosen] for column in rows)).counts
