@@ -19,7 +19,7 @@ from lasec.algorithms import (
 )
 from lasec.draws import uniforms
 from lasec.errors import ClassError, StateError, TableError, TicketError
-from lasec.evaluation import Evaluation, Trace, Worth, evaluate
+from lasec.evaluation import Evaluation, LabelGain, Trace, evaluate
 from lasec.fleet import Fleet
 from lasec.learner import Learner
 from lasec.metrics import Estimate, Meter
@@ -47,6 +47,7 @@ __all__ = [
     "FleetRecords",
     "KernelLASEC",
     "KernelLASEC_SS",
+    "LabelGain",
     "Learner",
     "Margin",
     "Meter",
@@ -66,7 +67,6 @@ __all__ = [
     "Trace",
     "Tracker",
     "Update",
-    "Worth",
     "alarms",
     "bounds",
     "cite",
