@@ -150,7 +150,11 @@ class _Looks:
 
     def tell(self, outcome: lasec.Outcome) -> None:
         """Take note that a question is no longer open."""
-        self._open.pop(outcome.decision.ticket, None)
+        self.cancel(outcome.decision.ticket)
+
+    def cancel(self, ticket: int) -> None:
+        """The same for one that will not be answered."""
+        self._open.pop(ticket, None)
 
 
 def _late(tracker: lasec.Tracker, X: Floats, y: NDArray[Any], delays: Floats) -> Run:

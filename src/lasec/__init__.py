@@ -19,7 +19,7 @@ from lasec.algorithms import (
 )
 from lasec.draws import uniforms
 from lasec.errors import ClassError, StateError, TableError, TicketError
-from lasec.evaluation import RunSummary, Worth, evaluate
+from lasec.evaluation import LabelGain, RunSummary, evaluate
 from lasec.fleet import Fleet
 from lasec.learner import Learner
 from lasec.metrics import Estimate, Meter
@@ -46,6 +46,7 @@ __all__ = [
     "FleetRecords",
     "KernelLASEC",
     "KernelLASEC_SS",
+    "LabelGain",
     "Learner",
     "Margin",
     "Meter",
@@ -65,7 +66,6 @@ __all__ = [
     "TicketError",
     "Tracker",
     "Update",
-    "Worth",
     "alarms",
     "bounds",
     "cite",

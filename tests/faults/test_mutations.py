@@ -18,6 +18,7 @@ import pyarrow as pa
 import pytest
 
 import lasec
+from lasec.alarms import DropAlarm, InputAlarm
 from lasec.metrics import Costs
 from lasec.queries import Budgeted, MarginCoin, Uniform
 from lasec.rules import BudgetPerceptron, SecondOrder, ShiftingPerceptron
@@ -101,6 +102,27 @@ def session_file():
     return session.to_bytes()
 
 
+def alarm_file(rounds=700, kind=DropAlarm, **options):
+    tracker, alarm = lasec.Tracker(3, rate=0.3, seed=3), kind(**options)
+    for i in range(rounds):
+        decision = tracker.ask(ROWS[i])
+        alarm.ask(decision, ROWS[i])
+        if decision.asked and i % 7 and i < rounds - 20:
+            alarm.tell(tracker.tell(decision.ticket, SIGNS[i]))
+    return alarm.to_bytes()
+
+
+def gain_file():
+    tracker = lasec.Tracker(3, rate=0.3, seed=3)
+    gain = lasec.LabelGain(tracker, labels=30)
+    for i in range(300):
+        decision = tracker.ask(ROWS[i])
+        gain.ask(decision, ROWS[i])
+        if decision.asked and i % 7:
+            gain.tell(tracker.tell(decision.ticket, SIGNS[i]))
+    return gain.to_bytes()
+
+
 # What a loaded one must still do -----------------------------------------------------------------
 
 
@@ -126,6 +148,25 @@ def use_meter(made):
     if made.oldest is not None:
         yield lambda: made.cancel(made.oldest)
     yield lambda: made.ask(lasec.Decision(1, 0.5, 0.0, 0.5, asked=True, ticket=made._last + 1))
+    yield made.to_bytes
+
+
+def use_alarm(made):
+    for i in range(60):
+        asked = lasec.Decision(1, 0.5, 0.0, 0.5, asked=True, ticket=2**53 + i)
+        yield lambda asked=asked: made.ask(asked, np.ones(getattr(made, "_dimension", 0) or 3))
+        yield lambda asked=asked: made.tell(lasec.Outcome(asked, -1, True, True))
+    yield lambda: made.cancel(3)
+    yield lambda: made.evidence
+    yield made.to_bytes
+
+
+def use_gain(made):
+    asked = lasec.Decision(1, 0.5, 0.0, 0.5, asked=True, ticket=2**53 - 9)
+    yield lambda: made.ask(asked, np.ones(3))
+    yield lambda: made.tell(lasec.Outcome(asked, -1, True, True))
+    yield lambda: made.cancel(3)
+    yield lambda: made.gain
     yield made.to_bytes
 
 
@@ -184,6 +225,16 @@ def kinds():
         "run, groups": (run_file(groups=True), *run),
         "gate": (gate_file(Budgeted(0.2)), Selector.from_bytes, use_gate),
         "gate, uniform": (gate_file(Uniform(0.2)), Selector.from_bytes, use_gate),
+        "drop alarm": (alarm_file(memory=640, patience=50), DropAlarm.from_bytes, use_alarm),
+        "input alarm": (
+            alarm_file(kind=InputAlarm, confidence=True), InputAlarm.from_bytes, use_alarm,
+        ),
+        "input alarm, young": (
+            alarm_file(9, kind=InputAlarm), InputAlarm.from_bytes, use_alarm,
+        ),
+        "label gain": (
+            gain_file(), lambda data: lasec.LabelGain.from_bytes(data, lasec.Tracker(3)), use_gain,
+        ),
         "table": (table_file(), TableLearner.from_bytes, use_table),
         "session": (session_file(), lasec.Session.from_bytes, use_session),
     }  # fmt: skip

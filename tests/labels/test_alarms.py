@@ -358,3 +358,73 @@ def test_a_loop_can_hold_them_all():
             outcome = tracker.tell(decision.ticket, int(y))
             calls = [alarm.tell(outcome) for alarm in alarms]
         assert [alarm.raised for alarm in alarms] == [call is not None for call in calls]
+
+
+def test_a_canceled_question_counts_as_not_asked_at_once():
+    """As one that was never asked would, but for its weight; it holds nothing back."""
+    rng = np.random.default_rng(4)
+    told, canceled, patient = (DropAlarm(patience=10_000) for _ in range(3))
+    for t in range(3_000):
+        decision, outcome = round_of(rng, t, 0.1, least=0.2)
+        lost = decision.asked and t % 5 == 0
+        feed(told, decision._replace(asked=False) if lost else decision, outcome)
+        canceled.ask(decision)
+        patient.ask(decision)
+        if lost:
+            canceled.cancel(t)
+        elif decision.asked:
+            canceled.tell(outcome)
+            patient.tell(outcome)
+    assert len(canceled._waiting) == 0 < len(patient._waiting)
+    assert canceled.evidence == told.evidence > 0.0
+    assert canceled.before == told.before
+
+
+@pytest.mark.parametrize("stop", [10, 700, 3_100])
+def test_a_saved_drop_alarm_goes_on_as_it_would(stop):
+    rng, alarm, raised, expected = np.random.default_rng(5), DropAlarm(memory=1_600), [], []
+    twin = DropAlarm(memory=1_600)
+    late = []
+    for t in range(4_000):
+        decision, outcome = round_of(rng, t, 0.1 if t < 3_000 else 0.6, least=0.2)
+        late += [outcome] if decision.asked else []
+        if t == stop:
+            data = alarm.to_bytes()
+            alarm = DropAlarm.from_bytes(data)
+            assert alarm.to_bytes() == data
+        for made, found in ((alarm, raised), (twin, expected)):
+            found.append(made.ask(decision))
+            if late and late[0].decision.ticket < t - 30:
+                found.append(made.tell(late[0]))
+        late = late[1:] if late and late[0].decision.ticket < t - 30 else late
+        assert alarm.evidence == twin.evidence
+    assert raised == expected
+    assert any(raised)
+
+
+@pytest.mark.parametrize("stop", [0, 50, 200, 1_500])
+@pytest.mark.parametrize("confidence", [False, True])
+def test_a_saved_input_alarm_goes_on_as_it_would(stop, confidence):
+    rng = np.random.default_rng(6)
+    X = rng.standard_normal((2_000, 4))
+    X[1_700:, 2] += 2.0
+    alarm, twin = (InputAlarm(every=1_000, seed=3, confidence=confidence) for _ in range(2))
+    raised, expected = [], []
+    for t, x in enumerate(X):
+        if t == stop:
+            alarm = InputAlarm.from_bytes(alarm.to_bytes())
+        decision = Decision(1, float(x[0]), 0.0, 0.5, asked=False, ticket=t)
+        raised.append(alarm.ask(decision, x))
+        expected.append(twin.ask(decision, x))
+        assert alarm.evidence == twin.evidence
+    assert raised == expected
+    assert any(raised)
+    assert alarm.to_bytes() == twin.to_bytes()
+
+
+def test_a_saved_alarm_of_another_kind_is_refused():
+    for made, other in ((DropAlarm, InputAlarm), (InputAlarm, DropAlarm)):
+        with pytest.raises(lasec.StateError, match=f"foreign: this is not a {other.KIND}"):
+            other.from_bytes(made().to_bytes())
+    with pytest.raises(lasec.StateError, match="foreign"):
+        DropAlarm.from_bytes(lasec.Meter().to_bytes())

@@ -121,20 +121,20 @@ def test_a_refused_row_leaves_questions_alone():
 
 def test_single_opinions_are_no_labels():
     one, meter = lasec.LASEC(2, policy="majority"), lasec.Meter()
-    alarm, worth = lasec.alarms.DropAlarm(), lasec.Worth(one, labels=1)
+    alarm, gain = lasec.alarms.DropAlarm(), lasec.LabelGain(one, labels=1)
     decision = one.ask([1.0, 2.0])
     for listener in (meter, alarm):
         listener.ask(decision)
-    worth.ask(decision, [1.0, 2.0])
+    gain.ask(decision, [1.0, 2.0])
     for y in (-1, 1):
         outcome = one.tell(decision.ticket, y)
-        for listener in (meter, alarm, worth):
+        for listener in (meter, alarm, gain):
             listener.tell(outcome)
-    assert (meter.labels, len(worth.gains), len(alarm._waiting)) == (0, 0, 1)
+    assert (meter.labels, len(gain.gains), len(alarm._waiting)) == (0, 0, 1)
     outcome = one.tell(decision.ticket, 1)
-    for listener in (meter, alarm, worth):
+    for listener in (meter, alarm, gain):
         listener.tell(outcome)
-    assert (meter.labels, len(worth.gains), len(alarm._waiting)) == (1, 1, 0)
+    assert (meter.labels, len(gain.gains), len(alarm._waiting)) == (1, 1, 0)
 
 
 def test_the_meter_learns_of_questions_that_were_given_up():
@@ -267,34 +267,34 @@ def test_an_alarm_can_raise_the_asking():
     assert spent[1] >= spent[0] + 15
 
 
-def test_worth_waits_for_late_answers():
+def test_gain_waits_for_late_answers():
     X, y = lasec.streams.switching(3_000, dimension=5, seed=1)
     tracker = lasec.Tracker(5, rate=0.2, seed=1)
-    worth, due = lasec.Worth(tracker, labels=100), []
+    gain, due = lasec.LabelGain(tracker, labels=100), []
     for t, (x, label) in enumerate(zip(X, y, strict=True)):
         decision = tracker.ask(x)
-        worth.ask(decision, x)
+        gain.ask(decision, x)
         if decision.asked:
             due.append((t + 300, decision.ticket, int(label)))
         while due and due[0][0] <= t:
             _, ticket, answer = due.pop(0)
-            worth.tell(tracker.tell(ticket, answer))
-    assert len(worth.gains) >= 3
-    assert all(300 <= gain.rounds <= 700 for gain in list(worth.gains)[1:])
-    assert len(worth._before) <= 200
+            gain.tell(tracker.tell(ticket, answer))
+    assert len(gain.gains) >= 3
+    assert all(300 <= one.rounds <= 700 for one in list(gain.gains)[1:])
+    assert len(gain._before) <= 200
 
 
-def test_what_labels_are_worth():
+def test_what_labels_gain():
     """Much while the concept is new, nothing once it is known, and much again after a change."""
     X, y = lasec.streams.switching(12_000, dimension=10, every=8_000, seed=1)
     tracker = lasec.Tracker(10, rate=0.2, seed=1)
-    worth = lasec.Worth(tracker, labels=200)
+    gain = lasec.LabelGain(tracker, labels=200)
     for x, label in zip(X, y, strict=True):
         decision = tracker.ask(x)
-        worth.ask(decision, x)
+        gain.ask(decision, x)
         if decision.asked:
-            worth.tell(tracker.tell(decision.ticket, int(label)))
-    gains = list(worth.gains)
+            gain.tell(tracker.tell(decision.ticket, int(label)))
+    gains = list(gain.gains)
     assert gains[0].low > 0.1
     assert all(abs(gain.value) < 0.03 for gain in gains[3:7])
     after = [gain for gain in gains if 8_200 < gain.until < 10_500]
@@ -315,3 +315,31 @@ def test_what_labels_are_worth():
 def test_delays_that_make_no_sense_are_refused(options):
     with pytest.raises(ValueError, match="delay, answers"):
         lasec.evaluate(learner(), *STREAM, **options)
+
+
+@pytest.mark.parametrize("stop", [0, 30, 900])
+def test_a_saved_label_gain_goes_on_as_it_would(stop):
+    X, y = lasec.streams.switching(2_000, dimension=4, every=1_000, seed=2)
+    tracker, late = lasec.Tracker(4, rate=0.3, seed=0), []
+    gain, twin = (lasec.LabelGain(tracker, labels=50, keep=3) for _ in range(2))
+    for t, x in enumerate(X):
+        if t == stop:
+            gain = lasec.LabelGain.from_bytes(gain.to_bytes(), tracker)
+        decision = tracker.ask(x)
+        for each in (gain, twin):
+            each.ask(decision, x)
+        late += [decision.ticket] if decision.asked else []
+        if late and late[0] < t - 20:
+            outcome = tracker.tell(late.pop(0), int(y[late[0] if late else t]))
+            for each in (gain, twin):
+                each.tell(outcome)
+        elif late and t % 50 == 0:
+            tracker.cancel(late[0])
+            for each in (gain, twin):
+                each.cancel(late[0])
+            late.pop(0)
+    assert list(gain.gains) == list(twin.gains)
+    assert len(gain.gains) == 3
+    assert gain.to_bytes() == twin.to_bytes()
+    with pytest.raises(lasec.StateError, match="foreign"):
+        lasec.LabelGain.from_bytes(tracker.to_bytes(), tracker)

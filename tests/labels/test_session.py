@@ -17,7 +17,7 @@ class Watcher:
     raised = False
 
     def __init__(self, at=10):
-        self.asked, self.told, self.at = [], [], at
+        self.asked, self.told, self.canceled, self.at = [], [], [], at
 
     def ask(self, decision, x=None):
         self.asked.append((decision.ticket, decision.label))
@@ -27,6 +27,9 @@ class Watcher:
 
     def tell(self, outcome):
         self.told.append((outcome.decision.ticket, outcome.y))
+
+    def cancel(self, ticket):
+        self.canceled.append(ticket)
 
 
 def learner(**options):
@@ -225,3 +228,16 @@ def test_a_model_without_a_probability_is_refused():
 
     with pytest.raises(TypeError, match="predict_proba and partial_fit, got LinearSVC"):
         around(LinearSVC())
+
+
+def test_detectors_hear_of_every_question_that_is_given_up():
+    watcher = Watcher()
+    session = lasec.Session(learner(max_pending=5), detectors=[watcher])
+    for x in X[:100]:
+        session.ask(x)
+    left = [decision.ticket for decision, _ in session.questions]
+    session.cancel(left[0])
+    asked = session.meter.asked
+    assert len(left) == 5
+    assert len(watcher.canceled) == asked - 4 == session.meter.lost
+    assert sorted(watcher.canceled + left[1:]) == sorted(set(watcher.canceled + left[1:]))

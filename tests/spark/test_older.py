@@ -44,7 +44,22 @@ def test_a_ledger_of_format_1() -> None:
     assert ledger.pages == [bytes(range(16))]
     again = Ledger.from_bytes(ledger.to_bytes())
     assert (again.keys, again.head) == (ledger.keys, ledger.head)
-    assert json.loads(ledger.to_bytes()[4:].split(b"}")[0] + b"}")["format"] == FORMAT == 2
+    assert json.loads(ledger.to_bytes()[4:].split(b"}")[0] + b"}")["format"] == FORMAT == 3
+
+
+def test_the_accuracy_of_an_older_shard_begins_with_the_next_events() -> None:
+    """Questions from before are answered, but are no part of its sums."""
+    box = Box()
+    box(event("old", NOW, (1.0, 0.0)))
+    ledger = Ledger.from_bytes(box.store.get("ledger") or b"")
+    data = ledger.to_bytes().replace(b'"format": 3', b'"format": 2')
+    box.store.put("ledger", "", data)
+    assert Ledger.from_bytes(data).head.since == NOW
+    box(label("old", NOW + 1.0, 1.0))
+    told = box(event("new", NOW + 2.0, (1.0, 0.0)), label("new", NOW + 3.0, 1.0))
+    found = json.loads(told.detail.iloc[-1])
+    estimate = lasec.spark.accuracy([found["accuracy_sums"]])
+    assert (found["learned"], estimate.labels) == (2, 1)
 
 
 @pytest.mark.parametrize("seed", [0, 7])
@@ -62,8 +77,8 @@ def test_a_shard_of_format_1_continues_with_the_seed_of_the_job(seed: int) -> No
 
 
 def test_a_ledger_of_a_later_version_is_named() -> None:
-    data = Ledger(Head(job="")).to_bytes().replace(b'"format": 2', b'"format": 3')
-    with pytest.raises(lasec.StateError, match="newer: a ledger of format 3, not 2"):
+    data = Ledger(Head(job="")).to_bytes().replace(b'"format": 3', b'"format": 4')
+    with pytest.raises(lasec.StateError, match="newer: a ledger of format 4, not 3"):
         Ledger.from_bytes(data)
 
 

@@ -161,17 +161,57 @@ def test_a_checkpoint_of_another_job_is_refused() -> None:
         serve(Job(MODELS["uniform"](), shards=1, seed=3), store, [], [])
 
 
+def metered(table: pd.DataFrame) -> lasec.Estimate:
+    """What a meter says that hears of the same rows, with all open questions lost."""
+    meter, decisions = lasec.Meter(window=None), {}
+    made = table[table.kind.isin(["prediction", "question"])]
+    columns = (made.kind, made.key, made.id, made.label, made.margin, made.propensity)
+    for ticket, (kind, key, name, label, margin, q) in enumerate(zip(*columns, strict=True)):
+        decision = lasec.Decision(label, margin, 0.0, q, kind == "question", ticket)
+        decisions[key, name] = decision
+        meter.ask(decision)
+    for row in table[table.outcome == "learned"].itertuples():
+        decision = decisions[row.key, row.id]
+        meter.tell(lasec.Outcome(decision, row.y, row.y != decision.label, updated=True))
+    return meter.reaching(1.0).accuracy
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_accuracy_of_shards_is_that_of_a_meter(name: str) -> None:
+    """Also that of two shards together, and of the events between two reports."""
+    job, tables, sums = Job(MODELS[name](), shards=1, seed=3), [], []
+    for seed in (2, 5):
+        store, told = PlainStore(), []
+        for events, labels in stream(seed, batches=9, keys=5):
+            once = {(e.key, e.id): e for e in events if e.time // 100 == len(told)}
+            mine = [e._replace(key=f"{e.key} of {seed}") for e in once.values()]
+            theirs = [one._replace(key=f"{one.key} of {seed}") for one in labels]
+            told.append(serve(job, store, mine, theirs))
+        tables.append(pd.concat(told))
+        last = json.loads(told[-1].detail.iloc[-1])
+        sums.append(last["accuracy_sums"])
+        want = metered(tables[-1])
+        found = [last["accuracy"], last["accuracy_low"], last["accuracy_high"]]
+        assert found == pytest.approx(want[:3], rel=1e-7)  # of a difference of sums
+        assert want.labels == last["learned"] > 10
+        assert last["asked"] > last["learned"]
+    both = lasec.spark.accuracy(sums)
+    assert both == pytest.approx(metered(pd.concat(tables))._replace(until=0), rel=1e-7)
+    early = json.loads(told[3].detail.iloc[-1])["accuracy_sums"]
+    rest = lasec.spark.accuracy([np.subtract(last["accuracy_sums"], early)])
+    assert rest.rounds == want.rounds - lasec.spark.accuracy([early]).rounds
+
+
 def test_metrics_of_a_shard() -> None:
     job, store = Job(MODELS["uniform"](), shards=1, seed=3), PlainStore()
     told: list[Any] = [serve(job, store, *rows) for rows in stream(2, batches=9)]
     last = json.loads(told[-1].detail.iloc[-1])
     table = pd.concat(told)
     learned = table[table.outcome == "learned"]
-    right = (learned.label == learned.y).to_numpy() / learned.propensity
     assert last["learned"] == len(learned)
-    assert last["accuracy"] == pytest.approx(right.sum() / (1 / learned.propensity).sum())
     assert last["accuracy_low"] < last["accuracy"] < last["accuracy_high"]
     assert last["predicted"] == table.kind.isin(["prediction", "question"]).sum()
+    assert last["predicted"] == lasec.spark.accuracy([last["accuracy_sums"]]).rounds
 
 
 def test_a_replayed_batch_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""What an alarm says, and what can raise one."""
+"""Alarms, and the protocol of the detectors that raise them."""
 
 from __future__ import annotations
 
@@ -10,18 +10,17 @@ from lasec.types import Decision, Outcome
 
 
 class Alarm(NamedTuple):
-    """Something has changed: what, seen in which round, and how sure that is.
+    """A detected change: of what, at which row, and with which evidence.
 
     ``kind`` is what was watched ("drop", "input: feature 7" or the name of a detector), ``ticket``
-    the round in which the evidence sufficed, ``evidence`` how large it was when it passed its
-    threshold.
-    ``before`` and ``after`` are the error rate (for an input: the mean of the score that moved most
-    clearly, in standard deviations) before the change and since, and ``since`` is the ticket at
-    which the change is thought to have come. What a detector does not know is NaN.
+    the row at which the evidence passed its threshold, ``evidence`` its value then. ``before`` and
+    ``after`` are the estimated error rate (for an input: the mean of the score that moved most
+    clearly, in standard deviations) before and after the change, and ``since`` is the estimated
+    ticket of the change. What a detector does not know is NaN.
 
     >>> alarm = Alarm("drop", ticket=5_210, evidence=1.3e5, before=0.06, after=0.41, since=5_030)
-    >>> f"the error rose from {alarm.before:.0%} to {alarm.after:.0%} after round {alarm.since}"
-    'the error rose from 6% to 41% after round 5030'
+    >>> f"the error rose from {alarm.before:.0%} to {alarm.after:.0%} after row {alarm.since}"
+    'the error rose from 6% to 41% after row 5030'
     """
 
     kind: str
@@ -33,17 +32,20 @@ class Alarm(NamedTuple):
 
 
 class Detector(Protocol):
-    """What all alarms have in common, so that a loop can hold a list of them.
+    """What a session needs of a detector: it hears what the meter hears.
 
-    Each call gives the alarm that it raised, or None. An alarm that needs no labels does nothing in
-    ``tell``, and one that needs no rows ignores ``x``.
+    Each call returns the alarm that it raised, or None. A detector that needs no labels does
+    nothing in ``tell`` and ``cancel``, and one that needs no rows ignores ``x``.
     """
 
     def ask(self, decision: Decision, x: ArrayLike | None = None) -> Alarm | None:
-        """Take note of a round."""
+        """Record the decision about a row."""
 
     def tell(self, outcome: Outcome) -> Alarm | None:
-        """Take note of a label."""
+        """Record a label."""
+
+    def cancel(self, ticket: int) -> Alarm | None:
+        """Record that a question will not be answered."""
 
     @property
     def raised(self) -> bool:

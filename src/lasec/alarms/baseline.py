@@ -1,9 +1,9 @@
-"""What the error rate was: fading, propensity-weighted, and behind the present by design.
+"""The past error rate: decaying means of unbiased estimates, behind the present by design.
 
 Each round gives an unbiased estimate of the error, X = e + Z (err - e) / q (see
 :mod:`lasec.alarms.drop`). Rounds are gathered in blocks, and a block counts from when the block
 after it is complete, so that a change does not at once spoil what it is to be compared with. Over
-the blocks run four fading means, with memories of ``memory`` and of 1/4, 1/16 and 1/64 of it. The
+the blocks run four decaying means, with memories of ``memory`` and of 1/4, 1/16 and 1/64 of it. The
 baseline is::
 
     min over the four of (mean + standard error)
@@ -18,6 +18,11 @@ and only there, since its standard error is larger.
 from __future__ import annotations
 
 import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
 
 SPANS = (1.0, 1 / 4, 1 / 16, 1 / 64)
 CAREFUL = 1.0
@@ -40,7 +45,7 @@ class Baseline:
         self.clear()
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Start over."""
         self.value = math.inf
         self.mean = math.nan
         self._sums = [(0.0, 0.0, 0.0, 0.0, 0.0) for _ in SPANS]
@@ -49,7 +54,7 @@ class Baseline:
         self._blocks = 0
 
     def add(self, x: float, weight: float) -> None:
-        """Take note of a round's estimate, and of its weight 1/q."""
+        """Add the estimate of a row, and its weight 1/q."""
         n, total, square, weights = self._now
         self._now = (n + 1, total + x, square + x * x, weights + weight)
         if n + 1 < self.block:
@@ -64,9 +69,36 @@ class Baseline:
             w, ww, s, ss, h = (keep * part for part in self._sums[i])
             self._sums[i] = (w + n, keep * ww + n, s + total, ss + square, h + weights)
         self._blocks += 1
-        if self._blocks < LEAST:
-            return
-        self.value, self.mean = min(_upper(*sums) for sums in self._sums)
+        self._look()
+
+    def _look(self) -> None:
+        if self._blocks >= LEAST:
+            self.value, self.mean = min(_upper(*sums) for sums in self._sums)
+
+    def table(self) -> Array:
+        """All of it, to be saved: the decaying sums, the two blocks, and how many there were."""
+        last = self._last or (0, 0.0, 0.0, 0.0)
+        return np.array([*self._sums, (*self._now, 0.0), (*last, self._blocks)], dtype=np.float64)
+
+    def restore(self, table: Array) -> None:
+        """Take back what :meth:`table` gave."""
+        if table.shape != (len(SPANS) + 2, 5) or table.dtype != np.float64:
+            raise ValueError("baseline: not the shape of its sums")
+        *sums, now, last = table.tolist()
+        some = np.array([*sums, [1.0, 1.0, *now[1:4]], [1.0, 1.0, *last[1:4]]])
+        counts = (now[0], last[0], last[4])
+        if not (
+            (np.abs(table) < 1e60).all() and (some[:, [0, 1, 3, 4]] >= 0.0).all()
+            and all(n >= 0.0 and n % 1.0 == 0.0 for n in counts) and now[0] < self.block
+            and (last[0] == self.block or last[0] == last[4] == 0.0)
+            and (last[4] == 0.0 or (some[: len(SPANS), 0] > 0.0).all())
+        ):  # fmt: skip
+            raise ValueError("baseline: impossible sums")
+        self._sums = [tuple(row) for row in sums]
+        self._now = (int(now[0]), *now[1:4])
+        self._last = (int(last[0]), *last[1:4]) if last[0] else None
+        self._blocks = int(last[4])
+        self._look()
 
 
 def _upper(w: float, ww: float, s: float, ss: float, h: float) -> tuple[float, float]:

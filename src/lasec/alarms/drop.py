@@ -1,13 +1,14 @@
-"""Raise the alarm when the accuracy has dropped, on labels that were asked for where it is hard.
+"""Detect a drop of the accuracy from labels that were queried where rows are hard.
 
-The error over the asked rows is no measure: it moves when only the asking moves. But the coin of
-each round is known, Z ~ Bernoulli(q), and with any guess e of the chance of a mistake::
+The raw error of the queried rows also changes when only the queries change. But the probability of
+each query is known, Z ~ Bernoulli(q), and with any guess e of the probability of a mistake::
 
     X_t = e_t + Z_t (err_t - e_t) / q_t,      E[X_t | past, x_t] = P(err_t | past, x_t)
 
-is unbiased, whatever the query does. e is min(p, 1 - p) with p = (1 + margin)/2, the learner's own
-opinion: a good one makes the variance small, a bad one does no harm; and rounds that were not asked
-count too. With a guess cut to e_t <= k q_t / (1 - q_t), X_t >= -k, so that for 0 <= lam <= 1::
+is unbiased, whatever the query does. e is min(p, 1 - p) with p = (1 + margin)/2, by the model:
+better calibration makes the variance smaller, miscalibration biases nothing; and rows that were not
+queried count too. With a guess cut to e_t <= k q_t / (1 - q_t), X_t >= -k, so that for lam in
+[0, 1]::
 
     E_t = 1 + lam (X_t - theta_t) / (theta_t + k)  >=  0
     E[E_t | past] <= 1   while   P(err_t | past) <= theta_t = baseline_t + drop
@@ -32,15 +33,18 @@ rounds under the same weight give the error since the change, and when it was.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 
+from lasec.alarms import saved
 from lasec.alarms.alarm import Alarm
 from lasec.alarms.baseline import Baseline
 from lasec.alarms.waiting import Settled, Waiting, raised_by
 from lasec.metrics.means import aipw
 from lasec.parameters import Range, number
+from lasec.state import Arrays
 from lasec.types import Decision, Outcome
 
 STAKES = (0.05, 0.2)
@@ -58,7 +62,7 @@ def estimate(settled: Settled, guess: float) -> float:
 
 
 def doubt(decision: Decision) -> float:
-    """The learner's own opinion of its chance of a mistake, in [0, 1/2].
+    """The model's own probability of a mistake, in [0, 1/2].
 
     >>> round(doubt(Decision(1, 0.8, 0.0, propensity=0.5, asked=True, ticket=0)), 6)
     0.1
@@ -79,18 +83,17 @@ def bounded(decision: Decision) -> float:
 
 
 class DropAlarm:
-    """Raises the alarm when the error has risen by more than ``drop`` above what it was.
+    """Raises an alarm when the error rate has risen by more than ``drop``.
 
-    On average at least ``every`` rounds pass until a false alarm; what is exact about that is said
-    at the head of :mod:`lasec.alarms.drop`. The smaller it is, the more is found. ``memory`` is how
-    many rounds back the comparison reaches. For 3/64 of the memory, and after each alarm again,
-    nothing is known and no alarm can be raised. A slow decline, over more than the memory, is not
-    seen.
+    On average at least ``every`` rows pass until a false alarm; :mod:`lasec.alarms.drop` says what
+    is exact about that. A smaller ``every`` detects more. ``memory`` is the number of past rows to
+    compare with. For the first 3/64 of it, and after each alarm again, no alarm can be raised. A
+    slow decline, over more than the memory, is not detected.
 
-    Labels may come late: rounds are judged in their order, once no question before them is open. A
-    question still open ``patience`` rounds later counts as not asked; where answers get lost, the
-    estimate moves towards the learner's own opinion by the share that is lost. ``raised`` says
-    whether the last call raised an alarm, ``evidence`` how near one is to ``every``.
+    Labels may come late: rows are judged in order, once no question before them is open. A question
+    that was canceled, or is still open ``patience`` rows later, counts as not asked; where answers
+    are lost, the estimate moves towards the model's own probability by the share that is lost.
+    ``raised`` says whether the last call raised an alarm; ``evidence`` raises one at ``every``.
 
     >>> import lasec
     >>> X, y = lasec.streams.switching(6_000, every=3_000, seed=1)
@@ -102,6 +105,9 @@ class DropAlarm:
     ...         print(raised.ticket, raised.since, round(raised.before, 2), round(raised.after, 2))
     3026 2996 0.02 0.41
     """
+
+    KIND = "drop-alarm"
+    PARAMETERS = ("drop", "every", "memory", "patience")
 
     def __init__(
         self,
@@ -120,7 +126,7 @@ class DropAlarm:
         self._sums = [(0.0, 0.0, 0.0) for _ in STAKES]
 
     def ask(self, decision: Decision, x: ArrayLike | None = None) -> Alarm | None:
-        """Take note of a round, and judge those that no open question holds back.
+        """Record the decision about a row, and judge the rows that no open question holds back.
 
         >>> DropAlarm().ask(Decision(1, 0.8, 0.0, propensity=0.5, asked=False, ticket=0))
         """
@@ -128,9 +134,9 @@ class DropAlarm:
         return self._advance()
 
     def tell(self, outcome: Outcome) -> Alarm | None:
-        """Take note of a label; one that was not asked for, or is given up, changes nothing.
+        """Record a label; one that was not queried, or whose question is gone, changes nothing.
 
-        Where it frees many rounds at once, judging stops at an alarm and goes on in the next call.
+        If it frees many rows at once, judging stops at an alarm and continues in the next call.
 
         >>> alarm = DropAlarm()
         >>> asked = Decision(1, 0.8, 0.0, propensity=0.5, asked=True, ticket=0)
@@ -140,8 +146,16 @@ class DropAlarm:
         self._waiting.tell(outcome)
         return self._advance()
 
+    def cancel(self, ticket: int) -> Alarm | None:
+        """Record that a question will not be answered: it no longer holds back the rows after it.
+
+        >>> DropAlarm().cancel(0)
+        """
+        self._waiting.cancel(ticket)
+        return self._advance()
+
     def extend(self, records: Any, y: ArrayLike) -> list[Alarm]:
-        """All alarms of a chunk of rounds, as if each label had come at once.
+        """All alarms of a chunk of rows, as if each label had come at once.
 
         >>> import lasec
         >>> X, y = lasec.streams.switching(6_000, every=3_000, seed=1)
@@ -155,7 +169,7 @@ class DropAlarm:
 
     @property
     def evidence(self) -> float:
-        """What is held against the claim that all is as it was; an alarm is raised at ``every``.
+        """The evidence for a drop; an alarm is raised at ``every``.
 
         >>> DropAlarm().evidence
         0.0
@@ -164,12 +178,41 @@ class DropAlarm:
 
     @property
     def before(self) -> float:
-        """The error rate of the past, as estimated; NaN while too little is known.
+        """The estimated error rate of the past; NaN while too little is known.
 
         >>> DropAlarm().before
         nan
         """
         return self._baseline.mean
+
+    def to_bytes(self) -> bytes:
+        """The alarm, with the rows that wait, as bytes that :meth:`from_bytes` reads.
+
+        >>> DropAlarm.from_bytes(DropAlarm(drop=0.1).to_bytes()).drop
+        0.1
+        """
+        return saved.to_bytes(self)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """The alarm that :meth:`to_bytes` wrote, or a :class:`~lasec.StateError`."""
+        return saved.from_bytes(data, cls.KIND, cls)
+
+    def _saved(self) -> tuple[dict[str, Any], Arrays]:
+        sums = np.array(self._sums)
+        return {}, {
+            "waiting": self._waiting.table(), "baseline": self._baseline.table(), "sums": sums
+        }  # fmt: skip
+
+    def _restore(self, header: dict[str, Any], arrays: Arrays) -> None:
+        self._waiting.restore(arrays["waiting"])
+        self._baseline.restore(arrays["baseline"])
+        sums = arrays["sums"]
+        if sums.shape != (len(STAKES), 3) or not (np.abs(sums) < 1e60).all():
+            raise ValueError("sums: not those of an alarm")
+        if not ((sums[:, 0] >= 0.0) & (sums[:, 1] >= sums[:, 0])).all():
+            raise ValueError("sums: not those of an alarm")
+        self._sums = [(m, n, s) for m, n, s in sums.tolist()]
 
     def _advance(self) -> Alarm | None:
         """Judge what can be judged, up to an alarm."""

@@ -1,6 +1,6 @@
-"""Raise the alarm when the rows have changed: no label is needed.
+"""Detect a change of the input distribution: no label is needed.
 
-Each row is turned into scores: every feature z_i, standardised by the first ``reference`` rows, and
+Each row is turned into scores: every feature z_i, standardized by the first ``reference`` rows, and
 of the row as a whole the mean of z_i (a common shift), the mean of z_i^2 (a change of scale) and
 the largest abs(z_i) (a few odd features). Each score is sorted into bins, whose edges are quantiles
 of the reference; and all rows after the reference are counted in them. So the rank of a score
@@ -26,12 +26,16 @@ seen; and as later rows are counted too, a change is the clearer, the more rows 
 
 from __future__ import annotations
 
+from typing import Any, Self
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lasec import guards
+from lasec.alarms import saved
 from lasec.alarms.alarm import Alarm
 from lasec.parameters import Range, number
+from lasec.state import Arrays
 from lasec.types import Decision, Outcome
 
 Array = NDArray[np.float64]
@@ -40,6 +44,7 @@ LINEAR = np.array([-0.8, -0.3, 0.3, 0.8])
 SPREAD = np.array([-0.8, 0.8])
 BINS = 20
 WHOLE = ("shift", "scale", "largest")
+_ARRAYS = ("mean", "spread", "edges", "below", "total", "sums")
 
 
 def bets(u: Array) -> Array:
@@ -53,13 +58,14 @@ def bets(u: Array) -> Array:
 
 
 class InputAlarm:
-    """Raises the alarm when rows are no longer what they were; it needs no labels.
+    """Raises an alarm when the input distribution has changed; it needs no labels.
 
-    On average at least ``every`` rounds pass until a false alarm; what is exact about that is said
-    at the head of :mod:`lasec.alarms.inputs`. The first ``reference`` rows, and as many after each
-    alarm, only set the scale. With ``confidence``, abs(margin) of each decision is one more score:
-    it then also sees what the learner makes of the rows, and takes its learning for a change. The
-    ``kind`` of an alarm names the score that moved most clearly.
+    It cannot detect concept drift that leaves the input distribution unchanged. On average at least
+    ``every`` rows pass until a false alarm; :mod:`lasec.alarms.inputs` says what is exact about
+    that. The first ``reference`` rows, and as many after each alarm, only set the scale. With
+    ``confidence``, abs(margin) of each decision is one more score: it then also detects changes of
+    the model's confidence, and takes its learning for one. The ``kind`` of an alarm names the score
+    that moved most clearly.
 
     >>> rng = np.random.default_rng(1)
     >>> X = rng.standard_normal((3_000, 50))
@@ -68,6 +74,9 @@ class InputAlarm:
     ...     print(alarm.kind, alarm.ticket, alarm.since, round(alarm.after - alarm.before, 1))
     input: feature 7 2041 1983 0.9
     """
+
+    KIND = "input-alarm"
+    PARAMETERS = ("every", "reference", "confidence")
 
     def __init__(
         self,
@@ -82,7 +91,7 @@ class InputAlarm:
         self.raised = False
         self.rounds = 0
         self._rng = np.random.default_rng(number("seed", seed, int, Range(0, 2**64 - 1)))
-        self._start: list[Array] = []
+        self._start: list[Array] | None = []  # rows of the reference, until there are enough
         self._dimension = 0
 
     def ask(self, decision: Decision, x: ArrayLike | None = None) -> Alarm | None:
@@ -95,7 +104,7 @@ class InputAlarm:
         return self.see(x, decision)
 
     def tell(self, outcome: Outcome) -> Alarm | None:
-        """Labels make no difference.
+        """Labels are not used.
 
         >>> asked = Decision(1, 0.8, 0.0, propensity=0.5, asked=True, ticket=0)
         >>> InputAlarm().tell(Outcome(asked, y=1, mistake=False, updated=True))
@@ -103,8 +112,16 @@ class InputAlarm:
         self.raised = False
         return None
 
+    def cancel(self, ticket: int) -> Alarm | None:
+        """Canceled questions are not used.
+
+        >>> InputAlarm().cancel(0)
+        """
+        self.raised = False
+        return None
+
     def see(self, x: ArrayLike, decision: Decision | None = None) -> Alarm | None:
-        """Take note of a row; without a decision, rows have tickets 0, 1, 2 and so on.
+        """Record a row; without a decision, rows have tickets 0, 1, 2 and so on.
 
         >>> InputAlarm().see([0.5, -1.0])
         """
@@ -112,7 +129,7 @@ class InputAlarm:
         ticket = self.rounds if decision is None else decision.ticket
         self.rounds += 1
         self.raised = False
-        if len(self._start) < self.reference:
+        if self._start is not None:
             self._start.append(row)
             if len(self._start) == self.reference:
                 self._begin(np.array(self._start))
@@ -135,14 +152,63 @@ class InputAlarm:
 
     @property
     def evidence(self) -> float:
-        """What is held against the claim that all is as it was; an alarm is raised at ``every``.
+        """The evidence for a change; an alarm is raised at ``every``.
 
         >>> InputAlarm().evidence
         0.0
         """
-        if len(self._start) < self.reference:
+        if self._start is not None:
             return 0.0
         return float(self._weight @ self._sums[0].mean(axis=1))
+
+    @property
+    def _columns(self) -> int:
+        """How many numbers a row has, with the confidence; at least one."""
+        return max(self._dimension + self.confidence, 1)
+
+    def to_bytes(self) -> bytes:
+        """The alarm as bytes that :meth:`from_bytes` reads.
+
+        >>> InputAlarm.from_bytes(InputAlarm(reference=50).to_bytes()).reference
+        50
+        """
+        return saved.to_bytes(self)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """The alarm that :meth:`to_bytes` wrote, or a :class:`~lasec.StateError`."""
+        return saved.from_bytes(data, cls.KIND, cls)
+
+    def _saved(self) -> tuple[dict[str, Any], Arrays]:
+        random = self._rng.bit_generator.state["state"]
+        header = {
+            "rounds": self.rounds,
+            "dimension": self._dimension,
+            "random": [random["state"], random["inc"]],
+        }
+        if self._start is not None:
+            return header, {"start": np.array(self._start).reshape(-1, self._columns)}
+        return header, {name: getattr(self, f"_{name}") for name in _ARRAYS}
+
+    def _restore(self, header: dict[str, Any], arrays: Arrays) -> None:
+        self.rounds = number("rounds", header["rounds"], int, Range(0, 2**53))
+        self._dimension = number("dimension", header["dimension"], int, Range(0, 2**31))
+        state = dict(self._rng.bit_generator.state)
+        most = Range(0, 2**128 - 1)
+        chosen = [number("random", part, int, most) for part in header["random"]]
+        state["state"] = dict(zip(("state", "inc"), chosen, strict=True))
+        self._rng.bit_generator.state = state
+        if "start" in arrays:
+            start = arrays["start"]
+            if start.shape[1:] != (self._columns,) or not 0 <= len(start) < self.reference:
+                raise ValueError("start: not rows of the reference")
+            self._start = [row.copy() for row in _finite(start)]
+            return
+        self._start = None
+        made = _checked(arrays, self._columns)
+        for name, array in made.items():
+            setattr(self, f"_{name}", array.copy())
+        self._counted, self._weight = int(made["below"][0, BINS]), _weights(self._columns)
 
     def _row(self, x: ArrayLike, decision: Decision | None) -> Array:
         """The row, and the confidence if that is wanted."""
@@ -156,19 +222,18 @@ class InputAlarm:
 
     def _begin(self, rows: Array) -> None:
         """Set the scale and the bins, and begin to count."""
+        self._start = None
         self._mean, spread = rows.mean(axis=0), rows.std(axis=0)
         steady = spread <= 1e-9 * (1.0 + np.abs(self._mean))  # constant, but for rounding
         self._spread = np.where(steady, 1.0, spread)
         scores = _scores((rows - self._mean) / self._spread, self._dimension)
         self._edges = np.quantile(scores, np.arange(1, BINS) / BINS, axis=0).T.copy()
         count = scores.shape[1]
-        columns = rows.shape[1]
-        self._weight = np.full(count, 0.5 / columns)
-        self._weight[columns:] = 0.5 / len(WHOLE)
+        self._weight = _weights(rows.shape[1])
         self._below = np.zeros((count, BINS + 1))
         self._total = np.zeros(count)
         self._counted = 0
-        # Weights of the rounds in which the change may have begun; rounds and scores since.
+        # Weights of the rows at which the change may have begun; rows and scores since.
         self._sums = np.zeros((3, count, len(LINEAR) + len(SPREAD)))
 
     def _bet(self, scores: Array) -> None:
@@ -208,6 +273,35 @@ class InputAlarm:
         if score >= columns:
             return WHOLE[score - columns]
         return f"feature {score}" if score < self._dimension else "confidence"
+
+
+def _weights(columns: int) -> Array:
+    """The weight of each score: half for the columns, half for the row as a whole."""
+    return np.repeat([0.5 / columns, 0.5 / len(WHOLE)], [columns, len(WHOLE)])
+
+
+def _finite(array: Array) -> Array:
+    if array.dtype != np.float64 or not (np.abs(array) < 1e60).all():
+        raise ValueError("an array of an alarm holds NaN or a number beyond all use")
+    return array
+
+
+def _checked(arrays: Arrays, columns: int) -> Arrays:
+    """The arrays of an alarm that counts, if they can be that."""
+    count = columns + len(WHOLE)
+    shapes = ((columns,), (columns,), (count, BINS - 1), (count, BINS + 1), (count,),
+              (3, count, len(LINEAR) + len(SPREAD)))  # fmt: skip
+    made = {name: _finite(arrays[name]) for name in _ARRAYS}
+    sound = all(array.shape == shape for array, shape in zip(made.values(), shapes, strict=True))
+    if not (
+        sound and (made["spread"] > 0.0).all() and (np.diff(made["edges"]) >= 0.0).all()
+        and (made["below"][:, 0] == 0.0).all() and (np.diff(made["below"]) >= 0.0).all()
+        and (made["below"][:, BINS] == made["below"][0, BINS]).all()
+        and (made["below"] % 1.0 == 0.0).all() and (made["sums"][0] >= 0.0).all()
+        and (made["sums"][1] >= made["sums"][0]).all()
+    ):  # fmt: skip
+        raise ValueError("the arrays are not those of an alarm")
+    return made
 
 
 def _scores(z: Array, dimension: int) -> Array:

@@ -1,8 +1,8 @@
-"""Rounds in the order of their tickets, each held back until nothing before it is open.
+"""Rows in the order of their tickets, each held back until no question before it is open.
 
-A label may come late. What is inferred from a round may only rest on rounds before it, so rounds
-wait until every question before them is answered. A question that is still open ``patience`` rounds
-later counts as not asked, so that a lost answer delays what follows, but never blocks it.
+A label may come late. What is inferred from a row may only rest on rows before it, so rows wait
+until every question before them is answered or canceled. A question that is still open ``patience``
+rows later counts as not asked, so that a lost answer delays what follows, but never blocks it.
 """
 
 from __future__ import annotations
@@ -11,22 +11,25 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from lasec import guards
 from lasec.alarms.alarm import Alarm, Detector
 from lasec.types import Decision, Outcome
 
+Array = NDArray[np.float64]
+
 
 class Settled(NamedTuple):
-    """A round of which all is known that will be: ``wrong`` is None where no label came."""
+    """A row whose label is known or will not come: ``wrong`` is None where there is none."""
 
     decision: Decision
     wrong: bool | None
 
 
 class Waiting:
-    """Open questions, and the rounds behind them.
+    """Open questions, and the rows behind them.
 
     >>> waiting = Waiting(patience=100)
     >>> first = Decision(1, 0.2, 0.0, 0.5, asked=True, ticket=0)
@@ -41,46 +44,82 @@ class Waiting:
 
     def __init__(self, patience: int) -> None:
         self.patience = patience
-        self._rounds: deque[tuple[int, Decision]] = deque()
+        self._rows: deque[Decision] = deque()
         self._open: set[int] = set()
         self._wrong: dict[int, bool] = {}
-        self._count = 0
 
     def __len__(self) -> int:
-        return len(self._rounds)
+        return len(self._rows)
 
     def ask(self, decision: Decision) -> None:
-        """A round begins; one that had no chance to be asked tells nothing, and is left out."""
+        """Add a row; one that could not be queried tells nothing, and is left out."""
         if not 0.0 <= decision.propensity <= 1.0:
             raise ValueError(
                 f"decision: expected a propensity in [0, 1], got {decision.propensity}: without it "
-                "no honest estimate of the error is possible"
+                "the error cannot be estimated without bias"
             )
         if decision.propensity == 0.0:
             return
         if decision.asked:
             self._open.add(decision.ticket)
-        self._rounds.append((self._count, decision))
-        self._count += 1
+        self._rows.append(decision)
 
     def tell(self, outcome: Outcome) -> None:
-        """A label comes; one that is no longer waited for, or never was, is ignored."""
+        """Add a label; one that is no longer waited for, or never was, is ignored."""
         ticket = outcome.decision.ticket
         if ticket in self._open and outcome.settled:
             self._open.remove(ticket)
             self._wrong[ticket] = not outcome.correct
 
+    def cancel(self, ticket: int) -> None:
+        """Wait no longer for a label: the row counts as not asked."""
+        self._open.discard(ticket)
+
     def next(self) -> Settled | None:
-        """The next round in order, if nothing before it is open."""
-        if not self._rounds:
+        """The next row in order, if no question before it is open."""
+        if not self._rows:
             return None
-        place, decision = self._rounds[0]
+        decision = self._rows[0]
         if decision.ticket in self._open:
-            if self._count - place <= self.patience:
+            if len(self._rows) <= self.patience:
                 return None
             self._open.remove(decision.ticket)
-        self._rounds.popleft()
+        self._rows.popleft()
         return Settled(decision, self._wrong.pop(decision.ticket, None))
+
+    def table(self) -> Array:
+        """All of it, to be saved: decisions, and whether each is open (1), right (2), wrong (3).
+
+        >>> waiting = Waiting(patience=100)
+        >>> waiting.ask(Decision(1, 0.2, 0.0, 0.5, asked=True, ticket=7))
+        >>> waiting.table().tolist()
+        [[1.0, 0.2, 0.0, 0.5, 1.0, 7.0, 1.0]]
+        """
+        state = {ticket: 2.0 + wrong for ticket, wrong in self._wrong.items()}
+        state |= dict.fromkeys(self._open, 1.0)
+        rows = [[*decision, state.get(decision.ticket, 0.0)] for decision in self._rows]
+        return np.array(rows, dtype=np.float64).reshape(-1, 7)
+
+    def restore(self, table: Array) -> None:
+        """Take back what :meth:`table` gave."""
+        if table.dtype != np.float64 or table.ndim != 2 or table.shape[1] != 7:
+            raise ValueError("waiting: not the columns of decisions")
+        label, margin, _, q, asked, ticket, state = table.T
+        if not (
+            (np.abs(label) == 1.0).all() and np.isfinite(margin).all()
+            and ((q >= 1e-30) & (q <= 1.0)).all() and np.isin(asked, (0.0, 1.0)).all()
+            and (np.diff(ticket, prepend=-1.0) > 0.0).all() and (ticket % 1.0 == 0.0).all()
+            and (ticket < 2.0**53).all() and np.isin(state, (0.0, 1.0, 2.0, 3.0)).all()
+            and (asked[state > 0.0] == 1.0).all()
+        ):  # fmt: skip
+            raise ValueError("waiting: impossible decisions")
+        for sign, m, variance, chance, queried, number, known in table.tolist():
+            decision = Decision(int(sign), m, variance, chance, bool(queried), int(number))
+            self._rows.append(decision)
+            if known == 1.0:
+                self._open.add(decision.ticket)
+            elif known > 1.0:
+                self._wrong[decision.ticket] = known == 3.0
 
 
 def rounds_of(records: Any, y: ArrayLike) -> Iterator[tuple[Decision, Outcome | None]]:
@@ -104,7 +143,7 @@ def rounds_of(records: Any, y: ArrayLike) -> Iterator[tuple[Decision, Outcome | 
 
 
 def raised_by(detector: Detector, records: Any, y: ArrayLike) -> list[Alarm]:
-    """All alarms that a detector raises in a chunk of rounds, as if each label had come at once."""
+    """All alarms that a detector raises in a chunk of rows, as if each label had come at once."""
     found = []
     for decision, outcome in rounds_of(records, y):
         if alarm := detector.ask(decision):

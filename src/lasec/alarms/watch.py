@@ -1,9 +1,9 @@
-"""Any drift detector that takes one number at a time, fed with the error.
+"""Any drift detector that takes one number at a time, fed with the error of the predictions.
 
 ``feed="weighted"`` gives it Z err / q in each round, whose mean is the error of all rows, whatever
 is asked. Its values are 0 or at least 1: a detector for values of 0 and 1, such as River's DDM,
 must be given them scaled down. ``feed="asked"`` gives it the error of the asked rows alone, as is
-usual: its mean moves when only the asking moves, and the detector with it.
+usual: its mean also changes when only the queries change, and the detector with it.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from lasec.types import Decision, Outcome
 
 
 class DriftDetector(Protocol):
-    """What River's drift detectors have in common, and what a detector of one's own must have."""
+    """A drift detector as River has them."""
 
     def update(self, x: Any) -> Any:
-        """Take note of a number."""
+        """Add a number."""
 
     @property
     def drift_detected(self) -> bool:
-        """Whether the last number was one too many."""
+        """Whether the last number showed a drift."""
 
 
 class Watch:
-    """A drift detector in the place of an alarm, River's for example; River is not needed.
+    """Uses any drift detector, such as River's, as an alarm; River is not required.
 
     Late and lost labels are treated as in :class:`~lasec.alarms.DropAlarm`. The ``kind`` of its
-    alarms is the name of the detector's class; what it does not say is NaN.
+    alarms is the name of the detector's class; what it does not report is NaN.
 
     >>> class ThreeInARow:
     ...     run, drift_detected = 0, False
@@ -63,7 +63,7 @@ class Watch:
         self._waiting = Waiting(self.patience)
 
     def ask(self, decision: Decision, x: ArrayLike | None = None) -> Alarm | None:
-        """Take note of a round, and feed those that no open question holds back.
+        """Record the decision about a row, and feed the rows that no open question holds back.
 
         >>> class Any:
         ...     drift_detected = False
@@ -79,15 +79,20 @@ class Watch:
         return self._advance()
 
     def tell(self, outcome: Outcome) -> Alarm | None:
-        """Take note of a label; one that was not asked for, or is given up, changes nothing.
+        """Record a label; one that was not queried, or whose question is gone, changes nothing.
 
-        Where it frees many rounds at once, feeding stops at an alarm and goes on in the next call.
+        If it frees many rows at once, feeding stops at an alarm and continues in the next call.
         """
         self._waiting.tell(outcome)
         return self._advance()
 
+    def cancel(self, ticket: int) -> Alarm | None:
+        """Record that a question will not be answered."""
+        self._waiting.cancel(ticket)
+        return self._advance()
+
     def extend(self, records: Any, y: ArrayLike) -> list[Alarm]:
-        """All alarms of a chunk of rounds, as if each label had come at once."""
+        """All alarms of a chunk of rows, as if each label had come at once."""
         found = raised_by(self, records, y)
         self.raised = bool(found)
         return found
@@ -107,7 +112,7 @@ class Watch:
         return None
 
     def _value(self, settled: Settled) -> float | bool | None:
-        """What the detector is told of a round; None for nothing."""
+        """What the detector is fed with for a row; None for nothing."""
         if self.feed == "asked":
             return settled.wrong
         return float(settled.wrong or False) / settled.decision.propensity

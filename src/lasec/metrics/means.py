@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,7 +60,7 @@ def aipw(guess: float, value: float | None, q: float) -> float:
     return guess if value is None else guess + (value - guess) / q
 
 
-def doubt(label: Array, margin: Array) -> Array:
+def doubt(label: NDArray[Any], margin: Array) -> Array:
     """The model's own probability that its prediction is wrong.
 
     >>> doubt(np.array([1, -1]), np.array([0.8, 0.5])).round(2).tolist()
@@ -85,7 +86,7 @@ def of_rows(guess: Array, q: Array, asked: NDArray[np.bool_]) -> Array:
     return rows
 
 
-def of_answers(guess: Array, q: Array, value: Array) -> Array:
+def of_answers(guess: Array, q: Array, value: NDArray[Any]) -> Array:
     """What each answer adds, a column an answer.
 
     >>> one = of_answers(np.array([0.1]), np.array([0.5]), np.array([1.0]))[:, 0]

@@ -55,7 +55,7 @@ class Panes:
         self.waiting: dict[int, Pane] = {}
         self.kept: deque[Array] = deque(maxlen=math.ceil(window / self.size) if window else 0)
         self.total: Array = np.zeros(SHAPE)
-        self.decayd: Array = np.zeros((2, *SHAPE))
+        self.decayed: Array = np.zeros((2, *SHAPE))
         self.settled = 0
         self.until = 0
 
@@ -82,7 +82,7 @@ class Panes:
                 return
             del self.waiting[self.settled]
             self.total += pane.block
-            self.decayd = self._decayed(pane)
+            self.decayed = self._decayed(pane)
             self.kept.append(pane.block)
             self.settled += 1
             self.until = pane.until
@@ -115,7 +115,7 @@ class Panes:
         blocks = [pane.block for pane in self.waiting.values()]
         return {
             "total": self.total,
-            "faded": self.decayd,
+            "faded": self.decayed,
             "kept": np.array(list(self.kept)).reshape(-1, *SHAPE),
             "waiting": np.array(blocks).reshape(-1, *SHAPE),
         }
@@ -137,7 +137,7 @@ class Panes:
         for name, shape in shapes.items():
             if arrays[name].shape != (*shape, *SHAPE) or not sums.sound(arrays[name]):
                 raise ValueError(f"{name} has not the shape of a meter's, or holds bad numbers")
-        self.total, self.decayd = arrays["total"].copy(), arrays["faded"].copy()
+        self.total, self.decayed = arrays["total"].copy(), arrays["faded"].copy()
         self.kept.extend(block.copy() for block in arrays["kept"])
         before = self.until
         for n, count, block in zip(waiting, counts, arrays["waiting"], strict=True):
@@ -155,8 +155,8 @@ class Panes:
 
     def _decayed(self, pane: Pane) -> Array:
         if self.decay is None:
-            return self.decayd
+            return self.decayed
         once = math.exp(-pane.rounds / self.decay)
         weights = np.array([once, once**2])[:, None, None] * np.ones(SHAPE)
         weights[1, :, Column.U2] = once**4  # it is a square itself
-        return np.asarray(self.decayd * weights + pane.block)
+        return np.asarray(self.decayed * weights + pane.block)

@@ -90,9 +90,9 @@ class Session:
         if id is not None and decision.asked:
             self._note(decision.ticket, id=id)
         self.meter.ask(decision)
-        self._hear_of_given_up()
         for detector in self.detectors:
             self._raise(detector.ask(decision, row))
+        self._hear_of_given_up()
         return asked.shown
 
     def tell(self, question: Hashable, label: Hashable, *, by: str | None = None) -> Outcome:
@@ -281,6 +281,8 @@ class Session:
         """The one path of every question that will not be answered."""
         for gone in self.model.given_up():
             self.meter.cancel(gone.ticket)
+            for detector in self.detectors:
+                self._raise(detector.cancel(gone.ticket))
             self._forget(gone.ticket)
 
     def _forget(self, ticket: int) -> None:

@@ -2,6 +2,7 @@
 
 from lasec.spark.checkpoint import digest, export, models, rescale, state, warm
 from lasec.spark.listener import Listener, record
+from lasec.spark.output import accuracy
 from lasec.spark.plan import Job, Processor
 from lasec.spark.run import EVENTS, LABELS, directory, parsed, session, start, topic
 from lasec.spark.scoring import scorer
@@ -19,6 +20,7 @@ __all__ = [
     "Shard",
     "SparkStore",
     "Store",
+    "accuracy",
     "digest",
     "directory",
     "export",

@@ -119,14 +119,10 @@ class Desk:
         updated: bool = False,
     ) -> None:  # fmt: skip
         """Say what became of a label; ``label`` and ``chance`` are those of its question."""
-        head = self.head
         if outcome == "learned":
-            head.learned += 1
-            head.weight += 1.0 / chance
-            head.right += (label == held.y) / chance
-            head.weight2 += 1.0 / chance**2
+            self.head.learned += 1
         else:
-            head.other += 1
+            self.head.other += 1
         self.out.receipt(
             held.key, held.id, held.time, held.y, outcome, ticket_of(held.key, held.id),
             label, chance, updated,

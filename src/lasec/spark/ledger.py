@@ -19,10 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lasec import StateError
+from lasec.metrics.means import Sum
 
 COUNTS = ("rounds", "asked", "told", "updates", "waiting", "expired", "slot")
 SLOT = COUNTS.index("slot")
-FORMAT = 2  # since 2, the ledger says when each key was last seen; format 1 is still read
+FORMAT = (
+    3  # 2: when each key was last seen; 3: sums of the accuracy. Formats 1 and 2 are still read.
+)
 MARK = 16  # bytes of a page's fingerprint
 NOWHERE = -1  # the slot of a model that has not learned anything yet
 
@@ -35,6 +38,7 @@ class Head:
     and ``alarm`` when it wants to be woken, both by the machine's clock. Questions wait in chunks
     numbered from ``first`` to ``next - 1``; those before ``open`` have expired already. ``age`` is
     how far the clock has gone on since the beginning, jumps left out: keys are forgotten by it.
+    ``sums`` are those of :mod:`lasec.metrics.means`, over the events after the time ``since``.
     """
 
     job: str
@@ -55,9 +59,18 @@ class Head:
     expired: int = 0
     other: int = 0
     dead: int = 0
-    weight: float = 0.0
-    right: float = 0.0
-    weight2: float = 0.0
+    since: float = -1e300
+    sums: list[float] = field(default_factory=lambda: [0.0] * len(Sum))
+
+    def add(self, rows: NDArray[np.float64]) -> None:
+        """Add to the sums what events or answers add, a column each.
+
+        >>> head = Head(job="")
+        >>> head.add(np.ones((len(Sum), 3)))
+        >>> head.sums[Sum.ROUNDS]
+        3.0
+        """
+        self.sums = (np.array(self.sums) + rows.sum(axis=1)).tolist()
 
 
 @dataclass
@@ -187,6 +200,8 @@ class Ledger:
         keys = [data[a:b].decode() for a, b in pairwise(ends)]
         known = {f.name for f in fields(Head)}
         head = Head(**{name: value for name, value in header.items() if name in known})
+        if header["format"] < 3:  # questions from before are in no sum
+            head.since = head.clock
         return cls(head, keys, counts, seeds, memory, seen, [bytes(mark) for mark in marks])
 
     def lasting(self) -> bytes:

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lasec.metrics import Estimate, means
 from lasec.spark.ledger import Ledger
 from lasec.spark.rows import Columns
 
@@ -25,7 +27,6 @@ SCHEMA = (
     "propensity double, round bigint, ticket string, y int, outcome string, updated boolean, "
     "detail string"
 )
-Z = 1.959963984540054  # of a normal interval at 95 %
 _KINDS: dict[str, tuple[Any, Any]] = {
     "string": (object, None),
     "int": (np.int32, 0),
@@ -85,39 +86,36 @@ class Pieces:
         return pd.DataFrame(columns, copy=False)
 
 
-def metrics(ledger: Ledger) -> dict[str, float | None]:
-    """A shard's totals and sizes, and its accuracy over all events, from the labels it asked for.
-
-    Each answer counts 1/propensity times, which makes up for the easy events that were not asked.
-    The interval is Wilson's, at 95 %, for as many answers as weights of this spread are worth.
+def metrics(ledger: Ledger) -> dict[str, Any]:
+    """A shard's totals and sizes, and its estimated accuracy with a 95 % confidence interval.
 
     >>> from lasec.spark.ledger import Head
-    >>> metrics(Ledger(Head(job="", weight=40.0, right=30.0, weight2=400.0)))["accuracy"]
-    0.75
+    >>> metrics(Ledger(Head(job="", predicted=3)))["predicted"]
+    3
     """
     head = ledger.head
-    numbers: dict[str, float | None] = {
-        name: getattr(head, name)
-        for name in ("predicted", "asked", "learned", "expired", "other", "dead", "held", "clock")
-    }
+    names = ("predicted", "asked", "learned", "expired", "other", "dead", "held", "clock")
+    numbers: dict[str, Any] = {name: getattr(head, name) for name in names}
     numbers |= {"keys": len(ledger.keys), "models": ledger.models, "ledger_bytes": ledger.size}
-    value, low, high = accuracy(head.weight, head.right, head.weight2)
+    value, low, high, *_ = accuracy([head.sums])
     known = None if math.isnan(value) else value
-    return numbers | {"accuracy": known, "accuracy_low": low, "accuracy_high": high}
+    found = {"accuracy": known, "accuracy_low": low, "accuracy_high": high}
+    return numbers | found | {"accuracy_sums": head.sums}
 
 
-def accuracy(weight: float, right: float, weight2: float) -> tuple[float, float, float]:
-    """The weighted share of right predictions with its interval, from three sums.
+def accuracy(sums: Iterable[Sequence[float]]) -> Estimate:
+    """The estimated accuracy over the events of several shards, from their ``accuracy_sums``.
 
-    ``weight`` is the sum of 1/propensity over the answers, ``right`` that over the right ones, and
-    ``weight2`` the sum of squares. Sums of several shards, or differences of two batches, do too.
+    It is the estimate of a :class:`lasec.Meter` ("aipw") over all events, with its interval;
+    questions without an answer yet count as lost at random. Sums add, in any order; the difference
+    of two reports of one shard gives the events between them.
 
-    >>> [round(number, 2) for number in accuracy(40.0, 30.0, 400.0)]
-    [0.75, 0.3, 0.95]
+    >>> from lasec.metrics.means import of_answers, of_rows
+    >>> guess, q = np.full(200, 0.1), np.full(200, 0.5)
+    >>> asked = np.arange(200) % 2 == 0
+    >>> events = of_rows(guess, q, asked).sum(axis=1)
+    >>> answers = of_answers(guess[asked], q[asked], np.arange(100) % 5 == 0).sum(axis=1)
+    >>> f"{accuracy([events, answers]).value:.2f}"
+    '0.80'
     """
-    if weight <= 0.0:
-        return math.nan, 0.0, 1.0
-    share, count = right / weight, weight**2 / weight2
-    middle = (share + Z**2 / (2 * count)) / (1 + Z**2 / count)
-    half = Z * math.sqrt(share * (1 - share) / count + Z**2 / (4 * count**2)) / (1 + Z**2 / count)
-    return share, max(0.0, middle - half), min(1.0, middle + half)
+    return means.accuracy(np.sum([np.asarray(row, np.float64) for row in sums], axis=0))

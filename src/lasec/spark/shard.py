@@ -24,12 +24,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from operator import itemgetter
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from lasec import Fleet, Served
+from lasec.metrics import means
 from lasec.spark.desk import Answer, Desk
 from lasec.spark.ledger import Head
 from lasec.spark.questions import TOLD, Asked, ticket_of
@@ -185,39 +187,58 @@ class Shard(Shelf):
             times=known[order] if getattr(fleet.query, "timed", False) else None,
             coins=fleet.coins(codes, numbers[order]),
         )  # fmt: skip
-        self._told(answers, served, place, fleet, codes)
+        self._told(batch, answers, served, place, fleet, codes)
         self._asked(batch, answers, served, place[:E], fleet, codes)
         self.save(fleet, rows, fleet.updates > before)
 
     def _told(
-        self, answers: list[Answer], served: Served, place: Indices, fleet: Fleet, codes: Indices
-    ) -> None:
+        self, batch: Batch, answers: list[Answer], served: Served, place: Indices, fleet: Fleet,
+        codes: Indices,
+    ) -> None:  # fmt: skip
         """A receipt for each label that was served."""
-        desk = self.desk
+        desk, learned = self.desk, list[tuple[int, Asked, int]]()
         at = place[place.size - len(answers) :].tolist()
         for answer, i in zip(answers, at, strict=True):
             held, asked = answer.held, answer.asked
             if asked is None:
                 row = place[answer.row]
-                label, chance = int(served.label[row]), float(served.propensity[row])
                 if not served.asked[row]:
                     desk.receipt(held, "unasked")
                     continue
+                asked = _question(served, row, batch.events.time[answer.row], answer.x(batch))
             else:
                 desk.questions.close(ticket_of(held.key, held.id), TOLD)
-                label, chance = asked.label, asked.propensity
             if served.refused[i]:
                 fleet.waiting[codes[i]] -= 1
-                desk.receipt(held, "refused", label, chance)
+                desk.receipt(held, "refused", asked.label, asked.propensity)
             else:
-                desk.receipt(held, "learned", label, chance, bool(served.updated[i]))
+                updated = bool(served.updated[i])
+                desk.receipt(held, "learned", asked.label, asked.propensity, updated)
+                learned.append((i, asked, held.y))
+        self._measure(learned)
+
+    def _measure(self, learned: list[tuple[int, Asked, int]]) -> None:
+        """Add answers to the sums of the accuracy, in the order in which they were served."""
+        rows = [
+            (asked.label, asked.margin, asked.propensity, y)
+            for _, asked, y in sorted(learned, key=itemgetter(0))
+            if asked.time > self.head.since
+        ]
+        label, margin, q, y = np.array(rows, np.float64).reshape(-1, 4).T
+        self.head.add(means.of_answers(means.doubt(label, margin), q, label != y))
 
     def _asked(
         self, batch: Batch, answers: list[Answer], served: Served, at: Indices, fleet: Fleet,
         codes: Indices,
     ) -> None:  # fmt: skip
-        """Keep the new questions, and tell every prediction; ``at`` is where each was served."""
+        """Keep the new questions, and tell every prediction; ``at`` is where each was served.
+
+        An event that came twice counts twice, the second time as a question without an answer.
+        """
         events, questions = batch.events, self.desk.questions
+        some = np.sort(at[events.time > self.head.since])
+        guess = means.doubt(served.label[some], served.margin[some])
+        self.head.add(means.of_rows(guess, served.propensity[some], served.asked[some]))
         told = {answer.row for answer in answers if answer.row >= 0}
         asked = served.asked[at]
         tickets, opened = np.full(len(events), None, object), list[str]()
