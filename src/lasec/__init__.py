@@ -23,7 +23,7 @@ from lasec.evaluation import Evaluation, Trace, Worth, evaluate
 from lasec.fleet import Fleet
 from lasec.learner import Learner
 from lasec.metrics import Estimate, Meter
-from lasec.records import FleetRecords, Records, Served
+from lasec.records import Records
 from lasec.session import Session
 from lasec.tracker import Belief, Tracker
 from lasec.types import Decision, Margin, Outcome, Policy, Precision, Update
@@ -44,7 +44,6 @@ __all__ = [
     "Estimate",
     "Evaluation",
     "Fleet",
-    "FleetRecords",
     "KernelLASEC",
     "KernelLASEC_SS",
     "Learner",
@@ -57,7 +56,6 @@ __all__ = [
     "Policy",
     "Precision",
     "Records",
-    "Served",
     "Session",
     "Shifting",
     "StateError",

@@ -24,7 +24,6 @@ from lasec.types import Matrix, Query, Vector
 _RULE = Given()
 _STATE = _RULE.init(2)
 _COUNTS = Range(0, 2**62)
-_NO_COINS: Vector = np.empty(0)
 
 
 class Gate:
@@ -105,10 +104,13 @@ class Gate:
         with self._busy:
             count, first = len(pairs), self.rounds
             when, memory = self._times(times, count), self.memory.copy()
-            _, columns, _, _ = kernel.engine.run(
-                _RULE, self.query, _STATE, memory, pairs, np.ones(count), _NO_COINS,
-                np.uint64(self.seed), first, mistakes_only=True, times=when, waiting=_open(waiting),
+            chunk = kernel.engine.Chunk(
+                pairs, np.ones(count), np.uint64(self.seed), first, times=when,
+                waiting=_open(waiting),
             )  # fmt: skip
+            _, columns, _, _ = kernel.engine.run(
+                _RULE, self.query, _STATE, memory, chunk, mistakes_only=True
+            )
             tickets = np.arange(first, first + count, dtype=np.int64)
             self._advance(memory, count, int(columns.asked.sum()), when)
             return columns.propensity, columns.asked, tickets

@@ -213,10 +213,11 @@ class Learner(Model):
         given, clock = guards.given(coins, n), self._clock(times, n)
         lazy = number("lazy", lazy, bool, None) and self._can_be_lazy()
         engine, memory = kernel.engine, self.memory.copy()
-        bad, columns, state, ceiling = engine.run(
-            self.rule, self.query, self.state, memory, rows, signs, given, np.uint64(self.seed),
-            self.rounds, mistakes_only=self.update == Update.MISTAKES, times=clock,
-            waiting=self._book.waiting, ceiling=self._ceiling, lazy=lazy,
+        seed, waiting = np.uint64(self.seed), self._book.waiting
+        chunk = engine.Chunk(rows, signs, seed, self.rounds, given, clock, waiting)
+        bad, columns, state, bound = engine.run(
+            self.rule, self.query, self.state, memory, chunk, lazy=lazy,
+            mistakes_only=self.update == Update.MISTAKES, bound=self._eigenvalue_bound,
         )  # fmt: skip
         if bad >= 0:
             guards.finite("X", rows[bad])
@@ -226,7 +227,7 @@ class Learner(Model):
         vars(self).update(  # one step, so that no signal can come in between
             state=state,
             memory=memory,
-            _ceiling=ceiling,
+            _eigenvalue_bound=bound,
             rounds=self.rounds + n,
             asked=self.asked + labels,
             told=self.told + labels,
@@ -313,7 +314,7 @@ class Learner(Model):
         )
         if wanted and not usable:
             raise self._too_large(f"the row of ticket {decision.ticket}")
-        self._ceiling = None
+        self._eigenvalue_bound = None
         self.updates += wanted
         return Outcome(decision, int(y), mistake, wanted)
 

@@ -78,7 +78,7 @@ class Model:
         self.dropped = self.expired = self.contradicted = 0
         self._asker: Callable[..., Any] | None = None
         self._teller: Callable[..., Any] | None = None
-        self._ceiling: Any = None
+        self._eigenvalue_bound: Any = None
         self._book = Book(number("max_pending", max_pending, int, Range(1, 2**31)))
         self._busy = Busy("learner")
 
