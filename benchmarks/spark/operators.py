@@ -26,7 +26,7 @@ class Begun(ls.Processor):
         fleet = shard.load(rows)
         X = np.random.default_rng(key[0]).standard_normal((rows.size, fleet.dimension))
         y = -np.ones(rows.size)  # a model that knows nothing says +1
-        fleet.run(np.arange(rows.size), X, y, coins=np.zeros(rows.size))
+        fleet.run(np.arange(rows.size), X, y, draws=np.zeros(rows.size))
         shard.save(fleet, rows, fleet.updates > 0)
         shard.write()
 

@@ -23,7 +23,7 @@ from lasec.evaluation import LabelGain, RunSummary, evaluate
 from lasec.fleet import Fleet
 from lasec.learner import Learner
 from lasec.metrics import Estimate, Meter
-from lasec.records import FleetRecords, Records, Served
+from lasec.records import Records
 from lasec.session import Session
 from lasec.tracker import Belief, Tracker
 from lasec.types import Decision, Margin, Outcome, Policy, Precision, Update
@@ -43,7 +43,6 @@ __all__ = [
     "Decision",
     "Estimate",
     "Fleet",
-    "FleetRecords",
     "KernelLASEC",
     "KernelLASEC_SS",
     "LabelGain",
@@ -58,7 +57,6 @@ __all__ = [
     "Precision",
     "Records",
     "RunSummary",
-    "Served",
     "Session",
     "Shifting",
     "StateError",

@@ -328,9 +328,9 @@ class Learner:
         signs, given = guards.labels(y, n), guards.given(coins, n)
         when = selector.times(times, n)
         lazy = number("lazy", lazy, bool, None) and self._can_be_lazy(now.dimension)
-        (bad, columns, model, ceiling), memory = selector.run(
-            self.rule, now.model, rows, signs, given, times=when, waiting=now.book.waiting,
-            mistakes_only=self.update == Update.MISTAKES, ceiling=now.ceiling, lazy=lazy,
+        (bad, columns, model, bound), memory = selector.run(
+            self.rule, now.model, rows, signs, given, when, now.book.waiting,
+            mistakes_only=self.update == Update.MISTAKES, bound=now.bound, lazy=lazy,
         )  # fmt: skip
         if bad >= 0:
             guards.finite("X", rows[bad])
@@ -340,7 +340,7 @@ class Learner:
         after.note(memory, n, records.labels, float(when.max()) if when.size else None)
         self._now = self._aged(
             replace(
-                now, model=model, ceiling=ceiling, selector=after, told=now.told + records.labels,
+                now, model=model, bound=bound, selector=after, told=now.told + records.labels,
                 updates=now.updates + int(records.updated.sum()),
             ),
             float(when[-1]) if when.size else float(after.rounds),
@@ -394,7 +394,7 @@ class Learner:
 
     @state.setter
     def state(self, model: Any) -> None:
-        self._now = replace(self._now, model=model, ceiling=None)
+        self._now = replace(self._now, model=model, bound=None)
 
     @property
     def dimension(self) -> int:
@@ -680,10 +680,11 @@ class Learner:
 
     def _coming(self, now: LearnerState, rows: Any, first: int) -> Vector:
         """The margins of rows of the rounds from ``first`` on, none of which is queried."""
+        chunk = kernel.engine.Chunk(rows, np.ones(len(rows)), np.uint64(0), first)
+        silent = np.zeros_like(_SILENT.start())
         _, columns, _, _ = kernel.engine.run(
-            self.rule, _SILENT, now.model, np.zeros_like(_SILENT.start()), rows,
-            np.ones(len(rows)), np.empty(0), np.uint64(0), first, mistakes_only=True,
-        )  # fmt: skip
+            self.rule, _SILENT, now.model, silent, chunk, mistakes_only=True
+        )
         return columns.margin
 
     def _can_be_lazy(self, dimension: int) -> bool:
@@ -739,7 +740,7 @@ class Learner:
         )  # fmt: skip
         if wanted and not usable:
             raise self._too_large(f"the row of ticket {decision.ticket}")
-        now.ceiling = None
+        now.bound = None
         now.updates += wanted
         return Outcome(decision, int(y), mistake, wanted)
 

@@ -30,7 +30,7 @@ class LearnerState:
     A learner holds one such value. A chunk of rows makes a new one and puts it in place by one
     assignment; ``ask`` and ``tell`` write into it when nothing can be refused any more. ``model``
     is the rule's state for rows of ``dimension`` features; where ``sized`` is false, the first row
-    will set the dimension. ``ceiling`` is what is known of the eigenvalues of ``model``.
+    will set the dimension. ``bound`` is what is known of the eigenvalues of ``model``.
 
     >>> import lasec
     >>> selector = Selector(lasec.queries.Always(), seed=0)
@@ -52,14 +52,14 @@ class LearnerState:
     expired: int = 0
     contradicted: int = 0
     sized: bool = True
-    ceiling: Any = None
+    bound: Any = None
 
     def copy(self) -> LearnerState:
         """A state of its own: nothing that happens to one changes the other."""
         model = type(self.model)(*(array.copy() for array in self.model))
         return LearnerState(
             model, self.dimension, copy(self.selector), copy(self.book), self.told, self.updates,
-            self.dropped, self.expired, self.contradicted, self.sized, self.ceiling,
+            self.dropped, self.expired, self.contradicted, self.sized, self.bound,
         )  # fmt: skip
 
     @property

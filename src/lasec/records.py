@@ -1,22 +1,47 @@
-"""What happened in a chunk of rounds, as columns."""
+"""What came of many rows, as columns."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lasec import cards
 
+_FILLED: Any = None  # by __post_init__, where the columns of one learner's run determine it
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Rounds:
-    """One entry per round: what was predicted, with which propensity it was asked, what came of it.
+class Records:
+    """One entry per row: the prediction, the propensity of asking, and what came of it.
 
-    ``mistake`` needs the label of every row, asked or not: it is there because ``run`` is a
-    simulation in which all labels are known. The model saw nothing of those that were not asked.
+    From :meth:`lasec.Learner.run` and :meth:`lasec.Fleet.run` (``all_labels``), a row is a question
+    and its label. ``mistake`` then needs the label of every row, asked or not: it is there because
+    ``run`` is a simulation in which all labels are known. The model saw nothing of those that were
+    not asked, and has ``learned`` those that were.
+
+    From :meth:`lasec.Fleet.serve`, a row is a question or a label. Of a label, ``ticket`` is the
+    one that it answers, and ``learned`` says whether it was learned (it is skipped where its
+    question was not asked after all); ``label`` is what the model predicted just before (0 where
+    skipped), ``mistake`` whether that was wrong, ``updated`` whether the model changed. What does
+    not apply is NaN or False.
+
+    ``first`` is the ticket of the first row, where they are consecutive rounds of one learner;
+    ``key`` is the model of each row in a fleet, and ``refused`` are rows too large for their model.
+
+    >>> import lasec
+    >>> X, y = lasec.streams.switching(1_000, dimension=5, every=500, seed=1)
+    >>> lasec.Perceptron(dimension=5).run(X, y)
+    Records(rounds=1000, accuracy=0.899, labels=1000, rate=1.000)
+    >>> fleet = lasec.Fleet(lasec.rules.SecondOrder(), models=2, dimension=1)
+    >>> served = fleet.serve([1, 0, 1], [[1.0], [2.0], [1.0]], [0, 0, -1], after=[-1, -1, 0])
+    >>> served
+    Records(rows=3, asked=2, learned=1, refused=0)
+    >>> served.ticket.tolist(), served.asked.tolist(), served.learned.tolist()
+    ([0, 0, 0], [True, True, False], [False, False, True])
     """
 
     label: NDArray[np.int8]
@@ -26,14 +51,29 @@ class Rounds:
     asked: NDArray[np.bool_]
     mistake: NDArray[np.bool_]
     updated: NDArray[np.bool_]
+    first: int = field(default=0, kw_only=True)
+    ticket: NDArray[np.int64] = field(default=_FILLED, kw_only=True)
+    learned: NDArray[np.bool_] = field(default=_FILLED, kw_only=True)
+    refused: NDArray[np.bool_] = field(default=_FILLED, kw_only=True)
+    key: NDArray[np.int64] | None = field(default=None, kw_only=True)
+    all_labels: bool = field(default=True, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.ticket is _FILLED:
+            ticket = np.arange(self.first, self.first + len(self))
+            refused = np.zeros(len(self), dtype=np.bool_)
+            vars(self).update(ticket=ticket, learned=self.asked, refused=refused)
 
     def __len__(self) -> int:
         return int(self.label.size)
 
     @property
     def accuracy(self) -> float:
-        """The share of right predictions over all rounds, asked or not (NaN without rounds)."""
-        return 1.0 - float(self.mistake.mean()) if len(self) else float("nan")
+        """The share of correct predictions over all rounds, asked or not.
+
+        NaN without rounds, or where not all labels are known.
+        """
+        return 1.0 - float(self.mistake.mean()) if self.all_labels and len(self) else float("nan")
 
     @property
     def labels(self) -> int:
@@ -46,9 +86,14 @@ class Rounds:
         return self.labels / len(self) if len(self) else float("nan")
 
     def __repr__(self) -> str:
+        if self.all_labels:
+            return (
+                f"Records(rounds={len(self)}, accuracy={self.accuracy:.3f}, labels={self.labels}, "
+                f"rate={self.rate:.3f})"
+            )
         return (
-            f"{type(self).__name__}(rounds={len(self)}, accuracy={self.accuracy:.3f}, "
-            f"labels={self.labels}, rate={self.rate:.3f})"
+            f"Records(rows={len(self)}, asked={self.labels}, learned={int(self.learned.sum())}, "
+            f"refused={int(self.refused.sum())})"
         )
 
     def _repr_html_(self) -> str:
@@ -59,25 +104,7 @@ class Rounds:
             "labels asked": f"{self.labels:,} ({cards.percent(self.rate)})",
         }
         lines = {"right": cards.windowed(~self.mistake), "asked": cards.windowed(self.asked)}
-        return cards.card(type(self).__name__, facts, cards.sparkline(lines) if len(self) else "")
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Records(Rounds):
-    """The consecutive rounds of one learner, the first of which has the ticket ``first``.
-
-    >>> import lasec
-    >>> X, y = lasec.streams.switching(1_000, dimension=5, every=500, seed=1)
-    >>> lasec.Perceptron(dimension=5).run(X, y)
-    Records(rounds=1000, accuracy=0.899, labels=1000, rate=1.000)
-    """
-
-    first: int = field(kw_only=True)
-
-    @property
-    def ticket(self) -> NDArray[np.int64]:
-        """The ticket of each round."""
-        return self.first + np.arange(len(self))
+        return cards.card("Records", facts, cards.sparkline(lines) if len(self) else "")
 
     @classmethod
     def join(cls, parts: Sequence[Records]) -> Records:
@@ -98,64 +125,6 @@ class Records(Rounds):
                     f"parts: expected one that begins at ticket {expected}, got {part.first}"
                 )
             expected += len(part)
-        names = [column.name for column in fields(Rounds)]
-        columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
-        return cls(first=parts[0].first, **columns)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class FleetRecords(Rounds):
-    """The rounds of a fleet, in the order of its batch: each has the key and ticket of its model.
-
-    ``refused`` counts the rows that were too large for their model.
-
-    >>> import lasec
-    >>> fleet = lasec.Fleet(lasec.rules.SecondOrder(), models=2, dimension=1)
-    >>> records = fleet.run(keys=[1, 0, 1], X=[[1.0], [2.0], [-3.0]], y=[-1, 1, -1])
-    >>> records.key.tolist(), records.ticket.tolist(), records.mistake.tolist()
-    ([1, 0, 1], [0, 0, 1], [True, False, True])
-    """
-
-    key: NDArray[np.int64] = field(kw_only=True)
-    ticket: NDArray[np.int64] = field(kw_only=True)
-    refused: int = field(kw_only=True)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Served:
-    """What came of the rows of :meth:`lasec.Fleet.serve`, in their order.
-
-    Of a question: the predicted label, margin, variance, propensity, whether it is asked, and its
-    ticket. Of a label: the ticket that it answers; whether it was ``learned`` (it is skipped where
-    its question was not asked after all); ``label`` is what the model said in that moment (0 where
-    skipped), and whether that was a ``mistake``; whether the model was ``updated``. What does not
-    apply is NaN or False. ``refused`` are rows that are too large for their model.
-
-    >>> import lasec
-    >>> fleet = lasec.Fleet(lasec.rules.SecondOrder(), models=2, dimension=1)
-    >>> served = fleet.serve([1, 0, 1], [[1.0], [2.0], [1.0]], [0, 0, -1], after=[-1, -1, 0])
-    >>> served
-    Served(rows=3, asked=2, learned=1, refused=0)
-    >>> served.ticket.tolist(), served.asked.tolist(), served.learned.tolist()
-    ([0, 0, 0], [True, True, False], [False, False, True])
-    """
-
-    label: NDArray[np.int8]
-    margin: NDArray[np.float64]
-    variance: NDArray[np.float64]
-    propensity: NDArray[np.float64]
-    ticket: NDArray[np.int64]
-    asked: NDArray[np.bool_]
-    mistake: NDArray[np.bool_]
-    updated: NDArray[np.bool_]
-    learned: NDArray[np.bool_]
-    refused: NDArray[np.bool_]
-
-    def __len__(self) -> int:
-        return int(self.label.size)
-
-    def __repr__(self) -> str:
-        return (
-            f"Served(rows={len(self)}, asked={int(self.asked.sum())}, "
-            f"learned={int(self.learned.sum())}, refused={int(self.refused.sum())})"
-        )
+        names = [column.name for column in fields(cls)[:7]]
+        columns = [np.concatenate([getattr(part, name) for part in parts]) for name in names]
+        return cls(*columns, first=parts[0].first)

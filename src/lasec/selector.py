@@ -135,8 +135,8 @@ class Selector:
         with self._busy:
             count, first, when = len(pairs), self.rounds, self.times(times, len(pairs))
             (_, columns, _, _), memory = self.run(
-                _RULE, _MODEL, pairs, np.ones(count), _NO_DRAWS, mistakes_only=True, times=when,
-                waiting=_open(waiting),
+                _RULE, _MODEL, pairs, np.ones(count), _NO_DRAWS, when, _open(waiting),
+                mistakes_only=True,
             )  # fmt: skip
             self.note(memory, count, int(columns.asked.sum()), _latest(when))
             tickets = np.arange(first, first + count, dtype=np.int64)
@@ -192,15 +192,21 @@ class Selector:
         return found, memory
 
     def run(
-        self, rule: Any, model: Any, X: Matrix, y: Vector, draws: Vector, **options: Any
+        self,
+        rule: Any,
+        model: Any,
+        X: Matrix,
+        y: Vector,
+        draws: Vector,
+        times: Vector,
+        waiting: int,
+        **options: Any,
     ) -> tuple[tuple[int, Any, Any, Any], Vector]:
         """The same for a chunk of rows, with their labels: what ``kernel.engine.run`` gives."""
         memory = self.memory.copy()
-        found = kernel.engine.run(
-            rule, self.query, model, memory, X, y, draws, np.uint64(self.seed), self.rounds,
-            **options,
-        )  # fmt: skip
-        return found, memory
+        engine, seed = kernel.engine, np.uint64(self.seed)
+        chunk = engine.Chunk(X, y, seed, self.rounds, draws, times, waiting)
+        return engine.run(rule, self.query, model, memory, chunk, **options), memory
 
     def note(self, memory: Vector, rounds: int, asked: int, latest: float | None) -> None:
         """Count rounds in which so many labels were queried, up to the ``latest`` time if any."""

@@ -36,12 +36,12 @@ class Margin(NamedTuple):
         return 1 if self.raw >= 0.0 else -1
 
 
-class Moment(NamedTuple):
+class Context(NamedTuple):
     """When a question would be asked: the round (from 1), the event time, and the open questions.
 
     Where no time is given, it is the round.
 
-    >>> Moment(round=1, time=1.0, open=0).open
+    >>> Context(round=1, time=1.0, open=0).open
     0
     """
 

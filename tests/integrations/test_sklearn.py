@@ -249,7 +249,7 @@ def test_the_trackers_classes_are_compared_in_probability(blobs):
     query = model.gate_.query
     margin = lasec.Margin(0.0, 0.0, top[-1] - top[-2])
     assert model.should_ask(X[200:201])[1][0] == pytest.approx(
-        query.chance(margin, query.start(), lasec.types.Moment(201, 201.0, 0)), rel=1e-12
+        query.chance(margin, query.start(), lasec.types.Context(201, 201.0, 0)), rel=1e-12
     )
 
 

@@ -11,7 +11,7 @@ import lasec
 from lasec.queries import Always, Budgeted, MarginCoin, Uniform, VarianceThreshold
 from lasec.queries.budgeted import BLIND, LABELS, LOAN, settled
 from lasec.rules import Perceptron
-from lasec.types import Margin, Moment
+from lasec.types import Context, Margin
 
 ROUNDS = int(os.environ.get("LASEC_ROUNDS", "2000000"))
 
@@ -20,7 +20,7 @@ def play(query, margins, coins, times=None, waiting=None):
     """The query on its own: propensities, what was asked, and what it remembers."""
     memory, chances, asked = query.start(), [], []
     for t, (margin, coin) in enumerate(zip(margins, coins, strict=True)):
-        now = Moment(
+        now = Context(
             t + 1,
             float(t + 1) if times is None else float(times[t]),
             0 if waiting is None else int(waiting[t]),
@@ -115,7 +115,7 @@ def test_unspent_budget_is_carried_over_up_to_the_burst():
     before = memory[LABELS]
     asked = 0
     for t in range(100):
-        now = Moment(2_001 + t, 2_001.0 + t, 0)
+        now = Context(2_001 + t, 2_001.0 + t, 0)
         p = query.chance(Margin(1.0, 0.0, 1.0), memory, now)
         query.spend(memory, p > 0.5, now)
         asked += p > 0.5
@@ -288,7 +288,7 @@ def test_hurry_asks_more_now_and_less_later():
 def test_every_loan_is_paid_back_in_its_own_time():
     query = Budgeted(0.1, advance=0.0)
     memory = query.start()
-    now = Moment(1, 1.0, 0)
+    now = Context(1, 1.0, 0)
 
     def left(rounds):
         for _ in range(rounds):

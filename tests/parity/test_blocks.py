@@ -11,8 +11,8 @@ import pytest
 
 import lasec
 from lasec.kernel import engine
-from lasec.kernel.ceiling import Ceiling, from_traces, holds, tighten
-from lasec.kernel.rounds import Coins, Columns
+from lasec.kernel.chunk import Chunk, Columns
+from lasec.kernel.eigenvalue_bound import EigenvalueBound, from_traces, holds, tighten
 
 ROUNDS = int(os.environ.get("LASEC_ROUNDS", "4000"))
 NARROW, WIDE = 12, 140  # on both sides of the dimension from which on only a triangle is kept
@@ -43,30 +43,18 @@ FORMS = [(block, lazy) for block in (0, 1, 2, 7, 31, 64, 256) for lazy in (False
 
 
 def row_by_row(learner, X, y):
-    columns, coins = Columns.empty(len(X)), Coins(np.empty(0), np.uint64(learner.seed), 0)
-    parts = (learner.rule, learner.query)
-    bad = engine._ROWS(
-        parts,
-        *parts,
-        learner.state,
-        learner.memory,
-        X,
-        y,
-        coins,
-        engine.NO_TIMES,
-        0,
-        learner.update == "mistakes",
-        columns,
-    )
+    columns, chunk = Columns.empty(len(X)), Chunk(X, y, np.uint64(learner.seed), 0)
+    parts, mistakes_only = (learner.rule, learner.query), learner.update == "mistakes"
+    bad = engine._ROWS(parts, *parts, learner.state, learner.memory, chunk, mistakes_only, columns)
     assert bad == -1
     return columns
 
 
 def in_blocks(learner, X, y, block, lazy):
     bad, columns, learner.state, _ = engine.run(
-        learner.rule, learner.query, learner.state, learner.memory, X, y, np.empty(0),
-        np.uint64(learner.seed), 0, mistakes_only=learner.update == "mistakes", lazy=lazy,
-        block=block,
+        learner.rule, learner.query, learner.state, learner.memory,
+        Chunk(X, y, np.uint64(learner.seed), 0), mistakes_only=learner.update == "mistakes",
+        lazy=lazy, block=block,
     )  # fmt: skip
     assert bad == -1
     return columns
@@ -130,10 +118,10 @@ def test_what_is_known_of_eigenvalues_never_outlives_the_covariance(learn):
     rule, query = lasec.rules.SecondOrder(drift=1.9, ridge=0.5), lasec.queries.MarginCoin(np.inf)
     learner = lasec.Learner(rule, query, dimension=64, update="labels")
     learner.run(X[:10], y[:10], lazy=True)
-    assert learner._now.ceiling.numbers[0] == pytest.approx(2.0 + 10 * 1.9, rel=1e-6)
+    assert learner._now.bound.numbers[0] == pytest.approx(2.0 + 10 * 1.9, rel=1e-6)
     learn(learner, X[10:], y[10:])
     assert learner.updates > 10
-    known = np.inf if learner._now.ceiling is None else learner._now.ceiling.numbers[0]
+    known = np.inf if learner._now.bound is None else learner._now.bound.numbers[0]
     assert known >= np.linalg.eigvalsh(learner.state.cov)[-1] * (1.0 - 1e-9)
 
 
@@ -149,7 +137,7 @@ def test_a_query_that_promises_nothing_is_never_run_lazily():
     assert 0.05 < records.rate < 0.9
 
 
-def test_a_row_that_only_an_earlier_row_of_its_block_makes_bearable():
+def test_a_row_that_only_an_earlier_row_of_its_block_makes_learnable():
     """A long row is refused as a first one; after a short one in its direction it is not."""
     short, long = np.full((8, 1), 1.0), np.full((8, 1), 1e3)
     with pytest.raises(ValueError, match="row 0: too large"):
@@ -173,20 +161,20 @@ def test_a_refused_row_in_a_late_block_leaves_no_trace():
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32])
 @pytest.mark.parametrize("drift", [0.0, 0.01])
-def test_the_ceiling_is_above_the_largest_eigenvalue(drift, kind):
+def test_the_bound_is_above_the_largest_eigenvalue(drift, kind):
     tightened = numba.njit(tighten.py_func)
     rng, d = np.random.default_rng(1), 20
-    C, ceiling = np.eye(d) * 2.0, Ceiling.unknown(d, np.dtype(kind))
+    C, known = np.eye(d) * 2.0, EigenvalueBound.unknown(d, np.dtype(kind))
     looks = []
     for _ in range(300):
-        bound = tightened(ceiling, C.astype(kind), 40)
+        bound = tightened(known, C.astype(kind), 40)
         largest = np.linalg.eigvalsh(C)[-1]
         looks.append(bound / largest)
         assert bound >= largest * (1.0 - 1e-6)
         x = rng.standard_normal(d) * rng.exponential(1.0)
         g = C @ x
         C += drift * np.eye(d) - np.outer(g, g) / (1.0 + x @ g)
-        ceiling.numbers[0] += drift
+        known.numbers[0] += drift
     assert np.median(looks[50:]) < 1.35
 
 

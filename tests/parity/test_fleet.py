@@ -66,15 +66,15 @@ def test_threads_and_cuts_change_nothing(batch, threads):
     np.testing.assert_array_equal(cut.updates, expected.updates)
 
 
-def test_coins_can_be_passed(batch):
+def test_draws_can_be_passed(batch):
     hardly, always = fleet(), fleet()
-    records = hardly.run(*batch, coins=np.full(ROWS, 1.0 - 1e-12))
+    records = hardly.run(*batch, draws=np.full(ROWS, 1.0 - 1e-12))
     np.testing.assert_array_equal(records.asked, records.propensity == 1.0)
     assert 0 < records.labels < ROWS / 10
-    assert always.run(*batch, coins=np.zeros(ROWS)).labels == ROWS
+    assert always.run(*batch, draws=np.zeros(ROWS)).labels == ROWS
 
 
-def test_models_throw_coins_of_their_own():
+def test_models_have_draws_of_their_own():
     one = lasec.Fleet(RULE, QUERY, models=1_000, dimension=2, seed=1)
     two = lasec.Fleet(RULE, QUERY, models=1_000, dimension=2, seed=2)
     assert np.unique(np.concatenate([one.seeds, two.seeds])).size == 2_000
@@ -91,7 +91,7 @@ def test_a_row_too_large_is_one_models_trouble_only(batch):
     broken = X.copy()
     broken[bad] *= 1e9
     records = dirty.run(keys, broken, y)
-    assert records.refused == len(bad)
+    assert np.flatnonzero(records.refused).tolist() == bad
     assert not records.asked[bad].any()
     assert np.isnan(records.margin[bad]).all()
     np.testing.assert_array_equal(np.delete(records.mistake, bad), expected.mistake)

@@ -39,7 +39,7 @@ class Step(NamedTuple):
     x: np.ndarray
     y: int
     time: float
-    coin: float
+    draw: float
     question: int
     expected: dict
 
@@ -58,7 +58,7 @@ def alone(pair, fleet):
     ]
 
 
-def live(pair, learners, steps, rng, coins=False):
+def live(pair, learners, steps, rng, draws=False):
     """Steps of plain learners: labels come after a while, in any order, now and then never."""
     targets = rng.standard_normal((len(learners), DIMENSION))
     script, unlearned, clock = [], [], 0.0
@@ -70,12 +70,12 @@ def live(pair, learners, steps, rng, coins=False):
                 script.append(answer(script, at, learners, targets))
             continue
         k, x = int(rng.integers(len(learners))), rng.standard_normal(DIMENSION)
-        coin = rng.random() if coins else None
+        draw = rng.random() if draws else None
         timed = getattr(pair[1], "timed", False)
-        decision = learners[k].ask(x, time=clock if timed else None, coin=coin)
+        decision = learners[k].ask(x, time=clock if timed else None, coin=draw)
         unlearned.append(len(script))
         expected = decision._asdict() | {"mistake": False, "updated": False, "learned": False}
-        script.append(Step(k, x, 0, clock, coin or 0.0, -1, expected))
+        script.append(Step(k, x, 0, clock, draw or 0.0, -1, expected))
     return script
 
 
@@ -94,7 +94,7 @@ def answer(script, at, learners, targets):
     return Step(k, x, y, clock, 0.0, at, expected)
 
 
-def serve(fleet, script, cuts=(), coins=False):
+def serve(fleet, script, cuts=(), draws=False):
     """The same steps through a fleet, in calls that end where ``cuts`` say; what was expected."""
     timed, parts, expected = getattr(fleet.query, "timed", False), [], []
     for steps in np.split(np.arange(len(script)), sorted(cuts)):
@@ -111,7 +111,7 @@ def serve(fleet, script, cuts=(), coins=False):
                 tickets=[-1 if s.question in place else s.expected["ticket"] for s in some],
                 after=[place.get(s.question, -1) for s in some],
                 times=[s.time for s in some] if timed else None,
-                coins=[s.coin for s in some] if coins else None,
+                draws=[s.draw for s in some] if draws else None,
             )
         )  # fmt: skip
         expected += some
@@ -132,13 +132,13 @@ def same(fleet, learners, parts, steps):
             np.testing.assert_allclose(mine[k], its, rtol=1e-12, atol=1e-12)
 
 
-def check(pair, seed, steps=300, coins=False, **options):
+def check(pair, seed, steps=300, draws=False, **options):
     rng = np.random.default_rng(seed)
     fleet = build(pair, **options)
     learners = alone(pair, fleet)
-    script = live(pair, learners, steps, rng, coins)
+    script = live(pair, learners, steps, rng, draws)
     cuts = rng.integers(len(script), size=3)
-    parts, expected = serve(fleet, script, cuts, coins)
+    parts, expected = serve(fleet, script, cuts, draws)
     same(fleet, learners, parts, expected)
     packed = build(pair)
     packed.unpack(range(MODELS), fleet.pack(range(MODELS)))
@@ -156,8 +156,8 @@ def test_each_model_is_a_learner_of_its_own(pair, seed, threads):
     assert any(step.expected["learned"] for step in told)
 
 
-def test_coins_can_be_passed():
-    check(PAIRS[0], 1, coins=True)
+def test_draws_can_be_passed():
+    check(PAIRS[0], 1, draws=True)
 
 
 def test_cuts_and_the_order_of_keys_change_nothing():
@@ -289,7 +289,7 @@ def test_bad_calls_are_refused_whole():
         (([0, 1, 1], X, y), {"after": [-1, 0, -1]}, "^after: only a label"),
         ((keys, X, [0, 0, 0]), {"after": [-1, 0, -1]}, "^after: only a label"),
         (([0, 0, 0], X, [0, 1, 1]), {"after": [-1, 0, 0]}, "^after: a row has two labels"),
-        ((keys, X, y), {"after": [-1, 0, -1], "coins": [0.5, 0.5, 1.0]}, "^coins"),
+        ((keys, X, y), {"after": [-1, 0, -1], "draws": [0.5, 0.5, 1.0]}, "^draws"),
     ):
         with pytest.raises(ValueError, match=words):
             fleet.serve(*arguments, **options)

@@ -7,7 +7,7 @@ import pytest
 
 import lasec
 from lasec.rules import Probit, Tracking
-from lasec.types import Moment
+from lasec.types import Context
 from reference import tracker as reference
 
 ROUNDS = 1_500
@@ -97,7 +97,7 @@ def test_interpreted_is_compiled():
     coins = lasec.uniforms(1, 0, 150)[:, 0]
     for t in range(150):
         seen = rule.margin(state, X[t], t + 1)
-        now = Moment(t + 1, t + 1.0, 0)
+        now = Context(t + 1, t + 1.0, 0)
         p = query.chance(seen, memory, now)
         query.spend(memory, bool(coins[t] < p), now)
         assert math.isclose(seen.margin, ours.margin[t], rel_tol=1e-8, abs_tol=1e-10)

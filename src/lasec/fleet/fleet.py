@@ -1,32 +1,43 @@
-"""Many models of one kind in motion: batches of rows of any keys, on all cores."""
+"""Many models of one kind: batches of rows of any keys, on all cores."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import os
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from itertools import pairwise
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lasec import guards, kernel
-from lasec.fleet.models import Models
-from lasec.records import FleetRecords, Served
-from lasec.types import Update
+from lasec import guards, kernel, snapshot
+from lasec.busy import Busy
+from lasec.clock import LEAD, Clock
+from lasec.draws import seed_or_random
+from lasec.files import write
+from lasec.fleet import batch, layout, saved
+from lasec.learner import ALWAYS, Learner
+from lasec.parameters import Range, choice, number, shown
+from lasec.records import Records
+from lasec.state import Arrays, read, restored
+from lasec.types import Precision, Query, Rule, Update
 
 # Fewer rows are not worth threads, which take longer to begin.
 _FEW = 64
+_COUNTERS = ("rounds", "asked", "told", "updates")
+_SAME = ("rule", "query", "dimension", "update", "precision")
 
 
-class Fleet(Models):
+class Fleet:
     """One learner for each of ``models`` keys: tenants, users, sensors; of any rule and any query.
 
     Model k is a :class:`~lasec.Learner` of its own, with its own rounds and its own seed (derived
     from ``seed``, which is random if not given, or given in ``seeds``), and does to its rows what
     that learner would do. A batch of rows in any order of keys is one call, :meth:`run` where
     labels are known, :meth:`serve` where they come later, and ``threads`` of it are run at once
-    (all cores unless told).
+    (all cores unless told). A call that is refused leaves every model as it was.
 
     ``state`` holds the models' arrays and ``memory`` what their queries remember, both with one
     more axis in front; ``rounds``, ``asked``, ``told``, ``updates`` and ``waiting`` (questions that
@@ -37,10 +48,42 @@ class Fleet(Models):
     >>> X, y = lasec.streams.switching(50_000, dimension=16, every=50_000, seed=1)
     >>> keys = np.random.default_rng(0).integers(1_000, size=50_000)
     >>> fleet.run(keys, X, y)
-    FleetRecords(rounds=50000, accuracy=0.717, labels=50000, rate=1.000)
+    Records(rounds=50000, accuracy=0.717, labels=50000, rate=1.000)
     >>> fleet.learner(7)
     Learner('SecondOrder + Always', dimension=16, rounds=37, asked=37, updates=14)
     """
+
+    def __init__(
+        self,
+        rule: Rule[Any],
+        query: Query = ALWAYS,
+        *,
+        models: int,
+        dimension: int,
+        update: Update | str = Update.MISTAKES,
+        seed: int | None = None,
+        seeds: ArrayLike | None = None,
+        lead: float | None = LEAD,
+        precision: Precision | str = Precision.DOUBLE,
+        threads: int | None = None,
+    ) -> None:
+        self.rule, self.query = rule, query
+        self.models: int = number("models", models, int, Range(1, 2**31))
+        self.dimension: int = number("dimension", dimension, int, Range(1, 2**15))
+        self.update, self.precision = choice(Update, update), choice(Precision, precision)
+        self.seed = seed_or_random(seed)
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+        self.threads: int = number("threads", threads or cores, int, Range(1, 1024))
+        one = snapshot.begin(rule, self.dimension, self.precision)
+        self._places = layout.places(one)
+        self.state: Any = type(one)(*(_tiled(array, self.models) for array in one))
+        self.memory = _tiled(snapshot.memory(query), self.models)
+        self.seeds = batch.seeds(seeds, self.seed, self.models)
+        self.rounds, self.asked, self.told, self.updates, self.waiting = np.zeros(
+            (5, self.models), dtype=np.int64
+        )
+        self.clock, self._busy = Clock(lead), Busy("fleet")
+        self._servers: dict[bool, Callable[..., None]] = {}
 
     def run(
         self,
@@ -49,13 +92,14 @@ class Fleet(Models):
         y: ArrayLike,
         *,
         times: ArrayLike | None = None,
-        coins: ArrayLike | None = None,
-    ) -> FleetRecords:
+        draws: ArrayLike | None = None,
+    ) -> Records:
         """Ask and, where asked, tell at once, for each row, by the model of its key.
 
         Rows of one key are taken in the order in which they stand. A row that a single learner
-        would refuse because it is too large for its model is predicted and counted in
+        would refuse because it is too large for its model is predicted and marked in
         ``records.refused``, but not asked about: one tenant's bad row stops nobody else's.
+        ``draws`` are uniform numbers in [0, 1) to decide by, instead of the models' own.
 
         >>> import lasec
         >>> fleet = Fleet(lasec.rules.SecondOrder(), models=2, dimension=1, seed=0)
@@ -65,17 +109,15 @@ class Fleet(Models):
         rows = guards.rows(X, self.dimension, self.precision.kind)
         n = len(rows)
         signs, numbers = guards.labels(y, n), self._keys(keys, n)
-        given, clock = guards.given(coins, n), self._times(times, n)
-        first = type(self.state)(*(array[0] for array in self.state))
-        if kernel.engine.blocked(self.rule, first) and not self.memory.shape[1]:
-            with self._busy, ThreadPoolExecutor(self.threads) as pool:
-                return self._run_blocks(pool, numbers, rows, signs, given)
-        none = np.empty(0, dtype=np.int64)
-        out = self._row_by_row(numbers, rows, signs, none, none, clock, given, at_once=True)
-        return FleetRecords(
-            out.label, out.margin, out.variance, out.propensity, out.asked, out.mistake,
-            out.updated, key=numbers, ticket=out.ticket, refused=int(out.refused.sum()),
-        )  # fmt: skip
+        given, clock = batch.given(draws, n), self._times(times, n)
+        with self._busy:
+            if kernel.engine.blocked(self.rule, self.state) and not self.memory.shape[1]:
+                with ThreadPoolExecutor(self.threads) as pool:
+                    return self._run_blocks(pool, numbers, rows, signs, given)
+            batch.check(map, rows, [(0, n)])
+            order, begins, tickets = kernel.engine.group(numbers, self.rounds)
+            columns = (rows, signs, tickets, tickets, clock, given, order, begins)
+            return self._row_by_row(numbers, kernel.engine.Requests(*columns), at_once=True)
 
     def serve(
         self,
@@ -86,8 +128,8 @@ class Fleet(Models):
         tickets: ArrayLike | None = None,
         after: ArrayLike | None = None,
         times: ArrayLike | None = None,
-        coins: ArrayLike | None = None,
-    ) -> Served:
+        draws: ArrayLike | None = None,
+    ) -> Records:
         """Questions and labels, as they come: rows of one key in the order in which they stand.
 
         Where ``y`` is 0, the row is predicted, and it is decided whether to ask about it; where it
@@ -97,6 +139,7 @@ class Fleet(Models):
         no rows, so that of a label must come again, and it does not know which tickets are open:
         hand it each label once, and only those that were asked for. A label that is too large for
         its model by now is refused, and its question stays counted as waiting.
+        ``draws`` are uniform numbers in [0, 1) to decide by, instead of the models' own.
 
         Rows that are no numbers, and all else that is wrong with a call, refuse it as a whole.
 
@@ -112,131 +155,276 @@ class Fleet(Models):
         rows = guards.rows(X, self.dimension, self.precision.kind)
         n = len(rows)
         signs, numbers = guards.labels_or_none(y, n), self._keys(keys, n)
-        given, clock = guards.given(coins, n), self._times(times, n)
-        answered = self._answered(after, numbers, signs)
-        claimed = self._claimed(tickets, numbers, (signs != 0.0) & (answered < 0))
-        out = self._row_by_row(numbers, rows, signs, claimed, answered, clock, given)
-        return Served(*out)
+        given, clock = batch.given(draws, n), self._times(times, n)
+        answered = batch.answered(after, numbers, signs)
+        claimed = batch.claimed(tickets, numbers, (signs != 0.0) & (answered < 0), self.rounds)
+        with self._busy:
+            batch.check(map, rows, [(0, n)])
+            order, begins, _ = kernel.engine.group(numbers, self.rounds)
+            columns = (rows, signs, claimed, answered, clock, given, order, begins)
+            return self._row_by_row(numbers, kernel.engine.Requests(*columns), at_once=False)
 
-    def coins(self, keys: ArrayLike, numbers: ArrayLike) -> NDArray[np.float64]:
-        """Coins that depend on the seed of a key and on a number from 0 to 2^64 - 1, one a row.
+    def draws(self, keys: ArrayLike, numbers: ArrayLike) -> NDArray[np.float64]:
+        """Random draws that depend on the seed of a key and on a number from 0 to 2^64 - 1.
 
-        For :meth:`serve`, where a row's coin is to depend on the row itself and not on its place in
-        the stream: with a hash of the row's id as its number, a row that comes again gets the same.
+        For :meth:`serve`, where a row's draw should depend on the row itself and not on its place
+        in the stream: with a hash of the row's id as its number, a repeated row gets the same.
 
         >>> import lasec
         >>> fleet = Fleet(lasec.rules.SecondOrder(), models=2, dimension=1, seed=0)
-        >>> fleet.coins([0, 1, 0], [7, 7, 7]).round(3).tolist()
+        >>> fleet.draws([0, 1, 0], [7, 7, 7]).round(3).tolist()
         [0.429, 0.569, 0.429]
         """
         given = guards.counters("numbers", numbers)
-        return kernel.engine.coins(self.seeds, self._keys(keys, given.size), given)
+        return kernel.engine.draws(self.seeds, self._keys(keys, given.size), given)
 
-    def _row_by_row(
-        self, keys: NDArray[np.int64], X: NDArray[Any], y: NDArray[np.float64],
-        tickets: NDArray[np.int64], after: NDArray[np.int64], times: NDArray[np.float64],
-        coins: NDArray[np.float64], *, at_once: bool = False,
-    ) -> Any:  # fmt: skip
-        """The batch, its models dealt out to threads; all of it, or nothing."""
-        engine = kernel.engine
-        self._check(map, X, [(0, len(X))])
-        order, begins, _ = engine.group(keys, self.rounds)
-        post = engine.Post(X, y, tickets, after, times, coins, order, begins)
-        crew = engine.Crew(
+    @property
+    def size(self) -> int:
+        """How many bytes a model takes in :meth:`pack`.
+
+        >>> import lasec
+        >>> Fleet(lasec.rules.SecondOrder(), models=10, dimension=64).size
+        17152
+        """
+        return layout.size(self._places)
+
+    def pack(self, keys: ArrayLike) -> NDArray[np.uint8]:
+        """The arrays of these models as bytes, a row each; of a covariance, the lower triangle.
+
+        These are the arrays of the rule's state alone: counters, seeds and what the query remembers
+        are plain arrays of the fleet already.
+
+        >>> import lasec
+        >>> fleet = Fleet(lasec.rules.SecondOrder(), models=10, dimension=2)
+        >>> fleet.pack([3, 7]).shape
+        (2, 40)
+        """
+        numbers = self._keys(keys)
+        packed = np.zeros((numbers.size, self.size), dtype=np.uint8)
+        for place, array in zip(self._places, self.state, strict=True):
+            kernel.engine.store(
+                place.spread(array), place.lower, numbers, packed.view(place.kind), place.columns[0]
+            )
+        return packed
+
+    def unpack(self, keys: ArrayLike, packed: NDArray[np.uint8]) -> None:
+        """Take these models from what :meth:`pack` gave, of this fleet or of one of its kind.
+
+        Bytes of the wrong number, and models with NaN or infinity in them, are refused; nothing
+        else is looked at, so keep them where nobody else writes.
+
+        >>> import lasec
+        >>> fleet = Fleet(lasec.rules.SecondOrder(), models=10, dimension=2)
+        >>> records = fleet.run([3, 3], [[1.0, 2.0], [0.5, 1.0]], [-1, 1])
+        >>> fleet.unpack([7], fleet.pack([3]))
+        >>> bool((fleet.state.weights[7] == fleet.state.weights[3]).all())
+        True
+        """
+        numbers, expected = self._keys(keys), self.size
+        rows = guards.array("packed", packed)
+        if rows.dtype != np.uint8 or rows.shape != (numbers.size, expected):
+            raise ValueError(
+                f"packed: expected {numbers.size} rows of {expected} bytes, "
+                f"got {rows.dtype} of shape {rows.shape}"
+            )
+        if not rows.flags.c_contiguous or rows.ctypes.data % 8:
+            rows = rows.copy()
+        for place in self._places:
+            if place.kind.kind == "f":
+                bad = kernel.engine.first_infinite(rows.view(place.kind), *place.columns)
+                if bad >= 0:
+                    raise ValueError(f"packed: row {bad} holds NaN or infinity in {place.name}")
+        for place, array in zip(self._places, self.state, strict=True):
+            kernel.engine.load(
+                place.spread(array), place.lower, numbers, rows.view(place.kind), place.columns[0]
+            )
+
+    def learner(self, key: int) -> Learner:
+        """Model ``key`` as a learner of its own; what happens to it there does not come back.
+
+        It takes the counters and what the query remembers with it, but no open question: the fleet
+        does not know their rows.
+
+        >>> import lasec
+        >>> fleet = Fleet(lasec.rules.SecondOrder(), models=10, dimension=2)
+        >>> fleet.learner(3).dimension
+        2
+        """
+        k: int = number("key", key, int, Range(0, self.models - 1))
+        learner = Learner(
+            self.rule, self.query, dimension=self.dimension, update=self.update,
+            seed=int(self.seeds[k]), precision=self.precision,
+        )  # fmt: skip
+        for mine, stacked in zip(learner.state, self.state, strict=True):
+            mine[...] = stacked[k]
+        learner.memory[:] = self.memory[k]
+        return learner.counted(**{name: int(getattr(self, name)[k]) for name in _COUNTERS})
+
+    def put(self, key: int, learner: Learner) -> None:
+        """Let model ``key`` be as this learner is: its arrays, its seed, its counters, its budget.
+
+        Its open questions stay behind: the fleet counts none as waiting.
+
+        >>> import lasec
+        >>> fleet = Fleet(lasec.rules.SecondOrder(), models=10, dimension=2)
+        >>> learner = fleet.learner(3)
+        >>> outcome = learner.tell_row([0.5, -1.0], -1)
+        >>> fleet.put(3, learner)
+        >>> fleet.rounds[2:5].tolist(), fleet.updates[2:5].tolist()
+        ([0, 1, 0], [0, 1, 0])
+        >>> fleet.put(4, lasec.LASEC(dimension=2, drift=0.1))
+        Traceback (most recent call last):
+        ValueError: rule: this fleet's is SecondOrder(drift=0.0, ridge=1.0), the learner's ...
+        """
+        k: int = number("key", key, int, Range(0, self.models - 1))
+        if not isinstance(learner, Learner):
+            raise TypeError(f"learner: expected one, got {shown(learner)}")
+        for name in _SAME:
+            mine, its = getattr(self, name), getattr(learner, name)
+            if type(mine) is not type(its) or repr(mine) != repr(its):  # with the types inside
+                raise ValueError(f"{name}: this fleet's is {mine!r}, the learner's {its!r}")
+        for stacked, its in zip(self.state, learner.state, strict=True):
+            stacked[k] = its
+        self.memory[k], self.seeds[k], self.waiting[k] = learner.memory, learner.seed, 0
+        for name in _COUNTERS:
+            getattr(self, name)[k] = getattr(learner, name)
+
+    def to_bytes(self) -> bytes:
+        """The whole fleet as bytes that :meth:`from_bytes` reads.
+
+        >>> import lasec
+        >>> fleet = Fleet(lasec.rules.SecondOrder(), models=10, dimension=2, seed=0)
+        >>> Fleet.from_bytes(fleet.to_bytes())
+        Fleet(SecondOrder + Always, models=10, dimension=2, rounds=0)
+        """
+        with self._busy:
+            return saved.packed(self)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """The fleet that :meth:`to_bytes` wrote, or a :class:`~lasec.errors.StateError`.
+
+        The number of threads is not saved: it is that of the machine's cores.
+
+        >>> import lasec
+        >>> Fleet.from_bytes(lasec.LASEC(dimension=2).to_bytes())
+        Traceback (most recent call last):
+        lasec.errors.StateError: foreign: this is a learner, not a fleet
+        """
+        return restored(data, cls._restore)
+
+    @classmethod
+    def _restore(cls, header: dict[str, Any], arrays: Arrays) -> Self:
+        """A fleet from what :meth:`to_bytes` put into the file."""
+        options, values = saved.checked(header, arrays)
+        fleet = cls(**options)
+        vars(fleet).update(values)
+        return fleet
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fleet to a file, all of it or nothing, readable by its owner alone.
+
+        >>> import lasec, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Fleet(lasec.rules.Perceptron(), models=3, dimension=2).save(f"{folder}/fleet.lasec")
+        ...     Fleet.load(f"{folder}/fleet.lasec")
+        Fleet(Perceptron + Always, models=3, dimension=2, rounds=0)
+        """
+        write(path, self.to_bytes())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """The fleet of a file, or a :class:`~lasec.errors.StateError` that says what is wrong.
+
+        >>> import tempfile
+        >>> with tempfile.NamedTemporaryFile() as file:
+        ...     Fleet.load(file.name)
+        Traceback (most recent call last):
+        lasec.errors.StateError: not a lasec model: the file does not begin with lasec's signature
+        """
+        return cls.from_bytes(read(path))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_servers": {}}  # compiled code is found again
+
+    def __repr__(self) -> str:
+        return (
+            f"Fleet({type(self.rule).__name__} + {type(self.query).__name__}, "
+            f"models={self.models}, dimension={self.dimension}, rounds={int(self.rounds.sum())})"
+        )
+
+    def _stack(self) -> Any:
+        """The models as compiled code takes them."""
+        return kernel.engine.ModelStack(
             self.state, self.memory, self.seeds, self.rounds, self.asked, self.told, self.updates,
             self.waiting,
         )  # fmt: skip
-        out, shares = engine.Answers.empty(len(X)), self._shares(begins)
-        touched = np.flatnonzero(np.diff(begins))
-        learning = touched if at_once else np.unique(keys[y != 0.0])
 
+    def _row_by_row(self, keys: NDArray[np.int64], requests: Any, *, at_once: bool) -> Records:
+        """The batch, its models dealt out to threads."""
+        engine, stack, y = kernel.engine, self._stack(), requests.y
+        out, shares = engine.Answers.empty(y.size), self._shares(requests.begins)
+        touched = np.concatenate(shares)
+        learning = touched if at_once else np.unique(keys[y != 0.0])
         if at_once not in self._servers:
-            self._servers[at_once] = engine.server(self.rule, self.query, crew, X, at_once=at_once)
+            made = engine.server(self.rule, self.query, stack, requests.X, at_once=at_once)
+            self._servers[at_once] = made
 
         def share(models: NDArray[np.int64]) -> None:
-            self._servers[at_once](crew, models, post, self.update == Update.MISTAKES, out)
+            self._servers[at_once](stack, models, requests, self.update == Update.MISTAKES, out)
 
-        with self._busy, self._all_or_nothing(touched, learning):
-            self.clock.advance(times)
-            if len(shares) == 1 or len(X) < _FEW:
+        with self._all_or_nothing(touched, learning):
+            if len(shares) == 1 or y.size < _FEW:
                 share(touched)
             else:
                 with ThreadPoolExecutor(self.threads) as pool:
                     list(pool.map(share, shares))
-        return out
+            self.clock.advance(requests.times)
+        return Records(**out._asdict(), key=keys, all_labels=at_once)
 
     def _run_blocks(
         self, pool: ThreadPoolExecutor, keys: NDArray[np.int64], X: NDArray[Any],
         y: NDArray[np.float64], given: NDArray[np.float64],
-    ) -> FleetRecords:  # fmt: skip
-        """The batch, its rows and models dealt out to the threads of ``pool``, in blocks."""
-        engine, n = kernel.engine, len(X)
-        cuts = np.linspace(0, n, self.threads + 1).astype(int).tolist()
-        spans = list(pairwise(cuts))
-        self._check(pool.map, X, spans)
-        order, begins, tickets = engine.group(keys, self.rounds)
-        stack = engine.Stack(
-            self.state.weights, self.state.cov, self.seeds, self.rounds, self.asked, self.told,
-            self.updates,
-        )  # fmt: skip
-        packed, columns = np.empty((n, 4)), engine.Columns.empty(n)
+    ) -> Records:  # fmt: skip
+        """The batch, its models dealt out to threads, in blocks; what could fail is checked first.
 
-        def run(share: NDArray[np.int64]) -> int:
-            return engine.run_share(
-                self.rule, self.query, stack, share, X, y, given, order, begins,
-                self.update == Update.MISTAKES, packed,
+        Nothing is copied to be put back: for a model with one row, that would cost as much again.
+        """
+        engine, stack, n = kernel.engine, self._stack(), keys.size
+        spans = list(pairwise(np.linspace(0, n, self.threads + 1).astype(int).tolist()))
+        batch.check(pool.map, X, spans)
+        order, begins, tickets = engine.group(keys, self.rounds)
+        requests = engine.Requests(X, y, tickets, tickets, given[:0], given, order, begins)
+        packed, out = np.empty((n, 4)), engine.Answers.empty(n)._replace(ticket=tickets)
+
+        def share(models: NDArray[np.int64]) -> None:
+            engine.run_share(
+                self.rule, self.query, stack, models, requests, packed=packed,
+                mistakes_only=self.update == Update.MISTAKES,
             )  # fmt: skip
 
-        refused = sum(pool.map(run, self._shares(begins)))
-        list(pool.map(lambda span: engine.unpack(packed, span[0], span[1], columns), spans))
-        return FleetRecords(*columns, key=keys, ticket=tickets, refused=refused)
+        list(pool.map(share, self._shares(begins)))
+        list(pool.map(lambda span: engine.unpack(packed, span[0], span[1], out), spans))
+        return Records(**out._asdict(), key=keys)
 
-    @staticmethod
-    def _check(
-        mapped: Callable[..., Iterable[int]], X: NDArray[Any], spans: list[tuple[int, int]]
-    ) -> None:
-        """An error for the first row that is no row of numbers of a usable size."""
-        found = mapped(lambda span: kernel.engine.first_unsound(X[slice(*span)]), spans)
-        for (begin, _), bad in zip(spans, found, strict=True):
-            if bad >= 0:
-                guards.finite("X", X[begin + bad])
+    @contextmanager
+    def _all_or_nothing(
+        self, touched: NDArray[np.int64], learning: NDArray[np.int64]
+    ) -> Iterator[None]:
+        """If anything fails inside, the models are as they were; only ``learning`` may learn.
 
-    @staticmethod
-    def _answered(
-        after: ArrayLike | None, keys: NDArray[np.int64], y: NDArray[np.float64]
-    ) -> NDArray[np.int64]:
-        """The rows of this call that labels answer, -1 where they answer none."""
-        n = keys.size
-        rows = np.full(n, -1, dtype=np.int64) if after is None else guards.whole("after", after, n)
-        labels = np.flatnonzero(rows >= 0)
-        asks = rows[labels]
-        if (asks >= labels).any() or not (
-            (y[labels] != 0.0) & (y[asks] == 0.0) & (keys[labels] == keys[asks])
-        ).all():
-            raise ValueError(
-                "after: only a label can come after a row above it that asks, of its key"
-            )
-        if np.unique(asks).size < asks.size:
-            raise ValueError("after: a row has two labels")
-        return rows
-
-    def _claimed(
-        self, tickets: ArrayLike | None, keys: NDArray[np.int64], needed: NDArray[np.bool_]
-    ) -> NDArray[np.int64]:
-        """The tickets of labels whose rows came earlier; of other rows, anything."""
-        if tickets is None:
-            if needed.any():
-                raise ValueError("tickets: a label must say which question it answers")
-            return np.full(keys.size, -1, dtype=np.int64)
-        numbers = guards.whole("tickets", tickets, keys.size)
-        wrong = needed & ((numbers < 0) | (numbers >= self.rounds[keys]))
-        if wrong.any():
-            i = int(np.argmax(wrong))
-            raise ValueError(
-                f"tickets: ticket {numbers[i]} of key {keys[i]} was never given out: "
-                f"the next one is {self.rounds[keys[i]]}"
-            )
-        return numbers
+        A fleet can be larger than what is left of the memory, so that only the models in the batch
+        are copied: the arrays are written in place, and put back after an error.
+        """
+        counted = (self.memory, self.waiting, *(getattr(self, name) for name in _COUNTERS))
+        kept = [(array, touched, array[touched]) for array in counted]
+        kept += [(array, learning, array[learning]) for array in self.state]
+        try:
+            yield
+        except BaseException:
+            for array, which, before in kept:
+                array[which] = before
+            raise
 
     def _shares(self, begins: NDArray[np.int64]) -> list[NDArray[np.int64]]:
         """The models with rows, in shares of about equally many rows, one for each thread."""
@@ -244,3 +432,18 @@ class Fleet(Models):
         done = begins[touched + 1]
         wanted = np.linspace(0, begins[-1], self.threads + 1)[1:-1]
         return np.split(touched, np.searchsorted(done, wanted))
+
+    def _keys(self, keys: ArrayLike, count: int | None = None) -> NDArray[np.int64]:
+        """The keys of a batch, or an error that says what is wrong with them."""
+        numbers = guards.whole("keys", keys, count)
+        if numbers.size and not (numbers.min() >= 0 and numbers.max() < self.models):
+            raise ValueError(f"keys: must lie in [0, {self.models - 1}]")
+        return numbers
+
+    def _times(self, times: ArrayLike | None, count: int) -> NDArray[np.float64]:
+        """When the rows of a batch came, as far as it can be trusted; empty for rounds."""
+        return self.clock.trusted(guards.clock(self.query, times, count))
+
+
+def _tiled(array: NDArray[Any], models: int) -> NDArray[Any]:
+    return np.tile(array, (models,) + (1,) * array.ndim)

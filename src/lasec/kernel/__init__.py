@@ -1,4 +1,4 @@
-"""Compiled code. Nothing of it is imported before it is needed: numba alone takes half a second."""
+"""Compiled code, imported when it is first used: importing numba takes half a second."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> ModuleType:
-    """The room of this name, imported when somebody first asks for it."""
+    """The engine, imported on first use."""
     if name != "engine":
         raise AttributeError(f"module 'lasec.kernel' has no attribute {name!r}")
     return importlib.import_module("lasec.kernel.engine")

@@ -14,6 +14,7 @@ of ours is a column of its own, and AB is computed as B'A'.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -21,8 +22,7 @@ import numpy as np
 from numba import types
 from numba.extending import get_cython_function_address, overload
 
-from lasec.kernel.borrow import address, data
-from lasec.types import Matrix, Vector
+from lasec.kernel.unmanaged import address, data
 
 _L, _U, _N, _T = (np.uint8(ord(letter)) for letter in "LUNT")
 _ONE = np.int32(1)
@@ -44,53 +44,20 @@ _SYMM, _SYMV = _routine("symm", 12), _routine("symv", 10)
 _SYRK, _POTRF = _routine("syrk", 10), _routine("potrf", 5)
 
 
-def _for_compiled_code(stub: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
-    """Let numba compile what the decorated function gives, wherever ``stub`` is called."""
-    return overload(stub, strict=False)
+def _compiled_only(make: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that exists in compiled code alone: ``make`` gives the one for some types."""
+
+    @wraps(make)
+    def stub(*arguments: Any) -> Any:
+        raise NotImplementedError("for compiled code only")
+
+    overload(stub, strict=False)(make)
+    return stub
 
 
-def times(X: Matrix, w: Vector, out: Vector) -> None:
+@_compiled_only
+def times(X: Any, w: Any, out: Any) -> Any:
     """out <- X w."""
-    raise NotImplementedError("for compiled code only")
-
-
-def product(A: Matrix, B: Matrix, out: Matrix) -> None:
-    """out <- A B."""
-    raise NotImplementedError("for compiled code only")
-
-
-def product_transposed(A: Matrix, B: Matrix, out: Matrix) -> None:
-    """out <- A B', in the first rows and columns of ``out``."""
-    raise NotImplementedError("for compiled code only")
-
-
-def symmetric_product(B: Matrix, C: Matrix, out: Matrix) -> None:
-    """out <- B C."""
-    raise NotImplementedError("for compiled code only")
-
-
-def symmetric_times(C: Matrix, x: Vector, out: Vector) -> None:
-    """out <- C x."""
-    raise NotImplementedError("for compiled code only")
-
-
-def subtract_squares(C: Matrix, G: Matrix) -> None:
-    """C <- C - G'G, all of C."""
-    raise NotImplementedError("for compiled code only")
-
-
-def subtract_squares_below(C: Matrix, G: Matrix) -> None:
-    """C <- C - G'G, in the lower triangle of C."""
-    raise NotImplementedError("for compiled code only")
-
-
-def factorised(A: Matrix) -> bool:
-    """Whether A is positive definite to working precision; its lower triangle is overwritten."""
-    raise NotImplementedError("for compiled code only")
-
-
-@_for_compiled_code(times)
-def _times(X: Any, w: Any, out: Any) -> Any:
     gemv = _GEMV[X.dtype]
 
     def compute(X: Any, w: Any, out: Any) -> None:
@@ -102,8 +69,9 @@ def _times(X: Any, w: Any, out: Any) -> Any:
     return compute
 
 
-@_for_compiled_code(product)
-def _product(A: Any, B: Any, out: Any) -> Any:
+@_compiled_only
+def product(A: Any, B: Any, out: Any) -> Any:
+    """out <- A B."""
     gemm = _GEMM[A.dtype]
 
     def compute(A: Any, B: Any, out: Any) -> None:
@@ -115,8 +83,9 @@ def _product(A: Any, B: Any, out: Any) -> Any:
     return compute
 
 
-@_for_compiled_code(product_transposed)
-def _product_transposed(A: Any, B: Any, out: Any) -> Any:
+@_compiled_only
+def product_transposed(A: Any, B: Any, out: Any) -> Any:
+    """out <- A B', in the first rows and columns of ``out``."""
     gemm = _GEMM[A.dtype]
 
     def compute(A: Any, B: Any, out: Any) -> None:
@@ -131,8 +100,9 @@ def _product_transposed(A: Any, B: Any, out: Any) -> Any:
     return compute
 
 
-@_for_compiled_code(symmetric_product)
-def _symmetric_product(B: Any, C: Any, out: Any) -> Any:
+@_compiled_only
+def symmetric_product(B: Any, C: Any, out: Any) -> Any:
+    """out <- B C."""
     symm = _SYMM[C.dtype]
 
     def compute(B: Any, C: Any, out: Any) -> None:
@@ -143,8 +113,9 @@ def _symmetric_product(B: Any, C: Any, out: Any) -> Any:
     return compute
 
 
-@_for_compiled_code(symmetric_times)
-def _symmetric_times(C: Any, x: Any, out: Any) -> Any:
+@_compiled_only
+def symmetric_times(C: Any, x: Any, out: Any) -> Any:
+    """out <- C x."""
     symv = _SYMV[C.dtype]
 
     def compute(C: Any, x: Any, out: Any) -> None:
@@ -155,8 +126,9 @@ def _symmetric_times(C: Any, x: Any, out: Any) -> Any:
     return compute
 
 
-@_for_compiled_code(subtract_squares)
-def _subtract_squares(C: Any, G: Any) -> Any:
+@_compiled_only
+def subtract_squares(C: Any, G: Any) -> Any:
+    """C <- C - G'G, all of C."""
     gemm = _GEMM[C.dtype]
 
     def compute(C: Any, G: Any) -> None:
@@ -169,8 +141,9 @@ def _subtract_squares(C: Any, G: Any) -> Any:
     return compute
 
 
-@_for_compiled_code(subtract_squares_below)
-def _subtract_squares_below(C: Any, G: Any) -> Any:
+@_compiled_only
+def subtract_squares_below(C: Any, G: Any) -> Any:
+    """C <- C - G'G, in the lower triangle of C."""
     syrk = _SYRK[C.dtype]
 
     def compute(C: Any, G: Any) -> None:
@@ -181,8 +154,9 @@ def _subtract_squares_below(C: Any, G: Any) -> Any:
     return compute
 
 
-@_for_compiled_code(factorised)
-def _factorised(A: Any) -> Any:
+@_compiled_only
+def factorized(A: Any) -> Any:
+    """Whether A is positive definite to working precision; its lower triangle is overwritten."""
     potrf = _POTRF[A.dtype]
 
     def compute(A: Any) -> bool:

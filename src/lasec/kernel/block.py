@@ -1,4 +1,4 @@
-"""A block of rows whose products with C are formed at once, and mended after each update.
+"""A block of rows whose products with C are formed at once, and corrected after each update.
 
 With C as it was at the block's start, H = XC is one matrix product. When row t is learned, as the
 j-th update of the block, and ``swell`` is the drift that the updates before it have added up::
@@ -17,9 +17,9 @@ rows that are left of its part.
 
 *Lazily*, H and q are formed only for rows that might be asked. The probability of asking must not
 fall as q grows, and q <= top |x|^2 where ``top`` is at least the largest eigenvalue of C
-(:mod:`lasec.kernel.ceiling`): a row whose coin is not below the probability at that bound is not
-asked, whatever its q is. Which rows might be asked is foreseen with the margins of the block's
-start. Margins move within a block: a row that was not foreseen gets a product of its own.
+(:mod:`lasec.kernel.eigenvalue_bound`): a row whose draw is not below the probability at that bound
+is not asked, whatever its q is. Which rows might be asked is foreseen with the margins of the
+block's start. Margins move within a block: a row that was not foreseen gets a product of its own.
 """
 
 from __future__ import annotations
@@ -27,40 +27,37 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lasec.kernel.blas import product_transposed, symmetric_times, times
+from lasec.kernel.block_update import (
+    LEAST,
+    Progress,
+    Workspace,
+    catch_up,
+    finish,
+    largest_now,
+    learn,
+    multiply,
+    project,
+)
+from lasec.kernel.chunk import Chunk, Columns, drawn, inner, limit
 from lasec.kernel.dispatch import compiled, inlined, probability, strain
-from lasec.kernel.mend import LEAST, catch_up, finish, largest_now, learn, multiply, project
-from lasec.kernel.rounds import Coins, Columns, inner, limit, toss
-from lasec.rules.gaussian import judge, largest_variance, step
+from lasec.rules.gaussian import Gaussian, Step, judge, largest_variance, step
 from lasec.types import Matrix, Query, Rule, Vector
 
 
-class Desk(NamedTuple):
-    """Scratch space for one block."""
+class Block(NamedTuple):
+    """Which rows of a chunk form a block, and how it is walked.
 
-    rows: Matrix
-    H: Matrix
-    G: Matrix
-    F: Matrix
-    along: Vector
-    g: Vector
-    v: Vector
-    m: Vector
-    q: Vector
-    size: Vector
-    coin: NDArray[np.float64]
-    slot: NDArray[np.int64]
+    ``part`` is the number of rows in a part; ``top`` bounds the eigenvalues of C where ``lazy``.
+    """
 
-    @classmethod
-    def empty(cls, rows: int, part: int, dimension: int, kind: Any) -> Desk:
-        """Room for blocks of up to ``rows`` rows in parts of up to ``part``."""
-        a, b, c = np.empty((3, rows, dimension), kind)
-        v, m, q, size = np.empty((4, rows), kind)
-        F, g = np.empty((part, rows), kind), np.empty(dimension, kind)
-        coin, slot = np.ones(rows), np.empty(rows, np.int64)
-        return cls(a, b, c, F, v.copy(), g, v, m, q, size, coin, slot)
+    start: int
+    stop: int
+    part: int
+    lazy: bool
+    top: float
+    mistakes_only: bool
 
 
 @compiled
@@ -72,20 +69,20 @@ def weigh(rule: Rule[Any], query: Query, m: float, q: float, t: int) -> tuple[fl
 
 @compiled
 def foresee(
-    rule: Rule[Any], query: Query, X: Matrix, w: Vector, top: float, coins: Coins, start: int,
-    lazy: bool, desk: Desk,
+    rule: Rule[Any], query: Query, w: Vector, X: Matrix, chunk: Chunk, block: Block,
+    space: Workspace,
 ) -> int:  # fmt: skip
     """m <- Xw; each row that might be asked gets a slot in H, the others -1; how many got one."""
-    given, seed, first = coins
-    m, size, slot, coin = desk.m, desk.size, desk.slot, desk.coin
+    m, size, slot, draw = space.m, space.size, space.slot, space.draw
+    start, first = block.start, chunk.first
     count = 0
     times(X, w, m)
     for i in range(X.shape[0]):
         slot[i] = -1
-        if lazy:
-            _, p = weigh(rule, query, m[i], top * size[i], first + start + i + 1)
-            coin[i] = toss(given, seed, first, start + i)
-            if coin[i] >= p:
+        if block.lazy:
+            _, p = weigh(rule, query, m[i], block.top * size[i], first + start + i + 1)
+            draw[i] = drawn(chunk.draws, chunk.seed, first, start + i)
+            if draw[i] >= p:
                 continue
         slot[i] = count
         count += 1
@@ -93,10 +90,10 @@ def foresee(
 
 
 @compiled
-def prepare(X: Matrix, C: Matrix, count: int, desk: Desk) -> None:
+def prepare(X: Matrix, C: Matrix, count: int, space: Workspace) -> None:
     """H <- XC and q <- x'Cx for the rows with a slot; q <- 0 for the others."""
     n, d = X.shape
-    rows, H, v, q, slot = desk.rows[:count], desk.H[:count], desk.v, desk.q, desk.slot
+    rows, H, v, q, slot = space.rows[:count], space.H[:count], space.v, space.q, space.slot
     if count == n:
         multiply(X, C, H)
         inner(X, H, q)
@@ -125,13 +122,13 @@ def idle(gain: float, shrink: float, inflate: float) -> bool:
 
 
 @compiled
-def bearable(
+def learnable(
     rule: Rule[Any], size: float, largest: float, C: Matrix, G: Matrix, J: int, swell: float
 ) -> bool:
-    """Whether a label at an x of this size is one that the precision can carry.
+    """Whether a label at an x of this size stays within the conditioning limit.
 
     ``largest`` was the largest variance at the block's start, and can have grown by ``swell`` only;
-    where that does not settle it, the variances of this moment do.
+    where that does not settle it, the present variances do.
     """
     if strain(rule, size, largest + swell) <= limit(C):
         return True
@@ -147,45 +144,47 @@ def take(H: Matrix, slot: int, g: Vector) -> None:
 
 
 @compiled
-def fetch(X: Matrix, C: Matrix, i: int, desk: Desk) -> None:
+def fetch(X: Matrix, C: Matrix, i: int, space: Workspace) -> None:
     """The product of a row that was not foreseen, into g, and its variance."""
-    symmetric_times(C, X[i], desk.g)
-    project(X, i, i + 1, desk.g, desk.v)
-    desk.q[i] += desk.v[i]
+    symmetric_times(C, X[i], space.g)
+    project(X, i, i + 1, space.g, space.v)
+    space.q[i] += space.v[i]
 
 
 @inlined
 def run_block(
-    rule: Rule[Any], query: Query, w: Vector, C: Matrix, X: Matrix, y: Vector, coins: Coins,
-    start: int, mistakes_only: bool, lazy: bool, top: float, part: int, desk: Desk, out: Columns,
+    rule: Rule[Any], query: Query, state: Gaussian, chunk: Chunk, block: Block, space: Workspace,
+    out: Columns,
 ) -> tuple[int, int, float]:  # fmt: skip
     """The rounds of one block; gives a row to refuse or -1, the number of updates, their drift.
 
-    ``desk.size`` holds ``|x|^2``. Where a row is refused, w and C are not to be used any more.
+    ``space.size`` holds ``|x|^2``. Where a row is refused, the state must not be used any more.
     """
     label, margin, variance, propensity, asked, mistake, updated = out
-    given, seed, first = coins
-    H, G, F, along, g, v = desk.H, desk.G, desk.F, desk.along, desk.g, desk.v
-    m, q, size, slot, coin = desk.m, desk.q, desk.size, desk.slot, desk.coin
+    X, y, seed, first, draws, _, _ = chunk
+    start, stop, part, lazy, top, mistakes_only = block
+    X, y = X[start:stop], y[start:stop]
+    w, C = state
+    m, q, size, slot = space.m, space.q, space.size, space.slot
     kind, largest = C.dtype.type, largest_variance(C)
-    prepare(X, C, foresee(rule, query, X, w, top, coins, start, lazy, desk), desk)
+    prepare(X, C, foresee(rule, query, w, X, chunk, block, space), space)
     J, swell, s, e = 0, 0.0, 0, 0
     for i in range(X.shape[0]):
         if i == e:
             s, e = i, min(i + part, X.shape[0])
             if J:
-                product_transposed(X[s:e], G[:J], F)
-                catch_up(X, s, e, J, swell, F, along, m, q, size)
+                product_transposed(X[s:e], space.G[:J], space.F)
+                catch_up(X, Progress(s, e, J, swell), space)
         at, t = start + i, first + start + i + 1
-        if not bearable(rule, size[i], largest, C, G, J, swell):
+        if not learnable(rule, size[i], largest, C, space.G, J, swell):
             return at, J, swell
         known = slot[i] >= 0
         q[i] = max(q[i], kind(0.0)) if known else q[i]
         p_t, p = weigh(rule, query, m[i], q[i] if known else kind((top + swell) * size[i]), t)
-        u = coin[i] if lazy or p >= 1.0 else toss(given, seed, first, at)
+        u = space.draw[i] if lazy or p >= 1.0 else drawn(draws, seed, first, at)
         asks = p >= 1.0 or u < p
         if asks and not known:
-            fetch(X, C, i, desk)
+            fetch(X, C, i, space)
             p_t, p = weigh(rule, query, m[i], q[i], t)
             asks, known = u < p, True
         wrong = (m[i] >= 0.0) != (y[i] > 0.0)
@@ -200,13 +199,11 @@ def run_block(
         if idle(gain, shrink, inflate):
             continue
         shrink = shrink if shrink > 0.0 else LEAST
-        take(H, slot[i], g)
-        learn(
-            X, w, i, s, e, J, swell, kind(gain), kind(shrink), kind(inflate),
-            g, G, F, along, v, m, q, size,
-        )  # fmt: skip
+        take(space.H, slot[i], space.g)
+        move = Step(kind(gain), kind(shrink), kind(inflate))
+        learn(X, w, i, Progress(s, e, J, swell), move, space)
         swell += inflate
         J += 1
     if J:
-        finish(C, G[:J], swell)
+        finish(C, space.G[:J], swell)
     return -1, J, swell

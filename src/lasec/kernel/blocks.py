@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from lasec.kernel.block import Desk, run_block
-from lasec.kernel.borrow import borrowed
-from lasec.kernel.ceiling import Ceiling, tighten
+from lasec.kernel.block import Block, run_block
+from lasec.kernel.block_update import NARROW, Workspace
+from lasec.kernel.chunk import Chunk, Columns, unsound
 from lasec.kernel.dispatch import compiled
-from lasec.kernel.mend import NARROW
-from lasec.kernel.rounds import Coins, Columns, unsound
-from lasec.types import Matrix, Query, Rule, Vector
+from lasec.kernel.eigenvalue_bound import EigenvalueBound, tighten
+from lasec.kernel.unmanaged import unmanaged
+from lasec.rules.gaussian import Gaussian
+from lasec.types import Matrix, Query, Rule
 
 # Blocks of this many rows: wide rows gain from long blocks until updates become many.
 SHORT, MIDDLE, LONG = 32, 128, 256
@@ -36,37 +37,41 @@ def mirror(C: Matrix) -> None:
                     C[j, i] = C[i, j]
 
 
-def run_blocks(
-    rule: Rule[Any], query: Query, w: Vector, C: Matrix, X: Matrix, y: Vector, coins: Coins,
-    mistakes_only: bool, lazy: bool, ceiling: Ceiling, block: int, part: int, desk: Desk,
-    out: Columns,
-) -> int:  # fmt: skip
-    """Ask and, where asked, tell at once, for each row of X; a row that must be refused, or -1.
+class Plan(NamedTuple):
+    """How a chunk is walked: rows in a block (0 to choose them) and in a part of it."""
 
-    ``w`` and ``C`` are changed in place, and must be thrown away where a row is refused. ``block``
-    is the number of rows in a block, or 0 to choose it.
+    block: int
+    part: int
+    lazy: bool
+    mistakes_only: bool
+
+
+def run_blocks(
+    rule: Rule[Any], query: Query, state: Gaussian, chunk: Chunk, plan: Plan,
+    bound: EigenvalueBound, space: Workspace, out: Columns,
+) -> int:  # fmt: skip
+    """Ask and, where asked, tell at once, for each row of a chunk; a row to refuse, or -1.
+
+    The state is changed in place, and must be discarded where a row is refused.
     """
-    w, C, X, y = borrowed(w), borrowed(C), borrowed(X), borrowed(y)
-    coins, desk, out = borrowed(coins), borrowed(desk), borrowed(out)
-    d = w.size
+    state, chunk, space = unmanaged(state), unmanaged(chunk), unmanaged(space)
+    out, X, C = unmanaged(out), unmanaged(chunk.X), unmanaged(state.cov)
+    d = C.shape[0]
     slack = 1.0 + 16.0 * d * np.sqrt(d) * np.finfo(C.dtype).eps
     start, top, rate, stale = 0, 0.0, 0.0, 0
     while start < X.shape[0]:
-        n = block if block else SHORT if d < NARROW else MIDDLE if rate > OFTEN else LONG
-        stop = min(start + n, X.shape[0])
-        rows = X[start:stop]
-        bad = unsound(rows, desk.size)
+        n = SHORT if d < NARROW else MIDDLE if rate > OFTEN else LONG
+        stop = min(start + (plan.block if plan.block else n), X.shape[0])
+        bad = unsound(X[start:stop], space.size)
         if bad >= 0:
             return start + bad
-        if lazy:
-            top = tighten(ceiling, C, stop - start) * slack
-        bad, updates, drift = run_block(
-            rule, query, w, C, rows, y[start:stop], coins, start, mistakes_only, lazy, top,
-            part, desk, out,
-        )  # fmt: skip
+        if plan.lazy:
+            top = tighten(bound, C, stop - start) * slack
+        block = Block(start, stop, plan.part, plan.lazy, top, plan.mistakes_only)
+        bad, updates, drift = run_block(rule, query, state, chunk, block, space, out)
         if bad >= 0:
             return bad
-        ceiling.numbers[0] += drift
+        bound.numbers[0] += drift
         rate += 0.25 * (updates / (stop - start) - rate)
         stale += updates
         if stale > 1000 and d < NARROW:

@@ -1,13 +1,12 @@
-"""Compiled loops that are kept on disk, and found again only by the sources they were made from.
+"""Compiled loops that are cached on disk, by the sources they were compiled from.
 
 numba keeps what it has compiled, but looks only at the file of the outermost function to see
-whether it is still good; rules, queries and helpers are in other files. So the loops are kept in a
+whether it is still valid; rules, queries and helpers are in other files. So the loops are kept in a
 folder named by a digest of all of them (:mod:`lasec.kernel.folder`).
-Loops over a rule or a query that is not lasec's own are compiled anew in each process, because
-nothing here can know when such a class has changed.
+Loops over a rule or a query that is not lasec's own are compiled in each process, because changes
+in such a class cannot be detected here.
 
-If there is no folder to keep them in, everything works as it does otherwise, and is compiled in
-each process.
+Without a usable folder, everything works the same, and is compiled in each process.
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ from lasec.kernel.folder import folder
 njit: Any = numba.njit
 config: Any = numba.config
 typeof: Any = numba.typeof
+_named_tuple: Any = numba.types.NamedTuple
 
 # Where a part may hold another one: a query's query, a rule's Mercer kernel.
 _NESTED = ("inner", "kernel")
@@ -46,7 +46,7 @@ class Entry:
         return kept if kept.stats.cache_path.startswith(folder()) else self.fresh
 
     def code(self, parts: tuple[object, ...], arguments: tuple[Any, ...]) -> Callable[..., Any]:
-        """The machine code for arguments of these types, without numba's look at each of them.
+        """The machine code for arguments of these types, without numba's type check of each call.
 
         ``parts`` are the rules and queries among them. It must only ever be called with arguments
         of these very types; an array that cannot be written counts as one that can.
@@ -70,5 +70,12 @@ class Entry:
 
 
 def _writable(kind: Any) -> Any:
-    """The type itself, but of an array that can be written."""
-    return kind.copy(readonly=False) if isinstance(kind, numba.types.Array) else kind
+    """The type itself, but of arrays that can be written, those of a NamedTuple as well."""
+    if isinstance(kind, numba.types.Array):
+        return kind if kind.mutable else kind.copy(readonly=False)
+    if isinstance(kind, numba.types.NamedTuple):
+        tuple_: Any = kind
+        members = [_writable(member) for member in tuple_.types]
+        if any(new is not old for new, old in zip(members, tuple_.types, strict=True)):
+            return _named_tuple(members, tuple_.instance_class)
+    return kind

@@ -29,7 +29,7 @@ from lasec.rules import (
     tracking,
 )
 from lasec.rules.perceptron import first_order
-from lasec.types import Margin, Moment, Query, Rule, Vector
+from lasec.types import Context, Margin, Query, Rule, Vector
 
 njit: Any = numba.njit
 
@@ -81,7 +81,7 @@ def update_at(self: Rule[Any], state: Any, x: Vector, y: float, draw: float, t: 
         self.update(state, x, y, draw)
 
 
-def chance(self: Query, margin: Margin, memory: Vector, now: Moment) -> float:
+def chance(self: Query, margin: Margin, memory: Vector, now: Context) -> float:
     """The probability of asking, by what the query remembers if it remembers anything."""
     remembering: Any = self
     if hasattr(self, "spend"):
@@ -89,7 +89,7 @@ def chance(self: Query, margin: Margin, memory: Vector, now: Moment) -> float:
     return self.probability(margin, now.round)
 
 
-def spend(self: Query, memory: Vector, asked: bool, now: Moment) -> None:
+def spend(self: Query, memory: Vector, asked: bool, now: Context) -> None:
     """``query.spend(memory, asked, now)`` where the query remembers."""
     if hasattr(self, "spend"):
         self.spend(memory, asked, now)
@@ -131,11 +131,11 @@ def _update_untimed(self: Rule[Any], state: Any, x: Vector, y: float, draw: floa
     update(self, state, x, y, draw)
 
 
-def _chance_forgetful(self: Query, margin: Margin, memory: Vector, now: Moment) -> float:
+def _chance_forgetful(self: Query, margin: Margin, memory: Vector, now: Context) -> float:
     return probability(self, margin, now.round)
 
 
-def _spend_nothing(self: Query, memory: Vector, asked: bool, now: Moment) -> None:
+def _spend_nothing(self: Query, memory: Vector, asked: bool, now: Context) -> None:
     pass
 
 

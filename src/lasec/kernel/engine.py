@@ -1,4 +1,4 @@
-"""The door to compiled code: which loop runs a chunk, and with what scratch space."""
+"""The entry points of compiled code: which loop runs a chunk, and with what scratch space."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lasec.kernel import fleet, pack, serve
-from lasec.kernel.ahead import Ahead
-from lasec.kernel.block import Desk
-from lasec.kernel.blocks import LONG, parts, run_blocks
+from lasec.kernel.block_update import Workspace
+from lasec.kernel.blocks import LONG, Plan, parts, run_blocks
 from lasec.kernel.cache import Entry
-from lasec.kernel.ceiling import Ceiling
-from lasec.kernel.fleet import Stack
-from lasec.kernel.philox import toss_all
-from lasec.kernel.rounds import LARGEST_STRAIN, LARGEST_STRAIN_SINGLE, Coins, Columns
+from lasec.kernel.chunk import LARGEST_STRAIN, LARGEST_STRAIN_SINGLE, Chunk, Columns
+from lasec.kernel.eigenvalue_bound import EigenvalueBound
+from lasec.kernel.fleet import Bench
+from lasec.kernel.lookahead import Lookahead
+from lasec.kernel.philox import draw_all
 from lasec.kernel.rows import ask_row, look_rows, run_rows, tell_row
 from lasec.kernel.scaling import scale_rows
-from lasec.kernel.serve import Answers, Crew, Post
+from lasec.kernel.stack import Answers, ModelStack, Requests
 from lasec.rules.gaussian import Gaussian
-from lasec.types import Query, Rule, Vector
+from lasec.types import Counter, Query, Rule, Vector
 
 __all__ = [
-    "LAZY_FROM", "Answers", "Columns", "Crew", "Post", "Stack", "asker", "blocked",
+    "LAZY_FROM", "Answers", "Chunk", "ModelStack", "Requests", "asker", "blocked", "draws",
     "first_infinite", "first_unsound", "group", "largest_strain", "load", "margins", "run",
     "run_share", "scale", "server", "store", "teller", "unpack",
 ]  # fmt: skip
@@ -36,7 +36,7 @@ _LOOK = Entry(look_rows)
 _ROWS, _BLOCKS = Entry(run_rows), Entry(run_blocks)
 _SORT, _SHARE = Entry(fleet.sort_rows), Entry(fleet.run_share)
 _CHECK, _UNPACK = Entry(fleet.first_unsound), Entry(fleet.unpack)
-_TOSS = Entry(toss_all)
+_DRAW = Entry(draw_all)
 _SERVE, _MODELS = Entry(serve.serve_share), Entry(serve.run_models)
 _STORE, _LOAD = Entry(pack.pack_whole), Entry(pack.unpack_whole)
 _STORE_LOWER, _LOAD_LOWER = Entry(pack.pack_lower), Entry(pack.unpack_lower)
@@ -44,7 +44,6 @@ _INFINITE = Entry(pack.first_infinite)
 _SCALE = Entry(scale_rows)
 # With fewer weights, finding out which rows need no variance costs more than all variances.
 LAZY_FROM = 64
-NO_TIMES: Vector = np.empty(0)
 # Chunks with fewer rows are not worth a copy of the covariance.
 _FEW = 8
 
@@ -78,42 +77,31 @@ def largest_strain(state: Any) -> float:
 
 
 def run(
-    rule: Rule[Any], query: Query, state: Any, memory: Vector, X: NDArray[Any],
-    y: NDArray[np.float64], given: NDArray[np.float64], seed: np.uint64, first: int, *,
-    mistakes_only: bool, times: Vector = NO_TIMES, waiting: int = 0, lazy: bool = False,
-    ceiling: Ceiling | None = None, block: int = 0,
-) -> tuple[int, Columns, Any, Ceiling | None]:  # fmt: skip
-    """A chunk of rounds; gives a row to refuse or -1, the columns, state and ceiling after it.
+    rule: Rule[Any], query: Query, state: Any, memory: Vector, chunk: Chunk, *,
+    mistakes_only: bool, lazy: bool = False, bound: EigenvalueBound | None = None, block: int = 0,
+) -> tuple[int, Columns, Any, EigenvalueBound | None]:  # fmt: skip
+    """A chunk of rounds; gives a row to refuse or -1, the columns, state and bound after it.
 
     The state that was given is not touched, unless the chunk is a single row that is not refused;
-    ``memory``, which is the query's, is written.
-
-    ``given`` are the coins to use; where it is empty they come from the seed and the tickets, of
-    which ``first`` is the first. ``times`` are event times and ``waiting`` counts open questions,
-    for queries that remember. ``block`` is the number of rows in a block, 0 to choose it.
+    ``memory``, which is the query's, is written. ``block`` is the number of rows in a block, 0 to
+    choose it.
     """
-    out, coins = Columns.empty(len(X)), Coins(given, seed, first)
-    after = type(state)(*(array.copy() for array in state)) if len(X) > 1 else state
-    if len(X) < _FEW or not blocked(rule, state) or memory.size:
-        bad: int = _ROWS(
-            (rule, query),
-            rule, query, after, memory, X, y, coins, times, waiting, mistakes_only, out,
-        )  # fmt: skip
+    n = len(chunk.X)
+    out = Columns.empty(n)
+    after = type(state)(*(array.copy() for array in state)) if n > 1 else state
+    if n < _FEW or not blocked(rule, state) or memory.size:
+        arguments = (rule, query, after, memory, chunk, mistakes_only, out)
+        bad: int = _ROWS((rule, query), *arguments)
         return bad, out, after, None
-    w, C = after
-    part = parts(w.size)
-    desk = Desk.empty(min(block or LONG, len(X)), part, w.size, w.dtype)
-    known = ceiling.copy() if ceiling else Ceiling.unknown(w.size, w.dtype)
-    bad = _BLOCKS(
-        (rule, query),
-        rule, query, w, C, X, y, coins, mistakes_only, lazy, known, block, part, desk, out,
-    )  # fmt: skip
+    w, part = after.weights, parts(after.weights.size)
+    space = Workspace.empty(min(block or LONG, n), part, w.size, w.dtype)
+    known = bound.copy() if bound else EigenvalueBound.unknown(w.size, w.dtype)
+    plan = Plan(block, part, lazy, mistakes_only)
+    bad = _BLOCKS((rule, query), rule, query, after, chunk, plan, known, space, out)
     return bad, out, after, known
 
 
-def group(
-    keys: NDArray[np.int64], rounds: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def group(keys: Counter, rounds: Counter) -> tuple[Counter, Counter, Counter]:
     """Rows sorted by key, where the rows of each key begin among them, and the rows' tickets."""
     order, tickets = np.empty_like(keys), np.empty_like(keys)
     begins = np.empty(rounds.size + 1, dtype=np.int64)
@@ -128,54 +116,48 @@ def first_unsound(X: NDArray[Any]) -> int:
 
 
 def run_share(
-    rule: Rule[Any], query: Query, stack: Stack, models: NDArray[np.int64], X: NDArray[Any],
-    y: NDArray[np.float64], given: NDArray[np.float64], order: NDArray[np.int64],
-    begins: NDArray[np.int64], mistakes_only: bool, packed: NDArray[np.float64],
-) -> int:  # fmt: skip
-    """Run the rows of some models of a fleet; how many rows were refused."""
-    d, kind, block = X.shape[1], X.dtype, fleet.BLOCK
-    bench, desk = fleet.Bench.empty(d, kind), Desk.empty(block, block, d, kind)
-    refused: int = _SHARE(
-        (rule, query),
-        rule, query, stack, models, X, y, given, order, begins, mistakes_only, bench, desk,
-        Columns.empty(block), packed,
-    )  # fmt: skip
-    return refused
+    rule: Rule[Any], query: Query, stack: ModelStack, models: Counter, requests: Requests, *,
+    mistakes_only: bool, packed: NDArray[np.float64],
+) -> None:  # fmt: skip
+    """Run the rows of some models of a fleet, in blocks."""
+    bench = Bench.empty(requests.X.shape[1], requests.X.dtype)
+    arguments = (rule, query, stack, models, requests, mistakes_only, bench, packed)
+    _SHARE((rule, query), *arguments)
 
 
-def coins(
-    seeds: NDArray[np.uint64], keys: NDArray[np.int64], numbers: NDArray[np.uint64]
+def draws(
+    seeds: NDArray[np.uint64], keys: Counter, numbers: NDArray[np.uint64]
 ) -> NDArray[np.float64]:
-    """The coin of each key's seed, in the round of each number."""
+    """The query's draw for each key's seed, in the round of each number."""
     out = np.empty(keys.size)
-    _TOSS((), seeds, keys, numbers, out)
+    _DRAW((), seeds, keys, numbers, out)
     return out
 
 
-def unpack(packed: NDArray[np.float64], begin: int, end: int, out: Columns) -> None:
+def unpack(packed: NDArray[np.float64], begin: int, end: int, out: Answers) -> None:
     """The columns of some rows of what :func:`run_share` has written."""
     _UNPACK((), packed, begin, end, out)
 
 
 def server(
-    rule: Rule[Any], query: Query, crew: Crew, X: NDArray[Any], *, at_once: bool
-) -> Callable[[Crew, NDArray[np.int64], Post, bool, Answers], None]:
+    rule: Rule[Any], query: Query, stack: ModelStack, X: NDArray[Any], *, at_once: bool
+) -> Callable[[ModelStack, Counter, Requests, bool, Answers], None]:
     """A function for rows such as X: questions and labels one by one, or both ``at_once``.
 
     It takes the fleet's models, those among them to serve, what came in, whether to learn from
     mistakes only, and where to put the answers.
     """
     number, whole, d, kind = np.empty(0), np.empty(0, dtype=np.int64), X.shape[1], X.dtype
-    post = Post(np.empty((0, d), kind), number, whole, whole, number, number, whole, whole)
-    ahead = () if at_once else (Ahead.empty(d, kind),)
-    given = (rule, query, crew, whole, post, True, *ahead, Answers.empty(0))
+    blank = Requests(np.empty((0, d), kind), number, whole, whole, number, number, whole, whole)
+    ahead = () if at_once else (Lookahead.empty(d, kind),)
+    given = (rule, query, stack, whole, blank, True, *ahead, Answers.empty(0))
     code = (_MODELS if at_once else _SERVE).code((rule, query), given)
 
     def serve_share(
-        crew: Crew, models: NDArray[np.int64], post: Post, mistakes_only: bool, out: Answers
+        stack: ModelStack, models: Counter, requests: Requests, mistakes_only: bool, out: Answers
     ) -> None:
-        ahead = () if at_once else (Ahead.empty(d, kind),)
-        code(rule, query, crew, models, post, mistakes_only, *ahead, out)
+        ahead = () if at_once else (Lookahead.empty(d, kind),)
+        code(rule, query, stack, models, requests, mistakes_only, *ahead, out)
 
     return serve_share
 

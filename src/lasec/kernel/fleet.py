@@ -10,29 +10,19 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lasec.kernel.block import Desk, run_block
+from lasec.kernel.block import Block, run_block
+from lasec.kernel.block_update import Workspace
 from lasec.kernel.blocks import mirror
-from lasec.kernel.borrow import borrowed, lent
+from lasec.kernel.chunk import Chunk, Columns, inner, unsound
 from lasec.kernel.dispatch import compiled
-from lasec.kernel.rounds import Coins, Columns, inner, unsound
-from lasec.types import Matrix, Query, Rule, Vector
+from lasec.kernel.stack import Answers, ModelStack, Requests
+from lasec.kernel.unmanaged import unmanaged
+from lasec.rules.gaussian import Gaussian
+from lasec.types import Counter, Matrix, Query, Rule, Vector
 
 # Rows of one model that are walked as one block.
 BLOCK = 32
-
-
-class Stack(NamedTuple):
-    """Many models of one kind: a row of each array is one model."""
-
-    weights: Matrix
-    cov: NDArray[Any]
-    seeds: NDArray[np.uint64]
-    rounds: NDArray[np.int64]
-    asked: NDArray[np.int64]
-    told: NDArray[np.int64]
-    updates: NDArray[np.int64]
 
 
 class Bench(NamedTuple):
@@ -40,21 +30,24 @@ class Bench(NamedTuple):
 
     X: Matrix
     y: Vector
-    given: Vector
+    draws: Vector
     w: Vector
     C: Matrix
+    space: Workspace
+    out: Columns
 
     @classmethod
     def empty(cls, dimension: int, kind: Any) -> Bench:
         """Room for one block."""
         X, C = np.empty((BLOCK, dimension), kind), np.empty((dimension, dimension), kind)
-        return cls(X, np.empty(BLOCK), np.empty(BLOCK), C[0].copy(), C)
+        space = Workspace.empty(BLOCK, BLOCK, dimension, kind)
+        y, draws = np.empty((2, BLOCK))
+        return cls(X, y, draws, C[0].copy(), C, space, Columns.empty(BLOCK))
 
 
 def sort_rows(
-    keys: NDArray[np.int64], rounds: NDArray[np.int64], order: NDArray[np.int64],
-    begins: NDArray[np.int64], tickets: NDArray[np.int64],
-) -> None:  # fmt: skip
+    keys: Counter, rounds: Counter, order: Counter, begins: Counter, tickets: Counter
+) -> None:
     """Sort rows by key, equal keys in the order in which they came, and give them their tickets.
 
     ``order[begins[k] : begins[k + 1]]`` are the rows of key k, which has had ``rounds[k]`` so far.
@@ -76,7 +69,7 @@ def sort_rows(
 
 def first_unsound(X: Matrix) -> int:
     """The first row with an entry that cannot be used, or -1."""
-    X = lent(X)
+    X = unmanaged(X)
     size = np.empty(BLOCK, X.dtype)
     for i in range(0, X.shape[0], BLOCK):
         bad = unsound(X[i : i + BLOCK], size)
@@ -86,34 +79,31 @@ def first_unsound(X: Matrix) -> int:
 
 
 @compiled
-def gather(
-    X: Matrix, y: Vector, given: Vector, order: NDArray[np.int64], begin: int, n: int, bench: Bench
-) -> None:
+def gather(requests: Requests, begin: int, n: int, bench: Bench) -> None:
     """The next ``n`` rows of a model, side by side."""
+    X, y, draws = requests.X, requests.y, requests.draws
     for i in range(n):
-        row = order[begin + i]
+        row = requests.order[begin + i]
         bench.y[i] = y[row]
         for j in range(X.shape[1]):
             bench.X[i, j] = X[row, j]
-        if given.size:
-            bench.given[i] = given[row]
+        if draws.size:
+            bench.draws[i] = draws[row]
 
 
 @compiled
-def scatter(
-    local: Columns, order: NDArray[np.int64], begin: int, n: int, packed: NDArray[np.float64]
-) -> None:
+def scatter(out: Columns, order: Counter, begin: int, n: int, packed: Matrix) -> None:
     """What came of these rows, back to where they were: one place in memory for each row."""
     for i in range(n):
         row = order[begin + i]
-        packed[row, 0], packed[row, 1] = local.margin[i], local.variance[i]
-        packed[row, 2] = local.propensity[i]
+        packed[row, 0], packed[row, 1] = out.margin[i], out.variance[i]
+        packed[row, 2] = out.propensity[i]
         packed[row, 3] = (
-            (local.label[i] > 0) + 2 * local.asked[i] + 4 * local.mistake[i] + 8 * local.updated[i]
+            (out.label[i] > 0) + 2 * out.asked[i] + 4 * out.mistake[i] + 8 * out.updated[i]
         )
 
 
-def unpack(packed: NDArray[np.float64], begin: int, end: int, out: Columns) -> None:
+def unpack(packed: Matrix, begin: int, end: int, out: Answers) -> None:
     """The columns of the rows ``begin`` to ``end - 1`` of what was scattered."""
     for i in range(begin, end):
         bits = np.int64(packed[i, 3])
@@ -121,61 +111,60 @@ def unpack(packed: NDArray[np.float64], begin: int, end: int, out: Columns) -> N
         out.propensity[i] = packed[i, 2]
         out.label[i] = 1 if bits & 1 else -1
         out.asked[i], out.mistake[i] = bits & 2 != 0, bits & 4 != 0
-        out.updated[i] = bits & 8 != 0
+        out.updated[i], out.learned[i] = bits & 8 != 0, bits & 2 != 0
+        out.refused[i] = bits & 16 != 0
 
 
 @compiled
-def refuse(w: Vector, x: Vector, y: float, i: int, local: Columns) -> None:
-    """Write down a row that can be predicted, but never asked about."""
+def refuse(w: Vector, i: int, bench: Bench, row: int, packed: Matrix) -> None:
+    """Write down row ``i`` of a block, which can be predicted, but never asked about."""
     m = 0.0
     for j in range(w.size):
-        m += w[j] * x[j]
-    local.label[i] = 1 if m >= 0.0 else -1
-    local.margin[i] = local.variance[i] = local.propensity[i] = np.nan
-    local.asked[i], local.updated[i] = False, False
-    local.mistake[i] = (m >= 0.0) != (y > 0.0)
+        m += w[j] * bench.X[i, j]
+    packed[row, :3] = np.nan
+    packed[row, 3] = 16 + (m >= 0.0) + 4 * ((m >= 0.0) != (bench.y[i] > 0.0))
+
+
+@compiled
+def count(stack: ModelStack, k: int, out: Columns, n: int) -> None:
+    """Add the first ``n`` rows of a block to the counters of model ``k``."""
+    for i in range(n):
+        stack.asked[k] += out.asked[i]
+        stack.told[k] += out.asked[i]
+        stack.updates[k] += out.updated[i]
+    stack.rounds[k] += n
 
 
 def run_share(
-    rule: Rule[Any], query: Query, stack: Stack, models: NDArray[np.int64], X: Matrix, y: Vector,
-    given: Vector, order: NDArray[np.int64], begins: NDArray[np.int64], mistakes_only: bool,
-    bench: Bench, desk: Desk, local: Columns, packed: NDArray[np.float64],
-) -> int:  # fmt: skip
-    """Run the rows of some models; how many rows were refused because of their strain."""
-    W, S, seeds, rounds, asked, told, updates = borrowed(stack)
-    X, y, given = borrowed(X), borrowed(y), borrowed(given)
-    order, begins, packed = borrowed(order), borrowed(begins), borrowed(packed)
-    models, bench = borrowed(models), borrowed(bench)
-    desk, local = borrowed(desk), borrowed(local)
-    refused = 0
+    rule: Rule[Any], query: Query, stack: ModelStack, models: Counter, requests: Requests,
+    mistakes_only: bool, bench: Bench, packed: Matrix,
+) -> None:  # fmt: skip
+    """Run the rows of some models in blocks; a row beyond the conditioning limit is refused."""
+    stack, requests, models = unmanaged(stack), unmanaged(requests), unmanaged(models)
+    bench, packed = unmanaged(bench), unmanaged(packed)
     for k in models:
-        w, C, begin = W[k], S[k], begins[k]
-        while begin < begins[k + 1]:
-            n = min(BLOCK, begins[k + 1] - begin)
-            gather(X, y, given, order, begin, n, bench)
+        state = Gaussian(stack.state.weights[k], stack.state.cov[k])
+        w, C = state
+        begin, end = requests.begins[k], requests.begins[k + 1]
+        while begin < end:
+            n = whole = min(BLOCK, end - begin)
+            gather(requests, begin, n, bench)
             bench.w[:], bench.C[:] = w, C
-            coins = Coins(bench.given[: n if given.size else 0], seeds[k], rounds[k])
-            inner(bench.X[:n], bench.X[:n], desk.size)
-            whole = n
+            draws = bench.draws[: n if requests.draws.size else 0]
+            chunk = Chunk(bench.X, bench.y, stack.seeds[k], stack.rounds[k], draws, draws, 0)
+            inner(bench.X[:n], bench.X[:n], bench.space.size)
             while n > 0:
-                bad, _, _ = run_block(
-                    rule, query, w, C, bench.X[:n], bench.y[:n], coins, 0, mistakes_only, False,
-                    0.0, BLOCK, desk, local,
-                )  # fmt: skip
+                block = Block(0, n, BLOCK, False, 0.0, mistakes_only)
+                bad, _, _ = run_block(rule, query, state, chunk, block, bench.space, bench.out)
                 if bad < 0:
                     break
                 w[:], C[:] = bench.w, bench.C
                 n = bad
+            scatter(bench.out, requests.order, begin, n, packed)
+            count(stack, k, bench.out, n)
             if n < whole:
-                refuse(w, bench.X[n], bench.y[n], n, local)
-                refused += 1
+                refuse(w, n, bench, requests.order[begin + n], packed)
+                stack.rounds[k] += 1
                 n += 1
-            scatter(local, order, begin, n, packed)
-            for i in range(n):
-                asked[k] += local.asked[i]
-                told[k] += local.asked[i]
-                updates[k] += local.updated[i]
-            rounds[k] += n
             begin += n
         mirror(C)
-    return refused

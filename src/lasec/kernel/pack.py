@@ -7,8 +7,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from lasec.kernel.blocks import mirror
-from lasec.kernel.borrow import lent
 from lasec.kernel.dispatch import compiled, reordering
+from lasec.kernel.unmanaged import unmanaged
 from lasec.types import Counter, Matrix, Vector
 
 
@@ -21,21 +21,21 @@ def copy(source: Vector, target: Vector) -> None:
 
 def pack_whole(array: Matrix, keys: Counter, out: Matrix, begin: int) -> None:
     """Put the rows ``keys`` of ``array`` into the columns of ``out`` from ``begin`` on."""
-    array, keys, out = lent(array), lent(keys), lent(out)
+    array, keys, out = unmanaged(array), unmanaged(keys), unmanaged(out)
     for i in range(keys.size):
         copy(array[keys[i]], out[i, begin:])
 
 
 def unpack_whole(array: Matrix, keys: Counter, packed: Matrix, begin: int) -> None:
     """Take the rows ``keys`` of ``array`` from the columns of ``packed`` from ``begin`` on."""
-    array, keys, packed = lent(array), lent(keys), lent(packed)
+    array, keys, packed = unmanaged(array), unmanaged(keys), unmanaged(packed)
     for i in range(keys.size):
         copy(packed[i, begin : begin + array.shape[1]], array[keys[i]])
 
 
 def pack_lower(array: NDArray[Any], keys: Counter, out: Matrix, begin: int) -> None:
     """As :func:`pack_whole`, the lower triangles of several matrices for each key."""
-    array, keys, out = lent(array), lent(keys), lent(out)
+    array, keys, out = unmanaged(array), unmanaged(keys), unmanaged(out)
     for i in range(keys.size):
         place = begin
         for C in array[keys[i]]:
@@ -46,7 +46,7 @@ def pack_lower(array: NDArray[Any], keys: Counter, out: Matrix, begin: int) -> N
 
 def unpack_lower(array: NDArray[Any], keys: Counter, packed: Matrix, begin: int) -> None:
     """As :func:`unpack_whole`, symmetric matrices from their lower triangles."""
-    array, keys, packed = lent(array), lent(keys), lent(packed)
+    array, keys, packed = unmanaged(array), unmanaged(keys), unmanaged(packed)
     for i in range(keys.size):
         place = begin
         for C in array[keys[i]]:
@@ -67,7 +67,7 @@ def _sum_of_nothing(row: Any) -> float:
 
 def first_infinite(packed: Matrix, begin: int, end: int) -> int:
     """The first row with NaN or infinity in the columns ``begin`` to ``end - 1``, or -1."""
-    packed = lent(packed)
+    packed = unmanaged(packed)
     for i in range(packed.shape[0]):
         if _sum_of_nothing(packed[i, begin:end]) != 0.0:
             return i

@@ -26,7 +26,7 @@ def high_word(a: np.uint64, b: np.uint64) -> np.uint64:
 
 @compiled
 def draw(seed: np.uint64, ticket: np.uint64) -> tuple[float, float]:
-    """The two uniform draws in [0, 1) of one round: the query's coin and the rule's draw."""
+    """The two uniform draws in [0, 1) of one round: the query's and the rule's."""
     c0, c1, c2, c3 = ticket, _ZERO, _ZERO, _ZERO
     k0, k1 = seed, _ZERO
     for _ in range(10):
@@ -37,10 +37,10 @@ def draw(seed: np.uint64, ticket: np.uint64) -> tuple[float, float]:
     return (c0 >> _SHIFT) * _UNIT, (c1 >> _SHIFT) * _UNIT
 
 
-def toss_all(
+def draw_all(
     seeds: NDArray[np.uint64], keys: NDArray[np.int64], numbers: NDArray[np.uint64],
     out: NDArray[np.float64],
 ) -> None:  # fmt: skip
-    """out[i] <- the coin of the seed of row i's key, in the round of that number."""
+    """out[i] <- the query's draw for the seed of row i's key, in the round of that number."""
     for i in range(keys.size):
         out[i] = draw(seeds[keys[i]], numbers[i])[0]

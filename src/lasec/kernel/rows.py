@@ -1,19 +1,22 @@
-"""One round, and a chunk of rounds, row by row, in compiled code.
+"""One round of one row, written once; every compiled loop over rows is made of it.
+
+A round predicts, decides whether to query (:func:`ask`) and, where the label is to be used, learns
+(:func:`learn`). :func:`play` is all of it, for labels that are known at once.
 
 One label shrinks the variance along x by up to the factor 1/(1 + strain), where the strain is
-``|x|^2`` times the largest variance of any weight (less where drift keeps the variance up). Above a
-limit that is more than the precision can carry beside the other directions, and the covariance
-could lose its positive definiteness: such a row is refused.
+``|x|^2`` times the largest variance of any weight (less where drift keeps the variance up). Beyond
+the conditioning limit the covariance could lose its positive definiteness: such a row is refused.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba.extending import overload
 from numpy.typing import NDArray
 
+from lasec.kernel.chunk import Chunk, Columns, entry, largest_entry, limit
 from lasec.kernel.dispatch import (
     chance,
     compiled,
@@ -24,9 +27,34 @@ from lasec.kernel.dispatch import (
     update_at,
 )
 from lasec.kernel.philox import draw
-from lasec.kernel.rounds import Coins, Columns, largest_entry, limit, toss
+from lasec.kernel.unmanaged import unmanaged
 from lasec.rules.gaussian import largest_variance
-from lasec.types import Margin, Moment, Query, Rule, Vector
+from lasec.types import Context, Margin, Query, Rule, Vector
+
+
+class Turn(NamedTuple):
+    """A row's place in the stream of its model.
+
+    ``draw`` is the query's draw, or negative for the one of the seed and the ticket; ``time`` is
+    the event time, and ``waiting`` the number of open questions.
+    """
+
+    seed: np.uint64
+    ticket: int
+    draw: float
+    time: float
+    waiting: int
+
+
+class Asked(NamedTuple):
+    """The prediction of a row and the decision; of a row that is not ``fine``, the raw margin."""
+
+    fine: bool
+    raw: float
+    margin: float
+    variance: float
+    propensity: float
+    asked: bool
 
 
 def largest(state: Any) -> float:
@@ -42,8 +70,8 @@ def _largest(state: Any) -> Any:
 
 
 @compiled
-def bearable(rule: Rule[Any], state: Any, x: Vector) -> bool:
-    """Whether a label at ``x`` is one that the precision can carry."""
+def learnable(rule: Rule[Any], state: Any, x: Vector) -> bool:
+    """Whether a label at ``x`` stays within the conditioning limit."""
     return strain(rule, squared_norm(rule, x), largest(state)) <= limit(x)
 
 
@@ -57,33 +85,75 @@ def sound(x: Vector) -> bool:
 
 
 @compiled
-def decide(
-    query: Query, seen: Margin, memory: Vector, seed: np.uint64, ticket: int, coin: float,
-    time: float, waiting: int,
-) -> tuple[float, bool]:  # fmt: skip
+def decide(query: Query, memory: Vector, seen: Margin, turn: Turn) -> tuple[float, bool]:
     """The probability of asking about a row, and whether to ask; the query takes note of it."""
-    now = Moment(ticket + 1, time, waiting)
+    now = Context(turn.ticket + 1, turn.time, turn.waiting)
     p = chance(query, seen, memory, now)
-    tossed = coin if coin >= 0.0 else draw(seed, np.uint64(ticket))[0]
-    spend(query, memory, tossed < p, now)
-    return p, tossed < p
+    asked = p >= 1.0
+    if not asked:
+        asked = (turn.draw if turn.draw >= 0.0 else draw(turn.seed, np.uint64(turn.ticket))[0]) < p
+    spend(query, memory, asked, now)
+    return p, asked
+
+
+@compiled
+def ask(query: Query, memory: Vector, fine: bool, seen: Margin, turn: Turn) -> Asked:
+    """Decide about a row, unless it is beyond the conditioning limit and must not be learned."""
+    margin, variance, p, asked = np.nan, np.nan, np.nan, False
+    if fine:
+        p, asked = decide(query, memory, seen, turn)
+        margin, variance = np.float64(seen.margin), np.float64(seen.variance)
+    return Asked(fine, np.float64(seen.raw), margin, variance, p, asked)
+
+
+@compiled
+def learn(rule: Rule[Any], state: Any, x: Vector, y: float, seed: np.uint64, ticket: int) -> None:
+    """Learn a label, with the rule's own draw of the round."""
+    update_at(rule, state, x, y, draw(seed, np.uint64(ticket))[1], ticket + 1)
+
+
+@compiled
+def play(
+    rule: Rule[Any], query: Query, state: Any, memory: Vector, x: Vector, y: float, turn: Turn,
+    mistakes_only: bool,
+) -> tuple[Asked, bool, bool]:  # fmt: skip
+    """Ask about a row and, where asked, tell its label at once: mistake and update."""
+    seen = margin_at(rule, state, x, turn.ticket + 1)
+    question = ask(query, memory, learnable(rule, state, x), seen, turn)
+    mistake = (question.raw >= 0.0) != (y > 0.0)
+    updated = question.asked and (mistake or not mistakes_only)
+    if updated:
+        learn(rule, state, x, y, turn.seed, turn.ticket)
+    return question, mistake, updated
+
+
+@compiled
+def write(out: Any, i: int, done: tuple[Asked, bool, bool]) -> None:
+    """Put a question, whether it was a mistake, and used, into row ``i`` of some columns."""
+    question, mistake, updated = done
+    out.label[i] = 1 if question.raw >= 0.0 else -1
+    out.margin[i], out.variance[i] = question.margin, question.variance
+    out.propensity[i] = question.propensity
+    out.asked[i], out.mistake[i], out.updated[i] = question.asked, mistake, updated
 
 
 def ask_row(
     rule: Rule[Any], query: Query, state: Any, memory: Vector, x: Vector, seed: np.uint64,
-    ticket: int, coin: float, time: float, waiting: int,
+    ticket: int, drawn: float, time: float, waiting: int,
 ) -> tuple[bool, float, float, float, float, bool]:  # fmt: skip
     """Whether the row is fine, raw margin, margin, variance, probability of asking, whether to ask.
 
-    ``time`` is the event time, ``waiting`` the number of open questions. ``coin`` is used if it is
-    not negative; else the one of the seed and the ticket. Of the arrays only ``memory``, which is
-    the query's, is written.
+    The last five arguments are those of :class:`Turn`. Of the arrays only ``memory``, which is the
+    query's, is written.
     """
-    if not sound(x) or not bearable(rule, state, x):
+    if not sound(x):
         return False, 0.0, 0.0, 0.0, 0.0, False
     seen = margin_at(rule, state, x, ticket + 1)
-    p, asked = decide(query, seen, memory, seed, ticket, coin, time, waiting)
-    return True, seen.raw, seen.margin, seen.variance, p, asked
+    turn = Turn(seed, ticket, drawn, time, waiting)
+    fine, raw, margin, variance, p, asked = ask(
+        query, memory, learnable(rule, state, x), seen, turn
+    )
+    return fine, raw, margin, variance, p, asked
 
 
 def tell_row(
@@ -93,42 +163,32 @@ def tell_row(
     """Learn one label; gives whether it was a mistake, was to be used, and could be used."""
     mistake = (margin_at(rule, state, x, ticket + 1).raw >= 0.0) != (y > 0.0)
     wanted = mistake or not mistakes_only
-    usable = bearable(rule, state, x)
+    usable = learnable(rule, state, x)
     if wanted and usable:
-        update_at(rule, state, x, y, draw(seed, np.uint64(ticket))[1], ticket + 1)
+        learn(rule, state, x, y, seed, ticket)
     return mistake, wanted, usable
 
 
 def run_rows(
-    rule: Rule[Any], query: Query, state: Any, memory: Vector, X: NDArray[Any], y: NDArray[Any],
-    coins: Coins, times: Vector, waiting: int, mistakes_only: bool, out: Columns,
+    rule: Rule[Any], query: Query, state: Any, memory: Vector, chunk: Chunk, mistakes_only: bool,
+    out: Columns,
 ) -> int:  # fmt: skip
-    """Ask and, where asked, tell at once, for each row of ``X``; a row to refuse, or -1.
-
-    ``times`` are the event times of the rows; where it is empty, the rounds are taken for them.
-    ``waiting`` is the number of questions that were open before and stay so.
-    """
-    given, seed, first = coins
+    """Ask and, where asked, tell at once, for each row of a chunk; a row to refuse, or -1."""
+    state, memory, out = unmanaged(state), unmanaged(memory), unmanaged(out)
+    X, y, seed, first, draws, times, waiting = unmanaged(chunk)
     for i in range(X.shape[0]):
-        if not sound(X[i]) or not bearable(rule, state, X[i]):
+        if not sound(X[i]):
             return i
-        t = first + i + 1
-        seen = margin_at(rule, state, X[i], t)
-        now = Moment(t, times[i] if times.size else float(t), waiting)
-        p = chance(query, seen, memory, now)
-        positive, asked = seen.raw >= 0.0, p >= 1.0 or toss(given, seed, first, i) < p
-        spend(query, memory, asked, now)
-        mistake = positive != (y[i] > 0.0)
-        updated = asked and (mistake or not mistakes_only)
-        if updated:
-            update_at(rule, state, X[i], y[i], draw(seed, np.uint64(first + i))[1], t)
-        out.label[i] = 1 if positive else -1
-        out.margin[i], out.variance[i], out.propensity[i] = seen.margin, seen.variance, p
-        out.asked[i], out.mistake[i], out.updated[i] = asked, mistake, updated
+        ticket = first + i
+        turn = Turn(seed, ticket, entry(draws, i, -1.0), entry(times, i, ticket + 1.0), waiting)
+        done = play(rule, query, state, memory, X[i], y[i], turn, mistakes_only)
+        if not done[0].fine:
+            return i
+        write(out, i, done)
     return -1
 
 
 def look_rows(rule: Rule[Any], state: Any, X: NDArray[Any], t: int, out: Vector) -> None:
-    """What the model says about each row in round t."""
+    """The margin of each row in round t."""
     for i in range(X.shape[0]):
         out[i] = margin_at(rule, state, X[i], t).margin

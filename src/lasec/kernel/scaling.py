@@ -1,4 +1,4 @@
-"""Numbers put on a common scale as they come, one row after the other."""
+"""Online standardization, one row after the other."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 from lasec.types import Matrix, Vector
 
-FARTHEST = 20.0  # standard deviations; what lies beyond says no more than that
+FARTHEST = 20.0  # standard deviations; values beyond are clipped
 
 
 def scale_rows(X: Matrix, count: Vector, mean: Vector, spread: Vector, out: Matrix) -> None:

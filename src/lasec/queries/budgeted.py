@@ -57,7 +57,7 @@ from lasec.parameters import (
     seconds,
 )
 from lasec.queries.margin_coin import MarginCoin
-from lasec.types import Margin, Moment, Query, Vector
+from lasec.types import Context, Margin, Query, Vector
 
 __all__ = ["Budgeted", "inner_chance", "pull", "purse", "settled"]
 
@@ -102,7 +102,7 @@ def pull(query: Any, pace: float) -> float:
     return float(max(LOOSE, min(FIRM, (PULL / max(pace * query.window, 1e-9)) ** 3)))
 
 
-def purse(query: Any, memory: Vector, now: Moment) -> Purse:
+def purse(query: Any, memory: Vector, now: Context) -> Purse:
     """The account as of this round, before it is decided."""
     seen = memory[ROUNDS]
     time = seen + 1.0
@@ -133,7 +133,7 @@ class Budgeted(NamedTuple):
     >>> query = Budgeted(rate=0.1)
     >>> memory = query.start()
     >>> doubt, certain = Margin(0.0, 0.0, 0.0), Margin(0.9, 0.0, 0.9)
-    >>> now = Moment(round=1, time=1.0, open=0)
+    >>> now = Context(round=1, time=1.0, open=0)
     >>> round(query.chance(doubt, memory, now), 2), round(query.chance(certain, memory, now), 2)
     (1.0, 1.0)
     >>> for _ in range(60):
@@ -179,7 +179,7 @@ class Budgeted(NamedTuple):
         memory[TOKENS], memory[LOAN], memory[REPAY] = burst / 2.0, lent, lent / self.horizon
         return memory
 
-    def chance(self, margin: Margin, memory: Vector, now: Moment) -> float:
+    def chance(self, margin: Margin, memory: Vector, now: Context) -> float:
         """The probability of asking in the round that follows what is remembered."""
         if self.rate >= 1.0 and not self.timed and self.total == 0.0 and self.max_open == 0:
             return 1.0
@@ -198,7 +198,7 @@ class Budgeted(NamedTuple):
         least = self.floor * share
         return float(least + (1.0 - least) * wanted * allowed)
 
-    def spend(self, memory: Vector, asked: bool, now: Moment) -> None:
+    def spend(self, memory: Vector, asked: bool, now: Context) -> None:
         """Remember a round."""
         account = purse(self, memory, now)
         if memory[ROUNDS] == 0.0:
@@ -220,7 +220,7 @@ class Budgeted(NamedTuple):
 
         >>> query = Budgeted(rate=0.1)
         >>> memory = query.start()
-        >>> query.spend(memory, True, Moment(round=1, time=1.0, open=0))
+        >>> query.spend(memory, True, Context(round=1, time=1.0, open=0))
         >>> query.planned(memory)
         0.1
         """
@@ -248,7 +248,7 @@ class Budgeted(NamedTuple):
 
     def probability(self, margin: Margin, t: int) -> float:
         """The probability of asking in a first round."""
-        return self.chance(margin, self.start(), Moment(1, 0.0, 0))
+        return self.chance(margin, self.start(), Context(1, 0.0, 0))
 
     def conflict(self) -> str:
         """Why these parameters do not go together; empty if they do."""

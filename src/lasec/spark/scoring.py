@@ -97,8 +97,8 @@ class Snapshot:
             rows = X[begin : begin + step]
             keys = np.arange(len(rows)) % fleet.models
             given = np.zeros(len(rows), np.uint64) if numbers is None else numbers[begin:][:step]
-            coins = fleet.coins(keys, given)
-            parts.append(fleet.serve(keys, rows, np.zeros(len(rows)), coins=coins))
+            draws = fleet.draws(keys, given)
+            parts.append(fleet.serve(keys, rows, np.zeros(len(rows)), draws=draws))
             self._forget()
         names = ("label", "margin", "variance", "propensity", "asked")
         return {

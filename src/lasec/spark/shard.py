@@ -30,7 +30,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lasec import Fleet, Served
+from lasec import Fleet, Records
 from lasec.metrics import means
 from lasec.spark.desk import Answer, Desk
 from lasec.spark.ledger import Head
@@ -185,14 +185,14 @@ class Shard(Shelf):
         served = fleet.serve(
             codes, X[order], y[order], tickets=tickets[order], after=after[order],
             times=known[order] if getattr(fleet.query, "timed", False) else None,
-            coins=fleet.coins(codes, numbers[order]),
+            draws=fleet.draws(codes, numbers[order]),
         )  # fmt: skip
         self._told(batch, answers, served, place, fleet, codes)
         self._asked(batch, answers, served, place[:E], fleet, codes)
         self.save(fleet, rows, fleet.updates > before)
 
     def _told(
-        self, batch: Batch, answers: list[Answer], served: Served, place: Indices, fleet: Fleet,
+        self, batch: Batch, answers: list[Answer], served: Records, place: Indices, fleet: Fleet,
         codes: Indices,
     ) -> None:  # fmt: skip
         """A receipt for each label that was served."""
@@ -228,7 +228,7 @@ class Shard(Shelf):
         self.head.add(means.of_answers(means.doubt(label, margin), q, label != y))
 
     def _asked(
-        self, batch: Batch, answers: list[Answer], served: Served, at: Indices, fleet: Fleet,
+        self, batch: Batch, answers: list[Answer], served: Records, at: Indices, fleet: Fleet,
         codes: Indices,
     ) -> None:  # fmt: skip
         """Keep the new questions, and tell every prediction; ``at`` is where each was served.
@@ -276,7 +276,7 @@ def coded(keys: Iterable[str]) -> tuple[Indices, list[str]]:
     return np.array(codes, np.int64), list(numbers)
 
 
-def _question(served: Served, i: int, time: float, x: NDArray[np.float64]) -> Asked:
+def _question(served: Records, i: int, time: float, x: NDArray[np.float64]) -> Asked:
     """What is to be remembered of a row that was asked about."""
     return Asked(
         int(served.ticket[i]), int(served.label[i]), float(served.margin[i]),

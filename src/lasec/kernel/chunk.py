@@ -1,4 +1,4 @@
-"""What a chunk of rounds is made of, beside its rows: coins, columns, and which rows are sound."""
+"""A chunk of rows: what comes with it, what it leaves behind, and which of its rows are usable."""
 
 from __future__ import annotations
 
@@ -14,6 +14,24 @@ from lasec.types import Vector
 
 LARGEST_STRAIN = 1e12
 LARGEST_STRAIN_SINGLE = 1e3
+NO_NUMBERS: Vector = np.empty(0)
+
+
+class Chunk(NamedTuple):
+    """Consecutive rows of one model with their labels.
+
+    ``draws`` are the queries' random draws; where it is empty they come from the seed and the
+    tickets, of which ``first`` is the first. ``times`` are event times; where it is empty, rounds
+    are taken for them. ``waiting`` counts the questions that were open before and stay so.
+    """
+
+    X: NDArray[Any]
+    y: Vector
+    seed: np.uint64
+    first: int
+    draws: Vector = NO_NUMBERS
+    times: Vector = NO_NUMBERS
+    waiting: int = 0
 
 
 class Columns(NamedTuple):
@@ -36,23 +54,21 @@ class Columns(NamedTuple):
         return cls(label, margin, variance, propensity, asked, mistake, updated)
 
 
-class Coins(NamedTuple):
-    """Where a chunk's coins come from: ``given`` if there are any, else the seed and the ticket."""
-
-    given: NDArray[np.float64]
-    seed: np.uint64
-    first: int
+@compiled
+def drawn(draws: Vector, seed: np.uint64, first: int, at: int) -> float:
+    """The query's draw for the chunk's row ``at``."""
+    return draws[at] if draws.size else draw(seed, np.uint64(first + at))[0]
 
 
 @compiled
-def toss(given: NDArray[np.float64], seed: np.uint64, first: int, at: int) -> float:
-    """The coin of the chunk's row ``at``."""
-    return given[at] if given.size else draw(seed, np.uint64(first + at))[0]
+def entry(values: Vector, i: int, otherwise: float) -> float:
+    """The i-th of the values, if there are any."""
+    return values[i] if values.size else otherwise
 
 
 @compiled
 def limit(array: Any) -> float:
-    """The largest strain that the precision of ``array`` can carry."""
+    """The conditioning limit: the largest strain that the precision of ``array`` allows."""
     return LARGEST_STRAIN if array.itemsize == 8 else LARGEST_STRAIN_SINGLE
 
 

@@ -5,10 +5,10 @@ A bound is certified in two ways. From the trace T and the Frobenius norm F (Wol
 
     largest <= T/d + sqrt((d - 1)/d (F^2 - T^2/d))
 
-which costs one look at C but is far off where a few eigenvalues stand out; and by Cholesky: if
+which costs one pass over C but is loose where a few eigenvalues stand out; and by Cholesky: if
 ``bound I - C`` has a Cholesky factor, no eigenvalue of C is above ``bound``. What to try is found
-by a few steps of the power method, which comes from below. Between two looks, an update can raise
-the largest eigenvalue by no more than its drift. Both bounds are widened by what rounding can do.
+by a few steps of the power method, which comes from below. Between two such checks, an update can
+raise the largest eigenvalue by no more than its drift. Both bounds allow for rounding errors.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lasec.kernel.blas import factorised, symmetric_times
+from lasec.kernel.blas import factorized, symmetric_times
 from lasec.kernel.dispatch import compiled, reordering
 from lasec.types import Matrix, Vector
 
-# A look costs as much as d/2 rows; one in this many times d rows is a twentieth of the work.
+# A check costs as much as d/2 rows; one in this many times d rows is 5 % of the work.
 PERIOD = 10
 _POWER_STEPS = 4
 _LEAST, _MOST = 0.02, 2.0
 
 
-class Ceiling(NamedTuple):
+class EigenvalueBound(NamedTuple):
     """What is known about the largest eigenvalue of one covariance.
 
-    ``numbers`` are the bound, the rows seen since it was last looked at, and how far above the
+    ``numbers`` are the bound, the rows since it was last checked, and how far above the
     power method's estimate the next bound is tried; ``direction`` is where the power method stands.
     """
 
@@ -39,15 +39,15 @@ class Ceiling(NamedTuple):
     direction: Vector
 
     @classmethod
-    def unknown(cls, dimension: int, kind: np.dtype[np.float64]) -> Ceiling:
+    def unknown(cls, dimension: int, kind: np.dtype[np.float64]) -> EigenvalueBound:
         """Nothing is known yet."""
         direction = np.cos(1.1 * np.arange(dimension))
         numbers = np.array([np.inf, PERIOD * dimension, 0.3])
         return cls(numbers, (direction / np.linalg.norm(direction)).astype(kind))
 
-    def copy(self) -> Ceiling:
+    def copy(self) -> EigenvalueBound:
         """The same, in arrays of its own."""
-        return Ceiling(self.numbers.copy(), self.direction.copy())
+        return EigenvalueBound(self.numbers.copy(), self.direction.copy())
 
 
 @reordering
@@ -85,7 +85,7 @@ def holds(bound: float, C: Matrix) -> bool:
         for j in range(i):
             gap[i, j] = -C[i, j]
         gap[i, i] = bound * (1.0 - room) - C[i, i]
-    return factorised(gap)
+    return bool(factorized(gap))
 
 
 @compiled
@@ -103,9 +103,9 @@ def power(C: Matrix, direction: Vector) -> float:
 
 
 @compiled
-def tighten(ceiling: Ceiling, C: Matrix, rows: int) -> float:
-    """The bound to use for the next ``rows`` rows; looks at C now and then."""
-    numbers, direction = ceiling
+def tighten(known: EigenvalueBound, C: Matrix, rows: int) -> float:
+    """The bound to use for the next ``rows`` rows; checks C periodically."""
+    numbers, direction = known
     if numbers[0] == np.inf:
         numbers[0] = from_traces(C)
     numbers[1] += rows

@@ -5,9 +5,10 @@ The equations are in :mod:`lasec.kernel.block`, which walks the rows.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lasec.kernel.blas import (
     product,
@@ -16,12 +17,48 @@ from lasec.kernel.blas import (
     symmetric_product,
 )
 from lasec.kernel.dispatch import compiled, reordering
+from lasec.rules.gaussian import Step
 from lasec.types import Matrix, Vector
 
 # Below this dimension one general product is faster than any that spares a triangle.
 NARROW = 128
-# What a rule that does not shrink C at all is taken to shrink it by: nothing that can be seen.
+# What a rule that does not shrink C at all is taken to shrink it by: too little to be visible.
 LEAST = 1e-30
+
+
+class Workspace(NamedTuple):
+    """Scratch space for one block."""
+
+    rows: Matrix
+    H: Matrix
+    G: Matrix
+    F: Matrix
+    along: Vector
+    g: Vector
+    v: Vector
+    m: Vector
+    q: Vector
+    size: Vector
+    draw: NDArray[np.float64]
+    slot: NDArray[np.int64]
+
+    @classmethod
+    def empty(cls, rows: int, part: int, dimension: int, kind: Any) -> Workspace:
+        """Room for blocks of up to ``rows`` rows in parts of up to ``part``."""
+        a, b, c = np.empty((3, rows, dimension), kind)
+        v, m, q, size = np.empty((4, rows), kind)
+        F, g = np.empty((part, rows), kind), np.empty(dimension, kind)
+        draw, slot = np.ones(rows), np.empty(rows, np.int64)
+        return cls(a, b, c, F, v.copy(), g, v, m, q, size, draw, slot)
+
+
+class Progress(NamedTuple):
+    """How far a block is: its part begins at ``s`` and ends before ``e``; updates and drift."""
+
+    s: int
+    e: int
+    updates: int
+    swell: float
 
 
 @compiled
@@ -34,11 +71,10 @@ def multiply(X: Matrix, C: Matrix, out: Matrix) -> None:
 
 
 @reordering
-def catch_up(
-    X: Matrix, s: int, e: int, J: int, swell: float, F: Matrix, along: Vector, m: Vector,
-    q: Vector, size: Vector,
-) -> None:  # fmt: skip
-    """Bring m and q of the rows ``s`` to ``e - 1`` up to the J updates so far, whose F is there."""
+def catch_up(X: Matrix, now: Progress, space: Workspace) -> None:
+    """Bring m and q of the part's rows up to the updates so far, whose F is there."""
+    s, e, J, swell = now
+    F, along, m, q, size = space.F, space.along, space.m, space.q, space.size
     for i in range(s, e):
         moved, shrunk = X.dtype.type(0.0), X.dtype.type(0.0)
         for k in range(J):
@@ -49,7 +85,7 @@ def catch_up(
 
 
 @reordering
-def mend(g: Vector, G: Matrix, F: Matrix, i: int, J: int) -> None:
+def subtract_updates(g: Vector, G: Matrix, F: Matrix, i: int, J: int) -> None:
     """g <- g - sum_{k < J} F[i, k] G[k], four at a time."""
     k = 0
     while k + 4 <= J:
@@ -86,17 +122,16 @@ def project(X: Matrix, s: int, e: int, g: Vector, v: Vector) -> None:
 
 
 @compiled
-def learn(
-    X: Matrix, w: Vector, i: int, s: int, e: int, J: int, swell: float, gain: Any, shrink: Any,
-    inflate: Any, g: Vector, G: Matrix, F: Matrix, along: Vector, v: Vector, m: Vector, q: Vector,
-    size: Vector,
-) -> None:  # fmt: skip
-    """Learn row ``i`` of the part ``s`` to ``e - 1`` as update J; g holds its row of H."""
+def learn(X: Matrix, w: Vector, i: int, now: Progress, move: Step, space: Workspace) -> None:
+    """Learn row ``i`` as the next update; ``space.g`` holds its row of H."""
+    s, e, J, swell = now
+    gain, shrink, inflate = move
+    g, G, F, v = space.g, space.G, space.F, space.v
     root, grown = np.sqrt(shrink), X.dtype.type(swell)
     for j in range(g.size):
         g[j] += grown * X[i, j]
-    mend(g, G, F, i - s, J)
-    along[J] = gain / root
+    subtract_updates(g, G, F, i - s, J)
+    space.along[J] = gain / root
     for j in range(g.size):
         w[j] += gain * g[j]
         G[J, j] = root * g[j]
@@ -104,8 +139,8 @@ def learn(
     for r in range(i + 1, e):
         f = root * v[r]
         F[r - s, J] = f
-        m[r] += gain * v[r]
-        q[r] += inflate * size[r] - f * f
+        space.m[r] += gain * v[r]
+        space.q[r] += inflate * space.size[r] - f * f
 
 
 @compiled

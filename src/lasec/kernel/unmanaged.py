@@ -1,11 +1,11 @@
-"""A few small things that compiled loops need and numba has no word for.
+"""Arrays without reference counts, and addresses: what compiled loops need beyond numba's API.
 
-numba counts references to an array with an atomic instruction each time that one is handed to a
-function or cut into a view, and cannot leave out most of these counts in a loop with calls. On
-short rows that is a fifth of all time, and several threads that share an array would wait for each
-other. A *borrowed* array has no count. Whoever lends it must keep it: only arguments of a function
-that Python has called are lent here, and only for as long as that call lasts. *lent* is the same
-for loops that can also be interpreted; *member* cuts one model out of a stack, uncounted.
+numba counts references to an array with an atomic instruction each time that one is passed to a
+function or sliced, and cannot remove most of these counts in a loop with calls. On short rows that
+is a fifth of all time, and several threads that share an array would wait for each other. An
+*unmanaged* array has no reference count, so something else must keep it alive: only arguments of a
+function that Python has called are treated so here, and only until that call returns. *member* is
+one model of a stack, as unmanaged views.
 
 BLAS takes all of its arguments as addresses: *address* puts a number onto the stack, and *data* is
 where an array begins.
@@ -50,7 +50,7 @@ def _uncounted(context: Any, builder: Any, kind: Any, value: Any) -> Any:
     return array._getvalue()
 
 
-def _borrow(typing_context: Any, kept: Any) -> Any:
+def _strip(typing_context: Any, kept: Any) -> Any:
     """The same array, uncounted; or the same tuple, with all of its arrays uncounted."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -114,16 +114,14 @@ def _address(typing_context: Any, value: Any) -> Any:
 
 
 _intrinsic: Any = intrinsic
-borrowed: Callable[[A], A] = _intrinsic(_borrow)
+_stripped: Any = _intrinsic(_strip)
 data: Callable[[Any], Any] = _intrinsic(_data)
 address: Callable[[Any], Any] = _intrinsic(_address)
-
-
 _cut_member: Any = _intrinsic(_member)
 
 
-def lent(kept: A) -> A:
-    """The same array or tuple; in compiled code as :data:`borrowed` has it."""
+def unmanaged(kept: A) -> A:
+    """The same array or tuple; in compiled code, its arrays have no reference count."""
     return kept
 
 
@@ -132,9 +130,9 @@ def member(stack: Any, at: int) -> Any:
     return type(stack)(*(array[at] for array in stack))
 
 
-@overload(lent, strict=False)
-def _lent(kept: Any) -> Any:
-    return lambda kept: borrowed(kept)  # noqa: PLW0108 numba wants a function
+@overload(unmanaged, strict=False)
+def _unmanaged(kept: Any) -> Any:
+    return lambda kept: _stripped(kept)  # noqa: PLW0108 numba wants a function
 
 
 @overload(member, strict=False)

@@ -1,0 +1,103 @@
+"""A fleet as a header and arrays, and back: what :mod:`lasec.state` writes to a file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lasec import snapshot
+from lasec.clock import Clock
+from lasec.draws import SEEDS
+from lasec.errors import StateError
+from lasec.parameters import Range, number
+from lasec.state import Arrays, pack
+from lasec.types import Precision, Query, Rule
+
+if TYPE_CHECKING:
+    from lasec.fleet.fleet import Fleet
+
+_COUNTERS = ("rounds", "asked", "told", "updates", "waiting")
+
+
+def packed(fleet: Fleet) -> bytes:
+    """The bytes of a file; a fleet that could not be loaded again is refused."""
+    header = {
+        "kind": "fleet",
+        "rule": snapshot.describe(fleet.rule),
+        "query": snapshot.describe(fleet.query),
+        "models": fleet.models,
+        "dimension": fleet.dimension,
+        "update": fleet.update.value,
+        "precision": fleet.precision.value,
+        "seed": fleet.seed,
+        "clock": fleet.clock.header(),
+    }
+    arrays = {f"state.{name}": array for name, array in fleet.state._asdict().items()}
+    arrays |= {name: getattr(fleet, name) for name in _COUNTERS}
+    arrays |= {"memory": fleet.memory, "seeds": fleet.seeds.view(np.int64)}
+    checked(header, dict(arrays))
+    return pack(header, arrays)
+
+
+def checked(header: dict[str, Any], arrays: Arrays) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The arguments of the fleet that was saved, and the values of its attributes."""
+    if header.get("kind") != "fleet":
+        raise StateError(f"foreign: this is a {header.get('kind', 'learner')}, not a fleet")
+    rule = snapshot.rebuild(header["rule"], snapshot.RULES)
+    query = snapshot.rebuild(header["query"], snapshot.QUERIES)
+    models = number("models", header["models"], int, Range(1, 2**31))
+    options = {
+        "rule": rule,
+        "query": query,
+        "models": models,
+        "dimension": number("dimension", header["dimension"], int, Range(1, 2**15)),
+        "update": header["update"],
+        "precision": Precision(header["precision"]),
+        "seed": number("seed", header["seed"], int, SEEDS),
+    }
+    values: dict[str, Any] = _counters(arrays, models)
+    values["seeds"] = arrays.pop("seeds").view(np.uint64)
+    values["memory"] = _memory(query, arrays.pop("memory"), models)
+    values["state"] = _state(rule, options["dimension"], arrays, models, options["precision"])
+    if values["seeds"].shape != (models,):
+        raise StateError("invalid: there is not one seed for each model")
+    return options, values | {"clock": Clock.restore(header["clock"])}
+
+
+def _counters(arrays: Arrays, models: int) -> dict[str, Any]:
+    """The counters of each model."""
+    counters = {name: arrays.pop(name) for name in _COUNTERS}
+    for name, array in counters.items():
+        if array.shape != (models,) or array.dtype != np.int64 or array.min() < 0:
+            raise StateError(f"invalid: {name} does not count anything, model by model")
+    if not (
+        (counters["waiting"] <= counters["asked"]) & (counters["asked"] <= counters["rounds"])
+    ).all():
+        raise StateError("invalid: the counters contradict each other")
+    return counters
+
+
+def _memory(query: Query, kept: Any, models: int) -> Any:
+    """What the query remembers of each model."""
+    blank = snapshot.memory(query)
+    if kept.shape != (models, blank.size) or kept.dtype != blank.dtype:
+        raise StateError("invalid: the query's memory has not the shape and type of this query")
+    for row in kept if blank.size else ():
+        snapshot.memory(query, row)
+    return kept
+
+
+def _state(
+    rule: Rule[Any], dimension: int, arrays: Arrays, models: int, precision: Precision
+) -> Any:
+    """The stacked state, once each of its models has been checked as a learner's is."""
+    found = {name.removeprefix("state."): array for name, array in arrays.items()}
+    if any(array.shape[:1] != (models,) for array in found.values()) or not all(
+        name.startswith("state.") for name in arrays
+    ):
+        raise StateError("invalid: there are arrays of no known use")
+    for k in range(models):
+        one: Any = {name: array[k] for name, array in found.items()}
+        kind = type(snapshot.restore(rule, dimension, one, precision))
+    return kind(**found)

@@ -1,0 +1,1 @@
+"""Each cell of the table of features in docs/features.md is tried."""
