@@ -326,7 +326,7 @@ def test_memory_does_not_grow_with_the_rounds():
     def size(rounds):
         meter = Meter(window=320)
         play(meter, tossed(world(rounds, 15), 15), delay=lambda t: 200)
-        waiting = meter._sums.panes.waiting
+        waiting = meter._sums.waiting
         return len(waiting), len(meter._sums.questions), len(meter.to_bytes())
 
     short, long = size(3_000), size(30_000)
