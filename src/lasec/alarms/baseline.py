@@ -86,7 +86,7 @@ class Baseline:
         some = np.array([*sums, [1.0, 1.0, *now[1:4]], [1.0, 1.0, *last[1:4]]])
         counts = (now[0], last[0], last[4])
         if not (
-            (np.abs(table) < 1e60).all() and (some[:, [0, 1, 3, 4]] >= 0.0).all()
+            (np.abs(table) < 1e140).all() and (some[:, [0, 1, 3, 4]] >= 0.0).all()
             and all(n >= 0.0 and n % 1.0 == 0.0 for n in counts) and now[0] < self.block
             and (last[0] == self.block or last[0] == last[4] == 0.0)
             and (last[4] == 0.0 or (some[: len(SPANS), 0] > 0.0).all())

@@ -281,7 +281,7 @@ def _weights(columns: int) -> Array:
 
 
 def _finite(array: Array) -> Array:
-    if array.dtype != np.float64 or not (np.abs(array) < 1e60).all():
+    if array.dtype != np.float64 or not (np.abs(array) < 1e140).all():
         raise ValueError("an array of an alarm holds NaN or a number beyond all use")
     return array
 
