@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import lasec
 from lasec.alarms import DropAlarm, InputAlarm, Watch
-from lasec.alarms.drop import CUT, STAKES, bounded, doubt, estimate
-from lasec.alarms.waiting import Settled
+from lasec.alarms.drop import CUT, STAKES, bounded, doubt
+from lasec.metrics.means import aipw
 from lasec.types import Decision, Outcome
 
 propensities = st.floats(1e-6, 1.0)
@@ -49,7 +49,7 @@ def first_alarm(alarm, errors, seed, limit):
 @given(margins, propensities, st.sampled_from([True, False, None]), st.floats(0.0, 0.999))
 def test_factors_are_never_negative(margin, q, wrong, threshold):
     decision = Decision(1, margin, 0.0, q, asked=wrong is not None, ticket=0)
-    x = estimate(Settled(decision, wrong), bounded(decision))
+    x = aipw(bounded(decision), wrong, decision.propensity)
     assert x >= -CUT * (1 + 1e-9)
     assert all(1.0 + stake * (x - threshold) / (threshold + CUT) >= 0.0 for stake in STAKES)
 
@@ -58,7 +58,7 @@ def test_factors_are_never_negative(margin, q, wrong, threshold):
 def test_estimates_are_unbiased_whatever_the_guess(margin, q, error):
     decision = Decision(1, margin, 0.0, q, asked=True, ticket=0)
     for guess in (0.0, doubt(decision), bounded(decision)):
-        told = [estimate(Settled(decision, wrong), guess) for wrong in (True, False)]
+        told = [aipw(guess, wrong, decision.propensity) for wrong in (True, False)]
         mean = q * (error * told[0] + (1 - error) * told[1]) + (1 - q) * guess
         assert mean == pytest.approx(error, abs=1e-9)
 

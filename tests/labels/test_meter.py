@@ -5,7 +5,7 @@ import pytest
 
 import lasec
 from labels.synthetic import metered, told, tossed, world
-from lasec.metrics import Costs, Meter
+from lasec.metrics import Costs, Meter, means
 from lasec.metrics.totals import student
 from lasec.state import pack, unpack
 
@@ -326,7 +326,7 @@ def test_memory_does_not_grow_with_the_rounds():
     def size(rounds):
         meter = Meter(window=320)
         play(meter, tossed(world(rounds, 15), 15), delay=lambda t: 200)
-        waiting = meter._sums.panes.waiting
+        waiting = meter._sums.waiting
         return len(waiting), len(meter._sums.questions), len(meter.to_bytes())
 
     short, long = size(3_000), size(30_000)
@@ -482,3 +482,23 @@ def test_a_window_without_an_asked_error_is_not_too_certain():
         covered.append(1.0 - wrong.mean() in estimate)
     assert silent > 100
     assert np.mean(covered) >= 0.93
+
+
+@pytest.mark.parametrize("rounds", [150, 5_000])
+@pytest.mark.parametrize("lost", [0.0, 0.3])
+def test_one_row_of_sums_estimates_what_a_meter_does(rounds, lost):
+    """Also where a share of the answers is lost, and where rows could not be queried."""
+    chunk = tossed(world(rounds, seed=8, rate=0.3), seed=9)
+    chunk.propensity[:20], chunk.asked[:20] = 0.0, False
+    meter, heard = Meter(window=None), np.random.default_rng(1).random(rounds) >= lost
+    for decision, y, here in zip(chunk.decisions(), chunk.y, heard, strict=True):
+        meter.ask(decision)
+        if decision.asked:
+            meter.tell(told(decision, y)) if here else meter.cancel(decision.ticket)
+    guess, some = means.doubt(chunk.label, chunk.margin), chunk.asked & heard
+    row = means.of_rows(guess, chunk.propensity, chunk.asked).sum(axis=1)
+    row += means.of_answers(
+        guess[some], chunk.propensity[some], (chunk.label != chunk.y)[some]
+    ).sum(axis=1)
+    assert means.accuracy(row, until=rounds) == pytest.approx(meter.accuracy, rel=1e-9)
+    assert (meter.lost > 0) == (lost > 0.0)

@@ -171,7 +171,7 @@ def test_all_windows_hold_at_once():
 def test_later_windows_pay_for_their_number():
     chunk = tossed(world(4_000, 24, rate=0.3), 24)
     meter = metered(chunk, window=320)
-    scope = meter._sums.panes.scope(lasec.metrics.Over.WINDOW)
+    scope = meter._sums.scope(lasec.metrics.Over.WINDOW)
     assert scope.start == 400 - 32 + 1
     assert scope.until == 4_000
     got = meter.estimate(over="window", interval="anytime")
@@ -184,7 +184,7 @@ def test_later_windows_pay_for_their_number():
 def test_the_error_is_made_of_both_classes():
     """The martingale of the error is that of its own channel."""
     chunk = tossed(world(500, 25, rate=0.3), 25)
-    scope = metered(chunk, window=None)._sums.panes
+    scope = metered(chunk, window=None)._sums
     scope = scope.scope(lasec.metrics.Over.ALL)
     wrong_if_minus, wrong = chunk.label > 0, chunk.label != chunk.y
     guess = np.where(wrong_if_minus, 1.0 - chunk.p, chunk.p)
@@ -196,7 +196,7 @@ def test_the_error_is_made_of_both_classes():
 
 def test_what_is_known_bounds_what_is_not():
     chunk = tossed(world(40, 26, rate=0.5), 26)
-    scope = metered(chunk, window=None)._sums.panes.scope(lasec.metrics.Over.ALL)
+    scope = metered(chunk, window=None)._sums.scope(lasec.metrics.Over.ALL)
     for which, rows in ((0, chunk.label > 0), (1, chunk.label < 0)):
         low, high = channel(scope, which, 1e-12)
         known = chunk.asked & rows

@@ -1,18 +1,16 @@
 """The past error rate: decaying means of unbiased estimates, behind the present by design.
 
-Each round gives an unbiased estimate of the error, X = e + Z (err - e) / q (see
-:mod:`lasec.alarms.drop`). Rounds are gathered in blocks, and a block counts from when the block
-after it is complete, so that a change does not at once spoil what it is to be compared with. Over
-the blocks run four decaying means, with memories of ``memory`` and of 1/4, 1/16 and 1/64 of it. The
+Each row gives an unbiased estimate of the error, X = e + Z (err - e) / q (see
+:mod:`lasec.alarms.drop`). Rows are gathered in blocks, and a block counts once the block after it
+is complete, so that a change does not at once enter what it is compared with. Over the blocks run
+four decaying means, with memories of ``memory`` and of 1/4, 1/16 and 1/64 of it. The
 baseline is::
 
     min over the four of (mean + standard error)
 
-each with one more round added to it that is asked and wrong, so that few rounds without a mistake
-prove nothing.
-
-The long memory is exact but slow; a short one takes over where a learner has quickly become better,
-and only there, since its standard error is larger.
+each with one more row added to it that was queried and wrong, so that a few rows without a mistake
+prove nothing. The long memory is exact but slow; a short one takes over where a learner has quickly
+become better, and only there, since its standard error is larger.
 """
 
 from __future__ import annotations
@@ -88,7 +86,7 @@ class Baseline:
         some = np.array([*sums, [1.0, 1.0, *now[1:4]], [1.0, 1.0, *last[1:4]]])
         counts = (now[0], last[0], last[4])
         if not (
-            (np.abs(table) < 1e60).all() and (some[:, [0, 1, 3, 4]] >= 0.0).all()
+            (np.abs(table) < 1e140).all() and (some[:, [0, 1, 3, 4]] >= 0.0).all()
             and all(n >= 0.0 and n % 1.0 == 0.0 for n in counts) and now[0] < self.block
             and (last[0] == self.block or last[0] == last[4] == 0.0)
             and (last[4] == 0.0 or (some[: len(SPANS), 0] > 0.0).all())

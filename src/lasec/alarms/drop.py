@@ -13,22 +13,22 @@ queried count too. With a guess cut to e_t <= k q_t / (1 - q_t), X_t >= -k, so t
     E_t = 1 + lam (X_t - theta_t) / (theta_t + k)  >=  0
     E[E_t | past] <= 1   while   P(err_t | past) <= theta_t = baseline_t + drop
 
-The baseline is made of rounds long past (:mod:`lasec.alarms.baseline`). The evidence is the mean of
+The baseline is made of rows long past (:mod:`lasec.alarms.baseline`). The evidence is the mean of
 the Shiryaev-Roberts sums M <- (M + 1) E_t for lam = 0.05 and 0.2, with k = 0.05: an e-detector
 (Shin, Ramdas and Rinaldo, *E-detectors: a nonparametric framework for sequential change detection*,
 New England Journal of Statistics in Data Science, 2024). As M_t - t is a supermartingale::
 
-    E[rounds until a false alarm] >= every
+    E[rows until a false alarm] >= every
 
-for any stream, any learner and any query, as long as no round's chance of a mistake exceeds
+for any stream, any learner and any query, as long as no row's probability of a mistake exceeds
 theta_t. That is exact. What is approximate: the baseline is itself an estimate, raised for safety;
-where it is still more than ``drop`` too low, an alarm is called for by the theorem though not by
-the truth. In practice false alarms are some ten times rarer than promised, as the error seldom
-lies at theta_t; and a learner that recovers by itself within a hundred rounds gives little
-evidence, so that an ``every`` of 1,000 finds about twice the drops that 100,000 finds.
+where it is still more than ``drop`` too low, the theorem allows a false alarm. In practice false
+alarms are about ten times rarer than guaranteed, as the error is seldom at theta_t. A learner that
+recovers by itself within a hundred rows leaves little evidence, so an ``every`` of 1,000 detects
+about twice the drops that 100,000 detects.
 
-M is also a weight on the rounds in which the change may have begun. Sums of X and of the number of
-rounds under the same weight give the error since the change, and when it was.
+M is also a weight on the rows at which the change may have begun. Sums of X and of the number of
+rows under the same weight estimate the error since the change, and when it was.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from numpy.typing import ArrayLike
 from lasec.alarms import saved
 from lasec.alarms.alarm import Alarm
 from lasec.alarms.baseline import Baseline
-from lasec.alarms.waiting import Settled, Waiting, raised_by
+from lasec.alarms.waiting import Waiting, raised_by
 from lasec.metrics.means import aipw
 from lasec.parameters import Range, number
 from lasec.state import Arrays
@@ -49,16 +49,6 @@ from lasec.types import Decision, Outcome
 
 STAKES = (0.05, 0.2)
 CUT = 0.05
-
-
-def estimate(settled: Settled, guess: float) -> float:
-    """e + Z (err - e) / q: unbiased for the chance of a mistake in a round, whatever the guess.
-
-    >>> asked = Decision(1, margin=0.8, variance=0.0, propensity=0.5, asked=True, ticket=0)
-    >>> [round(estimate(Settled(asked, wrong), guess=0.1), 6) for wrong in (True, False, None)]
-    [1.9, -0.1, 0.1]
-    """
-    return aipw(guess, settled.wrong, settled.decision.propensity)
 
 
 def doubt(decision: Decision) -> float:
@@ -74,7 +64,7 @@ def bounded(decision: Decision) -> float:
     """The same, cut so that no estimate made with it is below -CUT.
 
     >>> seldom = Decision(1, 0.0, 0.0, propensity=0.1, asked=True, ticket=0)
-    >>> round(estimate(Settled(seldom, wrong=False), bounded(seldom)), 6)
+    >>> round(aipw(bounded(seldom), value=0.0, q=0.1), 6)
     -0.05
     """
     q = decision.propensity
@@ -218,18 +208,18 @@ class DropAlarm:
         """Judge what can be judged, up to an alarm."""
         self.raised = False
         while (settled := self._waiting.next()) is not None:
-            threshold = self._baseline.value + self.drop
+            decision, wrong = settled
+            q, threshold = decision.propensity, self._baseline.value + self.drop
             if threshold < 1.0:
-                self._bet(estimate(settled, bounded(settled.decision)), threshold)
-            decision = settled.decision
-            self._baseline.add(estimate(settled, doubt(decision)), 1.0 / decision.propensity)
+                self._bet(aipw(bounded(decision), wrong, q), threshold)
+            self._baseline.add(aipw(doubt(decision), wrong, q), 1.0 / q)
             if self.evidence >= self.every:
                 self.raised = True
-                return self._restart(settled.decision.ticket)
+                return self._restart(decision.ticket)
         return None
 
     def _bet(self, x: float, threshold: float) -> None:
-        """One factor on each sum: of weights, of rounds since the change, of estimates since."""
+        """One factor on each sum: of weights, of rows since the change, of estimates since."""
         for i, (stake, (m, n, s)) in enumerate(zip(STAKES, self._sums, strict=True)):
             factor = 1.0 + stake * (x - threshold) / (threshold + CUT)
             begun = m + 1.0

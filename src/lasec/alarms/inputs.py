@@ -16,7 +16,7 @@ evidence is the mean of the sums M <- (M + 1) bet (Volkhonskiy et al., *Inductiv
 Martingales for Change-Point Detection*, COPA 2017, with the Shiryaev-Roberts form). For each score
 by itself::
 
-    E[rounds until a false alarm] >= every
+    E[rows until a false alarm] >= every
 
 holds exactly. The mean over several scores gives half of its weight to the row as a whole and half
 to the features. For it the bound is nearly exact: the ranks of one score could tell a little about
@@ -281,7 +281,7 @@ def _weights(columns: int) -> Array:
 
 
 def _finite(array: Array) -> Array:
-    if array.dtype != np.float64 or not (np.abs(array) < 1e60).all():
+    if array.dtype != np.float64 or not (np.abs(array) < 1e140).all():
         raise ValueError("an array of an alarm holds NaN or a number beyond all use")
     return array
 

@@ -1,8 +1,8 @@
 """Any drift detector that takes one number at a time, fed with the error of the predictions.
 
-``feed="weighted"`` gives it Z err / q in each round, whose mean is the error of all rows, whatever
-is asked. Its values are 0 or at least 1: a detector for values of 0 and 1, such as River's DDM,
-must be given them scaled down. ``feed="asked"`` gives it the error of the asked rows alone, as is
+``feed="weighted"`` gives it Z err / q for each row, whose mean is the error of all rows, whatever
+is queried. Its values are 0 or at least 1: a detector for values of 0 and 1, such as River's DDM,
+must be given them scaled down. ``feed="asked"`` gives it the error of the queried rows alone, as is
 usual: its mean also changes when only the queries change, and the detector with it.
 """
 

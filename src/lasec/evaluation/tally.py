@@ -76,9 +76,9 @@ class Part(NamedTuple):
 
 
 class Margins(NamedTuple):
-    """How margins lie: for each bin, how many rows, how many asked, how many mistakes in truth.
+    """The distribution of margins: for each bin, the rows, the queried ones, and the mistakes.
 
-    ``propensity`` is the sum over the rows of a bin of the probability to ask. Margins of rules
+    ``propensity`` is the sum of the query probabilities of the rows of a bin. Margins of rules
     that do not give probabilities are unbounded: they are counted as m/(1 + |m|), and ``bounded``
     is False.
 

@@ -1,4 +1,4 @@
-"""How good a model is right now, from the few labels that were asked: estimates and plans."""
+"""Estimates of accuracy and other metrics from queried labels, and how many labels to plan for."""
 
 from lasec.metrics.estimate import Costs, Estimate, Interval, Method, Metric, Over
 from lasec.metrics.meter import Meter

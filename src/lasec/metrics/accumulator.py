@@ -1,11 +1,22 @@
-"""The sums of a meter and its open questions: rounds come in, then their answers or losses.
+"""The sums of a meter and its open questions: rows come in, then their answers or losses.
+
+Consecutive rows share a pane, whose sums are one block (:mod:`lasec.metrics.sums`). Blocks are
+additive, so an answer is added to the pane of its row whenever it comes. Panes settle in order,
+when no question in them or before them is open: a row that was queried and not answered yet would
+otherwise count like one that was not queried. What is settled is merged into the total, kept for
+the window, and decayed; so the memory is a constant, plus the panes that wait.
+
+A pane that happens to hold no question settles a little sooner than one that does, which favors
+rows that were not queried by about the weight of one label. With answers that come at once there is
+no such effect.
 
 All arguments are arrays that were checked before: a :class:`~lasec.Meter` does that.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+import math
+from collections import Counter, deque
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -13,19 +24,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lasec.metrics import sums
-from lasec.metrics.panes import Panes
+from lasec.metrics.estimate import Over, Scope
+from lasec.metrics.sums import LOSS, SHAPE, Column
 from lasec.parameters import Range, number
 from lasec.state import Arrays
 
 Array = NDArray[np.float64]
 
+PANES, PLAIN = 32, 256
 LAST = 2**53  # tickets are summed up among floats
 _COUNTERS = ("rounds", "blind", "asked", "labels", "lost", "ignored")
 _COUNTS = Range(0, 2**62)
 
 
 class Question(NamedTuple):
-    """An open question: its round (from 0), what was predicted, q, and the share answered then."""
+    """An open question: its row (from 0), what was predicted, q, and the share answered then."""
 
     round: int
     label: float
@@ -34,22 +47,39 @@ class Question(NamedTuple):
     share: float
 
 
+class Pane:
+    """The block of consecutive rows, and the ticket after the last of them."""
+
+    __slots__ = ("block", "until")
+
+    def __init__(self, until: int = 0) -> None:
+        self.until = until
+        self.block: Array = np.zeros(SHAPE)
+
+
 class Accumulator:
-    """Panes of sums, the open questions, and counters.
+    """Panes of sums, the open questions in the order of their rows, and counters.
 
     ``rounds`` were added, ``blind`` of them with propensity 0; ``asked`` questions are the
     ``labels``, the ``lost``, and the open ones. ``ignored`` answers had no open question. ``last``
     is the last ticket.
 
-    >>> sums_ = Accumulator(window=100, decay=None)
-    >>> sums_.add(np.array([[1.0, 0.6, 0.5, 1.0, 7.0]]), p=np.array([0.8]))
-    >>> sums_.answer([(7, -1.0, 1)], patience=None)
-    >>> sums_.labels, sums_.last
-    (1, 7)
+    >>> made = Accumulator(window=1_000, decay=None)
+    >>> made.add(np.array([[1.0, 0.6, 0.5, 1.0, 7.0]]), p=np.array([0.8]))
+    >>> made.answer([(7, -1.0, 1)], patience=None)
+    >>> made.labels, made.last, made.size, made.kept.maxlen
+    (1, 7, 32, 32)
     """
 
     def __init__(self, window: int | None, decay: float | None) -> None:
-        self.panes = Panes(window, decay)
+        shortest = min(window or math.inf, decay or math.inf)
+        self.size = PLAIN if math.isinf(shortest) else math.ceil(shortest / PANES)
+        self.decay = decay
+        self.waiting: dict[int, Pane] = {}
+        self.kept: deque[Array] = deque(maxlen=math.ceil(window / self.size) if window else 0)
+        self.total: Array = np.zeros(SHAPE)
+        self.decayed: Array = np.zeros((2, *SHAPE))
+        self.settled = self.until = 0
         self.questions: dict[int, Question] = {}
         self.last = -1
         self.rounds = self.blind = self.asked = self.labels = self.lost = self.ignored = 0
@@ -69,12 +99,11 @@ class Accumulator:
         """
         label, _, q, asked, ticket = columns.T
         rounds = self.rounds + np.arange(q.size)
-        panes = rounds // self.panes.size
-        ends = np.flatnonzero(np.diff(panes, append=-1))
-        for end, count in zip(ends, np.diff(ends, prepend=-1), strict=True):
-            self.panes.enter(int(panes[end]), int(count), int(ticket[end]) + 1)
+        panes = rounds // self.size
+        for end in np.flatnonzero(np.diff(panes, append=-1)):
+            self.waiting.setdefault(int(panes[end]), Pane()).until = int(ticket[end]) + 1
         parts = [sums.of_rounds(p, q, q * self._share, loss=loss) for loss in (False, True)]
-        self.panes.add(sums.gathered(panes, label, *parts))
+        self._gather(panes, label, *parts)
         self.rounds += q.size
         self.last = int(ticket[-1])
         self.blind += int((q == 0.0).sum())
@@ -86,7 +115,6 @@ class Accumulator:
         columns_of = (a[chosen].tolist() for a in (ticket, rounds, label, p, q))
         for place, *rest in zip(*columns_of, [self._share] * chosen.size, strict=True):
             self.questions[int(place)] = Question(*rest)
-            self.panes.wait(rest[0] // self.panes.size, 1)
 
     def answer(self, answers: list[tuple[int, float, int]], patience: int | None) -> None:
         """Add answers: ticket, label, and how many rounds had been when it came."""
@@ -104,8 +132,6 @@ class Accumulator:
         if found:
             rounds, label, p, q, share = np.array(found).T
             self._learn(rounds.astype(np.int64), label, p, q, np.array(labels), share)
-            for question in found:
-                self.panes.wait(question.round // self.panes.size, -1)
         self._forget(late)
 
     def expire(self, before: int) -> None:
@@ -130,7 +156,7 @@ class Accumulator:
     ) -> None:
         """Add the answers of these rounds to their panes."""
         parts = [sums.of_answers(p, q, q * share, y, loss=loss) for loss in (False, True)]
-        self.panes.add(sums.gathered(rounds // self.panes.size, label, *parts))
+        self._gather(rounds // self.size, label, *parts)
         self.labels += y.size
         self._answered += float((1.0 / q).sum())
 
@@ -141,28 +167,92 @@ class Accumulator:
             return
         rounds, label, _, q, _ = np.array(gone).T
         rows = sums.of_losses(q)
-        panes = rounds.astype(np.int64) // self.panes.size
-        self.panes.add(sums.gathered(panes, label, rows, rows))
-        for pane in panes.tolist():
-            self.panes.wait(pane, -1)
+        self._gather(rounds.astype(np.int64) // self.size, label, rows, rows)
         self.lost += len(gone)
         self._gone += float((1.0 / q).sum())
 
+    def _gather(self, panes: NDArray[np.int64], *rows: Array) -> None:
+        """Add rows to the blocks of their panes."""
+        for place, block in sums.gathered(panes, *rows).items():
+            self.waiting[place].block += block
+
+    @property
+    def _first_open(self) -> float:
+        """The number of the first pane with an open question."""
+        first = next(iter(self.questions.values()), None)
+        return math.inf if first is None else first.round // self.size
+
+    def settle(self) -> None:
+        """Merge the panes that are full and have no open question, up to the first that has."""
+        first = self._first_open
+        while self.settled < first and (self.settled + 1) * self.size <= self.rounds:
+            pane = self.waiting.pop(self.settled)
+            self.total += pane.block
+            self.decayed = self._with(pane, self.size)
+            self.kept.append(pane.block)
+            self.settled += 1
+            self.until = pane.until
+
+    def reach(self, tolerated: float) -> int:
+        """The row before which at most a share of the questions that wait to settle is open."""
+        open_in = Counter(question.round // self.size for question in self.questions.values())
+        found, answered, open_ = self.settled, 0.0, 0
+        for index, pane in sorted(self.waiting.items()):
+            answered += float(pane.block[LOSS, Column.LABELS])
+            open_ += open_in[index]
+            if open_ <= tolerated * (answered + open_):
+                found = index + 1
+        return found * self.size
+
+    def scope(self, over: Over) -> Scope:
+        """The sums of all settled rows, of the last ones, or of all with decaying weights."""
+        fresh, rounds = Pane(self.until), 0
+        if self.settled in self.waiting and self._first_open > self.settled:
+            fresh, rounds = self.waiting[self.settled], self._filled(self.settled)
+        if over is Over.DECAY:
+            once, twice = self._with(fresh, rounds)
+            return Scope(once, twice, 0, fresh.until)
+        if over is Over.WINDOW:
+            block = sum(self.kept, fresh.block)
+            return Scope(block, block, self.settled - len(self.kept) + 1, fresh.until)
+        block = self.total + fresh.block
+        return Scope(block, block, 0, fresh.until)
+
+    def _with(self, pane: Pane, rounds: int) -> Array:
+        """The decayed sums after one more pane of so many rows."""
+        if self.decay is None:
+            return self.decayed
+        once = math.exp(-rounds / self.decay)
+        weights = np.array([once, once**2])[:, None, None] * np.ones(SHAPE)
+        weights[1, :, Column.U2] = once**4  # it is a square itself
+        return np.asarray(self.decayed * weights + pane.block)
+
+    def _filled(self, pane: int) -> int:
+        """How many rows a pane has so far."""
+        return min(self.size, self.rounds - pane * self.size)
+
     def header(self) -> dict[str, Any]:
         """What a saved file has in its header."""
+        open_in = Counter(question.round // self.size for question in self.questions.values())
         return {
             "counters": {name: getattr(self, name) for name in _COUNTERS},
             "last": self.last,
-            "settled": [self.panes.settled, self.panes.until],
+            "settled": [self.settled, self.until],
             "weights": [self._answered, self._gone, self._share],
-            "panes": self.panes.counts(),
+            "panes": [
+                [n, self._filled(n), open_in[n], pane.until] for n, pane in self.waiting.items()
+            ],
         }
 
     def arrays(self) -> Arrays:
         """What a saved file has for arrays."""
         questions = [list(question) for question in self.questions.values()]
+        blocks = [pane.block for pane in self.waiting.values()]
         return {
-            **self.panes.arrays(),
+            "total": self.total,
+            "faded": self.decayed,
+            "kept": np.array(list(self.kept)).reshape(-1, *SHAPE),
+            "waiting": np.array(blocks).reshape(-1, *SHAPE),
             "tickets": np.array(list(self.questions), dtype=np.int64),
             "questions": np.array(questions, dtype=np.float64).reshape(-1, len(Question._fields)),
         }
@@ -177,19 +267,39 @@ class Accumulator:
         self._gone = number("weights", gone, float, Range(0.0, sums.LARGEST))
         self._share = number("weights", share, float, Range(sums.SMALLEST, 1.0))
         self.questions = _questions(arrays["tickets"], arrays["questions"])
-        self.panes.restore(arrays, header["settled"], header["panes"], self.rounds)
-        self._check()
+        self.settled, self.until = (
+            number("settled", n, int, Range(0, LAST)) for n in header["settled"]
+        )
+        self._restore_panes(header["panes"], arrays)
+        self._check(header["panes"])
 
-    def _check(self) -> None:
+    def _restore_panes(self, counts: Any, arrays: Arrays) -> None:
+        waiting = range(self.settled, -(-self.rounds // self.size))
+        kept = min(self.settled, self.kept.maxlen or 0)
+        shapes = {"total": (), "faded": (2,), "kept": (kept,), "waiting": (len(waiting),)}
+        for name, shape in shapes.items():
+            if arrays[name].shape != (*shape, *SHAPE) or not sums.sound(arrays[name]):
+                raise ValueError(f"{name} has not the shape of a meter's, or holds bad numbers")
+        self.total, self.decayed = arrays["total"].copy(), arrays["faded"].copy()
+        self.kept.extend(block.copy() for block in arrays["kept"])
+        before = self.until
+        for n, (_, _, _, until), block in zip(waiting, counts, arrays["waiting"], strict=True):
+            pane = self.waiting[n] = Pane(number("panes", until, int, Range(0, LAST)))
+            if pane.until < before + self._filled(n):
+                raise ValueError("the panes are not those of the rounds")
+            pane.block, before = block.copy(), pane.until
+
+    def _check(self, counts: Any) -> None:
         """Raise an error where the parts contradict each other."""
-        panes, rounds = self.panes, [question.round for question in self.questions.values()]
-        opened = Counter(number // panes.size for number in rounds)
-        if opened != {n: pane.open for n, pane in panes.waiting.items() if pane.open}:
+        if counts != self.header()["panes"]:
             raise ValueError("the open questions are not those of the panes")
+        rounds = [question.round for question in self.questions.values()]
+        latest = max((pane.until for pane in self.waiting.values()), default=self.until)
         if (
             (rounds and rounds[-1] >= self.rounds)
+            or (rounds and rounds[0] < self.settled * self.size)
             or max(self.questions, default=-1) > self.last
-            or panes.latest > self.last + 1
+            or latest > self.last + 1
             or self.last + 1 < self.rounds
             or self.asked + self.blind > self.rounds
             or self.asked != self.labels + self.lost + len(rounds)

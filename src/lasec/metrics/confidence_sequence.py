@@ -2,13 +2,13 @@
 
 Of each round t let v be a value that depends on the label, so one of two known numbers, and a any
 guess made before. What is missing is D_T = sum of d_t, with d_t = v_t - a_t equal to d0 (label -1)
-or d1 (label +1). The coin Z of the round has a known probability q. For a number l let::
+or d1 (label +1). Whether it was queried, Z, has the known probability q. For a number l let::
 
     h = min(1, exp(min(l d0, l d1)) / (1 - q/2))
-    factor = h                                   if the label was not asked
+    factor = h                                   if the label was not queried
              (exp(l d) - (1 - q) h) / q          if it was, and d is known
 
-The factor is positive, since (1 - q) h < exp(min(l d0, l d1)), and over the coin it has the mean
+The factor is positive, since (1 - q) h < exp(min(l d0, l d1)), and over Z it has the mean
 (1 - q) h + exp(l d) - (1 - q) h = exp(l d), exactly. (A round with q = 0 has only the first case,
 and h <= exp(l d).) So with K_T(l) the product of the factors, ::
 

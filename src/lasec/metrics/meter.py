@@ -148,7 +148,7 @@ class Meter:
         """
         known = self._seen(ticket)
         self._flush().cancel(known)
-        self._sums.panes.settle()
+        self._sums.settle()
 
     def extend(self, records: Any, y: ArrayLike) -> None:
         """Record a :class:`lasec.Records` in which every query was answered.
@@ -169,7 +169,7 @@ class Meter:
             self._flush()
             count = min(len(columns), self._room)
             self._add(columns[:count], labels[:count])
-            self._sums.panes.settle()
+            self._sums.settle()
             columns, labels = columns[count:], labels[count:]
             self._last = self._sums.last
 
@@ -334,8 +334,7 @@ class Meter:
         share: float = number("tolerated", tolerated, float, Range(0.0, 1.0))
         self._flush()
         twin = deepcopy(self)
-        panes, questions = twin._sums.panes, twin._sums.questions
-        end = panes.reach(share) * panes.size
+        end, questions = twin._sums.reach(share), twin._sums.questions
         for ticket in [t for t, question in questions.items() if question.round < end]:
             twin.cancel(ticket)
         return twin
@@ -351,7 +350,7 @@ class Meter:
             raise ValueError('over="window" needs a meter with a window')
         if over is Over.DECAY and self.decay is None:
             raise ValueError('over="decay" needs a meter with a decay')
-        return self._flush().panes.scope(over)
+        return self._flush().scope(over)
 
     def to_bytes(self) -> bytes:
         """The whole meter, open questions included, as bytes that :meth:`from_bytes` reads.
@@ -430,7 +429,7 @@ class Meter:
             made.answer(answers, self.patience)
         if self.patience is not None:
             made.expire(made.rounds - 1 - self.patience)
-        made.panes.settle()
+        made.settle()
         return made
 
     def _add(self, columns: Array, y: Array | None = None) -> None:

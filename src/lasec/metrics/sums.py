@@ -41,12 +41,12 @@ class Column(IntEnum):
     """
 
     ROUNDS = 0  # rounds
-    SEEN = 1  # rounds that could have been asked: q > 0
+    SEEN = 1  # rows that could have been queried: q > 0
     CHANCE = 2  # q
     GUESS = 3  # a
     LOW = 4
     HIGH = 5
-    BELOW = 6  # a less the least v, over the rounds that could not be asked
+    BELOW = 6  # a less the least v, over the rows that could not be queried
     ABOVE = 7  # the most v less a, over the same
     EXPECTED = 8  # (1 - q)/q times the variance of v under p, over the rounds seen
     LOST = 9  # 1/q of questions that will not be answered

@@ -63,7 +63,7 @@ NOTHING = Costs()
 class Total(NamedTuple):
     """An estimated sum, with its variance, and the one that the model expects.
 
-    ``below`` and ``above`` are how far off it can be by the rounds that could not be asked.
+    ``below`` and ``above`` are how far off it can be by the rows that could not be queried.
     """
 
     value: float
@@ -77,7 +77,7 @@ class Value(NamedTuple):
     """An estimated metric with its standard deviation and the degrees of freedom behind it.
 
     ``least`` is a deviation that a normal interval should have at least, ``below`` and ``above``
-    what is added to its sides for the rounds that could not be asked.
+    what is added to its sides for the rows that could not be queried.
     """
 
     value: float
