@@ -26,7 +26,7 @@ from lasec.metrics import Estimate, Meter
 from lasec.records import FleetRecords, Records, Served
 from lasec.session import Session
 from lasec.tracker import Belief, Tracker
-from lasec.types import Decision, Margin, Outcome, Policy, Precision, Update
+from lasec.types import Aggregate, Decision, LearnFrom, Margin, Outcome, Precision
 
 __version__ = "0.1.0"
 
@@ -38,6 +38,7 @@ __all__ = [
     "RBP",
     "SOP",
     "SOP_SS",
+    "Aggregate",
     "Belief",
     "ClassError",
     "Decision",
@@ -47,6 +48,7 @@ __all__ = [
     "FleetRecords",
     "KernelLASEC",
     "KernelLASEC_SS",
+    "LearnFrom",
     "Learner",
     "Margin",
     "Meter",
@@ -54,7 +56,6 @@ __all__ = [
     "Outcome",
     "Perceptron",
     "Perceptron_SS",
-    "Policy",
     "Precision",
     "Records",
     "Served",
@@ -65,7 +66,6 @@ __all__ = [
     "TicketError",
     "Trace",
     "Tracker",
-    "Update",
     "Worth",
     "alarms",
     "bounds",

@@ -7,7 +7,7 @@ import pytest
 
 import lasec
 from lasec.rules import Probit, Tracking
-from lasec.types import Moment
+from lasec.types import Context
 from reference import tracker as reference
 
 ROUNDS = 1_500
@@ -93,11 +93,11 @@ def test_interpreted_is_compiled():
     tracker = lasec.Tracker(rate=0.4, seed=1)
     ours = tracker.run(X, y)
     rule, query = Tracking(), tracker.query
-    state, memory = rule.init(8), query.start()
+    state, memory = rule.init(8), query.init()
     coins = lasec.uniforms(1, 0, 150)[:, 0]
     for t in range(150):
         seen = rule.margin(state, X[t], t + 1)
-        now = Moment(t + 1, t + 1.0, 0)
+        now = Context(t + 1, t + 1.0, 0)
         p = query.chance(seen, memory, now)
         query.spend(memory, bool(coins[t] < p), now)
         assert math.isclose(seen.margin, ours.margin[t], rel_tol=1e-8, abs_tol=1e-10)
@@ -105,7 +105,7 @@ def test_interpreted_is_compiled():
         assert math.isclose(p, ours.propensity[t], rel_tol=1e-8)
         if coins[t] < p:
             rule.update(state, X[t], float(y[t]), 0.0, t + 1)
-    np.testing.assert_allclose(memory, tracker.memory, rtol=1e-12)
+    np.testing.assert_allclose(memory, tracker.query_state, rtol=1e-12)
 
 
 def test_one_state_is_the_probit_rule():

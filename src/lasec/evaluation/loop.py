@@ -19,7 +19,7 @@ from lasec.parameters import Range, number
 from lasec.records import Records
 from lasec.session import Session
 from lasec.tracker import Tracker
-from lasec.types import Decision, Policy
+from lasec.types import Aggregate, BudgetQuery, Decision
 
 Reaction = Callable[[Learner, Alarm], object]
 
@@ -61,7 +61,7 @@ def evaluate(
         raise ValueError("meter: expected one with a window")
     run = _Run(learner, X, y, times, meter or Meter(window=1_000), alarms, on_alarm, every)
     waits = np.asarray(delay, dtype=np.float64)
-    alone = learner.policy is not Policy.MAJORITY  # one answer settles a question
+    alone = learner.aggregate is not Aggregate.MAJORITY  # one answer settles a question
     said, waits = run.replies(waits, answers)
     if answers is None and alone and not alarms and not waits.any():
         run.at_once()
@@ -191,7 +191,11 @@ class _Run:
     def _planned(self) -> float:
         """What the budget allows by now."""
         query: Any = self.learner.query
-        return query.planned(self.learner.memory) if hasattr(query, "planned") else float("nan")
+        return (
+            query.planned(self.learner.query_state)
+            if isinstance(query, BudgetQuery)
+            else float("nan")
+        )
 
     def _labels(self, rows: slice) -> NDArray[Any]:
         """What was predicted for these rows."""

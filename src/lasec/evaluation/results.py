@@ -19,7 +19,7 @@ from lasec.tracker import Belief
 class Answer(NamedTuple):
     """An answer as it arrived: to which ticket, what it said, after how many rounds of the run.
 
-    ``verdict`` is the label that the question then had, by the learner's policy; 0 for none yet.
+    ``verdict`` is the label that the question then had, as the learner aggregates; 0 for none yet.
     """
 
     ticket: int

@@ -22,6 +22,7 @@ from lasec.metrics.estimate import Over
 from lasec.metrics.sums import LOSS, Column
 from lasec.records import Records
 from lasec.tracker import Tracker
+from lasec.types import BudgetQuery
 
 FEED, OTHER = 1_600, "other"
 
@@ -228,7 +229,7 @@ class Trace(Account):
         self.labels += records.labels
         self.mistakes += int(records.mistake.sum())
         query: Any = learner.query
-        planned = query.planned(learner.memory) if hasattr(query, "planned") else math.nan
+        planned = query.planned(learner.query_state) if isinstance(query, BudgetQuery) else math.nan
         belief = learner.belief if isinstance(learner, Tracker) else None
         self._said = (learner.asked - self.before, planned - self.before, belief)
         self._seen = self._told = None

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from lasec import guards, kernel
 from lasec.fleet.models import Models
 from lasec.records import FleetRecords, Served
-from lasec.types import Update
+from lasec.types import LearnFrom
 
 # Fewer rows are not worth threads, which take longer to begin.
 _FEW = 64
@@ -154,7 +154,7 @@ class Fleet(Models):
             self._servers[at_once] = engine.server(self.rule, self.query, crew, X, at_once=at_once)
 
         def share(models: NDArray[np.int64]) -> None:
-            self._servers[at_once](crew, models, post, self.update == Update.MISTAKES, out)
+            self._servers[at_once](crew, models, post, self.learn_from == LearnFrom.MISTAKES, out)
 
         with self._busy, self._all_or_nothing(touched, learning):
             self.clock.advance(times)
@@ -184,7 +184,7 @@ class Fleet(Models):
         def run(share: NDArray[np.int64]) -> int:
             return engine.run_share(
                 self.rule, self.query, stack, share, X, y, given, order, begins,
-                self.update == Update.MISTAKES, packed,
+                self.learn_from == LearnFrom.MISTAKES, packed,
             )  # fmt: skip
 
         refused = sum(pool.map(run, self._shares(begins)))

@@ -29,7 +29,7 @@ from lasec.rules import (
     tracking,
 )
 from lasec.rules.perceptron import first_order
-from lasec.types import Margin, Moment, Query, Rule, Vector
+from lasec.types import Context, Margin, Query, Rule, Vector
 
 njit: Any = numba.njit
 
@@ -81,7 +81,7 @@ def update_at(self: Rule[Any], state: Any, x: Vector, y: float, draw: float, t: 
         self.update(state, x, y, draw)
 
 
-def chance(self: Query, margin: Margin, memory: Vector, now: Moment) -> float:
+def chance(self: Query, margin: Margin, memory: Vector, now: Context) -> float:
     """The probability of asking, by what the query remembers if it remembers anything."""
     remembering: Any = self
     if hasattr(self, "spend"):
@@ -89,7 +89,7 @@ def chance(self: Query, margin: Margin, memory: Vector, now: Moment) -> float:
     return self.probability(margin, now.round)
 
 
-def spend(self: Query, memory: Vector, asked: bool, now: Moment) -> None:
+def spend(self: Query, memory: Vector, asked: bool, now: Context) -> None:
     """``query.spend(memory, asked, now)`` where the query remembers."""
     if hasattr(self, "spend"):
         self.spend(memory, asked, now)
@@ -101,8 +101,8 @@ def probability(self: Query, margin: Margin, t: int) -> float:
 
 
 def strain(self: Rule[Any], size: float, largest: float) -> float:
-    """``rule.strain(size, largest)`` where the rule has such a method; zero where it has none."""
-    return float(self.strain(size, largest)) if hasattr(self, "strain") else 0.0
+    """``rule.conditioning(size, largest)`` where the rule has such a method; else zero."""
+    return float(self.conditioning(size, largest)) if hasattr(self, "conditioning") else 0.0
 
 
 def squared_norm(self: Rule[Any], x: Vector) -> float:
@@ -131,11 +131,11 @@ def _update_untimed(self: Rule[Any], state: Any, x: Vector, y: float, draw: floa
     update(self, state, x, y, draw)
 
 
-def _chance_forgetful(self: Query, margin: Margin, memory: Vector, now: Moment) -> float:
+def _chance_forgetful(self: Query, margin: Margin, memory: Vector, now: Context) -> float:
     return probability(self, margin, now.round)
 
 
-def _spend_nothing(self: Query, memory: Vector, asked: bool, now: Moment) -> None:
+def _spend_nothing(self: Query, memory: Vector, asked: bool, now: Context) -> None:
     pass
 
 
@@ -169,7 +169,7 @@ overload(budgeted.inner_chance, strict=False)(
     lambda query, margin, t: query.instance_class.probability
 )
 overload(strain, strict=False)(
-    lambda self, size, largest: getattr(self.instance_class, "strain", _unstrained)
+    lambda self, size, largest: getattr(self.instance_class, "conditioning", _unstrained)
 )
 overload(squared_norm, strict=False)(
     lambda self, x: getattr(self.instance_class, "squared_norm", _plain_norm)

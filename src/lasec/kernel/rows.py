@@ -26,7 +26,7 @@ from lasec.kernel.dispatch import (
 from lasec.kernel.philox import draw
 from lasec.kernel.rounds import Coins, Columns, largest_entry, limit, toss
 from lasec.rules.gaussian import largest_variance
-from lasec.types import Margin, Moment, Query, Rule, Vector
+from lasec.types import Context, Margin, Query, Rule, Vector
 
 
 def largest(state: Any) -> float:
@@ -62,7 +62,7 @@ def decide(
     time: float, waiting: int,
 ) -> tuple[float, bool]:  # fmt: skip
     """The probability of asking about a row, and whether to ask; the query takes note of it."""
-    now = Moment(ticket + 1, time, waiting)
+    now = Context(ticket + 1, time, waiting)
     p = chance(query, seen, memory, now)
     tossed = coin if coin >= 0.0 else draw(seed, np.uint64(ticket))[0]
     spend(query, memory, tossed < p, now)
@@ -114,7 +114,7 @@ def run_rows(
             return i
         t = first + i + 1
         seen = margin_at(rule, state, X[i], t)
-        now = Moment(t, times[i] if times.size else float(t), waiting)
+        now = Context(t, times[i] if times.size else float(t), waiting)
         p = chance(query, seen, memory, now)
         positive, asked = seen.raw >= 0.0, p >= 1.0 or toss(given, seed, first, i) < p
         spend(query, memory, asked, now)
