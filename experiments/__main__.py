@@ -19,7 +19,7 @@ from experiments.panels import PANELS
 from experiments.spark import CLUSTER
 from experiments.tracking.command import study
 from experiments.whole import command as whole
-from lasec import Update
+from lasec import LearnFrom
 
 app = typer.Typer(
     add_completion=False, no_args_is_help=True, help=__doc__, pretty_exceptions_enable=False
@@ -63,8 +63,8 @@ def panel(
         typer.Option(help="Values to tune it over, as name=1,2,3; can be repeated."),
     ] = None,
     learn_from: Annotated[
-        Update, typer.Option(help="The labels that a rule of your own learns from.")
-    ] = Update.MISTAKES,
+        LearnFrom, typer.Option(help="The labels that a rule of your own learns from.")
+    ] = LearnFrom.MISTAKES,
     per_row: Annotated[bool, typer.Option(help="Also write every row of every run.")] = False,
 ) -> None:
     """Run a panel of the paper's figure, or all. Started again, it continues where it stopped."""

@@ -59,7 +59,7 @@ def learner(made: lasec.Learner) -> dict[str, str]:
     return {
         "rule": f"{made.rule!r}",
         "query": f"{made.query!r}",
-        "learn from": f"{made.update!r}",
+        "learn from": f"{made.learn_from!r}",
         "code": code(rule) + code(query) + code(ENGINE, PARTS),
     }
 

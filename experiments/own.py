@@ -65,7 +65,7 @@ class Own(NamedTuple):
         def build(dimension: int, *, caution: float, seed: int, **parameters: Any) -> lasec.Learner:
             rule, query = made(**parameters), lasec.queries.MarginCoin(caution)
             return lasec.Learner(
-                rule, query, dimension=dimension, update=learn_from, seed=seed, name=name
+                rule, query, dimension=dimension, learn_from=learn_from, seed=seed, name=name
             )
 
         return build

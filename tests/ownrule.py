@@ -10,7 +10,7 @@ from lasec.types import Margin
 class Weights(NamedTuple):
     weights: np.ndarray
 
-    def defect(self):
+    def validate(self):
         return ""
 
 

@@ -115,7 +115,7 @@ def _learner(case: str, dimension: int, rate: float, seed: int) -> Any:
     if case != "other coin":
         return lasec.Tracker(dimension, rate=rate, horizon=ROUNDS, seed=seed)
     rule, query = lasec.rules.SecondOrder(), lasec.queries.Uniform(rate=rate)
-    return lasec.Learner(rule, query, dimension=dimension, update="labels", seed=seed)
+    return lasec.Learner(rule, query, dimension=dimension, learn_from="labels", seed=seed)
 
 
 def _alarms(records: lasec.Records, y: Any, warm: int, least: float) -> dict[str, list[int]]:

@@ -94,7 +94,7 @@ def _tracker(stream: Stream, rate: float, parameters: Parameters, seed: int) -> 
 
 def _uniform(stream: Stream, rate: float, parameters: Parameters, seed: int) -> Shares:
     made = lasec.Learner(
-        Tracking(), Uniform(rate), dimension=stream.X.shape[1], update="labels", seed=seed
+        Tracking(), Uniform(rate), dimension=stream.X.shape[1], learn_from="labels", seed=seed
     )
     return _shares(made, stream)
 

@@ -26,7 +26,7 @@ from lasec.metrics import Estimate, Meter
 from lasec.records import Records
 from lasec.session import Session
 from lasec.tracker import Belief, Tracker
-from lasec.types import Decision, Margin, Outcome, Policy, Precision, Update
+from lasec.types import Aggregate, Decision, LearnFrom, Margin, Outcome, Precision
 
 __version__ = "0.1.0"
 
@@ -38,6 +38,7 @@ __all__ = [
     "RBP",
     "SOP",
     "SOP_SS",
+    "Aggregate",
     "Belief",
     "ClassError",
     "Decision",
@@ -46,6 +47,7 @@ __all__ = [
     "KernelLASEC",
     "KernelLASEC_SS",
     "LabelGain",
+    "LearnFrom",
     "Learner",
     "Margin",
     "Meter",
@@ -53,7 +55,6 @@ __all__ = [
     "Outcome",
     "Perceptron",
     "Perceptron_SS",
-    "Policy",
     "Precision",
     "Records",
     "RunSummary",
@@ -63,7 +64,6 @@ __all__ = [
     "TableError",
     "TicketError",
     "Tracker",
-    "Update",
     "alarms",
     "bounds",
     "cite",

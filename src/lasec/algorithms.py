@@ -1,10 +1,10 @@
-"""The paper's eleven algorithms, ready to run: each is a rule, a query and an update policy.
+"""The paper's eleven algorithms, ready to run: each is a rule, a query and ``learn_from``.
 
 LASEC and LASEC-SS also come with a Mercer kernel, of which the paper's section 3 speaks.
 
 Every function takes the dimension, the algorithm's own parameters, and the options of the learner:
-``seed``, ``max_pending``, ``max_age``, ``policy`` and ``opinions``. What is not here is composed by
-hand in the same way, with :class:`~lasec.Learner`.
+``seed``, ``max_pending``, ``max_age``, ``aggregate`` and ``annotators``. What is not here is
+composed by hand in the same way, with :class:`~lasec.Learner`.
 """
 
 from __future__ import annotations
@@ -206,7 +206,7 @@ def BBQ(
     Records(rounds=10000, accuracy=0.528, labels=2104, rate=0.210)
     """
     rule, query = Ridge(ridge), VarianceThreshold(exponent)
-    return Learner(rule, query, dimension=dimension, update="labels", name="BBQ", **options)
+    return Learner(rule, query, dimension=dimension, learn_from="labels", name="BBQ", **options)
 
 
 def BBQ_I(

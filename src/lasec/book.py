@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lasec import guards
 from lasec.errors import StateError, TicketError
-from lasec.types import Decision, Policy
+from lasec.types import Aggregate, Decision
 
 _MOST_VOTES = 999
 _COLUMNS = ("label", "margin", "variance", "propensity")
@@ -158,13 +158,8 @@ class Book:
         self.waiting -= heard.answered and not question.answered
 
     def settle(self, ticket: int) -> None:
-        """Forget an unanswered ticket whose label has come, where one answer is enough."""
-        self.waiting -= 1
-        del self._open[ticket]
-
-    def close(self, ticket: int) -> None:
-        """Forget a ticket whose answer was noted."""
-        del self._open[ticket]
+        """Forget a ticket whose label has come, where no further answer is wanted."""
+        self.waiting -= not self._open.pop(ticket).answered
 
     def arrays(self, dimension: int) -> dict[str, NDArray[Any]]:
         """All that is remembered, as arrays."""
@@ -218,13 +213,13 @@ class Book:
             self._latest = when
 
 
-def decided(plus: int, minus: int, policy: Policy, opinions: int) -> int:
-    """The label that so many answers of each sign agree on under a policy; 0 if none yet.
+def decided(plus: int, minus: int, aggregate: Aggregate, annotators: int) -> int:
+    """The label that so many answers of each sign agree on; 0 if none yet.
 
-    >>> [decided(1, minus, Policy.MAJORITY, opinions=3) for minus in (0, 1, 2)]
+    >>> [decided(1, minus, Aggregate.MAJORITY, annotators=3) for minus in (0, 1, 2)]
     [0, 0, -1]
     """
-    enough = opinions // 2 + 1 if policy is Policy.MAJORITY else 1
+    enough = annotators // 2 + 1 if aggregate is Aggregate.MAJORITY else 1
     return (plus >= enough) - (minus >= enough)
 
 

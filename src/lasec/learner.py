@@ -16,22 +16,24 @@ from lasec.book import Book, GivenUp, Question, decided
 from lasec.busy import Busy
 from lasec.clock import LEAD, Clock
 from lasec.files import write
-from lasec.learner_state import DIMENSIONS, LearnerState, packed, unpacked
+from lasec.learner_state import DIMENSIONS, Counter, LearnerState, packed, unpacked
 from lasec.parameters import Range, choice, number
 from lasec.queries import Always, Budgeted
 from lasec.records import Records
 from lasec.selector import Selector
 from lasec.state import read, restored
 from lasec.types import (
+    Aggregate,
+    BudgetQuery,
     Decision,
+    LearnFrom,
     Outcome,
-    Policy,
     Precision,
     ProbabilityRule,
     Query,
     Rule,
     TimedRule,
-    Update,
+    VarianceQuery,
     Vector,
 )
 
@@ -48,8 +50,8 @@ class Options(TypedDict, total=False):
     max_pending: int
     max_age: float | None
     lead: float | None
-    policy: Policy | str
-    opinions: int
+    aggregate: Aggregate | str
+    annotators: int
 
 
 class Learner:
@@ -61,14 +63,14 @@ class Learner:
     rounds (or more seconds, where times are given) expires. Times are seconds since 1970: a row
     dated more than ``lead`` seconds ahead of the machine's clock is served, but moves no clock
     (``lead=None``: every time is taken as it is, in any unit). Several answers to one question are
-    settled by ``policy``: "first", "last", or the "majority" of ``opinions``. A round's random draw
+    settled by ``aggregate``: "first", "last", or the "majority" of so many ``annotators``. A draw
     depends only on ``seed`` and its ticket. Without a ``seed``, 64 random bits are drawn and saved
     with the model: whoever knows the seed knows which rows will be asked about. A learner belongs
     to one thread at a time.
 
     ``dimension`` is that of the first row where it is None. ``rounds``, ``asked``, ``told``,
     ``updates``, ``dropped``, ``expired`` and ``contradicted`` count what has happened so far;
-    ``state`` holds the model's arrays, ``memory`` the state of the query, if it has one.
+    ``state`` holds the model's arrays, ``query_state`` that of the query, if it has one.
 
     >>> import lasec
     >>> rule, query = lasec.rules.SecondOrder(drift=0.01), lasec.queries.Uniform(rate=0.2)
@@ -88,20 +90,20 @@ class Learner:
         query: Query = ALWAYS,
         *,
         dimension: int | None,
-        update: Update | str = Update.MISTAKES,
+        learn_from: LearnFrom | str = LearnFrom.MISTAKES,
         seed: int | None = None,
         max_pending: int = 10_000,
         max_age: float | None = None,
         lead: float | None = LEAD,
-        policy: Policy | str = Policy.FIRST,
-        opinions: int = 3,
+        aggregate: Aggregate | str = Aggregate.FIRST,
+        annotators: int = 3,
         precision: Precision | str = Precision.DOUBLE,
         name: str = "",
     ) -> None:
         sized = dimension is not None
         size: int = number("dimension", dimension, int, DIMENSIONS) if sized else 1
         self.rule = rule
-        self.update = choice(Update, update)
+        self.learn_from = choice(LearnFrom, learn_from)
         self.name = name or f"{type(rule).__name__} + {type(query).__name__}"
         self.precision = choice(Precision, precision)
         self._kind = self.precision.kind
@@ -110,21 +112,21 @@ class Learner:
         self.max_age: float | None = (
             None if max_age is None else number("max_age", max_age, float, _AGES)
         )
-        self.policy = choice(Policy, policy)
-        self.opinions: int = number("opinions", opinions, int, Range(1, 999))
-        if self.opinions % 2 == 0:
-            raise ValueError(f"opinions must be an odd number, got {opinions}")
+        self.aggregate = choice(Aggregate, aggregate)
+        self.annotators: int = number("annotators", annotators, int, Range(1, 999))
+        if self.annotators % 2 == 0:
+            raise ValueError(f"annotators must be an odd number, got {annotators}")
         book = Book(number("max_pending", max_pending, int, DIMENSIONS))
         self._now = LearnerState(model, size, selector, book, sized=sized)
         self._teller: Callable[..., Any] | None = None
         self._busy = Busy("learner")
 
     def ask(
-        self, x: ArrayLike, *, time: float | None = None, coin: float | None = None
+        self, x: ArrayLike, *, time: float | None = None, draw: float | None = None
     ) -> Decision:
         """Predict the label of ``x``, and decide whether to ask for the true one.
 
-        ``time`` is when ``x`` came, for budgets by time; without it, rounds are counted. ``coin``
+        ``time`` is when ``x`` came, for budgets by time; without it, rounds are counted. ``draw``
         is a uniform number in [0, 1) to use instead of the learner's own.
 
         >>> import lasec
@@ -135,18 +137,22 @@ class Learner:
         with self._busy:
             now = self._now if self._now.sized else self._begun("x", x, 1)
             row = self._row(x, now.dimension)
-            given = -1.0 if coin is None else float(guards.coins("coin", [coin], 1)[0])
+            given = -1.0 if draw is None else float(guards.coins("draw", [draw], 1)[0])
             selector, book = now.selector, now.book
             when = selector.moment(time)
-            seen, memory = selector.look(self.rule, now.model, row, given, when, book.waiting)
-            decision = self._decision(now, row, seen)
-            # From here on nothing is refused.
+            seen, spent = selector.look(self.rule, now.model, row, given, when, book.waiting)
+            fine, raw, margin, variance, propensity, asked = seen
+            if not fine:
+                raise self._refusal(row)
+            label = 1 if raw >= 0.0 else -1
+            decision = Decision(label, margin, variance, propensity, asked, selector.rounds)
+            # From here on nothing is refused. A signal can cost a question that nobody has seen.
+            selector.note(spent, 1, asked, None if time is None else when)
+            self._now = now
             if self.max_age is not None:
                 now.expired += book.expire(before=when - self.max_age)
-            if decision.asked:
+            if asked:
                 now.dropped += book.add(decision, row.copy(), when)
-            selector.note(memory, 1, decision.asked, when if time is not None else None)
-            self._now = now
             return decision
 
     def tell(self, ticket: int, y: int) -> Outcome:
@@ -154,7 +160,7 @@ class Learner:
 
         A ticket that is not open (never given out, not asked, told already, expired, dropped) is
         refused with a :class:`~lasec.errors.TicketError`. What a second answer to the same question
-        does is a matter of the learner's ``policy``.
+        does depends on the learner's ``aggregate``.
 
         >>> import lasec
         >>> learner = lasec.LASEC(dimension=2)
@@ -162,7 +168,7 @@ class Learner:
         >>> outcome = learner.tell(decision.ticket, -1)
         >>> outcome.correct, outcome.updated
         (False, True)
-        >>> learner = lasec.LASEC(dimension=2, policy="majority", opinions=3)
+        >>> learner = lasec.LASEC(dimension=2, aggregate="majority", annotators=3)
         >>> decision = learner.ask([0.5, -1.0])
         >>> [learner.tell(decision.ticket, y).settled for y in (-1, 1, -1)]
         [False, False, True]
@@ -185,21 +191,26 @@ class Learner:
             now.book.find(ticket, now.selector.rounds)
             now.dropped += now.book.give_up(int(ticket))
 
-    def tell_row(self, x: ArrayLike, y: int) -> Outcome:
+    def learn(self, x: ArrayLike, y: int) -> Outcome:
         """Learn a labelled instance that came for free, without having been asked about.
 
         It takes a ticket of its own; its decision has propensity 0, since nothing was drawn.
 
         >>> import lasec
         >>> learner = lasec.LASEC(dimension=2)
-        >>> learner.tell_row([0.5, -1.0], -1).updated
+        >>> learner.learn([0.5, -1.0], -1).updated
         True
         """
         with self._busy:
             now = self._now if self._now.sized else self._begun("x", x, 1)
             row, label, selector = self._row(x, now.dimension), guards.label(y), now.selector
-            seen, _ = selector.look(self.rule, now.model, row, 0.0, float(selector.rounds), 0)
-            decision = self._decision(now, row, seen)._replace(propensity=0.0, asked=False)
+            (fine, raw, margin, variance, _, _), _ = selector.look(
+                self.rule, now.model, row, 0.0, float(selector.rounds), 0
+            )
+            if not fine:
+                raise self._refusal(row)
+            sign = 1 if raw >= 0.0 else -1
+            decision = Decision(sign, margin, variance, 0.0, asked=False, ticket=selector.rounds)
             outcome = self._learn(now, decision, row, label)
             now.told += 1
             selector.skip(1)
@@ -214,13 +225,14 @@ class Learner:
 
         >>> import lasec
         >>> learner = lasec.LASEC(dimension=2)
-        >>> outcome = learner.tell_row([1.0, 0.0], -1)
+        >>> outcome = learner.learn([1.0, 0.0], -1)
         >>> learner.margins([[1.0, 0.0], [-3.0, 0.0]]).round(3).tolist()
         [-0.331, 0.268]
         """
         with self._busy:
             now = self._now if self._now.sized else self._begun("X", X, 2)
             rows = guards.finite("X", guards.rows(X, now.dimension, self._kind))
+            self._now = now
             if first is not None and isinstance(self.rule, TimedRule):
                 return self._coming(now, rows, number("first", first, int, _ROUNDS))
             found = np.empty(len(rows))
@@ -232,7 +244,7 @@ class Learner:
 
         >>> import lasec
         >>> learner = lasec.LASEC(dimension=2)
-        >>> outcome = learner.tell_row([1.0, 0.0], -1)
+        >>> outcome = learner.learn([1.0, 0.0], -1)
         >>> learner.predict([[1.0, 0.0], [-3.0, 0.0]]).tolist(), learner.rounds
         ([-1, 1], 1)
         """
@@ -278,17 +290,17 @@ class Learner:
         Traceback (most recent call last):
         TypeError: Always holds no budget: there is nothing to spend earlier
         """
-        query: Any = self.query
-        if not hasattr(query, "lend"):
+        query = self.query
+        if not isinstance(query, BudgetQuery):
             raise TypeError(
                 f"{type(query).__name__} holds no budget: there is nothing to spend earlier"
             )
         lent = number("labels", labels, float, Range(0.0, 1e12))
         ticks = number("over", over, float, Range(1e-12, 1e12))
         with self._busy:
-            memory = self.memory.copy()
-            query.lend(memory, lent, ticks)
-            self._now.selector.memory = memory
+            state = self.query_state.copy()
+            query.lend(state, lent, ticks)
+            self._now.selector.query_state = state
 
     def run(
         self,
@@ -303,8 +315,8 @@ class Learner:
 
         The decisions are those of the loop over :meth:`ask` and :meth:`tell`, however the stream is
         cut into chunks (questions that were open before count as open to the end of the chunk, and
-        one label settles a question, whatever the policy). ``times`` says when each row came, for
-        budgets by time; ``coins`` are uniform numbers to use instead of the learner's own. With
+        one label settles a question in any case). ``times`` says when each row came, for budgets by
+        time; ``coins`` are uniform numbers to use instead of the learner's own. With
         ``lazy`` the decisions are the same, but margin, variance and propensity of a row that was
         not asked are only computed where the decision needs them, and may be NaN elsewhere; that
         saves most of the time where rows are wide (from 64 features on) and few are asked.
@@ -328,16 +340,16 @@ class Learner:
         signs, given = guards.labels(y, n), guards.given(coins, n)
         when = selector.times(times, n)
         lazy = number("lazy", lazy, bool, None) and self._can_be_lazy(now.dimension)
-        (bad, columns, model, bound), memory = selector.run(
+        (bad, columns, model, bound), spent = selector.run(
             self.rule, now.model, rows, signs, given, when, now.book.waiting,
-            mistakes_only=self.update == Update.MISTAKES, bound=now.bound, lazy=lazy,
+            mistakes_only=self.learn_from == LearnFrom.MISTAKES, bound=now.bound, lazy=lazy,
         )  # fmt: skip
         if bad >= 0:
             guards.finite("X", rows[bad])
             raise self._too_large(f"X: row {bad}")
         records = Records(*columns, first=selector.rounds)
         after = copy(selector)
-        after.note(memory, n, records.labels, float(when.max()) if when.size else None)
+        after.note(spent, n, records.labels, float(when.max()) if when.size else None)
         self._now = self._aged(
             replace(
                 now, model=model, bound=bound, selector=after, told=now.told + records.labels,
@@ -347,29 +359,20 @@ class Learner:
         )  # fmt: skip
         return records
 
-    def at(self, rounds: int) -> Self:
-        """The same learner in another round; what it has learned is shared, not copied.
+    def counted(self, **counters: int) -> Self:
+        """The same learner with other counters, by name; what it has learned is shared, not copied.
 
         >>> import lasec
         >>> learner = lasec.LASEC(dimension=2)
-        >>> learner.at(7).rounds, learner.rounds
+        >>> learner.counted(rounds=7).rounds, learner.rounds
         (7, 0)
-        """
-        return self.counted(rounds=rounds)
-
-    def counted(self, **counters: int) -> Self:
-        """The same learner with other counters, by name; what it has learned is shared.
-
-        >>> import lasec
-        >>> lasec.LASEC(dimension=2).counted(rounds=7, asked=2)
-        Learner('LASEC', dimension=2, rounds=7, asked=2, updates=0)
         """
         given = {name: number(name, count, int, _ROUNDS) for name, count in counters.items()}
         selector = copy(self._now.selector)
         selector.rounds = given.pop("rounds", selector.rounds)
         selector.asked = given.pop("asked", selector.asked)
         twin = object.__new__(type(self))
-        state = replace(self._now, selector=selector, **given)
+        state = replace(self._now, selector=selector, book=copy(self._now.book), **given)
         twin.__dict__.update(vars(self), _now=state, _busy=Busy("learner"))
         return twin
 
@@ -387,9 +390,18 @@ class Learner:
         """
         self._now = other._now
 
+    rounds, asked = Counter("selector.rounds"), Counter("selector.asked")
+    told, updates, contradicted = Counter("told"), Counter("updates"), Counter("contradicted")
+    dropped, expired = Counter("dropped"), Counter("expired")
+
     @property
     def state(self) -> Any:
-        """The arrays of the model, by name: the state of its rule."""
+        """The arrays of the model: the state of its rule.
+
+        >>> import lasec
+        >>> lasec.Perceptron(dimension=2).state.weights.tolist()
+        [0.0, 0.0]
+        """
         return self._now.model
 
     @state.setter
@@ -398,33 +410,60 @@ class Learner:
 
     @property
     def dimension(self) -> int:
-        """The number of features of a row; 1 as long as no row has come to tell."""
+        """The number of features of a row; 1 as long as it is not known.
+
+        >>> import lasec
+        >>> lasec.LASEC(dimension=3).dimension
+        3
+        """
         return self._now.dimension
 
     @property
     def is_sized(self) -> bool:
-        """Whether the number of features is known: given, or seen in a row."""
+        """Whether the number of features is known: given, or that of a row.
+
+        >>> import lasec
+        >>> lasec.Tracker().is_sized, lasec.Tracker(dimension=2).is_sized
+        (False, True)
+        """
         return self._now.sized
 
     @property
     def query(self) -> Query:
-        """The query: when to ask for a label. A new one begins with a state of its own."""
+        """When to ask for a label. A query that is set later begins with a state of its own.
+
+        >>> import lasec
+        >>> learner = lasec.LASEC(dimension=2)
+        >>> learner.query = lasec.queries.Uniform(rate=0.1)
+        >>> learner.query
+        Uniform(rate=0.1)
+        """
         return self._now.selector.query
 
     @query.setter
     def query(self, query: Query) -> None:
         selector = copy(self._now.selector)
-        selector.memory, selector.query, selector._asker = snapshot.memory(query), query, None
+        selector.use(query)
         self._now.selector = selector
 
     @property
-    def memory(self) -> Vector:
-        """The state of the query, if it has one: what its budget has spent, for example."""
-        return self._now.selector.memory
+    def query_state(self) -> Vector:
+        """The state of the query, if it has one: what a budget has spent, for example.
+
+        >>> import lasec
+        >>> lasec.Tracker().query_state.size, lasec.LASEC(dimension=2).query_state.size
+        (10, 0)
+        """
+        return self._now.selector.query_state
 
     @property
     def seed(self) -> int:
-        """The seed of the random draws."""
+        """The seed of the random draws.
+
+        >>> import lasec
+        >>> lasec.Tracker(seed=7).seed
+        7
+        """
         return self._now.selector.seed
 
     @seed.setter
@@ -433,43 +472,13 @@ class Learner:
 
     @property
     def clock(self) -> Clock:
-        """The latest time that is known, where rows come with times."""
+        """The latest time that is known, where rows come with times.
+
+        >>> import lasec
+        >>> lasec.LASEC(dimension=2, lead=60.0).clock.lead
+        60.0
+        """
         return self._now.selector.clock
-
-    @property
-    def rounds(self) -> int:
-        """How many rows have come so far: the next ticket."""
-        return self._now.selector.rounds
-
-    @property
-    def asked(self) -> int:
-        """How many labels were queried."""
-        return self._now.selector.asked
-
-    @property
-    def told(self) -> int:
-        """How many labels were told, asked for or not."""
-        return self._now.told
-
-    @property
-    def updates(self) -> int:
-        """How many labels were handed to the rule."""
-        return self._now.updates
-
-    @property
-    def dropped(self) -> int:
-        """How many questions were dropped because too many were open, or canceled."""
-        return self._now.dropped
-
-    @property
-    def expired(self) -> int:
-        """How many questions were not answered within ``max_age``."""
-        return self._now.expired
-
-    @property
-    def contradicted(self) -> int:
-        """How many answers contradicted an earlier one to the same question."""
-        return self._now.contradicted
 
     @property
     def max_pending(self) -> int:
@@ -498,10 +507,10 @@ class Learner:
     def unanswered(self) -> tuple[int, ...]:
         """The open tickets without an answer, oldest first.
 
-        Under the policy "last" an answered question stays open, so that it can be corrected.
+        With aggregate="last" an answered question stays open, so that it can be corrected.
 
         >>> import lasec
-        >>> learner = lasec.LASEC(dimension=2, policy="last")
+        >>> learner = lasec.LASEC(dimension=2, aggregate="last")
         >>> tickets = [learner.ask([1.0, t]).ticket for t in range(2)]
         >>> outcome = learner.tell(tickets[0], 1)
         >>> learner.pending, learner.unanswered
@@ -556,19 +565,19 @@ class Learner:
         """
         with self._busy:
             if not self._now.sized:
-                raise ValueError("dimension: no row has come yet, so there is no state to save")
+                raise ValueError("dimension: this learner has seen no row yet, so it has no state")
             header = {
                 "name": self.name,
                 "rule": snapshot.describe(self.rule),
                 "query": snapshot.describe(self.query),
                 "dimension": self.dimension,
-                "update": Update(self.update).value,
+                "update": LearnFrom(self.learn_from).value,
                 "seed": self.seed,
                 "max_pending": self.max_pending,
                 "max_age": self.max_age,
                 "clock": self.clock.header(),
-                "policy": self.policy.value,
-                "opinions": self.opinions,
+                "policy": self.aggregate.value,
+                "opinions": self.annotators,
                 "precision": self.precision.value,
             }
             return packed(header, self.rule, self._now)
@@ -655,7 +664,7 @@ class Learner:
         facts = {
             "rule": repr(self.rule),
             "asks": repr(self.query),
-            "learns from": f"asked {self.update.value}",
+            "learns from": f"asked {self.learn_from.value}",
             "features": f"{self.dimension:,}" if self._now.sized else "as in the first row",
             "labels asked": f"{spent} ({cards.percent(self.asked / max(self.rounds, 1))})",
             "open questions": f"{self._now.book.waiting:,}",
@@ -681,7 +690,7 @@ class Learner:
     def _coming(self, now: LearnerState, rows: Any, first: int) -> Vector:
         """The margins of rows of the rounds from ``first`` on, none of which is queried."""
         chunk = kernel.engine.Chunk(rows, np.ones(len(rows)), np.uint64(0), first)
-        silent = np.zeros_like(_SILENT.start())
+        silent = np.zeros_like(_SILENT.init())
         _, columns, _, _ = kernel.engine.run(
             self.rule, _SILENT, now.model, silent, chunk, mistakes_only=True
         )
@@ -690,7 +699,7 @@ class Learner:
     def _can_be_lazy(self, dimension: int) -> bool:
         """Whether it pays to decide rows without their variance, and the query allows it."""
         wide = dimension >= kernel.engine.LAZY_FROM
-        return wide and bool(getattr(self.query, "rises_with_variance", False))
+        return wide and isinstance(self.query, VarianceQuery) and self.query.rises_with_variance
 
     def _row(self, x: ArrayLike, dimension: int) -> Vector:
         """One instance as the compiled code wants it; as it stands where it is that already."""
@@ -703,31 +712,28 @@ class Learner:
             return x
         return guards.row(x, dimension, self._kind)
 
-    def _decision(self, now: LearnerState, x: Vector, seen: Any) -> Decision:
-        """What the selector has found about ``x``, or an error about ``x``."""
-        fine, raw, margin, variance, propensity, asked = seen
-        if not fine:
-            guards.finite("x", x)
-            raise self._too_large("x")
-        label = 1 if raw >= 0.0 else -1
-        return Decision(label, margin, variance, propensity, asked, now.selector.rounds)
+    def _refusal(self, x: Vector) -> ValueError:
+        """What is wrong with a row that cannot be used."""
+        guards.finite("x", x)
+        return self._too_large("x")
 
     def _hear(self, question: Question, y: float) -> Outcome:
         """Let an answer in, and the label too, if the answers so far decide it."""
         now, decision = self._now, question.decision
-        before = (0, 0) if self.policy is Policy.LAST else (question.plus, question.minus)
+        before = (0, 0) if self.aggregate is Aggregate.LAST else (question.plus, question.minus)
         plus, minus = before[0] + (y > 0.0), before[1] + (y < 0.0)
-        verdict = decided(plus, minus, self.policy, self.opinions)
+        verdict = decided(plus, minus, self.aggregate, self.annotators)
         if verdict == question.answer:  # not decided yet, or nothing new
             outcome = Outcome(decision, int(y), decision.label != y, False, settled=verdict != 0)
         else:
             outcome = self._learn(now, decision, question.x, float(verdict))
             now.told += not question.answered
         now.contradicted += (question.minus if y > 0.0 else question.plus) > 0
-        heard = Question(decision, question.x, question.time, plus, minus, verdict)
-        now.book.hear(question, heard)
-        if verdict and self.policy is not Policy.LAST:
-            now.book.close(decision.ticket)
+        if verdict and self.aggregate is not Aggregate.LAST:
+            now.book.settle(decision.ticket)
+        else:
+            heard = Question(decision, question.x, question.time, plus, minus, verdict)
+            now.book.hear(question, heard)
         return outcome
 
     def _learn(self, now: LearnerState, decision: Decision, x: Vector, y: float) -> Outcome:
@@ -736,7 +742,7 @@ class Learner:
             self._teller = kernel.engine.teller(self.rule, now.model, x)
         mistake, wanted, usable = self._teller(
             self.rule, now.model, x, y, now.selector.seed, decision.ticket,
-            self.update == Update.MISTAKES,
+            self.learn_from == LearnFrom.MISTAKES,
         )  # fmt: skip
         if wanted and not usable:
             raise self._too_large(f"the row of ticket {decision.ticket}")

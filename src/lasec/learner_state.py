@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from operator import attrgetter
+from typing import Any, overload
 
 from lasec import snapshot
 from lasec.book import Book
@@ -15,7 +16,7 @@ from lasec.errors import StateError
 from lasec.parameters import Range, number
 from lasec.selector import Selector
 from lasec.state import Arrays, pack
-from lasec.types import Policy, Precision
+from lasec.types import Aggregate, Precision
 
 _COUNTERS = ("rounds", "asked", "told", "updates", "dropped", "expired", "contradicted")
 _LATER = {"expired", "contradicted"}  # not in the first files
@@ -69,6 +70,30 @@ class LearnerState:
         return counts | {name: getattr(self, name) for name in _COUNTERS[2:]}
 
 
+class Counter:
+    """A counter in the state of a learner, readable as an attribute of the learner.
+
+    >>> import lasec
+    >>> learner = lasec.LASEC(dimension=2)
+    >>> decision = learner.ask([0.5, -1.0])
+    >>> learner.rounds, learner.asked, learner.told
+    (1, 1, 0)
+    """
+
+    def __init__(self, place: str) -> None:
+        self._read = attrgetter(f"_now.{place}")
+
+    @overload
+    def __get__(self, learner: None, owner: type) -> Counter: ...
+    @overload
+    def __get__(self, learner: object, owner: type) -> int: ...
+    def __get__(self, learner: object, owner: type) -> Counter | int:
+        return self if learner is None else int(self._read(learner))
+
+    def __set__(self, learner: object, value: int) -> None:
+        raise AttributeError("a counter is changed by what happens to the learner alone")
+
+
 def packed(settings: Mapping[str, Any], rule: Any, state: LearnerState) -> bytes:
     """A learner as bytes; a state that could not be loaded again is refused."""
     precision = Precision(settings["precision"])
@@ -76,8 +101,8 @@ def packed(settings: Mapping[str, Any], rule: Any, state: LearnerState) -> bytes
     snapshot.restore(rule, state.dimension, arrays, precision)
     model = {f"state.{name}": array for name, array in arrays.items()}
     pending = {f"pending.{n}": a for n, a in state.book.arrays(state.dimension).items()}
-    memory = state.selector.memory
-    remembered = {"query.memory": memory} if memory.size else {}
+    spent = state.selector.query_state
+    remembered = {"query.memory": spent} if spent.size else {}
     return pack({**settings, "counters": state.counters}, model | pending | remembered)
 
 
@@ -93,22 +118,22 @@ def unpacked(
         "rule": rule,
         "query": query,
         "dimension": dimension,
-        "update": header["update"],
+        "learn_from": header["update"],
         "seed": number("seed", header["seed"], int, SEEDS),
         "max_pending": number("max_pending", header["max_pending"], int, DIMENSIONS),
         "max_age": header.get("max_age"),
-        "policy": header.get("policy", Policy.FIRST),
-        "opinions": header.get("opinions", 3),
+        "aggregate": header.get("policy", Aggregate.FIRST),
+        "annotators": header.get("opinions", 3),
         "precision": precision,
         "name": _text(header["name"]),
     }
     selector = Selector(query, seed=settings["seed"])
     selector.clock = Clock.restore(header.get("clock"))
-    selector.memory = snapshot.memory(query, arrays.pop("query.memory", None))
-    pending = _prefixed(arrays, "pending.")
-    model = snapshot.restore(rule, dimension, _prefixed(arrays, "state."), precision)
+    selector.query_state = snapshot.query_state(query, arrays.pop("query.memory", None))
+    pending, kept = _prefixed(arrays, "pending."), _prefixed(arrays, "state.")
     if arrays:
         raise StateError("invalid: there are arrays of no known use")
+    model = snapshot.restore(rule, dimension, kept, precision)
     counts = {
         name: number(name, _count(header["counters"], name), int, _COUNTS) for name in _COUNTERS
     }

@@ -13,7 +13,7 @@ negative eigenvalue. A class of your own with that method works as the ones here
 ...         return np.minimum(x, z).sum()
 >>> import lasec
 >>> learner = lasec.KernelLASEC(2, kernel=Intersection())
->>> learner.tell_row([0.2, 0.8], -1).updated
+>>> learner.learn([0.2, 0.8], -1).updated
 True
 """
 

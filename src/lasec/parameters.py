@@ -79,10 +79,10 @@ def shown(value: object) -> str:
 def choice(kind: type[E], value: object) -> E:
     """One of the words of an enumeration, or a ValueError.
 
-    >>> from lasec.types import Policy
-    >>> choice(Policy, None)
+    >>> from lasec.types import Aggregate
+    >>> choice(Aggregate, None)
     Traceback (most recent call last):
-    ValueError: 'None' is not a valid Policy
+    ValueError: 'None' is not a valid Aggregate
     """
     return kind(value if isinstance(value, str) else shown(value))
 
@@ -132,7 +132,7 @@ def _declared(cls: type) -> dict[str, tuple[type, Range | None]]:
 def checked(cls: T) -> T:
     """Class decorator: a NamedTuple of parameters whose constructor checks and converts them.
 
-    A class that defines ``conflict(self) -> str`` is also asked whether its parameters go together.
+    A class that defines ``validate(self) -> str`` is also asked whether its parameters go together.
     """
     plain: Any = cls
     construct = plain.__new__
@@ -146,7 +146,7 @@ def checked(cls: T) -> T:
         bound.apply_defaults()
         values = (number(f, bound.arguments[f], *declared[f]) for f in plain._fields)
         made = construct(owner, *values)
-        conflict: str = made.conflict() if hasattr(made, "conflict") else ""
+        conflict: str = made.validate() if hasattr(made, "validate") else ""
         if conflict:
             raise ValueError(conflict)
         return made

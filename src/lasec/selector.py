@@ -18,7 +18,7 @@ from lasec.errors import StateError
 from lasec.guards import LARGEST_ENTRY
 from lasec.parameters import Range, number
 from lasec.state import Arrays, pack, restored
-from lasec.types import Margin, Matrix, Query, Vector
+from lasec.types import BudgetQuery, Margin, Matrix, Query, Vector
 
 _COUNTS = Range(0, 2**62)
 _NO_DRAWS: Vector = np.empty(0)
@@ -29,7 +29,7 @@ class _NoModel(NamedTuple):
 
     weights: Vector
 
-    def defect(self) -> str:
+    def validate(self) -> str:
         """Any array will do."""
         return ""
 
@@ -66,9 +66,9 @@ class Selector:
     Every learner has one; on its own, a selector holds the label budget of a model that is not
     lasec's. A round's random draw depends only on ``seed`` and its ticket, so the decisions are
     those of a learner with this query, seed and margins. Without a ``seed``, a random one is drawn
-    and saved. ``rounds`` and ``asked`` count rows and queries, ``memory`` is the state of the
-    query. A call that is refused or interrupted changes nothing. The nearer a margin is to 0, the
-    more uncertain is the model; its sign is not used. For more than two classes, see
+    and saved. ``rounds`` and ``asked`` count rows and queries, ``query_state`` is the state of
+    the query. A call that is refused or interrupted changes nothing. The nearer a margin is to 0,
+    the more uncertain is the model; its sign is not used. For more than two classes, see
     :func:`bvsb_margin`.
 
     >>> from lasec.queries import Budgeted
@@ -82,13 +82,11 @@ class Selector:
     """
 
     def __init__(self, query: Query, *, seed: int | None = None, lead: float | None = LEAD) -> None:
-        self.query = query
-        self.memory: Vector = snapshot.memory(query)
         self.seed = seed_or_random(seed)
         self.clock = Clock(lead)
         self.rounds = self.asked = 0
-        self._asker: Callable[..., Any] | None = None
         self._busy = Busy("selector")
+        self.use(query)
 
     def decide(
         self, margin: float, *, time: float | None = None, waiting: int = 0, variance: float = 0.0
@@ -107,10 +105,10 @@ class Selector:
         x = np.array([_size("margin", margin, -math.inf), _size("variance", variance, 0.0)])
         with self._busy:
             when, ticket = self.moment(time), self.rounds
-            (_, _, _, _, propensity, asked), memory = self.look(
+            (_, _, _, _, propensity, asked), state = self.look(
                 _RULE, _MODEL, x, -1.0, when, _open(waiting)
             )
-            self.note(memory, 1, asked, when if time is not None else None)
+            self.note(state, 1, asked, when if time is not None else None)
             return propensity, asked, ticket
 
     def decide_all(
@@ -134,11 +132,11 @@ class Selector:
         pairs = _pairs(margins, variances)
         with self._busy:
             count, first, when = len(pairs), self.rounds, self.times(times, len(pairs))
-            (_, columns, _, _), memory = self.run(
+            (_, columns, _, _), state = self.run(
                 _RULE, _MODEL, pairs, np.ones(count), _NO_DRAWS, when, _open(waiting),
                 mistakes_only=True,
             )  # fmt: skip
-            self.note(memory, count, int(columns.asked.sum()), _latest(when))
+            self.note(state, count, int(columns.asked.sum()), _latest(when))
             tickets = np.arange(first, first + count, dtype=np.int64)
             return columns.propensity, columns.asked, tickets
 
@@ -153,26 +151,30 @@ class Selector:
         """
         self.rounds += number("rounds", rounds, int, _COUNTS)
 
-    def moment(self, time: float | None) -> float:
-        """When a row came: the time that was given, or the number of its round.
+    def use(self, query: Query) -> None:
+        """Decide by another query from now on, which begins with a state of its own.
 
-        >>> from lasec.queries import Always
-        >>> Selector(Always(), seed=0).moment(None)
-        1.0
+        >>> from lasec.queries import Always, Budgeted
+        >>> selector = Selector(Always(), seed=0)
+        >>> selector.use(Budgeted(rate=0.1))
+        >>> selector.query.rate
+        0.1
         """
+        self.query_state: Vector = snapshot.query_state(query)
+        self.query = query
+        self._by_time = isinstance(query, BudgetQuery) and query.timed
+        self._asker: Callable[..., Any] | None = None
+
+    def moment(self, time: float | None) -> float:
+        """When a row came: the time that was given, or the number of its round."""
         if time is not None:
             return self.clock.one(float(guards.times([time], 1)[0]))
-        if getattr(self.query, "timed", False):
-            guards.clock(self.query, None, 0)
+        if self._by_time:
+            guards.clock(self.query, None, 0)  # says what is missing
         return self.rounds + 1.0
 
     def times(self, times: ArrayLike | None, count: int) -> Vector:
-        """When rows came; empty where rounds are counted.
-
-        >>> from lasec.queries import Always
-        >>> Selector(Always(), lead=None).times([3, 4], 2).tolist()
-        [3.0, 4.0]
-        """
+        """When rows came; empty where rounds are counted."""
         return self.clock.trusted(guards.clock(self.query, times, count))
 
     def look(
@@ -183,13 +185,13 @@ class Selector:
         Nothing is written: :meth:`note` makes it count. The decision is that of ``ask_row`` in
         :mod:`lasec.kernel.rows`; ``draw`` replaces the selector's own, unless it is negative.
         """
-        memory = self.memory.copy()
+        state = self.query_state.copy()
         if self._asker is None:
-            self._asker = kernel.engine.asker(rule, self.query, model, memory, x)
+            self._asker = kernel.engine.asker(rule, self.query, model, state, x)
         found = self._asker(
-            rule, self.query, model, memory, x, self.seed, self.rounds, draw, time, waiting
+            rule, self.query, model, state, x, self.seed, self.rounds, draw, time, waiting
         )
-        return found, memory
+        return found, state
 
     def run(
         self,
@@ -203,18 +205,18 @@ class Selector:
         **options: Any,
     ) -> tuple[tuple[int, Any, Any, Any], Vector]:
         """The same for a chunk of rows, with their labels: what ``kernel.engine.run`` gives."""
-        memory = self.memory.copy()
+        state = self.query_state.copy()
         engine, seed = kernel.engine, np.uint64(self.seed)
         chunk = engine.Chunk(X, y, seed, self.rounds, draws, times, waiting)
-        return engine.run(rule, self.query, model, memory, chunk, **options), memory
+        return engine.run(rule, self.query, model, state, chunk, **options), state
 
-    def note(self, memory: Vector, rounds: int, asked: int, latest: float | None) -> None:
+    def note(self, state: Vector, rounds: int, asked: int, latest: float | None) -> None:
         """Count rounds in which so many labels were queried, up to the ``latest`` time if any."""
         clock = self.clock
         until = clock.latest if latest is None else max(clock.latest, latest)
         # One statement without calls, so that no signal can come in between.
-        self.memory, self.rounds, self.asked, clock.latest = (
-            memory, self.rounds + rounds, self.asked + asked, until,
+        self.query_state, self.rounds, self.asked, clock.latest = (
+            state, self.rounds + rounds, self.asked + asked, until,
         )  # fmt: skip
 
     def to_bytes(self) -> bytes:
@@ -230,7 +232,7 @@ class Selector:
             "clock": self.clock.header(),
             "counters": {"rounds": self.rounds, "asked": self.asked},
         }
-        return pack(header, {"memory": self.memory})
+        return pack(header, {"memory": self.query_state})
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
@@ -251,16 +253,20 @@ class Selector:
         )
         made.clock = Clock.restore(header.get("clock"))
         kept = arrays.pop("memory")
-        made.memory = snapshot.memory(made.query, kept) if kept.size else made.memory
+        made.query_state = snapshot.query_state(made.query, kept) if kept.size else made.query_state
         made.rounds, made.asked = (
             number(name, header["counters"][name], int, _COUNTS) for name in ("rounds", "asked")
         )
-        if arrays or made.asked > made.rounds or made.memory.size != kept.size:
+        if arrays or made.asked > made.rounds or made.query_state.size != kept.size:
             raise StateError("invalid: counters or arrays contradict each other")
         return made
 
     def __getstate__(self) -> dict[str, Any]:
-        own = {"memory": self.memory.copy(), "clock": copy(self.clock), "_busy": Busy("selector")}
+        own = {
+            "query_state": self.query_state.copy(),
+            "clock": copy(self.clock),
+            "_busy": Busy("selector"),
+        }
         return vars(self) | own | {"_asker": None}  # compiled code is found again
 
     def __copy__(self) -> Self:

@@ -1,7 +1,8 @@
 """What a saved model's header means: rules, queries and states as plain JSON and arrays, and back.
 
-A file only ever *names* a rule and a query; both are looked up in the fixed tables below, and every
-number goes through the same checks as if a user had typed it.
+A file only ever *names* a rule and a query; both are looked up in the fixed tables below and among
+the classes that the caller gives, and every number goes through the same checks as if a user had
+typed it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from lasec.errors import StateError
 from lasec.guards import LARGEST_ENTRY
 from lasec.parameters import shown
 from lasec.state import Arrays
-from lasec.types import Mercer, Precision, Query, Rule, State, Vector
+from lasec.types import DoubleRule, Mercer, Precision, Query, Rule, State, StatefulQuery, Vector
 
 RULES: dict[str, Any] = {name: getattr(rules, name) for name in rules.__all__}
 QUERIES: dict[str, Any] = {name: getattr(queries, name) for name in queries.__all__}
@@ -66,11 +67,12 @@ def rebuild(description: Mapping[str, Any], known: Mapping[str, Any], depth: int
     if depth > _DEEPEST:
         raise StateError(f"invalid: parts are nested more than {_DEEPEST} deep")
     kind, values = description["kind"], description["parameters"]
+    inner = {**QUERIES, **KERNELS, **{n: part for n, part in known.items() if n not in RULES}}
     if kind not in known:
         raise StateError(
             f"foreign: this lasec knows no {kind!r}; one of your own must be given to load"
         )
-    return known[kind](**{name: _read(value, depth) for name, value in values.items()})
+    return known[kind](**{name: _read(value, inner, depth) for name, value in values.items()})
 
 
 def _written(value: Any) -> Any:
@@ -81,10 +83,10 @@ def _written(value: Any) -> Any:
     return "inf" if value == math.inf else value
 
 
-def _read(value: Any, depth: int) -> Any:
+def _read(value: Any, known: Mapping[str, Any], depth: int) -> Any:
     """The parameter that was written."""
     if isinstance(value, dict):
-        return rebuild(value, QUERIES | KERNELS, depth + 1)
+        return rebuild(value, known, depth + 1)
     return math.inf if value == "inf" else value
 
 
@@ -118,7 +120,7 @@ def begin(rule: Rule[Any], dimension: int, precision: Precision) -> Any:
         ) from None
     if precision is Precision.DOUBLE:
         return state
-    if getattr(rule, "needs_double", False):
+    if isinstance(rule, DoubleRule):
         raise ValueError(f"precision: {type(rule).__name__} needs double precision")
     return type(state)(*(a.astype(precision.kind) if a.dtype.kind == "f" else a for a in state))
 
@@ -135,27 +137,26 @@ def restore(rule: Rule[Any], dimension: int, arrays: Arrays, precision: Precisio
         if not np.abs(array.astype(float)).max(initial=0.0) <= _LARGEST_WEIGHT:
             raise StateError(f"invalid: {name} contains NaN, infinity or a value beyond all use")
     state: State = type(template)(**{name: arrays[name] for name in template._fields})
-    defect = state.defect()
+    defect = state.validate()
     if defect:
         raise StateError(f"invalid: {defect}")
     return state
 
 
-def memory(query: Query, kept: Vector | None = None) -> Vector:
-    """What a query remembers: what was ``kept`` of it, or else what it begins with.
+def query_state(query: Query, kept: Vector | None = None) -> Vector:
+    """The state of a query: what was ``kept`` of it, or else what it begins with.
 
-    >>> memory(queries.Budgeted()).size, memory(queries.Always()).size
+    >>> query_state(queries.Budgeted()).size, query_state(queries.Always()).size
     (10, 0)
     """
-    remembering: Any = query
     if not hasattr(query, "probability"):
         raise TypeError(f"query must be one of lasec.queries, got {shown(query)}")
-    blank: Vector = remembering.start() if hasattr(query, "start") else np.empty(0)
+    blank = query.init() if isinstance(query, StatefulQuery) else np.empty(0)
     if kept is None:
         return blank
     if kept.shape != blank.shape or kept.dtype != blank.dtype or not np.isfinite(kept).all():
-        raise StateError("invalid: the query's memory has not the shape and type of this query")
-    defect = remembering.defect(kept)
+        raise StateError("invalid: the query's state has not the shape and type of this query")
+    defect = query.validate_state(kept) if isinstance(query, StatefulQuery) else ""
     if defect:
         raise StateError(f"invalid: {defect}")
     return kept

@@ -82,7 +82,7 @@ class Tracker(Learner):
             raise ValueError("budget: it has a rate and a horizon of its own, so give one or other")
         query = budget or steady(rate, horizon)
         super().__init__(
-            rule or Tracking(), query, dimension=dimension, update="labels", name="Tracker",
+            rule or Tracking(), query, dimension=dimension, learn_from="labels", name="Tracker",
             **options,
         )  # fmt: skip
 

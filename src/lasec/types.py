@@ -76,7 +76,7 @@ class Outcome(NamedTuple):
     ``mistake`` is judged under the model of the moment in which the label arrives, as the analysis
     demands; ``correct`` is judged under the prediction that was given out when the label was asked.
     ``updated`` says that the label was handed to the rule (which may find nothing to change).
-    ``settled`` is False while further opinions are waited for; nothing is learned until then, and
+    ``settled`` is False while further answers are waited for; nothing is learned until then, and
     ``mistake`` is judged under the prediction that was given out.
 
     >>> asked = Decision(label=1, margin=0.2, variance=2.0, propensity=0.5, asked=True, ticket=7)
@@ -96,10 +96,10 @@ class Outcome(NamedTuple):
         return bool(self.decision.label == self.y)
 
 
-class Update(StrEnum):
-    """On which labels a learner updates: those it would have missed, or all that it is told.
+class LearnFrom(StrEnum):
+    """Which labels a learner learns from: those it would have missed, or all that it is told.
 
-    >>> Update("mistakes") is Update.MISTAKES
+    >>> LearnFrom("mistakes") is LearnFrom.MISTAKES
     True
     """
 
@@ -107,13 +107,13 @@ class Update(StrEnum):
     LABELS = "labels"
 
 
-class Policy(StrEnum):
+class Aggregate(StrEnum):
     """What counts when a question gets several answers that may contradict each other.
 
     The first answer, and later ones are refused; each new answer that differs from the one before,
     as long as the question is remembered; or that of the majority, once it is certain.
 
-    >>> Policy("majority") is Policy.MAJORITY
+    >>> Aggregate("majority") is Aggregate.MAJORITY
     True
     """
 
@@ -141,13 +141,22 @@ class Precision(StrEnum):
 class State(Protocol):
     """A NamedTuple of plain arrays: all that the next round needs, and nothing else."""
 
-    def defect(self) -> str:
+    def validate(self) -> str:
         """What makes these arrays no valid state, as a phrase; empty if nothing does."""
 
     def __iter__(self) -> Any: ...
 
     @property
     def _fields(self) -> tuple[str, ...]: ...
+
+
+@runtime_checkable
+class SymmetricState(Protocol):
+    """A state with symmetric matrices, of which a :class:`~lasec.Fleet` keeps one triangle."""
+
+    @property
+    def symmetric(self) -> tuple[str, ...]:
+        """The names of the arrays whose last two axes are symmetric, to the last bit."""
 
 
 S = TypeVar("S", bound=State)
@@ -158,6 +167,7 @@ class Rule(Protocol[S]):
 
     ``margin`` reads the state, ``update`` writes it in place. Both are plain Python over NumPy that
     numba compiles as it stands; ``draw`` is a uniform number for rules that are themselves random.
+    What a rule may have beyond this is declared by the protocols that follow.
     """
 
     def init(self, dimension: int) -> S:
@@ -168,15 +178,6 @@ class Rule(Protocol[S]):
 
     def update(self, state: S, x: Vector, y: float, draw: float) -> None:
         """Learn the label ``y`` (+1 or -1) of ``x``."""
-
-    # ``margin(state, x, t)`` and ``update(state, x, y, draw, t)`` may ask for the round t (from 1),
-    # with a default that means: as of the last label.
-
-    # A second-order rule, whose state is a ``Gaussian``, may also have ``judge`` and ``step``
-    # (see lasec.rules.gaussian) and is then run in blocks; and ``strain(size, largest)``: by what
-    # factor a label at an x with ``|x|^2 = size`` could shrink a covariance whose largest variance
-    # is ``largest``. Rows with a strain beyond 1e12 are refused. Where lengths are not those of the
-    # rows themselves, ``squared_norm(x)`` stands for ``|x|^2``.
 
     @property
     def reference(self) -> str:
@@ -204,6 +205,44 @@ class ProbabilityRule(Protocol):
         """Always true."""
 
 
+@runtime_checkable
+class DoubleRule(Protocol):
+    """A rule whose state cannot be kept in single precision."""
+
+    @property
+    def needs_double(self) -> Literal[True]:
+        """Always true."""
+
+
+@runtime_checkable
+class ConditionedRule(Protocol):
+    """A rule with a covariance, which refuses rows beyond its conditioning limit.
+
+    A rule whose lengths are not those of the rows has ``squared_norm(x)`` for ``|x|^2`` as well.
+    """
+
+    def conditioning(self, size: float, largest: float) -> float:
+        """By what factor a label at an x with ``|x|^2 = size`` could shrink the covariance.
+
+        ``largest`` is its largest variance. Rows beyond 1e12 (in single precision, 1e3) are
+        refused.
+        """
+
+
+@runtime_checkable
+class SecondOrderRule(Protocol):
+    """A rule that moves a :class:`~lasec.rules.gaussian.Gaussian` by steps along Cx.
+
+    It sees a row only through m = x'w and q = x'Cx, and so can be run in blocks.
+    """
+
+    def judge(self, m: float, q: float) -> Margin:
+        """What the model says about a row."""
+
+    def step(self, m: float, q: float, y: float) -> Any:
+        """The :class:`~lasec.rules.gaussian.Step` for the label ``y``."""
+
+
 class Mercer(Protocol):
     """A Mercer kernel: an inner product of rows in a feature space, as a NamedTuple."""
 
@@ -225,12 +264,46 @@ class Query(Protocol):
     def reference(self) -> str:
         """The paper that the query rule comes from."""
 
-    # A query may also remember: ``start()`` gives its memory, an array; ``chance(margin, memory,
-    # now)`` is then its probability in the moment ``now``, ``spend(memory, asked, now)`` takes note
-    # of the round, and ``defect(memory)`` says in words what makes an array no memory of its.
 
-    # A query may also have ``rises_with_variance``: True promises that its probability never falls
-    # where the variance grows and the size of the margin does not. Then ``run`` can be lazy.
+@runtime_checkable
+class StatefulQuery(Protocol):
+    """A query with a state, an array that ``ask`` writes: what a budget has spent, for example."""
+
+    def init(self) -> Vector:
+        """The state before the first round."""
+
+    def chance(self, margin: Margin, state: Vector, now: Context) -> float:
+        """The probability of asking in the round ``now``; takes the place of ``probability``."""
+
+    def spend(self, state: Vector, asked: bool, now: Context) -> None:
+        """Take note of a round, in place."""
+
+    def validate_state(self, state: Vector) -> str:
+        """What makes an array no state of this query, as a phrase; empty if nothing does."""
+
+
+@runtime_checkable
+class BudgetQuery(StatefulQuery, Protocol):
+    """A query that spends labels by a plan, counted in rounds or, where ``timed``, in time."""
+
+    @property
+    def timed(self) -> bool:
+        """Whether every row must come with a time."""
+
+    def planned(self, state: Vector) -> float:
+        """The labels that the plan allows by now."""
+
+    def lend(self, state: Vector, labels: float, ticks: float) -> None:
+        """Spend ``labels`` earlier, to be saved again over the next ``ticks``."""
+
+
+@runtime_checkable
+class VarianceQuery(Protocol):
+    """A query that says how it depends on the variance, so that ``run`` can be lazy."""
+
+    @property
+    def rises_with_variance(self) -> bool:
+        """Whether it never falls where the variance grows and the size of the margin does not."""
 
 
 class RandomQuery(Query, Protocol):

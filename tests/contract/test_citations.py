@@ -13,7 +13,7 @@ NAMED = [
 ]  # fmt: skip
 PARTS = [
     lasec.Learner(lasec.rules.AROW(), dimension=2),
-    lasec.Learner(lasec.rules.Probit(), dimension=2, update="labels"),
+    lasec.Learner(lasec.rules.Probit(), dimension=2, learn_from="labels"),
     lasec.Modified(2, reflect=False),
 ]
 LEARNERS = [build(2) for build in NAMED] + PARTS

@@ -59,7 +59,7 @@ def test_records_agree_with_themselves(rule, query, stream):
 @PAIRS
 def test_a_copy_and_a_saved_learner_live_their_own_lives(rule, query, stream):
     X, y = stream
-    learner = build(rule, DIMENSION, query, update="labels")
+    learner = build(rule, DIMENSION, query, learn_from="labels")
     learner.run(X[:300], y[:300])
     frozen = learner.to_bytes()
     copied, loaded = copy.deepcopy(learner), lasec.Learner.from_bytes(frozen)
@@ -118,16 +118,16 @@ def test_states_are_plain_arrays(rule):
     state = rule.init(DIMENSION)
     assert all(type(array) is np.ndarray and array.flags.c_contiguous for array in state)
     assert all(array.dtype in (np.float64, np.int64) for array in state)
-    assert state.defect() == ""
+    assert state.validate() == ""
 
 
 def test_strain_is_what_one_label_can_do_to_the_covariance():
     """|x|^2 max C_ii over the noise, and no more than drift lets happen."""
-    assert rules.SecondOrder(0.0, 1.0).strain(size=25.0, largest=2.0) == 50.0
-    assert rules.SecondOrder(0.1, 1.0).strain(size=25.0, largest=2.0) == 20.0
-    assert rules.SecondOrder(0.01, 1.0).strain(size=25.0, largest=2.0) == 50.0
-    assert rules.Ridge(1.0).strain(size=25.0, largest=2.0) == 50.0
-    assert rules.AROW(0.25).strain(size=25.0, largest=2.0) == 200.0
+    assert rules.SecondOrder(0.0, 1.0).conditioning(size=25.0, largest=2.0) == 50.0
+    assert rules.SecondOrder(0.1, 1.0).conditioning(size=25.0, largest=2.0) == 20.0
+    assert rules.SecondOrder(0.01, 1.0).conditioning(size=25.0, largest=2.0) == 50.0
+    assert rules.Ridge(1.0).conditioning(size=25.0, largest=2.0) == 50.0
+    assert rules.AROW(0.25).conditioning(size=25.0, largest=2.0) == 200.0
 
 
 @pytest.mark.parametrize("part", [*RULES, *QUERIES], ids=repr)
@@ -164,7 +164,7 @@ def test_parameters_are_frozen_and_survive_copying(part):
         (lambda: lasec.LASEC(dimension=2, seed=-1), ValueError, "seed must be"),
         (lambda: lasec.LASEC(dimension=2, seed=2**64), ValueError, "seed must be"),
         (lambda: lasec.LASEC(dimension=2, max_pending=0), ValueError, "max_pending must be"),
-        (lambda: lasec.Learner(RULES[0], dimension=2, update="never"), ValueError, "never"),
+        (lambda: lasec.Learner(RULES[0], dimension=2, learn_from="never"), ValueError, "never"),
         (lambda: lasec.uniforms(2**64, 0, 1), ValueError, "seed must be"),
     ],
 )

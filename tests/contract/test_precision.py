@@ -73,7 +73,7 @@ def test_what_single_precision_cannot_carry_is_refused():
 def test_a_single_precision_covariance_stays_positive(drift):
     X, y = lasec.streams.switching(100_000, dimension=DIMENSION, every=500, seed=1)
     rule = lasec.rules.SecondOrder(drift, 0.5)
-    learner = lasec.Learner(rule, dimension=DIMENSION, update="labels", precision="single")
+    learner = lasec.Learner(rule, dimension=DIMENSION, learn_from="labels", precision="single")
     learner.run(X, y)
     assert np.linalg.eigvalsh(learner.state.cov.astype(float))[0] > 0.0
     np.testing.assert_array_equal(learner.state.cov, learner.state.cov.T)

@@ -117,12 +117,12 @@ def learner():
     made = lasec.LASEC_SS(3, caution=0.5, seed=1)
     made.run(ROWS, SIGNS)
     for row in ROWS[:3]:
-        made.ask(row, coin=0.0)
+        made.ask(row, draw=0.0)
     return made
 
 
 def tracker():
-    made = lasec.Tracker(rate=0.5, policy="majority")
+    made = lasec.Tracker(rate=0.5, aggregate="majority")
     for row in ROWS[:20]:
         made.ask(row)
     return made
@@ -134,7 +134,7 @@ def meter():
         decision = asking.ask(row)
         made.ask(decision)
         if decision.asked and decision.ticket % 3:
-            asking.policy = lasec.types.Policy.FIRST
+            asking.aggregate = lasec.types.Aggregate.FIRST
             made.tell(asking.tell(decision.ticket, sign))
     return made
 
@@ -192,7 +192,7 @@ TARGETS = {
     learner: [
         ("ask", {"x": ROWS[0], "time": 1.0, "coin": 0.5}),
         ("tell", {"ticket": 82, "y": 1}),
-        ("tell_row", {"x": ROWS[0], "y": -1}),
+        ("learn", {"x": ROWS[0], "y": -1}),
         ("run", {"X": PAIR, "y": TWO, "times": [1.0, 2.0], "coins": [0.1, 0.2], "lazy": False}),
         ("hurry", {"labels": 5.0, "over": 10.0}),
         ("is_open", {"ticket": 81}),
@@ -201,14 +201,14 @@ TARGETS = {
     tracker: [
         ("ask", {"x": ROWS[0], "time": 1.0, "coin": 0.5}),
         ("tell", {"ticket": 1, "y": 1}),
-        ("tell_row", {"x": ROWS[0], "y": -1}),
+        ("learn", {"x": ROWS[0], "y": -1}),
         ("run", {"X": PAIR, "y": TWO, "times": [1.0, 2.0], "coins": [0.1, 0.2], "lazy": True}),
         ("hurry", {"labels": 5.0, "over": 10.0}),
         ("predict_proba", {"X": PAIR}),
     ],
     lambda: lasec.Tracker(rate=0.5): [
         ("ask", {"x": ROWS[0]}),
-        ("tell_row", {"x": ROWS[0], "y": 1}),
+        ("learn", {"x": ROWS[0], "y": 1}),
         ("run", {"X": PAIR, "y": TWO}),
         ("predict_proba", {"X": PAIR}),
     ],
@@ -264,9 +264,9 @@ TARGETS = {
     dict: [],  # constructors, which have no object
 }  # fmt: skip
 MODEL = {"rule": lasec.rules.SecondOrder(), "query": Always(), "dimension": 2}
-COUNTS = {"seed": 1, "max_pending": 5, "max_age": 5.0, "policy": "first", "opinions": 3}
+COUNTS = {"seed": 1, "max_pending": 5, "max_age": 5.0, "aggregate": "first", "annotators": 3}
 CONSTRUCTORS = [
-    (lasec.Learner, MODEL | COUNTS | {"update": "labels", "precision": "double", "name": "x"}),
+    (lasec.Learner, MODEL | COUNTS | {"learn_from": "labels", "precision": "double", "name": "x"}),
     (lasec.Tracker, {"dimension": 2, "rate": 0.1, "horizon": 10_000} | COUNTS),
     (lasec.Tracker, {"dimension": 2, "budget": Budgeted(), "rule": lasec.rules.Tracking()}),
     (lasec.LASEC_SS, {"dimension": 2, "caution": 0.5, "drift": 0.1, "ridge": 1.0}),

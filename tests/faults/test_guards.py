@@ -16,7 +16,7 @@ GOOD = np.array([1.0, -2.0, 0.5])
 def learner():
     made = lasec.SOP_SS(DIMENSION, caution=5.0, seed=1)
     made.run(*lasec.streams.switching(50, dimension=DIMENSION, every=25, seed=1))
-    made.ask(GOOD, coin=0.0)
+    made.ask(GOOD, draw=0.0)
     return made
 
 
@@ -47,9 +47,9 @@ def refuses(learner, call, error, words):
 
 
 @BAD
-def test_bad_rows_are_refused_by_ask_and_tell_row(learner, row, error, words):
+def test_bad_rows_are_refused_by_ask_and_learn(learner, row, error, words):
     refuses(learner, lambda: learner.ask(row), error, f"^x: .*{words}")
-    refuses(learner, lambda: learner.tell_row(row, 1), error, f"^x: .*{words}")
+    refuses(learner, lambda: learner.learn(row, 1), error, f"^x: .*{words}")
 
 
 @BAD
@@ -80,7 +80,7 @@ def test_a_row_in_the_middle_is_named(learner):
 def test_bad_labels_are_refused(learner, y, error):
     ticket = learner.pending[-1]
     refuses(learner, lambda: learner.tell(ticket, y), error, "^y: ")
-    refuses(learner, lambda: learner.tell_row(GOOD, y), error, "^y: ")
+    refuses(learner, lambda: learner.learn(GOOD, y), error, "^y: ")
     refuses(learner, lambda: learner.run([GOOD, GOOD], [y, y]), (TypeError, ValueError), "^y: ")
 
 
@@ -105,7 +105,7 @@ def test_bad_chunks_are_refused(learner, X, y, coins, words):
 
 
 def test_a_bad_coin_is_refused(learner):
-    refuses(learner, lambda: learner.ask(GOOD, coin=1.0), ValueError, "^coin: must lie in")
+    refuses(learner, lambda: learner.ask(GOOD, draw=1.0), ValueError, "^draw: must lie in")
 
 
 @pytest.mark.parametrize("ticket", ["0", None, 1.0, True, np.True_])
@@ -159,10 +159,10 @@ def test_a_row_may_be_reused_by_its_owner():
 
 def test_tiny_rows_do_no_harm():
     learner = lasec.Modified(DIMENSION)
-    learner.tell_row(GOOD, -1)
+    learner.learn(GOOD, -1)
     before = learner.state.weights.copy()
     for size in (0.0, 5e-324, 1e-200, 1e-150):
-        learner.tell_row([-size, 0.0, 0.0], -1)
+        learner.learn([-size, 0.0, 0.0], -1)
     assert np.linalg.norm(learner.state.weights) == pytest.approx(np.linalg.norm(before))
 
 
@@ -188,8 +188,8 @@ def test_strain_adds_up_without_losing_positive_definiteness(build):
     refusals = 0
     for size in 10.0 ** np.arange(0, 12):
         try:
-            learner.tell_row(direction * size, 1 if learner.updates % 2 else -1)
-            learner.tell_row(-direction * size, 1 if learner.updates % 2 else -1)
+            learner.learn(direction * size, 1 if learner.updates % 2 else -1)
+            learner.learn(-direction * size, 1 if learner.updates % 2 else -1)
         except ValueError as error:
             assert "too large for this model" in str(error)
             refusals += 1
@@ -210,10 +210,10 @@ def test_parameters_at_the_ends_of_their_ranges(noise, ridge):
         lasec.rules.SecondOrder(max(0.5 / ridge, 1e-30) if ridge < 1e30 else 0.0, ridge),
     )
     for rule in rules:
-        learner = lasec.Learner(rule, dimension=4, update="labels")
+        learner = lasec.Learner(rule, dimension=4, learn_from="labels")
         for x, y in zip(*stream, strict=True):
             try:
-                learner.tell_row(x, y)
+                learner.learn(x, y)
             except ValueError as error:
                 assert "too large for this model" in str(error)
         assert not indefinite(learner)
@@ -260,7 +260,7 @@ def test_one_source_for_seed_and_policy():
     """Changed by hand, they change ask, run and the file alike; a copy shares nothing."""
     looped, chunked = lasec.LASEC_SS(DIMENSION, caution=0.2), lasec.LASEC_SS(DIMENSION, caution=0.2)
     for learner in (looped, chunked):
-        learner.seed, learner.update = 5, "labels"
+        learner.seed, learner.learn_from = 5, "labels"
     twin = copy.copy(chunked)
     chunked.run(X, Y)
     for x, y in zip(X, Y, strict=True):
@@ -270,7 +270,7 @@ def test_one_source_for_seed_and_policy():
     assert (looped.asked, looped.updates) == (chunked.asked, chunked.updates)
     for ours, theirs in zip(looped.state, chunked.state, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-14)
-    assert lasec.Learner.from_bytes(looped.to_bytes()).update == "labels"
+    assert lasec.Learner.from_bytes(looped.to_bytes()).learn_from == "labels"
     assert twin.rounds == 0
     assert not twin.state.weights.any()
 
@@ -278,7 +278,7 @@ def test_one_source_for_seed_and_policy():
 def test_records_join_only_what_belongs_together():
     learner = lasec.Perceptron(DIMENSION)
     first, second = learner.run(X[:5], Y[:5]), learner.run(X[5:9], Y[5:9])
-    learner.tell_row(X[9], 1)
+    learner.learn(X[9], 1)
     third = learner.run(X[10:12], Y[10:12])
     assert len(lasec.Records.join([first, second])) == 9
     for parts in ([second, first], [second, third], []):
@@ -304,9 +304,9 @@ def test_counts_are_checked(make, words):
 def test_no_rounding_error_outlives_the_budget():
     """A giant row passes through the support; once it has left, nothing of it remains."""
     rng = np.random.default_rng(1)
-    learner = lasec.Learner(lasec.rules.BudgetPerceptron(4), dimension=2, update="labels")
-    learner.tell_row([1e20, 0.0], 1)
+    learner = lasec.Learner(lasec.rules.BudgetPerceptron(4), dimension=2, learn_from="labels")
+    learner.learn([1e20, 0.0], 1)
     while (np.abs(learner.state.rows) > 1e19).any() or learner.updates % 4:
-        learner.tell_row(rng.standard_normal(2), 1)
+        learner.learn(rng.standard_normal(2), 1)
     exact = learner.state.labels @ learner.state.rows
     np.testing.assert_allclose(learner.state.weights, exact, rtol=1e-12)

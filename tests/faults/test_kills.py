@@ -25,7 +25,7 @@ folder = Path(sys.argv[1])
 path = folder / "model.lasec"
 one = lasec.LASEC(dimension=200)  # 320 KB
 two = lasec.LASEC(dimension=200, seed=1)
-two.tell_row(np.ones(200), -1)
+two.learn(np.ones(200), -1)
 known = {one.to_bytes(), two.to_bytes()}
 
 def drafts():

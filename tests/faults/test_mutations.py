@@ -40,8 +40,8 @@ def learner_file(rule, query, **options):
     timed = getattr(query, "timed", False)
     made.run(ROWS[:60], SIGNS[:60], times=np.arange(60.0) if timed else None)
     for t in range(8):
-        decision = made.ask(ROWS[t], coin=0.0, time=60.0 + t if timed else None)
-        if options.get("policy") and decision.asked and t % 2:
+        decision = made.ask(ROWS[t], draw=0.0, time=60.0 + t if timed else None)
+        if options.get("aggregate") and decision.asked and t % 2:
             made.tell(decision.ticket, 1)
     return made.to_bytes()
 
@@ -131,7 +131,7 @@ def use_learner(made):
     for ticket in made.pending[:2]:
         yield lambda ticket=ticket: made.tell(ticket, -1)
     yield lambda: made.ask(np.ones(made.dimension), time=1e6 if timed else None)
-    yield lambda: made.tell_row(np.ones(made.dimension), 1)
+    yield lambda: made.learn(np.ones(made.dimension), 1)
     if isinstance(made, lasec.Tracker):
         yield lambda: made.belief
     yield made.to_bytes
@@ -213,8 +213,8 @@ def kinds():
     run = (lasec.RunSummary.from_bytes, use_run)
     return {
         "second order": (learner_file(SecondOrder(0.05, 0.5), MarginCoin(0.5)), *learner),
-        "budget": (learner_file(BudgetPerceptron(5), Uniform(0.4), policy="last"), *learner),
-        "shifting": (learner_file(ShiftingPerceptron(0.3), timed, policy="majority"), *learner),
+        "budget": (learner_file(BudgetPerceptron(5), Uniform(0.4), aggregate="last"), *learner),
+        "shifting": (learner_file(ShiftingPerceptron(0.3), timed, aggregate="majority"), *learner),
         "tracker": (tracker_file(), lasec.Tracker.from_bytes, use_learner),
         "any learner": (tracker_file(), read_learner, use_learner),
         "meter, window": (meter_of(window=100).to_bytes(), *meter),

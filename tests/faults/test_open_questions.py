@@ -146,7 +146,7 @@ def test_questions_expire_by_default(tmp_path, options, age):
 
 def test_a_retried_answer_of_one_person_counts_once(tmp_path):
     model = tmp_path / "m.lasec"
-    table = desk(policy="majority", opinions=3)
+    table = desk(aggregate="majority", annotators=3)
     table.ask([{"x": 1.0, "z": 2.0}])
     table.save(model)
     for _ in range(3):

@@ -26,7 +26,7 @@ def learner():
     made = lasec.LASEC_SS(3, drift=0.05, caution=0.5, seed=1)
     made.run(*lasec.streams.switching(50, dimension=3, every=25, seed=1))
     for t in range(4):
-        made.ask([1.0, t, 0.5], coin=0.0)
+        made.ask([1.0, t, 0.5], draw=0.0)
     return made
 
 
@@ -62,12 +62,12 @@ def refused(data, words):
 
 def valid(learner):
     """A loaded model is whole: it can predict, ask, learn and be saved again."""
-    assert learner.state.defect() == ""
+    assert learner.state.validate() == ""
     assert all(np.isfinite(array).all() for array in learner.state)
     again = lasec.Learner.from_bytes(learner.to_bytes())
     row = np.ones(again.dimension)
     calls = [lambda ticket=t: again.tell(ticket, -1) for t in again.pending]
-    for call in (*calls, lambda: again.ask(row), lambda: again.tell_row(row, 1)):
+    for call in (*calls, lambda: again.ask(row), lambda: again.learn(row, 1)):
         try:
             call()
         except ValueError as error:
@@ -243,7 +243,7 @@ def test_no_pickle_anywhere():
 @pytest.mark.parametrize("rule", RULES, ids=repr)
 def test_what_is_loaded_is_what_was_saved(rule, tmp_path):
     X, y = lasec.streams.switching(80, dimension=4, every=20, seed=1)
-    learner = build(rule, 4, update="labels", seed=2**64 - 1)
+    learner = build(rule, 4, learn_from="labels", seed=2**64 - 1)
     learner.run(X, y)
     learner.ask(X[0])
     learner.save(tmp_path / "model.lasec")
@@ -379,13 +379,13 @@ def test_a_support_that_does_not_sum_to_its_weights_is_refused():
         ("state.born", 10**6, "the clock contradicts itself"),
         ("state.squares", -1.0, "a count or a mean square is negative"),
         ("state.covs", -1.0, "cov is not positive definite"),
-        ("query.memory", -1.0, "the query's memory holds impossible numbers"),
-        ("query.memory[1]", 1e9, "the query's memory holds impossible numbers"),
-        ("query.memory[2]", 19.0, "the query's memory holds impossible numbers"),
-        ("query.memory[3]", 1e9, "the query's memory holds impossible numbers"),
-        ("query.memory[4]", -1.0, "the query's memory holds impossible numbers"),
-        ("query.memory[9]", -1.0, "the query's memory holds impossible numbers"),
-        ("query.memory[2]", np.nan, "the query's memory has not the shape and type"),
+        ("query.memory", -1.0, "the query's state holds impossible numbers"),
+        ("query.memory[1]", 1e9, "the query's state holds impossible numbers"),
+        ("query.memory[2]", 19.0, "the query's state holds impossible numbers"),
+        ("query.memory[3]", 1e9, "the query's state holds impossible numbers"),
+        ("query.memory[4]", -1.0, "the query's state holds impossible numbers"),
+        ("query.memory[9]", -1.0, "the query's state holds impossible numbers"),
+        ("query.memory[2]", np.nan, "the query's state has not the shape and type"),
     ],
 )
 def test_a_tracker_that_lies_is_refused(name, value, words):
@@ -400,16 +400,38 @@ def test_a_tracker_that_lies_is_refused(name, value, words):
 def test_a_query_without_memory_has_none_in_the_file():
     header, arrays = state.unpack(lasec.SOP(dimension=2).to_bytes())
     arrays["query.memory"] = np.zeros(3)
-    refused(state.pack(header, arrays), "the query's memory has not the shape and type")
+    refused(state.pack(header, arrays), "the query's state has not the shape and type")
 
 
-def test_a_rule_of_ones_own_is_not_saved():
-    """Not even under the name of one of lasec's: it would come back as another rule."""
+def test_a_rule_and_a_query_of_ones_own(tmp_path):
+    """They are saved, also as a part of another query, and loaded where the classes are given."""
+    from ownrule import Averaging, Contrary
+
+    X, y = lasec.streams.switching(200, dimension=3, every=50, seed=1)
+    for query in (Contrary(), lasec.queries.Budgeted(0.3, Contrary())):
+        learner = lasec.Learner(Averaging(0.25), query, dimension=3, seed=4)
+        learner.run(X[:100], y[:100])
+        learner.save(tmp_path / "own.lasec")
+        given = {"rules": [Averaging], "queries": [Contrary]}
+        again = lasec.Learner.load(tmp_path / "own.lasec", **given)
+        assert (again.rule, again.query) == (learner.rule, learner.query)
+        assert again.to_bytes() == learner.to_bytes()
+        np.testing.assert_array_equal(
+            again.run(X[100:], y[100:]).margin, learner.run(X[100:], y[100:]).margin
+        )
+        for missing, name in (("rules", "Averaging"), ("queries", "Contrary")):
+            with pytest.raises(lasec.StateError, match=f"^foreign: this lasec knows no '{name}'"):
+                lasec.Learner.load(tmp_path / "own.lasec", **(given | {missing: []}))
+
+
+def test_a_rule_of_ones_own_under_the_name_of_one_of_lasecs():
+    """It is neither saved nor taken to load: it would come back as another rule."""
     from ownrule import Averaging
 
     class Perceptron(Averaging):
         pass
 
-    for rule in (Averaging(), Perceptron()):
-        with pytest.raises(TypeError, match="only lasec's own rules"):
-            lasec.Learner(rule, dimension=2).to_bytes()
+    with pytest.raises(TypeError, match=r"^Perceptron is the name of a part of lasec"):
+        lasec.Learner(Perceptron(), dimension=2).to_bytes()
+    with pytest.raises(ValueError, match=r"^Perceptron is the name of a part of lasec"):
+        lasec.Learner.from_bytes(lasec.Perceptron(2).to_bytes(), rules=[Perceptron])

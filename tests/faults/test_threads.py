@@ -44,7 +44,7 @@ def crowd(work, count=4):
 )
 def test_misuse_raises_and_what_is_saved_can_be_loaded(learner):
     X = np.random.default_rng(1).standard_normal((150, learner.dimension))
-    learner.tell_row(X[0], 1)  # compiled before the race
+    learner.learn(X[0], 1)  # compiled before the race
     tickets = []
 
     def work(i):

@@ -79,7 +79,7 @@ def test_definite_is_what_lapack_finds(n, kind):
         if abs(least) > 8 * n * np.finfo(kind).eps:
             assert definite(C) is expected is (least > 0.0)
             sides.add(expected)
-        assert bool(Gaussian(np.zeros(n, kind), C).defect()) is not definite(C)
+        assert bool(Gaussian(np.zeros(n, kind), C).validate()) is not definite(C)
     assert sides == {True, False}
 
 

@@ -70,10 +70,10 @@ def test_rivers_own_checks_pass_with_no_skips(model):
 @pytest.mark.parametrize("kind", OWN)
 def test_margins_are_those_of_the_plain_learner(kind):
     model, (rule, update) = plain(kind), RULES[kind]
-    learner = lasec.Learner(rule, dimension=6, update=update)
+    learner = lasec.Learner(rule, dimension=6, learn_from=update)
     for x, row, y in zip(*rows(), strict=True):
         model.learn_one(x, bool(y > 0))
-        learner.tell_row(row, int(y))
+        learner.learn(row, int(y))
         looked = copy.deepcopy(learner).ask(row)
         assert signed(model, x) == pytest.approx(looked.margin, rel=1e-12, abs=1e-12)
         assert model.predict_one(x) == (looked.label == 1)
@@ -96,12 +96,12 @@ def test_features_that_come_one_by_one_might_have_been_known_from_the_start(kind
     table, X, y = rows(d=d)
     options = {"dimension": d} if kind is TrackerClassifier else {}
     model, (rule, update) = plain(kind, **options), RULES[kind]
-    learner = lasec.Learner(rule, dimension=d, update=update)
+    learner = lasec.Learner(rule, dimension=d, learn_from=update)
     for t, (x, row, label) in enumerate(zip(table, X, y, strict=True)):
         known = min(d, 1 + t // 25)
         row[known:] = 0.0
         model.learn_one({name: x[name] for name in list(x)[:known]}, label)
-        learner.tell_row(row, int(label))
+        learner.learn(row, int(label))
     for x, row in zip(table, X, strict=True):
         looked = copy.deepcopy(learner).ask(row)
         shown = dict(zip(x, row.tolist(), strict=True))
@@ -115,7 +115,7 @@ def test_a_tracker_that_grows_says_the_same_of_the_rows_it_knew():
     for t, (x, label) in enumerate(zip(X, y, strict=True), 1):
         rule.update(state, x, label, 0.0, t)
     larger = widened(rule, state, dimension=9, known=4)
-    assert larger.defect() == ""
+    assert larger.validate() == ""
     for x in 0.3 * X:  # none so long that it is shortened
         wide = np.concatenate([x, np.zeros(5)])
         # as of the last label: later, drift is that of a row with more features

@@ -42,7 +42,7 @@ MAKE = {
     LASECClassifier: lasec.LASEC,
     SOPClassifier: lasec.SOP,
     PerceptronClassifier: lasec.Perceptron,
-    AROWClassifier: lambda d: lasec.Learner(lasec.rules.AROW(), dimension=d, update="labels"),
+    AROWClassifier: lambda d: lasec.Learner(lasec.rules.AROW(), dimension=d, learn_from="labels"),
 }
 CLASSIFIERS = list(MAKE)
 each = pytest.mark.parametrize("kind", CLASSIFIERS, ids=lambda kind: kind.__name__)
@@ -85,7 +85,7 @@ def test_two_classes_are_one_plain_learner(kind, stream):
     close(model.decision_function(X[1_000:]), margins)
     np.testing.assert_array_equal(model.predict(X[1_000:]), np.where(np.array(margins) < 0, -1, 1))
     assert model.learner_.rule == plain.rule
-    assert model.learner_.update == plain.update
+    assert model.learner_.learn_from == plain.learn_from
 
 
 @each
@@ -193,16 +193,16 @@ def test_the_tracker_asks_what_the_plain_tracker_asks(step, delay, stream):
     close(propensity, [decision.propensity for decision in wanted])
     close(model.predict_proba(X[:50]), plain.predict_proba(X[:50]))
     assert model.gate_.asked == plain.asked
-    assert model.gate_.memory.tolist() == plain.memory.tolist()
+    assert model.gate_.query_state.tolist() == plain.query_state.tolist()
     assert model.learner_.rounds == plain.rounds
 
 
-def test_free_labels_are_those_of_tell_row(stream):
+def test_free_labels_are_those_of_learn(stream):
     X, y = stream
     model, plain = TrackerClassifier(rate=0.2), lasec.Tracker(6, rate=0.2)
     model.fit(X[:100], y[:100])
     for x, label in zip(X[:100], y[:100], strict=True):
-        plain.tell_row(x, label)
+        plain.learn(x, label)
     mask, propensity = model.should_ask(X[100:200])
     decisions = [plain.ask(x) for x in X[100:200]]
     close(propensity, [decision.propensity for decision in decisions])
@@ -211,7 +211,7 @@ def test_free_labels_are_those_of_tell_row(stream):
     order = [first, 900, second]
     model.partial_fit(X[order], y[order])
     plain.tell(int(first), y[first])
-    plain.tell_row(X[900], y[900])
+    plain.learn(X[900], y[900])
     plain.tell(int(second), y[second])
     close(model.predict_proba(X), plain.predict_proba(X))
     assert model.gate_.rounds == plain.rounds == 201
@@ -249,7 +249,7 @@ def test_the_trackers_classes_are_compared_in_probability(blobs):
     query = model.gate_.query
     margin = lasec.Margin(0.0, 0.0, top[-1] - top[-2])
     assert model.should_ask(X[200:201])[1][0] == pytest.approx(
-        query.chance(margin, query.start(), lasec.types.Context(201, 201.0, 0)), rel=1e-12
+        query.chance(margin, query.init(), lasec.types.Context(201, 201.0, 0)), rel=1e-12
     )
 
 

@@ -18,7 +18,7 @@ ROUNDS = int(os.environ.get("LASEC_ROUNDS", "2000000"))
 
 def play(query, margins, coins, times=None, waiting=None):
     """The query on its own: propensities, what was asked, and what it remembers."""
-    memory, chances, asked = query.start(), [], []
+    memory, chances, asked = query.init(), [], []
     for t, (margin, coin) in enumerate(zip(margins, coins, strict=True)):
         now = Context(
             t + 1,
@@ -43,7 +43,7 @@ def test_the_share_is_held_and_so_is_every_window(stream, rate):
     windows = records.asked.reshape(10, 1_000).sum(axis=1)[1:]
     assert np.abs(windows - 1_000 * rate).max() <= 100 * rate + 1e-9
     assert records.propensity.min() >= 0.2 * rate * (1.0 - 1e-12)
-    assert tracker.memory[BLIND] == 0
+    assert tracker.query_state[BLIND] == 0
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_the_hard_cap_in_a_soak():
         over = steps[-1]
         assert records.propensity.min() >= 0.02 * (1.0 - 1e-12)
     assert most <= settled(query)[2]
-    assert learner.memory[BLIND] == 0
+    assert learner.query_state[BLIND] == 0
     assert abs(learner.asked - 0.1 * ROUNDS) <= 20
 
 
@@ -177,7 +177,7 @@ def test_time_without_rows_loses_no_budget(kind):
     assert np.abs(spent[2:] - 200).max() <= 30  # the second day pays for the first
     assert spent[:2].sum() <= 400 + 200
     assert records.propensity.min() >= 0.2 * 0.5 * 200 / each
-    assert tracker.memory[BLIND] == 0
+    assert tracker.query_state[BLIND] == 0
 
 
 def test_a_budget_by_time_needs_times():
@@ -223,7 +223,7 @@ def test_answered_questions_do_not_slow_the_asking():
     X, y = lasec.streams.switching(1_000, dimension=4, seed=1)
     asked = []
     for policy in ("first", "last"):
-        tracker = lasec.Tracker(4, budget=Budgeted(0.2, max_open=20), policy=policy, seed=1)
+        tracker = lasec.Tracker(4, budget=Budgeted(0.2, max_open=20), aggregate=policy, seed=1)
         for x, label in zip(X, y, strict=True):
             decision = tracker.ask(x)
             if decision.asked:
@@ -287,7 +287,7 @@ def test_hurry_asks_more_now_and_less_later():
 
 def test_every_loan_is_paid_back_in_its_own_time():
     query = Budgeted(0.1, advance=0.0)
-    memory = query.start()
+    memory = query.init()
     now = Context(1, 1.0, 0)
 
     def left(rounds):

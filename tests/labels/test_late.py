@@ -45,15 +45,15 @@ def test_the_state_is_that_of_a_replay_in_order_of_arrival(delay):
 
 
 @settings(max_examples=20, deadline=None)
-@given(seed=some.integers(0, 10**6), policy=some.sampled_from(["first", "last", "majority"]))
-def test_any_conversation_is_its_replay(seed, policy):
+@given(seed=some.integers(0, 10**6), aggregate=some.sampled_from(["first", "last", "majority"]))
+def test_any_conversation_is_its_replay(seed, aggregate):
     rng = np.random.default_rng(seed)
     X, y = (part[:150] for part in STREAM)
     delay = np.where(rng.random((150, 3)) < 0.2, np.inf, rng.integers(0, 60, (150, 3)))
     answers = np.where(rng.random((150, 3)) < 0.25, -y[:, None], y[:, None])
-    late = learner(policy=policy, max_age=50)
+    late = learner(aggregate=aggregate, max_age=50)
     evaluation = lasec.evaluate(late, X, y, delay=delay, answers=answers)
-    again = replayed(learner(policy=policy, max_age=50), X, evaluation)
+    again = replayed(learner(aggregate=aggregate, max_age=50), X, evaluation)
     assert again.to_bytes() == late.to_bytes()
     loaded = lasec.Tracker.from_bytes(late.to_bytes())
     assert loaded.to_bytes() == late.to_bytes()
@@ -120,7 +120,7 @@ def test_a_refused_row_leaves_questions_alone():
 
 
 def test_single_opinions_are_no_labels():
-    one, meter = lasec.LASEC(2, policy="majority"), lasec.Meter()
+    one, meter = lasec.LASEC(2, aggregate="majority"), lasec.Meter()
     alarm, gain = lasec.alarms.DropAlarm(), lasec.LabelGain(one, labels=1)
     decision = one.ask([1.0, 2.0])
     for listener in (meter, alarm):
@@ -163,7 +163,7 @@ def test_points_where_times_are_no_rounds():
 def test_corrections_are_updates():
     X, y = (part[:300] for part in STREAM)
     answers = np.column_stack([y, y])
-    evaluation = lasec.evaluate(learner(policy="last"), X, y, answers=answers)
+    evaluation = lasec.evaluate(learner(aggregate="last"), X, y, answers=answers)
     assert (evaluation.records.updated == evaluation.records.asked).all()
 
 
@@ -177,31 +177,31 @@ def test_the_first_answer_counts():
 
 
 def test_the_last_answer_corrects():
-    one, other = lasec.LASEC(2, policy="last"), lasec.LASEC(2)
+    one, other = lasec.LASEC(2, aggregate="last"), lasec.LASEC(2)
     ticket = one.ask([1.0, 2.0]).ticket
     assert one.tell(ticket, -1).updated
     assert not one.tell(ticket, -1).updated  # said already
     assert one.tell(ticket, 1).updated
     assert (one.told, one.contradicted, one.pending) == (1, 1, (ticket,))
     other.tell(other.ask([1.0, 2.0]).ticket, -1)
-    other.tell_row([1.0, 2.0], 1)
+    other.learn([1.0, 2.0], 1)
     np.testing.assert_allclose(one.state.weights, other.state.weights)
 
 
 def test_the_majority_counts_once_it_is_certain():
-    one = lasec.LASEC(2, policy="majority", opinions=5)
+    one = lasec.LASEC(2, aggregate="majority", annotators=5)
     ticket = one.ask([1.0, 2.0]).ticket
     outcomes = [one.tell(ticket, y) for y in (1, -1, -1, 1, -1)]
     assert [outcome.settled for outcome in outcomes] == [False] * 4 + [True]
     assert outcomes[-1].y == -1
     assert (one.told, one.updates, one.contradicted, one.pending) == (1, 1, 4, ())
     with pytest.raises(ValueError, match="odd number"):
-        lasec.LASEC(2, policy="majority", opinions=4)
+        lasec.LASEC(2, aggregate="majority", annotators=4)
 
 
 def test_one_answer_is_no_majority():
     X, y = (part[:200] for part in STREAM)
-    evaluation = lasec.evaluate(learner(policy="majority"), X, y)
+    evaluation = lasec.evaluate(learner(aggregate="majority"), X, y)
     assert not evaluation.records.updated.any()
     with pytest.raises(ValueError, match="no rows"):
         lasec.evaluate(learner(), X[:0], y[:0])
@@ -219,7 +219,7 @@ def test_an_evaluation_goes_on_where_the_learner_was():
 
 
 def test_half_heard_questions_survive_saving():
-    one = lasec.LASEC(2, policy="majority")
+    one = lasec.LASEC(2, aggregate="majority")
     ticket = one.ask([1.0, 2.0]).ticket
     one.tell(ticket, -1)
     again = lasec.Learner.from_bytes(one.to_bytes())
@@ -233,7 +233,7 @@ def test_the_majority_beats_careless_annotators():
     answers = np.where(rng.random((4_000, 5)) < 0.3, -y[:, None], y[:, None])
     accuracy = {
         policy: lasec.evaluate(
-            lasec.LASEC_SS(6, caution=0.3, policy=policy, opinions=5), X, y, answers=answers
+            lasec.LASEC_SS(6, caution=0.3, aggregate=policy, annotators=5), X, y, answers=answers
         ).records.accuracy
         for policy in ("first", "majority")
     }

@@ -449,7 +449,7 @@ def test_with_a_tracker_whose_free_rows_take_tickets():
     tracker, meter, right = lasec.Tracker(rate=0.2), Meter(), []
     for t, (x, label) in enumerate(zip(X[:3_000], y, strict=False)):
         if t % 10 == 0:
-            meter_ignores = tracker.tell_row(x, int(label))
+            meter_ignores = tracker.learn(x, int(label))
             assert meter_ignores.decision.propensity == 0.0
             continue
         decision = tracker.ask(x)

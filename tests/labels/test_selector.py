@@ -27,7 +27,7 @@ TIMES = np.cumsum(DRAWN.exponential(size=600))
 
 
 def facts(selector):
-    return selector.rounds, selector.asked, selector.memory.tolist()
+    return selector.rounds, selector.asked, selector.query_state.tolist()
 
 
 @each
@@ -54,7 +54,7 @@ def test_the_decisions_are_those_of_a_learner():
     assert propensity.tolist() == records.propensity.tolist()
     assert asked.tolist() == records.asked.tolist()
     assert tickets.tolist() == list(range(2_000))
-    assert facts(selector) == (learner.rounds, learner.asked, learner.memory.tolist())
+    assert facts(selector) == (learner.rounds, learner.asked, learner.query_state.tolist())
 
 
 @each
@@ -127,10 +127,10 @@ def test_bad_files_are_refused():
     good.asked = 1
     with pytest.raises(lasec.StateError, match="contradict"):
         Selector.from_bytes(good.to_bytes())
-    good.asked, good.memory = 0, np.zeros(3)
-    with pytest.raises(lasec.StateError, match="memory"):
+    good.asked, good.query_state = 0, np.zeros(3)
+    with pytest.raises(lasec.StateError, match="the query's state"):
         Selector.from_bytes(good.to_bytes())
-    good.memory = np.empty(0)
+    good.query_state = np.empty(0)
     with pytest.raises(lasec.StateError, match="contradict"):
         Selector.from_bytes(good.to_bytes())
     with pytest.raises(lasec.StateError, match="invalid"):

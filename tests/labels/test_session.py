@@ -100,7 +100,7 @@ def test_what_is_given_up_is_forgotten_everywhere(options, why):
 
 
 def test_each_annotator_counts_once():
-    model = lasec.LASEC(dimension=1, policy="majority", opinions=3)
+    model = lasec.LASEC(dimension=1, aggregate="majority", annotators=3)
     session = lasec.Session(model, classes=["ham", "spam"])
     ticket = session.ask([1.0]).ticket
     assert not session.tell(ticket, "ham", by="ann").settled

@@ -25,17 +25,21 @@ ALGORITHMS = {
     "BBQ": lambda d: lasec.BBQ(d, exponent=0.3, seed=5),
     "BBQ-I": lambda d: lasec.BBQ_I(d, exponent=0.2, seed=5),
     "AROW": lambda d: lasec.Learner(
-        lasec.rules.AROW(2.0), lasec.queries.Uniform(0.3), dimension=d, update="labels", seed=5
+        lasec.rules.AROW(2.0), lasec.queries.Uniform(0.3), dimension=d, learn_from="labels", seed=5
     ),
     "Probit": lambda d: lasec.Learner(
         lasec.rules.Probit(2.0, 0.01),
         lasec.queries.MarginCoin(0.5),
         dimension=d,
-        update="labels",
+        learn_from="labels",
         seed=5,
     ),
     "AROW-SS": lambda d: lasec.Learner(
-        lasec.rules.AROW(2.0), lasec.queries.MarginCoin(0.5), dimension=d, update="labels", seed=5
+        lasec.rules.AROW(2.0),
+        lasec.queries.MarginCoin(0.5),
+        dimension=d,
+        learn_from="labels",
+        seed=5,
     ),
 }
 # Of block sizes, 0 is the one that run chooses.
@@ -44,16 +48,18 @@ FORMS = [(block, lazy) for block in (0, 1, 2, 7, 31, 64, 256) for lazy in (False
 
 def row_by_row(learner, X, y):
     columns, chunk = Columns.empty(len(X)), Chunk(X, y, np.uint64(learner.seed), 0)
-    parts, mistakes_only = (learner.rule, learner.query), learner.update == "mistakes"
-    bad = engine._ROWS(parts, *parts, learner.state, learner.memory, chunk, mistakes_only, columns)
+    parts, mistakes_only = (learner.rule, learner.query), learner.learn_from == "mistakes"
+    bad = engine._ROWS(
+        parts, *parts, learner.state, learner.query_state, chunk, mistakes_only, columns
+    )
     assert bad == -1
     return columns
 
 
 def in_blocks(learner, X, y, block, lazy):
     bad, columns, learner.state, _ = engine.run(
-        learner.rule, learner.query, learner.state, learner.memory,
-        Chunk(X, y, np.uint64(learner.seed), 0), mistakes_only=learner.update == "mistakes",
+        learner.rule, learner.query, learner.state, learner.query_state,
+        Chunk(X, y, np.uint64(learner.seed), 0), mistakes_only=learner.learn_from == "mistakes",
         lazy=lazy, block=block,
     )  # fmt: skip
     assert bad == -1
@@ -108,15 +114,15 @@ def test_narrow_rows_are_all_computed():
         lambda learner, X, y: learner.run(X, y),
         lambda learner, X, y: learner.run(X, y, lazy=True),
         lambda learner, X, y: learner.tell(learner.ask(X[0]).ticket, y[0]),
-        lambda learner, X, y: learner.tell_row(X[0], y[0]),
+        lambda learner, X, y: learner.learn(X[0], y[0]),
     ],
-    ids=["few rows", "eager", "lazy", "tell", "tell_row"],
+    ids=["few rows", "eager", "lazy", "tell", "learn"],
 )
 def test_what_is_known_of_eigenvalues_never_outlives_the_covariance(learn):
     """Up to as many updates as weights, each raises the largest eigenvalue by its drift."""
     X, y = lasec.streams.switching(30, dimension=64, every=500, seed=8)
     rule, query = lasec.rules.SecondOrder(drift=1.9, ridge=0.5), lasec.queries.MarginCoin(np.inf)
-    learner = lasec.Learner(rule, query, dimension=64, update="labels")
+    learner = lasec.Learner(rule, query, dimension=64, learn_from="labels")
     learner.run(X[:10], y[:10], lazy=True)
     assert learner._now.bound.numbers[0] == pytest.approx(2.0 + 10 * 1.9, rel=1e-6)
     learn(learner, X[10:], y[10:])
@@ -142,7 +148,7 @@ def test_a_row_that_only_an_earlier_row_of_its_block_makes_learnable():
     short, long = np.full((8, 1), 1.0), np.full((8, 1), 1e3)
     with pytest.raises(ValueError, match="row 0: too large"):
         lasec.SOP(1, ridge=1e-10).run(long, np.ones(8))
-    learner = lasec.Learner(lasec.rules.SecondOrder(0.0, 1e-10), dimension=1, update="labels")
+    learner = lasec.Learner(lasec.rules.SecondOrder(0.0, 1e-10), dimension=1, learn_from="labels")
     learner.run(np.vstack([short, long]), np.ones(16))
     assert learner.updates == 16
 

@@ -366,7 +366,7 @@ def test_terms_are_refused_where_the_bounds_do_not_apply():
     other = lasec.Perceptron(6)
     with pytest.raises(TypeError, match="got Perceptron"):
         bounds.terms(other, stream, other.run(*stream))
-    greedy = lasec.Learner(lasec.rules.SecondOrder(0.01), dimension=6, update="labels")
+    greedy = lasec.Learner(lasec.rules.SecondOrder(0.01), dimension=6, learn_from="labels")
     with pytest.raises(ValueError, match="mistakes only"):
         bounds.terms(greedy, stream, greedy.run(*stream))
     learner = lasec.LASEC(6)

@@ -83,22 +83,22 @@ def test_bad_bytes_are_refused_and_change_nothing():
 @pytest.mark.parametrize("rule", [Perceptron(), Tracking(slots=2)], ids=repr)
 def test_a_learner_out_and_in_again(rule):
     query = Budgeted(rate=0.3)
-    fleet = trained(rule, query, update="labels")
+    fleet = trained(rule, query, learn_from="labels")
     fleet.serve([2] * 5, np.ones((5, 4)), [0] * 5)
     learner = fleet.learner(2)
     assert learner.pending == ()
-    np.testing.assert_array_equal(learner.memory, fleet.memory[2])
+    np.testing.assert_array_equal(learner.query_state, fleet.memory[2])
     lasec.Learner.from_bytes(learner.to_bytes())
     for _ in range(10):
         learner.ask(np.ones(4))
-    other = lasec.Fleet(rule, query, models=3, dimension=4, update="labels", seed=8)
+    other = lasec.Fleet(rule, query, models=3, dimension=4, learn_from="labels", seed=8)
     other.put(1, learner)
     assert other.waiting[1] == 0
     assert other.seeds[1] == learner.seed
     back = other.learner(1)
     assert repr(back) == repr(learner)
     assert back.told == learner.told
-    np.testing.assert_array_equal(back.memory, learner.memory)
+    np.testing.assert_array_equal(back.query_state, learner.query_state)
     for mine, its in zip(back.state, learner.state, strict=True):
         np.testing.assert_array_equal(mine, its)
     assert other.rounds.tolist() == [0, learner.rounds, 0]
@@ -115,7 +115,7 @@ def test_a_learner_of_another_kind_is_refused():
         ("query", MarginCoin()),
         ("query", Budgeted(0.2, inner=VarianceThreshold(0.5))),
         ("dimension", 3),
-        ("update", "labels"),
+        ("learn_from", "labels"),
         ("precision", "single"),
     ):
         with pytest.raises(ValueError, match=f"^{name}: this fleet's is"):

@@ -103,7 +103,7 @@ def test_passed_coins_replace_the_learners_own(build, stream):
     coins = lasec.uniforms(5, 0, ROUNDS)[:, 0]
     fed_records = fed.run(*stream, coins=coins)
     same_run(fed, seeded, fed_records, seeded.run(*stream))
-    assert build().ask(stream.X[0], coin=coins[0]) == build().ask(stream.X[0])
+    assert build().ask(stream.X[0], draw=coins[0]) == build().ask(stream.X[0])
 
 
 def interpreted_runs(folder):
@@ -175,6 +175,6 @@ def test_a_rule_of_ones_own_needs_no_decorator():
     from ownrule import Averaging
 
     X, y = lasec.streams.switching(1_000, dimension=3, every=1_000, seed=1)
-    learner = lasec.Learner(Averaging(rate=0.1), dimension=3, update="labels")
+    learner = lasec.Learner(Averaging(rate=0.1), dimension=3, learn_from="labels")
     assert learner.run(X, y).accuracy > 0.8
     assert dispatch.margin(learner.rule, learner.state, X[0]).variance == 0.0

@@ -127,13 +127,13 @@ def test_beyond_the_budget_nothing_breaks(kernel, drift):
     """The covariance stays positive definite, and the factor that of the rows that are left."""
     X, y = circles(20_000, 5)
     y = np.where(np.random.default_rng(5).random(y.size) < 0.1, -y, y)
-    learner = build(KernelSecondOrder(kernel, drift, 1.0, budget=25), 2, update="labels")
+    learner = build(KernelSecondOrder(kernel, drift, 1.0, budget=25), 2, learn_from="labels")
     for rows, labels in zip(np.split(X, 20), np.split(y, 20), strict=True):
         records = learner.run(rows, labels)
         assert np.isfinite(records.margin).all()
         assert (records.variance > 0.0).all()
         assert learner.state.size[0] == 25
-        assert learner.state.defect() == ""
+        assert learner.state.validate() == ""
         assert np.linalg.eigvalsh(learner.state.cov)[0] > 0.0
     state, K = learner.state, gram(kernel, X[-25:])
     np.testing.assert_array_equal(state.rows[:25], X[-25:])
@@ -238,14 +238,16 @@ class Nothing(NamedTuple):
 
 
 def test_a_kernel_of_ones_own():
-    """It runs compiled, as the dual form does; but a file cannot name it."""
+    """It runs compiled, as the dual form does; a file that names it needs the class."""
     X, y = circles(500, 8)
     learner = lasec.KernelLASEC_SS(2, kernel=Cosine(3), drift=0.01, ridge=0.5, caution=0.1)
     coins = lasec.uniforms(learner.seed, 0, 500)[:, 0]
     dual = DualLASEC(0.5, 100.0, Cosine(3).product)
     same(learner.run(X, y), play(dual, coin(0.1), X, y, coins, coins))
-    with pytest.raises(TypeError, match="only lasec's own kernels can be saved, not Cosine"):
-        learner.to_bytes()
+    data = learner.to_bytes()
+    with pytest.raises(lasec.StateError, match="knows no 'Cosine'"):
+        lasec.Learner.from_bytes(data)
+    assert lasec.Learner.from_bytes(data, rules=[Cosine]).rule == learner.rule
     constant = lasec.KernelLASEC(2, kernel=Nothing(), budget=3)
     assert np.isfinite(constant.run(X, y).margin).all()
 
@@ -268,7 +270,7 @@ def test_a_kernel_is_no_query():
 def test_rows_too_large_for_the_kernel_are_refused():
     """Their length is that of the feature space: an RBF's rows all have length 1."""
     far = [1e50, 1e50]
-    assert np.isfinite(lasec.KernelLASEC(2, kernel=RBF()).tell_row(far, -1).decision.margin)
+    assert np.isfinite(lasec.KernelLASEC(2, kernel=RBF()).learn(far, -1).decision.margin)
     for kernel in (Polynomial(2), Polynomial(9)):
         for drift in (0.0, 0.01):
             with pytest.raises(ValueError, match="too large for this model"):
@@ -277,12 +279,12 @@ def test_rows_too_large_for_the_kernel_are_refused():
 
 def test_rows_without_length_teach_nothing():
     learner = lasec.KernelLASEC(2, kernel=Linear(), drift=0.1, ridge=0.5)
-    learner.tell_row([1.0, 0.0], -1)
+    learner.learn([1.0, 0.0], -1)
     before = learner.ask([1.0, 1.0]).margin
-    learner.tell_row([0.0, 0.0], -1)
+    learner.learn([0.0, 0.0], -1)
     primal = build(SecondOrder(0.1, 0.5), 2)
     for row in ([1.0, 0.0], [0.0, 0.0]):
-        primal.tell_row(row, -1)
+        primal.learn(row, -1)
     assert learner.state.size[0] == 1
     assert learner.ask([1.0, 1.0]).margin == pytest.approx(primal.ask([1.0, 1.0]).margin)
     assert learner.ask([1.0, 1.0]).margin != before
@@ -306,7 +308,7 @@ def test_rows_without_length_teach_nothing():
 )
 def test_a_state_that_cannot_be_is_refused(name, at, value, words):
     X, y = circles(5, 9)
-    learner = build(KernelSecondOrder(RBF(0.5), 0.1, 1.0, budget=8), 2, update="labels")
+    learner = build(KernelSecondOrder(RBF(0.5), 0.1, 1.0, budget=8), 2, learn_from="labels")
     learner.run(X, y)
     header, arrays = lasec.state.unpack(learner.to_bytes())
     arrays[f"state.{name}"][at] = value

@@ -91,7 +91,7 @@ def cases():
         )  # fmt: skip
         yield (
             "AROW", i,
-            lambda d, r=ridge: lasec.Learner(lasec.rules.AROW(r), dimension=d, update="labels"),
+            lambda d, r=ridge: lasec.Learner(lasec.rules.AROW(r), dimension=d, learn_from="labels"),
             lambda d, r=ridge: second_order.AROW(d, r), always, False,
         )  # fmt: skip
 

@@ -46,14 +46,14 @@ class Step(NamedTuple):
 
 def build(pair, **options):
     rule, query, update = pair
-    options = {"models": MODELS, "dimension": DIMENSION, "update": update, "seed": 5} | options
+    options = {"models": MODELS, "dimension": DIMENSION, "learn_from": update, "seed": 5} | options
     return lasec.Fleet(rule, query, **options)
 
 
 def alone(pair, fleet):
     rule, query, update = pair
     return [
-        lasec.Learner(rule, query, dimension=fleet.dimension, update=update, seed=int(seed))
+        lasec.Learner(rule, query, dimension=fleet.dimension, learn_from=update, seed=int(seed))
         for seed in fleet.seeds
     ]
 
@@ -72,7 +72,7 @@ def live(pair, learners, steps, rng, draws=False):
         k, x = int(rng.integers(len(learners))), rng.standard_normal(DIMENSION)
         draw = rng.random() if draws else None
         timed = getattr(pair[1], "timed", False)
-        decision = learners[k].ask(x, time=clock if timed else None, coin=draw)
+        decision = learners[k].ask(x, time=clock if timed else None, draw=draw)
         unlearned.append(len(script))
         expected = decision._asdict() | {"mistake": False, "updated": False, "learned": False}
         script.append(Step(k, x, 0, clock, draw or 0.0, -1, expected))
@@ -127,7 +127,7 @@ def same(fleet, learners, parts, steps):
         assert fleet.waiting[k] == len(learner.pending)
         for name in ("rounds", "asked", "told", "updates"):
             assert getattr(fleet, name)[k] == getattr(learner, name)
-        np.testing.assert_allclose(fleet.memory[k], learner.memory, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(fleet.memory[k], learner.query_state, rtol=1e-12, atol=1e-12)
         for mine, its in zip(fleet.state, learner.state, strict=True):
             np.testing.assert_allclose(mine[k], its, rtol=1e-12, atol=1e-12)
 
@@ -216,7 +216,7 @@ def test_run_is_that_of_a_learner_for_every_rule(pair):
         assert (taken.rounds, taken.asked, taken.told, taken.updates) == (
             learner.rounds, learner.asked, learner.told, learner.updates,
         )  # fmt: skip
-        np.testing.assert_allclose(taken.memory, learner.memory, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(taken.query_state, learner.query_state, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("precision", ["double", "single"])

@@ -35,7 +35,7 @@ def twin(X, y, drift, ridge):
 def test_many_updates(c):
     X, y = lasec.streams.switching(UPDATES, dimension=DIMENSION, every=500, seed=1)
     rule = lasec.rules.SecondOrder(drift=0.0 if np.isinf(c) else 1.0 / c, ridge=1.0)
-    learner = lasec.Learner(rule, dimension=DIMENSION, update="labels")
+    learner = lasec.Learner(rule, dimension=DIMENSION, learn_from="labels")
     records = learner.run(X, y)
     assert learner.updates == UPDATES
 
@@ -56,7 +56,7 @@ def test_badly_scaled_correlated_rows(drift, least, most):
     X, y = lasec.streams.switching(200_000, dimension=20, every=500, seed=1)
     mix = np.linalg.qr(np.random.default_rng(0).standard_normal((20, 20)))[0]
     rule = lasec.rules.SecondOrder(drift=drift, ridge=1.0)
-    learner = lasec.Learner(rule, dimension=20, update="labels")
+    learner = lasec.Learner(rule, dimension=20, learn_from="labels")
     learner.run(X * np.geomspace(least, most, 20) @ mix, y)
     cov = learner.state.cov
     np.testing.assert_array_equal(cov, cov.T)

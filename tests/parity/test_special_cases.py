@@ -52,7 +52,7 @@ def test_ridge_regression_on_mistakes_is_the_second_order_perceptron(stream):
 
 
 def test_bbq_that_updates_on_mistakes_is_bbq_i(stream):
-    by_hand = run(stream, Ridge(1.0), VarianceThreshold(0.3), update="mistakes")
+    by_hand = run(stream, Ridge(1.0), VarianceThreshold(0.3), learn_from="mistakes")
     same(by_hand, lasec.BBQ_I(DIMENSION, ridge=1.0, exponent=0.3).run(*stream))
     bbq = lasec.BBQ(DIMENSION, ridge=1.0, exponent=0.3).run(*stream)
     assert bbq.updated.sum() == bbq.labels

@@ -24,7 +24,7 @@ labels = st.sampled_from([-1, 1])
 @settings(max_examples=15)
 def test_delayed_labels_are_learned_in_the_order_of_arrival(learning_rule, query, events, update):
     """The state equals a bare sequential replay of the labels that came, in order of arrival."""
-    learner = build(learning_rule, DIMENSION, query, update=update, seed=4)
+    learner = build(learning_rule, DIMENSION, query, learn_from=update, seed=4)
     draws = lasec.uniforms(4, 0, len(events) + 1)
     twin = learning_rule.init(DIMENSION)
     due = {}
@@ -104,7 +104,7 @@ class Conversation(RuleBasedStateMachine):
 
     @rule(row=rows, y=labels)
     def tell_row(self, row, y):
-        outcome = self.learner.tell_row(row, y)
+        outcome = self.learner.learn(row, y)
         assert outcome.decision.propensity == 0.0
         self.closed.add(self.rounds)
         self.rounds += 1

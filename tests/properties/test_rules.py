@@ -26,9 +26,9 @@ def streams(draw, least=1, most=40):
 @pytest.mark.parametrize("rule", GAUSSIAN, ids=repr)
 @given(stream=streams(), seed=st.integers(0, 2**64 - 1))
 def test_the_covariance_stays_symmetric_and_positive(rule, stream, seed):
-    learner = build(rule, DIMENSION, update="labels", seed=seed)
+    learner = build(rule, DIMENSION, learn_from="labels", seed=seed)
     records = learner.run(*stream)
-    assert learner.state.defect() == ""
+    assert learner.state.validate() == ""
     assert (records.variance >= 0.0).all()
 
 
@@ -37,7 +37,7 @@ def test_the_covariance_stays_symmetric_and_positive(rule, stream, seed):
 def test_flipped_labels_flip_the_margins(rule, stream):
     """Only the tie at zero is not symmetric, so every label is used here, not mistakes alone."""
     X, y = stream
-    one, other = (build(rule, DIMENSION, update="labels") for _ in range(2))
+    one, other = (build(rule, DIMENSION, learn_from="labels") for _ in range(2))
     np.testing.assert_array_equal(one.run(X, y).margin, -other.run(X, -y).margin)
 
 
@@ -46,7 +46,7 @@ def test_flipped_labels_flip_the_margins(rule, stream):
 def test_permuted_features_change_nothing(rule, stream, order):
     """The weights move with their features; sums change their order, hence the tolerance."""
     X, y = stream
-    one, other = (build(rule, DIMENSION, update="labels") for _ in range(2))
+    one, other = (build(rule, DIMENSION, learn_from="labels") for _ in range(2))
     ours, theirs = one.run(X, y), other.run(X[:, order], y)
     scale = max(1.0, np.abs(ours.margin).max(), np.abs(ours.variance).max())
     np.testing.assert_allclose(ours.margin, theirs.margin, rtol=1e-7, atol=1e-9 * scale)
@@ -87,8 +87,8 @@ def test_blocks_in_two_parts_are_one_run(rule, query, n, cut, seed):
 def test_vanishing_drift_is_the_second_order_perceptron(stream, ridge):
     """Margins tend to SOP's, at every ridge and not only at 1."""
     X, y = stream
-    without = build(lasec.rules.SecondOrder(0.0, ridge), DIMENSION, update="labels").run(X, y)
-    nearly = build(lasec.rules.SecondOrder(1e-18, ridge), DIMENSION, update="labels").run(X, y)
+    without = build(lasec.rules.SecondOrder(0.0, ridge), DIMENSION, learn_from="labels").run(X, y)
+    nearly = build(lasec.rules.SecondOrder(1e-18, ridge), DIMENSION, learn_from="labels").run(X, y)
     np.testing.assert_allclose(nearly.margin, without.margin, rtol=1e-6, atol=1e-6)
 
 

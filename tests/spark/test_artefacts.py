@@ -53,7 +53,7 @@ def test_a_job_begins_with_models(spark: Any, served: Any, tmp_path: Path) -> No
     }
     del kept["key 0"]
     absent = lasec.Learner(job.model.rule, job.model.query, dimension=desk.DIMENSION, seed=9)
-    absent.tell_row(np.ones(desk.DIMENSION), -1)
+    absent.learn(np.ones(desk.DIMENSION), -1)
     absent.save(tmp_path / "absent.lasec")
     begun = lasec.spark.warm(spark, kept | {"absent": tmp_path / "absent.lasec"})
     desk.run(spark, job, tmp_path / "in", tmp_path / "home", events=True, warm=begun)

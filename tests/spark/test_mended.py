@@ -133,7 +133,7 @@ def test_a_batch_sets_an_alarm_that_is_due_anew() -> None:
 def test_warm_models_in_any_order() -> None:
     models = {key: lasec.LASEC(dimension=2) for key in "ab"}
     for model, x in zip(models.values(), ([1.0, 2.0], [3.0, -1.0]), strict=True):
-        model.tell_row(x, -1)
+        model.learn(x, -1)
     stores = []
     for names in ("ab", "ba"):
         shard = Shard(Job(lasec.LASEC(dimension=2), seed=0).terms, PlainStore())

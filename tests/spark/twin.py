@@ -56,8 +56,8 @@ class Twin:
         if key not in self.learners:
             m = self.model
             self.learners[key] = lasec.Learner(
-                m.rule, m.query, dimension=m.dimension, update=m.update, precision=m.precision,
-                seed=seed_of(self.seed, key), max_pending=10**9,
+                m.rule, m.query, dimension=m.dimension, learn_from=m.learn_from,
+                precision=m.precision, seed=seed_of(self.seed, key), max_pending=10**9,
             )  # fmt: skip
         return self.learners[key]
 
@@ -108,14 +108,13 @@ class Twin:
         learner, name = self.learner(event.key), (event.key, event.id)
         coin = coin_of(learner.seed, event.number)
         timed = getattr(learner.query, "timed", False)
-        decision = learner.ask(event.x, coin=coin, time=event.time if timed else None)
+        decision = learner.ask(event.x, draw=coin, time=event.time if timed else None)
         asked = decision.asked and name not in self.asked
         if asked:
             self.asked[name] = Asked(decision.ticket, event.time, decision, since=self.clock)
         elif decision.asked:
-            learner._now.book.close(decision.ticket)
-            learner._now.book.waiting -= 1
-            learner.asked -= 1
+            learner._now.book.settle(decision.ticket)
+            learner._now.selector.asked -= 1
         self.predictions.append((event.key, event.id, *decision[:4], asked, decision.ticket))
 
     def tell(self, label: Label, event: Event | None) -> None:

@@ -11,7 +11,7 @@ from lasec.rules import Tracking
 
 def sound(tracker):
     """Positive definite, normalised, finite, and never far beyond the prior."""
-    assert tracker.state.defect() == ""
+    assert tracker.state.validate() == ""
     assert np.isfinite(tracker.state.weights).all()
     weight = tracker.state.posterior.sum(axis=(0, 1))
     for i in np.flatnonzero(weight > 0.0):
@@ -122,9 +122,9 @@ def test_the_rate_is_held(rate, stream):
 
 def test_a_row_for_free_costs_nothing_of_the_budget():
     tracker = lasec.Tracker(dimension=2, rate=0.1)
-    before = tracker.memory.copy()
-    tracker.tell_row([1.0, 2.0], 1)
-    np.testing.assert_array_equal(tracker.memory, before)
+    before = tracker.query_state.copy()
+    tracker.learn([1.0, 2.0], 1)
+    np.testing.assert_array_equal(tracker.query_state, before)
     assert (tracker.asked, tracker.told, tracker.rounds) == (0, 1, 1)
     assert tracker.predict_proba([[1.0, 2.0]])[0, 1] > 0.5
 
@@ -132,7 +132,7 @@ def test_a_row_for_free_costs_nothing_of_the_budget():
 def test_the_dimension_is_that_of_the_first_row():
     for first in (
         lambda tracker: tracker.ask([1.0, 2.0, 3.0]),
-        lambda tracker: tracker.tell_row([1.0, 2.0, 3.0], 1),
+        lambda tracker: tracker.learn([1.0, 2.0, 3.0], 1),
         lambda tracker: tracker.run([[1.0, 2.0, 3.0]], [1]),
         lambda tracker: tracker.predict_proba([[1.0, 2.0, 3.0]]),
     ):

@@ -93,7 +93,7 @@ def test_interpreted_is_compiled():
     tracker = lasec.Tracker(rate=0.4, seed=1)
     ours = tracker.run(X, y)
     rule, query = Tracking(), tracker.query
-    state, memory = rule.init(8), query.start()
+    state, memory = rule.init(8), query.init()
     coins = lasec.uniforms(1, 0, 150)[:, 0]
     for t in range(150):
         seen = rule.margin(state, X[t], t + 1)
@@ -105,7 +105,7 @@ def test_interpreted_is_compiled():
         assert math.isclose(p, ours.propensity[t], rel_tol=1e-8)
         if coins[t] < p:
             rule.update(state, X[t], float(y[t]), 0.0, t + 1)
-    np.testing.assert_allclose(memory, tracker.memory, rtol=1e-12)
+    np.testing.assert_allclose(memory, tracker.query_state, rtol=1e-12)
 
 
 def test_one_state_is_the_probit_rule():

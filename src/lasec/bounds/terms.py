@@ -104,7 +104,9 @@ def terms(learner: _Learner, stream: Stream, records: Records) -> Terms:
     if records.first != 0 or len(records) != len(stream.y):
         raise ValueError("records: the bounds are about a whole run from its first round")
     if (M & ~records.mistake).any():
-        raise ValueError('learner: the bounds need updates on mistakes only (update="mistakes")')
+        raise ValueError(
+            'learner: the bounds need updates on mistakes only (learn_from="mistakes")'
+        )
     scores = np.einsum("td,td->t", stream.X, stream.target)
     used, q, d = stream.target[M], records.variance[M], stream.X.shape[1]
     D_inverse = np.asarray(learner.state.cov, dtype=np.float64) - rule.drift * np.eye(d)

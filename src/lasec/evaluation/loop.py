@@ -23,7 +23,7 @@ from lasec.metrics import Meter
 from lasec.records import Records
 from lasec.session import Session
 from lasec.tracker import Tracker
-from lasec.types import Decision, Policy
+from lasec.types import Aggregate, BudgetQuery, Decision
 
 Array = NDArray[np.float64]
 Reaction = Callable[[Learner, Alarm], object]
@@ -82,7 +82,7 @@ def evaluate(
     now = into.begin(n)
     stream = _Stream(learner, rows, signs, now.ids(groups, n), times)
     _same(now, learner)
-    alone = learner.policy is not Policy.MAJORITY  # one answer settles a question
+    alone = learner.aggregate is not Aggregate.MAJORITY  # one answer settles a question
     if answers is None and alone and not (alarms or waits.any() or now.late):
         records = _at_once(stream, now)
     else:
@@ -228,7 +228,7 @@ class _Conversation:
 def _status(learner: Learner, now: Account, clock: Array, rows: Rows | None = None) -> Status:
     """What the learner says of itself after these rows."""
     query: Any = learner.query
-    planned = query.planned(learner.memory) if hasattr(query, "planned") else math.nan
+    planned = query.planned(learner.query_state) if isinstance(query, BudgetQuery) else math.nan
     waiting = learner.unanswered if rows is not None else ()
     age = 0.0
     if waiting and rows is not None:

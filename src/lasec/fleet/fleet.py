@@ -22,12 +22,12 @@ from lasec.learner import ALWAYS, Learner
 from lasec.parameters import Range, choice, number, shown
 from lasec.records import Records
 from lasec.state import Arrays, read, restored
-from lasec.types import Precision, Query, Rule, Update
+from lasec.types import LearnFrom, Precision, Query, Rule
 
 # Fewer rows are not worth threads, which take longer to begin.
 _FEW = 64
 _COUNTERS = ("rounds", "asked", "told", "updates")
-_SAME = ("rule", "query", "dimension", "update", "precision")
+_SAME = ("rule", "query", "dimension", "learn_from", "precision")
 
 
 class Fleet:
@@ -60,7 +60,7 @@ class Fleet:
         *,
         models: int,
         dimension: int,
-        update: Update | str = Update.MISTAKES,
+        learn_from: LearnFrom | str = LearnFrom.MISTAKES,
         seed: int | None = None,
         seeds: ArrayLike | None = None,
         lead: float | None = LEAD,
@@ -70,14 +70,15 @@ class Fleet:
         self.rule, self.query = rule, query
         self.models: int = number("models", models, int, Range(1, 2**31))
         self.dimension: int = number("dimension", dimension, int, Range(1, 2**15))
-        self.update, self.precision = choice(Update, update), choice(Precision, precision)
+        self.learn_from = choice(LearnFrom, learn_from)
+        self.precision = choice(Precision, precision)
         self.seed = seed_or_random(seed)
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         self.threads: int = number("threads", threads or cores, int, Range(1, 1024))
         one = snapshot.begin(rule, self.dimension, self.precision)
         self._places = layout.places(one)
         self.state: Any = type(one)(*(_tiled(array, self.models) for array in one))
-        self.memory = _tiled(snapshot.memory(query), self.models)
+        self.memory = _tiled(snapshot.query_state(query), self.models)
         self.seeds = batch.seeds(seeds, self.seed, self.models)
         self.rounds, self.asked, self.told, self.updates, self.waiting = np.zeros(
             (5, self.models), dtype=np.int64
@@ -252,12 +253,12 @@ class Fleet:
         """
         k: int = number("key", key, int, Range(0, self.models - 1))
         learner = Learner(
-            self.rule, self.query, dimension=self.dimension, update=self.update,
+            self.rule, self.query, dimension=self.dimension, learn_from=self.learn_from,
             seed=int(self.seeds[k]), precision=self.precision,
         )  # fmt: skip
         for mine, stacked in zip(learner.state, self.state, strict=True):
             mine[...] = stacked[k]
-        learner.memory[:] = self.memory[k]
+        learner.query_state[:] = self.memory[k]
         return learner.counted(**{name: int(getattr(self, name)[k]) for name in _COUNTERS})
 
     def put(self, key: int, learner: Learner) -> None:
@@ -268,7 +269,7 @@ class Fleet:
         >>> import lasec
         >>> fleet = Fleet(lasec.rules.SecondOrder(), models=10, dimension=2)
         >>> learner = fleet.learner(3)
-        >>> outcome = learner.tell_row([0.5, -1.0], -1)
+        >>> outcome = learner.learn([0.5, -1.0], -1)
         >>> fleet.put(3, learner)
         >>> fleet.rounds[2:5].tolist(), fleet.updates[2:5].tolist()
         ([0, 1, 0], [0, 1, 0])
@@ -285,7 +286,7 @@ class Fleet:
                 raise ValueError(f"{name}: this fleet's is {mine!r}, the learner's {its!r}")
         for stacked, its in zip(self.state, learner.state, strict=True):
             stacked[k] = its
-        self.memory[k], self.seeds[k], self.waiting[k] = learner.memory, learner.seed, 0
+        self.memory[k], self.seeds[k], self.waiting[k] = learner.query_state, learner.seed, 0
         for name in _COUNTERS:
             getattr(self, name)[k] = getattr(learner, name)
 
@@ -371,7 +372,9 @@ class Fleet:
             self._servers[at_once] = made
 
         def share(models: NDArray[np.int64]) -> None:
-            self._servers[at_once](stack, models, requests, self.update == Update.MISTAKES, out)
+            self._servers[at_once](
+                stack, models, requests, self.learn_from == LearnFrom.MISTAKES, out
+            )
 
         with self._all_or_nothing(touched, learning):
             if len(shares) == 1 or y.size < _FEW:
@@ -400,7 +403,7 @@ class Fleet:
         def share(models: NDArray[np.int64]) -> None:
             engine.run_share(
                 self.rule, self.query, stack, models, requests, packed=packed,
-                mistakes_only=self.update == Update.MISTAKES,
+                mistakes_only=self.learn_from == LearnFrom.MISTAKES,
             )  # fmt: skip
 
         list(pool.map(share, self._shares(begins)))

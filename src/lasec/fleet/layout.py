@@ -8,24 +8,24 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lasec.types import SymmetricState
+
 # Each array begins at a multiple of this many bytes.
 _STEP = 8
-_SYMMETRIC = ("cov", "covs")
 
 
 class Place(NamedTuple):
-    """Where an array of the state lies: from which byte on, how many numbers, of what type."""
+    """Where an array of the state lies: from which byte on, how many numbers, of what type.
+
+    ``lower`` says that these are symmetric matrices, of which only one triangle is kept.
+    """
 
     name: str
     kind: np.dtype[Any]
     shape: tuple[int, ...]
     begin: int
     numbers: int
-
-    @property
-    def lower(self) -> bool:
-        """Whether these are symmetric matrices, of which only one triangle is kept."""
-        return self.name in _SYMMETRIC
+    lower: bool
 
     @property
     def columns(self) -> tuple[int, int]:
@@ -46,13 +46,14 @@ def places(state: Any) -> list[Place]:
     >>> [place.begin for place in places(lasec.rules.SecondOrder().init(3))]
     [0, 24]
     """
+    symmetric = state.symmetric if isinstance(state, SymmetricState) else ()
     found, begin = [], 0
     for name, array in zip(state._fields, state, strict=True):
         count = array.size
-        if name in _SYMMETRIC:
+        if name in symmetric:
             d = array.shape[-1]
             count = math.prod(array.shape[:-2]) * d * (d + 1) // 2
-        found.append(Place(name, array.dtype, array.shape, begin, count))
+        found.append(Place(name, array.dtype, array.shape, begin, count, name in symmetric))
         begin += -(-count * array.itemsize // _STEP) * _STEP
     return found
 

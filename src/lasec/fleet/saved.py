@@ -28,7 +28,7 @@ def packed(fleet: Fleet) -> bytes:
         "query": snapshot.describe(fleet.query),
         "models": fleet.models,
         "dimension": fleet.dimension,
-        "update": fleet.update.value,
+        "update": fleet.learn_from.value,
         "precision": fleet.precision.value,
         "seed": fleet.seed,
         "clock": fleet.clock.header(),
@@ -52,7 +52,7 @@ def checked(header: dict[str, Any], arrays: Arrays) -> tuple[dict[str, Any], dic
         "query": query,
         "models": models,
         "dimension": number("dimension", header["dimension"], int, Range(1, 2**15)),
-        "update": header["update"],
+        "learn_from": header["update"],
         "precision": Precision(header["precision"]),
         "seed": number("seed", header["seed"], int, SEEDS),
     }
@@ -80,11 +80,11 @@ def _counters(arrays: Arrays, models: int) -> dict[str, Any]:
 
 def _memory(query: Query, kept: Any, models: int) -> Any:
     """What the query remembers of each model."""
-    blank = snapshot.memory(query)
+    blank = snapshot.query_state(query)
     if kept.shape != (models, blank.size) or kept.dtype != blank.dtype:
         raise StateError("invalid: the query's memory has not the shape and type of this query")
     for row in kept if blank.size else ():
-        snapshot.memory(query, row)
+        snapshot.query_state(query, row)
     return kept
 
 

@@ -101,8 +101,8 @@ def probability(self: Query, margin: Margin, t: int) -> float:
 
 
 def strain(self: Rule[Any], size: float, largest: float) -> float:
-    """``rule.strain(size, largest)`` where the rule has such a method; zero where it has none."""
-    return float(self.strain(size, largest)) if hasattr(self, "strain") else 0.0
+    """``rule.conditioning(size, largest)`` where the rule has such a method; else zero."""
+    return float(self.conditioning(size, largest)) if hasattr(self, "conditioning") else 0.0
 
 
 def squared_norm(self: Rule[Any], x: Vector) -> float:
@@ -169,7 +169,7 @@ overload(budgeted.inner_chance, strict=False)(
     lambda query, margin, t: query.instance_class.probability
 )
 overload(strain, strict=False)(
-    lambda self, size, largest: getattr(self.instance_class, "strain", _unstrained)
+    lambda self, size, largest: getattr(self.instance_class, "conditioning", _unstrained)
 )
 overload(squared_norm, strict=False)(
     lambda self, x: getattr(self.instance_class, "squared_norm", _plain_norm)

@@ -102,24 +102,24 @@ def pull(query: Any, pace: float) -> float:
     return float(max(LOOSE, min(FIRM, (PULL / max(pace * query.window, 1e-9)) ** 3)))
 
 
-def purse(query: Any, memory: Vector, now: Context) -> Purse:
+def purse(query: Any, state: Vector, now: Context) -> Purse:
     """The account as of this round, before it is decided."""
-    seen = memory[ROUNDS]
+    seen = state[ROUNDS]
     time = seen + 1.0
     if query.timed:
-        time = now.time if seen == 0.0 else max(now.time, memory[LAST])
-    ticks = time - memory[LAST] if seen > 0.0 else 0.0
+        time = now.time if seen == 0.0 else max(now.time, state[LAST])
+    ticks = time - state[LAST] if seen > 0.0 else 0.0
     pace, _, burst = settled(query)
     if query.total > 0.0:
-        ahead = max(query.horizon - (memory[LAST] - memory[FIRST]), 0.1 * query.horizon)
-        pace = min(query.rate, (query.total - memory[LABELS]) / ahead)
-    tokens = min(burst, memory[TOKENS] + pace * ticks)
-    if query.total > 0.0 and memory[LABELS] + 1.0 > query.total:
+        ahead = max(query.horizon - (state[LAST] - state[FIRST]), 0.1 * query.horizon)
+        pace = min(query.rate, (query.total - state[LABELS]) / ahead)
+    tokens = min(burst, state[TOKENS] + pace * ticks)
+    if query.total > 0.0 and state[LABELS] + 1.0 > query.total:
         tokens = 0.0
-    loan = max(0.0, memory[LOAN] - memory[REPAY] * ticks)
+    loan = max(0.0, state[LOAN] - state[REPAY] * ticks)
     share, crowd = pace, 0.0
     if query.timed:
-        crowd = 1.0 + memory[CROWD] * math.exp(-ticks / query.window)
+        crowd = 1.0 + state[CROWD] * math.exp(-ticks / query.window)
         share = min(1.0, pace * query.window / crowd)
     return Purse(pace, share, tokens, loan, time, crowd)
 
@@ -131,14 +131,14 @@ class Budgeted(NamedTuple):
     What the query remembers is an array. The controller needs no knowledge of the stream:
 
     >>> query = Budgeted(rate=0.1)
-    >>> memory = query.start()
+    >>> state = query.init()
     >>> doubt, certain = Margin(0.0, 0.0, 0.0), Margin(0.9, 0.0, 0.9)
     >>> now = Context(round=1, time=1.0, open=0)
-    >>> round(query.chance(doubt, memory, now), 2), round(query.chance(certain, memory, now), 2)
+    >>> round(query.chance(doubt, state, now), 2), round(query.chance(certain, state, now), 2)
     (1.0, 1.0)
     >>> for _ in range(60):
-    ...     query.spend(memory, True, now)
-    >>> round(query.chance(doubt, memory, now), 2), round(query.chance(certain, memory, now), 2)
+    ...     query.spend(state, True, now)
+    >>> round(query.chance(doubt, state, now), 2), round(query.chance(certain, state, now), 2)
     (1.0, 0.16)
     """
 
@@ -172,23 +172,23 @@ class Budgeted(NamedTuple):
         settings = {"window": ticks, "horizon": 10.0 * ticks} | options
         return cls(rate=labels / ticks, timed=True, **settings)
 
-    def start(self) -> Vector:
+    def init(self) -> Vector:
         """Nothing asked yet."""
         _, lent, burst = settled(self)
-        memory = np.zeros(BLIND + 1)
-        memory[TOKENS], memory[LOAN], memory[REPAY] = burst / 2.0, lent, lent / self.horizon
-        return memory
+        state = np.zeros(BLIND + 1)
+        state[TOKENS], state[LOAN], state[REPAY] = burst / 2.0, lent, lent / self.horizon
+        return state
 
-    def chance(self, margin: Margin, memory: Vector, now: Context) -> float:
+    def chance(self, margin: Margin, state: Vector, now: Context) -> float:
         """The probability of asking in the round that follows what is remembered."""
         if self.rate >= 1.0 and not self.timed and self.total == 0.0 and self.max_open == 0:
             return 1.0
-        pace, share, tokens, loan, _, _ = purse(self, memory, now)
+        pace, share, tokens, loan, _, _ = purse(self, state, now)
         if tokens < 1.0:
             return 0.0
         burst = settled(self)[2]
         surplus = tokens - burst / 2.0 + loan
-        shift = pull(self, pace) * surplus + memory[INTEGRAL]
+        shift = pull(self, pace) * surplus + state[INTEGRAL]
         odds = math.exp(min(max(shift, -LARGEST_SHIFT), LARGEST_SHIFT))
         p = min(inner_chance(self.inner, margin, now.round), CERTAIN)
         wanted = p * odds / (1.0 - p + p * odds)
@@ -198,59 +198,59 @@ class Budgeted(NamedTuple):
         least = self.floor * share
         return float(least + (1.0 - least) * wanted * allowed)
 
-    def spend(self, memory: Vector, asked: bool, now: Context) -> None:
+    def spend(self, state: Vector, asked: bool, now: Context) -> None:
         """Remember a round."""
-        account = purse(self, memory, now)
-        if memory[ROUNDS] == 0.0:
-            memory[FIRST] = account.time
-        memory[ROUNDS] += 1.0
-        memory[LABELS] += asked
-        memory[BLIND] += account.tokens < 1.0
-        memory[TOKENS], memory[LOAN] = account.tokens - asked, account.loan
-        memory[LAST], memory[CROWD] = account.time, account.crowd
+        account = purse(self, state, now)
+        if state[ROUNDS] == 0.0:
+            state[FIRST] = account.time
+        state[ROUNDS] += 1.0
+        state[LABELS] += asked
+        state[BLIND] += account.tokens < 1.0
+        state[TOKENS], state[LOAN] = account.tokens - asked, account.loan
+        state[LAST], state[CROWD] = account.time, account.crowd
         if account.loan == 0.0:
-            memory[REPAY] = 0.0
+            state[REPAY] = 0.0
         if self.max_open == 0 or 2 * now.open <= self.max_open:
-            surplus = memory[TOKENS] - settled(self)[2] / 2.0 + account.loan
+            surplus = state[TOKENS] - settled(self)[2] / 2.0 + account.loan
             step = account.share * min(pull(self, account.pace), MILD) ** 2 / 4.0 * surplus
-            memory[INTEGRAL] = min(max(memory[INTEGRAL] + step, -LARGEST_SHIFT), LARGEST_SHIFT)
+            state[INTEGRAL] = min(max(state[INTEGRAL] + step, -LARGEST_SHIFT), LARGEST_SHIFT)
 
-    def planned(self, memory: Vector) -> float:
+    def planned(self, state: Vector) -> float:
         """The labels that the budget allows by now, without carry-over and loans.
 
         >>> query = Budgeted(rate=0.1)
-        >>> memory = query.start()
-        >>> query.spend(memory, True, Context(round=1, time=1.0, open=0))
-        >>> query.planned(memory)
+        >>> state = query.init()
+        >>> query.spend(state, True, Context(round=1, time=1.0, open=0))
+        >>> query.planned(state)
         0.1
         """
-        ticks = memory[LAST] - memory[FIRST] if self.timed else memory[ROUNDS]
+        ticks = state[LAST] - state[FIRST] if self.timed else state[ROUNDS]
         if self.total > 0.0:
             return float(min(self.rate * ticks, self.total * min(1.0, ticks / self.horizon)))
         return float(self.rate * ticks)
 
-    def lend(self, memory: Vector, labels: float, ticks: float) -> None:
+    def lend(self, state: Vector, labels: float, ticks: float) -> None:
         """Spend ``labels`` earlier, to be saved again over the next ``ticks``."""
-        memory[LOAN] += labels
-        memory[REPAY] += labels / ticks
+        state[LOAN] += labels
+        state[REPAY] += labels / ticks
 
-    def defect(self, memory: Vector) -> str:
-        """Why an array is nothing that this query can remember, as a phrase; empty if it can."""
+    def validate_state(self, state: Vector) -> str:
+        """Why an array is no state of this query, as a phrase; empty if it can."""
         possible = (
-            0.0 <= memory[LABELS] <= memory[ROUNDS]
-            and abs(memory[INTEGRAL]) <= LARGEST_SHIFT
-            and 0.0 <= memory[TOKENS] <= settled(self)[2]
-            and min(memory[LOAN], memory[REPAY], memory[CROWD]) >= 0.0
-            and memory[FIRST] <= memory[LAST]
-            and 0.0 <= memory[BLIND] <= memory[ROUNDS]
+            0.0 <= state[LABELS] <= state[ROUNDS]
+            and abs(state[INTEGRAL]) <= LARGEST_SHIFT
+            and 0.0 <= state[TOKENS] <= settled(self)[2]
+            and min(state[LOAN], state[REPAY], state[CROWD]) >= 0.0
+            and state[FIRST] <= state[LAST]
+            and 0.0 <= state[BLIND] <= state[ROUNDS]
         )
-        return "" if possible else "the query's memory holds impossible numbers"
+        return "" if possible else "the query's state holds impossible numbers"
 
     def probability(self, margin: Margin, t: int) -> float:
         """The probability of asking in a first round."""
-        return self.chance(margin, self.start(), Context(1, 0.0, 0))
+        return self.chance(margin, self.init(), Context(1, 0.0, 0))
 
-    def conflict(self) -> str:
+    def validate(self) -> str:
         """Why these parameters do not go together; empty if they do."""
         if hasattr(self.inner, "spend"):
             return f"inner: {type(self.inner).__name__} holds a budget itself"

@@ -162,10 +162,10 @@ def parameters(learner: Learner) -> dict[str, str]:
         "algorithm": learner.name,
         "rule": repr(learner.rule),
         "query": repr(learner.query),
-        "learns from": f"asked {learner.update.value}",
+        "learns from": f"asked {learner.learn_from.value}",
         "features": f"{learner.dimension:,}",
     }
-    names = ("seed", "precision", "policy", "opinions", "max_pending", "max_age")
+    names = ("seed", "precision", "aggregate", "annotators", "max_pending", "max_age")
     return given | {name.replace("_", " "): _plain(getattr(learner, name)) for name in names}
 
 

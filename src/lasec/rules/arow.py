@@ -8,7 +8,7 @@ mu = 0, Sigma = I. On a label y whose margin y x'mu is below 1 (their Figure 1):
     Sigma <- Sigma - beta Sigma x x' Sigma
 
 ``noise`` is r. Labels with a margin of 1 or more change nothing, so AROW is meant to be run with
-``update="labels"``. The margin handed to a query rule is x'mu as it stands: the paper has no
+``learn_from="labels"``. The margin handed to a query rule is x'mu as it stands: the paper has no
 selective form, and AROW's prediction is not shrunk by its variance. Cost: O(d^2) a round.
 """
 
@@ -30,7 +30,7 @@ class AROW(NamedTuple):
 
     >>> import lasec
     >>> X, y = lasec.streams.switching(2_000, dimension=10, every=2_000, seed=1)
-    >>> learner = lasec.Learner(AROW(noise=1.0), dimension=10, update="labels")
+    >>> learner = lasec.Learner(AROW(noise=1.0), dimension=10, learn_from="labels")
     >>> round(learner.run(X, y).accuracy, 2)
     0.97
     """
@@ -61,7 +61,7 @@ class AROW(NamedTuple):
         beta = 1.0 / (q + self.noise)
         return Step(loss * beta * y, beta, 0.0)
 
-    def strain(self, size: float, largest: float) -> float:
+    def conditioning(self, size: float, largest: float) -> float:
         """How much one label at an x with ``|x|^2 = size`` can shrink Sigma."""
         return size * largest / self.noise
 

@@ -31,13 +31,13 @@ class Support(NamedTuple):
     labels: Vector
     steps: Counter
 
-    def defect(self) -> str:
+    def validate(self) -> str:
         """Every place that was filled holds a label, the others none; the weights are their sum.
 
         After a row has left, and until all are summed again, the weights hold a rounding error of
         the size of that row, which may be far larger than all that stay: then they are not checked.
 
-        >>> Support(np.zeros(1), np.zeros((2, 1)), np.array([1.0, 0.5]), np.array([2])).defect()
+        >>> Support(np.zeros(1), np.zeros((2, 1)), np.array([1.0, 0.5]), np.array([2])).validate()
         'labels are not -1 or +1 exactly where the support is filled'
         """
         if not 0 <= self.steps[0] <= MOST_STEPS:

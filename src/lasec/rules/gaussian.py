@@ -38,10 +38,15 @@ class Gaussian(NamedTuple):
         """Nothing known yet: zero mean, the same variance in every direction."""
         return cls(np.zeros(dimension), variance * np.eye(dimension))
 
-    def defect(self) -> str:
+    @property
+    def symmetric(self) -> tuple[str, ...]:
+        """The names of the symmetric arrays."""
+        return ("cov",)
+
+    def validate(self) -> str:
         """Why this is no Gaussian, as a phrase; empty if it is one.
 
-        >>> Gaussian(np.zeros(2), np.array([[1.0, 2.0], [2.0, 1.0]])).defect()
+        >>> Gaussian(np.zeros(2), np.array([[1.0, 2.0], [2.0, 1.0]])).validate()
         'cov is not positive definite'
         """
         if not np.array_equal(self.cov, self.cov.T):

@@ -84,11 +84,16 @@ class Span(NamedTuple):
     rows: Matrix
     size: Counter
 
-    def defect(self) -> str:
+    @property
+    def symmetric(self) -> tuple[str, ...]:
+        """The names of the symmetric arrays."""
+        return ("cov",)
+
+    def validate(self) -> str:
         """What makes these arrays no belief of this kind, as a phrase; empty if nothing does.
 
         >>> state = KernelSecondOrder(budget=2).init(dimension=1)
-        >>> state._replace(size=np.array([3])).defect()
+        >>> state._replace(size=np.array([3])).validate()
         'size is not between 0 and the budget'
         """
         places, n = self.weights.size, int(self.size[0])
@@ -213,7 +218,7 @@ class KernelSecondOrder(NamedTuple):
     ridge: Positive = 1.0
     budget: Annotated[int, Range(1, 5_000)] = 200
 
-    def conflict(self) -> str:
+    def validate(self) -> str:
         """The paper's condition b < c."""
         if self.ridge * self.drift < 1.0:
             return ""
@@ -256,7 +261,7 @@ class KernelSecondOrder(NamedTuple):
         """K(x, x)."""
         return product(self.kernel, x, x)
 
-    def strain(self, size: float, largest: float) -> float:
+    def conditioning(self, size: float, largest: float) -> float:
         """How much one label at an x with ``K(x, x) = size`` can shrink C, never below I/c."""
         if not size <= LARGEST_SIZE:
             return math.inf

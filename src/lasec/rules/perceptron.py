@@ -25,13 +25,13 @@ PERCEPTRON_REFERENCE = ROSENBLATT_1958.text
 class Linear(NamedTuple):
     """Weights alone: the state of a first-order rule.
 
-    >>> Linear(np.zeros(3)).defect()
+    >>> Linear(np.zeros(3)).validate()
     ''
     """
 
     weights: Vector
 
-    def defect(self) -> str:
+    def validate(self) -> str:
         """Any finite weights are a valid state."""
         return ""
 

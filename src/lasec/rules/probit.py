@@ -73,7 +73,7 @@ def filtered(m: float, v: float, y: float, lapse: float) -> tuple[float, float]:
 
 @checked
 class Probit(NamedTuple):
-    """One concept, no drift: Bayes with a probit link, using every label (``update="labels"``).
+    """One concept, no drift: Bayes with a probit link, using every label (``learn_from="labels"``).
 
     ``prior`` is the variance of each weight before the first label, best chosen as large as the
     inverse of the rows' mean squared norm or larger; ``lapse`` is how often a label is wrong. The
@@ -81,7 +81,7 @@ class Probit(NamedTuple):
 
     >>> import lasec
     >>> X, y = lasec.streams.stationary(seed=1)
-    >>> lasec.Learner(Probit(), dimension=50, update="labels").run(X, y)
+    >>> lasec.Learner(Probit(), dimension=50, learn_from="labels").run(X, y)
     Records(rounds=10000, accuracy=0.985, labels=10000, rate=1.000)
     """
 
@@ -110,7 +110,7 @@ class Probit(NamedTuple):
         gain, shrink = filtered(m, q, y, self.lapse)
         return Step(gain, max(0.0, shrink), 0.0)
 
-    def strain(self, size: float, largest: float) -> float:
+    def conditioning(self, size: float, largest: float) -> float:
         """How much one label at an x with ``|x|^2 = size`` can shrink P."""
         return min(size * largest, 1.0 / LEAST_LEFT)
 

@@ -12,7 +12,8 @@ With C = (b I + S S')^-1 and w = C S Y, Sherman-Morrison gives p = m/(1 + q) and
 a label used is one downdate of C.
 
 This is the second-order perceptron's arithmetic with another purpose: BBQ uses every label it has
-asked for (``update="labels"``), BBQ-I only those it missed. Cost: as the second-order perceptron.
+asked for (``learn_from="labels"``), BBQ-I only those it missed. Cost: as the second-order
+perceptron.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class Ridge(NamedTuple):
         s = 1.0 + q
         return Step((y - m) / s, 1.0 / s, 0.0)
 
-    def strain(self, size: float, largest: float) -> float:
+    def conditioning(self, size: float, largest: float) -> float:
         """How much one label at an x with ``|x|^2 = size`` can shrink C."""
         return size * largest
 

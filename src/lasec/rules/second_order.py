@@ -56,7 +56,7 @@ class SecondOrder(NamedTuple):
     drift: NonNegative = 0.0
     ridge: Positive = 1.0
 
-    def conflict(self) -> str:
+    def validate(self) -> str:
         """The paper's condition b < c."""
         if self.ridge * self.drift < 1.0:
             return ""
@@ -83,7 +83,7 @@ class SecondOrder(NamedTuple):
         s = 1.0 + q
         return Step((y - m) / s, 1.0 / s, self.drift)
 
-    def strain(self, size: float, largest: float) -> float:
+    def conditioning(self, size: float, largest: float) -> float:
         """How much one label at an x with ``|x|^2 = size`` can shrink C, never below I/c."""
         free = size * largest
         return min(free, largest / self.drift) if self.drift > 0.0 else free

@@ -34,10 +34,10 @@ class Fading(NamedTuple):
     weights: Vector
     steps: Counter
 
-    def defect(self) -> str:
+    def validate(self) -> str:
         """A number of steps is one that can have been counted.
 
-        >>> Fading(np.zeros(1), np.array([-1])).defect()
+        >>> Fading(np.zeros(1), np.array([-1])).validate()
         'steps are negative or too many'
         """
         return "" if 0 <= self.steps[0] <= MOST_STEPS else "steps are negative or too many"

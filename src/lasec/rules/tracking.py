@@ -88,12 +88,17 @@ class Beliefs(NamedTuple):
     born: Counter
     clock: Counter
 
-    def defect(self) -> str:
+    @property
+    def symmetric(self) -> tuple[str, ...]:
+        """The names of the symmetric arrays."""
+        return ("covs",)
+
+    def validate(self) -> str:
         """Why these arrays are no beliefs, as a phrase; empty if they are.
 
         >>> beliefs = Tracking(slots=1).init(dimension=1)
         >>> beliefs.posterior[0] = -1.0
-        >>> beliefs.defect()
+        >>> beliefs.validate()
         'posterior is no probability distribution'
         """
         if (self.posterior < 0.0).any() or abs(self.posterior.sum() - 1.0) > 1e-9:
@@ -104,7 +109,7 @@ class Beliefs(NamedTuple):
         if late or self.clock[BIRTH] > self.clock[LATEST] or abs(self.clock[LABEL]) > 1:
             return "the clock contradicts itself"
         for weights, cov in zip(self.weights, self.covs, strict=True):
-            defect = Gaussian(weights, cov).defect()
+            defect = Gaussian(weights, cov).validate()
             if defect:
                 return defect
         return ""

@@ -89,7 +89,7 @@ class OwnModel:
 
     def learn(self, row: Any, label: Hashable) -> None:
         """Learn a label that nobody asked for."""
-        self.learner.tell_row(row, self.classes.sign(label))
+        self.learner.learn(row, self.classes.sign(label))
 
     def predict(self, rows: Any) -> list[Any]:
         """The classes of rows, without a round."""

@@ -202,7 +202,7 @@ class StreamClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         dimension = self.n_features_in_ + self._intercept
         count = 1 if classes.size == 2 else classes.size
         begin = self.gate_.rounds
-        self.learners_ = [self._learner(dimension).at(begin) for _ in range(count)]
+        self.learners_ = [self._learner(dimension).counted(rounds=begin) for _ in range(count)]
 
     def _learn(self, X: Any, y: NDArray[Any]) -> None:
         """Rows and labels, in order; with new learners, so that a refusal changes nothing."""
@@ -245,5 +245,5 @@ class StreamClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for at, rows in rounds.blocks(X, self._intercept):
             self._questions.add(rows[asked[at]], tickets[at][asked[at]].tolist())
         if self._trained:
-            self.learners_ = [each.at(self.gate_.rounds) for each in self.learners_]
+            self.learners_ = [each.counted(rounds=self.gate_.rounds) for each in self.learners_]
         return asked, propensity

@@ -86,7 +86,9 @@ class _RuleClassifier(StreamClassifier):
     def _learner(self, dimension: int) -> Learner:
         name = type(self).__name__.removesuffix("Classifier")
         rule = self._rule()
-        return Learner(rule, dimension=dimension, update=self._update, seed=self.seed, name=name)
+        return Learner(
+            rule, dimension=dimension, learn_from=self._update, seed=self.seed, name=name
+        )
 
 
 class LASECClassifier(_RuleClassifier):

@@ -64,10 +64,10 @@ def taught(
     timed = isinstance(learners[0].rule, TimedRule)
     for begin, end, ticket in _stretches(tickets) if timed else [(0, len(rows), -1)]:
         round_ = first + tickets[:begin].count(-1) if ticket < 0 else ticket
-        pupils = [pupil.at(round_) for pupil in pupils]
+        pupils = [pupil.counted(rounds=round_) for pupil in pupils]
         for pupil, column in zip(pupils, signs.T, strict=True):
             _run(pupil, rows[begin:end], column[begin:end], before + begin)
-    return [pupil.at(first + tickets.count(-1)) for pupil in pupils]
+    return [pupil.counted(rounds=first + tickets.count(-1)) for pupil in pupils]
 
 
 def _run(pupil: Learner, rows: Matrix, signs: NDArray[np.int8], before: int) -> None:

@@ -27,7 +27,7 @@ def describe(model: Learner, shards: int, seed: int | None) -> str:
             "rule": _written(model.rule),
             "query": _written(model.query),
             "dimension": model.dimension,
-            "update": model.update.value,
+            "update": model.learn_from.value,
             "precision": model.precision.value,
             "shards": shards,
             "seed": None if seed is None else _fingerprint(seed),
@@ -60,7 +60,7 @@ def belongs(kept: str, job: str, model: Learner) -> bool:
 def _of_format_1(kept: str, job: str, model: Learner) -> bool:
     """The same for the text that ledgers of format 1 have; the seed in it was the model's own."""
     m = model
-    parts = (m.rule, m.query, m.dimension, m.update.value, m.precision.value)
+    parts = (m.rule, m.query, m.dimension, m.learn_from.value, m.precision.value)
     text = re.escape(repr(parts)[:-1])
     return re.fullmatch(rf"{text}, \d+\) in {json.loads(job)['shards']} shards", kept) is not None
 

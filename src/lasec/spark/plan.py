@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sql
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
-from lasec import Learner, Policy
+from lasec import Aggregate, Learner
 from lasec.spark import listener, output, rows
 from lasec.spark.identity import describe
 from lasec.spark.pages import REMEMBERED
@@ -77,8 +77,8 @@ class Job:
             raise TypeError(f"model: expected a Learner, got {type(model).__name__}")
         if not model.dimension or model.rounds:
             raise ValueError("model: expected a learner with a dimension that has seen nothing")
-        if model.policy is not Policy.FIRST:
-            raise ValueError(f"model: in a job the first label counts, not the {model.policy}")
+        if model.aggregate is not Aggregate.FIRST:
+            raise ValueError(f"model: in a job the first label counts, not the {model.aggregate}")
         whole = [("shards", self.shards, 1, 20), ("max_keys", self.max_keys, 1, 31)]
         whole += [("seed", self.seed, 0, 64)] if self.seed is not None else []
         for name, given, low, high in whole:

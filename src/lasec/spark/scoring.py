@@ -83,7 +83,7 @@ class Snapshot:
         copies = 1 if _is_steady(model) else max(1, min(1_024, _COPIES // _size(model)))
         self._fleet = Fleet(
             model.rule, model.query, models=copies, dimension=model.dimension,
-            update=model.update, precision=model.precision, threads=1,
+            learn_from=model.learn_from, precision=model.precision, threads=1,
         )  # fmt: skip
         for k in range(copies):
             self._fleet.put(k, model)
@@ -110,7 +110,7 @@ class Snapshot:
         """As the fleet was before it was asked."""
         fleet, model = self._fleet, self._model
         fleet.rounds[:], fleet.asked[:], fleet.waiting[:] = model.rounds, model.asked, 0
-        fleet.memory[:] = model.memory
+        fleet.memory[:] = model.query_state
 
     def scores(self, features: pa.Array, numbers: pa.Array | None) -> pa.StructArray:
         """A column of scores."""

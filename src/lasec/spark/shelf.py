@@ -69,7 +69,7 @@ class Shelf:
         ledger, seed = self.ledger, self.terms.seed
         if seed is None and any(key not in ledger.index for key in keys):
             raise ValueError("seed: a key cannot begin without the job's seed")
-        return ledger.rows(keys, seed or 0, self.terms.model.memory)
+        return ledger.rows(keys, seed or 0, self.terms.model.query_state)
 
     def load(self, rows: NDArray[np.int64]) -> Fleet:
         """The models of some keys, as they were after the last batch."""

@@ -59,6 +59,6 @@ class Terms:
         model = self.model
         return Fleet(
             model.rule, model.query, models=seeds.size, dimension=model.dimension,
-            update=model.update, precision=model.precision, seeds=seeds, threads=1,
+            learn_from=model.learn_from, precision=model.precision, seeds=seeds, threads=1,
             lead=None,  # a shard has a clock of its own
         )  # fmt: skip

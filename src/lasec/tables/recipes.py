@@ -116,7 +116,7 @@ def brew(
     if chosen.asks == "doubt" and isinstance(rule, Tracking) and isinstance(query, Budgeted):
         return Tracker(dimension, budget=query, rule=rule, **options)
     return Learner(
-        rule, query, dimension=dimension, update=chosen.update, name=chosen.title, **options
+        rule, query, dimension=dimension, learn_from=chosen.update, name=chosen.title, **options
     )
 
 

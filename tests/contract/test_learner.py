@@ -1,0 +1,89 @@
+"""What every learner has: a state that is a value, a size from its first row, probabilities."""
+
+import copy
+
+import numpy as np
+import pytest
+
+import lasec
+
+X, Y = lasec.streams.switching(300, dimension=4, every=100, seed=1)
+
+
+def make(**options):
+    rule, query = lasec.rules.SecondOrder(0.01), lasec.queries.MarginCoin(0.5)
+    return lasec.Learner(rule, query, seed=3, **options)
+
+
+def test_the_first_row_sets_the_size_of_any_learner():
+    known, unknown = make(dimension=4), make(dimension=None)
+    assert (known.is_sized, unknown.is_sized) == (True, False)
+    with pytest.raises(ValueError, match=r"^dimension: this learner has seen no row yet"):
+        unknown.to_bytes()
+    with pytest.raises(ValueError, match="NaN"):
+        unknown.ask([np.nan] * 7)
+    assert not unknown.is_sized
+    for x, y in zip(X[:50], Y[:50], strict=True):
+        decision = known.ask(x)
+        assert unknown.ask(x) == decision
+        if decision.asked:
+            assert unknown.tell(decision.ticket, y) == known.tell(decision.ticket, y)
+    assert unknown.to_bytes() == known.to_bytes()
+
+
+def test_a_copy_shares_nothing_until_it_is_adopted():
+    learner = make(dimension=4, max_age=50)
+    for x in X[:20]:
+        learner.ask(x, draw=0.0)
+    before, other = learner.to_bytes(), copy.copy(learner)
+    other.tell(other.pending[0], 1)
+    other.cancel(other.pending[0])
+    other.run(X[20:100], Y[20:100])
+    other.learn(X[100], -1)
+    assert learner.to_bytes() == before
+    assert len(learner.given_up()) == 0
+    learner.adopt(other)
+    assert learner.to_bytes() == other.to_bytes() != before
+
+
+def test_counters_cannot_be_set():
+    learner = make(dimension=4)
+    with pytest.raises(AttributeError, match="counter"):
+        learner.rounds = 7
+    assert learner.counted(rounds=7, asked=2).ask(X[0]).ticket == 7
+    assert (learner.rounds, learner.asked) == (0, 0)
+
+
+def test_probabilities_where_the_rule_declares_them():
+    probit = lasec.Learner(lasec.rules.Probit(), dimension=4, learn_from="labels")
+    probit.run(X, Y)
+    likely = probit.predict_proba(X)
+    np.testing.assert_allclose(likely.sum(axis=1), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(likely[:, 1] - likely[:, 0], probit.margins(X), atol=1e-15)
+    np.testing.assert_array_equal(np.where(likely[:, 1] >= 0.5, 1, -1), probit.predict(X))
+    assert not make(dimension=4).has_probabilities
+    with pytest.raises(TypeError, match=r"^SecondOrder has margins, but no probabilities"):
+        make(dimension=4).predict_proba(X)
+
+
+def test_margins_of_rounds_to_come_are_those_of_ask():
+    """Only a rule that depends on time tells them from those of the next round."""
+    tracker = lasec.Tracker(dimension=4, rate=0.3, seed=1)
+    tracker.run(X[:200], Y[:200])
+    coming = tracker.margins(X[200:220], first=210)
+    before = tracker.to_bytes()
+    asked = [tracker.counted(rounds=210 + k).ask(X[200 + k]).margin for k in range(20)]
+    np.testing.assert_allclose(coming, asked, rtol=1e-12)
+    assert tracker.to_bytes() == before
+    assert np.abs(coming - tracker.margins(X[200:220])).max() > 0.0
+
+
+def test_a_new_query_begins_with_a_state_of_its_own():
+    learner = lasec.Tracker(dimension=4, rate=0.5, seed=1)
+    learner.run(X[:100], Y[:100])
+    learner.query = lasec.queries.Budgeted(rate=0.1)
+    np.testing.assert_array_equal(learner.query_state, lasec.queries.Budgeted(rate=0.1).init())
+    decision = learner.ask(X[100])
+    assert (decision.ticket, learner.query_state[0]) == (100, 1.0)
+    learner.query = lasec.queries.Uniform(rate=0.25)
+    assert learner.ask(X[101]).propensity == 0.25
