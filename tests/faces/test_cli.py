@@ -224,7 +224,7 @@ def test_compare_runs_side_by_side(file, tmp_path):
     )  # fmt: skip
     found = json.loads(done.stdout)
     rows = {row["algorithm"]: row for row in found["algorithms"]}
-    assert list(rows) == ["Tracker", "LASEC-SS", "Perceptron"]
+    assert list(rows) == ["Tracker", "Budgeted LASEC-SS", "Perceptron"]
     alone = json.loads(call("run", file, "-l", "fate", "-r", "0.2", "--json", "--seed", "0").stdout)
     assert rows["Tracker"]["accuracy"] == alone["accuracy"]
     assert rows["Perceptron"]["labels"] == 6_000

@@ -12,10 +12,10 @@ import pytest
 
 import lasec
 from lasec.errors import StateError, TableError
+from lasec.registry import ALGORITHMS
 from lasec.session.saved import read_learner
-from lasec.tables import Encoder, Kind, TableLearner, brew, open_table, table_of
+from lasec.tables import Encoder, Kind, TableLearner, open_table, table_of
 from lasec.tables.cells import as_label
-from lasec.tables.recipes import RECIPES
 
 RNG = np.random.default_rng(3)
 N = 20_000
@@ -271,24 +271,24 @@ def test_words_count_once_and_rows_have_length_one():
     np.testing.assert_allclose((X**2).sum(axis=1), [1.0, 0.0, 1.0])
 
 
-@pytest.mark.parametrize("name", RECIPES)
-def test_every_recipe_can_be_made_and_cited(name):
-    learner = brew(name, 3, rate=0.3)
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_every_algorithm_can_be_made_and_cited(name):
+    learner = lasec.make(name, 3, rate=0.3)
     assert lasec.cite(learner)
     again = read_learner(learner.to_bytes())
     assert (again.rule, again.query) == (learner.rule, learner.query)
 
 
 @pytest.mark.parametrize("name", ["tracker", "uniform", "lasec-ss", "bbq"])
-def test_recipes_learn_and_are_saved(name, tmp_path):
+def test_algorithms_learn_and_are_saved(name, tmp_path):
     table = open_table_of_two_classes()
     encoder = Encoder.fit(table.head, left_out=frozenset({"y"}), constant=True)
-    desk = TableLearner(brew(name, encoder.dimension, rate=0.3), encoder, label="y")
+    desk = TableLearner(lasec.make(name, encoder.dimension, rate=0.3), encoder, label="y")
     for batch in table.batches():
         rows = desk.rows(batch)
         records = desk.learner.run(rows.X, rows.y)
     assert records.accuracy > 0.8
-    if RECIPES[name].selective:
+    if ALGORITHMS[name].budgeted:
         assert 0.2 < records.rate < 0.45
     desk.save(tmp_path / "m.lasec")
     again = TableLearner.load(tmp_path / "m.lasec")

@@ -15,13 +15,14 @@ import pytest
 
 import lasec
 from faults.forked import run_all
+from lasec import make, registry
 from lasec.errors import TableError
-from lasec.tables import Encoder, Kind, TableLearner, brew, open_table, sizes, table_of
+from lasec.registry import ALGORITHMS
+from lasec.tables import Encoder, Kind, TableLearner, open_table, table_of
 from lasec.tables.bad_cells import MISSING, MOSTLY
 from lasec.tables.cells import as_label, batch_of, in_order
 from lasec.tables.kinds import Column, nearest
 from lasec.tables.objects import DEEPEST, too_deep
-from lasec.tables.recipes import RECIPES
 
 LATER = 4_500_000  # bytes: beyond what is looked at first
 
@@ -237,17 +238,17 @@ def test_three_thousand_deep_lines_are_refused_at_once(tmp_path):
     assert result.seconds < 15
 
 
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("name", ALGORITHMS)
 def test_the_size_of_a_learner_is_known_before_it_is_made(name):
-    learner = brew(name, 37)
-    assert sizes.needed(learner.rule, 37) == sum(part.nbytes for part in learner.state)
+    learner = make(name, 37)
+    assert registry.needed(learner.rule, 37) == sum(part.nbytes for part in learner.state)
 
 
 @pytest.mark.parametrize("name", ["tracker", "lasec-ss", "uniform", "bbq"])
 def test_a_learner_that_is_too_large_is_refused(name):
-    with pytest.raises(TableError, match=r"GB for 500,000 features, and may take .* perceptron-ss"):
-        brew(name, 500_000)
-    assert brew("perceptron-ss", 500_000).dimension == 500_000
+    with pytest.raises(ValueError, match=r"GB for 500,000 features, and may take .* perceptron-ss"):
+        make(name, 500_000)
+    assert make("perceptron-ss", 500_000).dimension == 500_000
 
 
 def test_long_rows_are_encoded_a_few_at_a_time(tmp_path):

@@ -58,7 +58,7 @@ def test_a_job_is_run_stopped_and_gone_on_with(tmp_path):
     assert done.stderr == ""  # Spark's own words are in the log
     lines = done.stdout.splitlines()
     assert lines[0].startswith("Spark 4.")
-    assert "LASEC-SS, 3 features, 72 bytes a key" in done.stdout
+    assert "Budgeted LASEC-SS, 3 features, 72 bytes a key" in done.stdout
     batch, rows, _, asked, learned, dead = lines[-2].split()
     assert (batch, rows, dead) == ("0", "120", "0")
     assert 0 < int(learned) == int(asked) <= ROWS

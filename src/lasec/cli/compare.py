@@ -33,9 +33,9 @@ from lasec.errors import TableError
 from lasec.evaluation import Trace
 from lasec.files import write as write_file
 from lasec.learner import Learner
-from lasec.tables import TableLearner, recipe
-from lasec.tables.sizes import rows_at_a_time
-from lasec.tables.source import ROWS
+from lasec.registry import Algorithm, find
+from lasec.tables import TableLearner
+from lasec.tables.source import ROWS, rows_at_a_time
 
 USUAL = "tracker,uniform,lasec-ss,sop-ss,perceptron-ss"
 
@@ -75,10 +75,10 @@ def compare(
     names = list(dict.fromkeys(name.strip() for name in algorithms.split(",") if name.strip()))
     if not names:
         raise TableError("--algorithms: name at least one")
-    recipes = [recipe(name) for name in names]
+    chosen = [find(name) for name in names]
     opened = open_file(file, reading)
     with opened.table:
-        race = Race(opened, names, o.Asking(rate, labels_per_day, seed_or_random(seed)))
+        race = Race(opened, names, chosen, o.Asking(rate, labels_per_day, seed_or_random(seed)))
         stop = Stop()
         with (
             stop.watching(),
@@ -89,7 +89,7 @@ def compare(
                     first = race.traces[0]
                     progress = opened.table.progress
                     shown.show(progress, first.rounds, first.labels, first.estimate)
-    rows = [race.row(i, chosen.title) for i, chosen in enumerate(recipes)]
+    rows = [race.row(i) for i in range(len(names))]
     _finish(race, rows, out, as_json, finished=not stop.wanted)
     warn_of_cells(opened.table)
     if stop.wanted:
@@ -99,10 +99,12 @@ def compare(
 class Race:
     """Several learners on the same rows, in the same order."""
 
-    def __init__(self, opened: Opened, names: list[str], asking: o.Asking) -> None:
+    def __init__(
+        self, opened: Opened, names: list[str], chosen: list[Algorithm], asking: o.Asking
+    ) -> None:
         self.opened, self.baselines = opened, Baselines()
         made = encoder(opened, constant=True)
-        self._bare = [recipe(name).intercept for name in names]  # without the column of ones
+        self._bare = [each.has_intercept for each in chosen]  # without the column of ones
         self.learners: list[Learner] = [
             learner(name, made.dimension - bare, opened.reading, asking)
             for name, bare in zip(names, self._bare, strict=True)
@@ -128,12 +130,12 @@ class Race:
                 break
             yield
 
-    def row(self, index: int, title: str) -> dict[str, Any]:
+    def row(self, index: int) -> dict[str, Any]:
         """How one of them did."""
         trace = self.traces[index]
         estimate = trace.estimate
         return {
-            "algorithm": title,
+            "algorithm": self.learners[index].name,
             "accuracy": trace.accuracy,
             "estimate": as_facts(estimate),
             "labels": trace.labels,

@@ -16,9 +16,9 @@ from lasec.cli.options import Asking
 from lasec.errors import TableError
 from lasec.learner import Learner
 from lasec.parameters import seconds
+from lasec.registry import make
 from lasec.session.saved import kind_of, read_learner
 from lasec.state import read
-from lasec.tables import brew
 from lasec.tables.kinds import nearest
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def begin(model: Path | None, algorithm: str, dimension: int | None, asking: Ask
     if model is None:
         if dimension is None:
             raise TableError("how many features has an event? Say --dimension, or give a --model")
-        return brew(
+        return make(
             algorithm, dimension, rate=asking.rate, settings=asking.parameters(), seed=asking.seed
         )
     data = read(model)

@@ -15,7 +15,8 @@ from lasec.cli.options import Asking, Reading
 from lasec.cli.output import say
 from lasec.errors import TableError
 from lasec.learner import Learner
-from lasec.tables import Encoder, Table, TableLearner, brew, open_table, recipe, table_of
+from lasec.registry import find, make
+from lasec.tables import Encoder, Table, TableLearner, open_table, table_of
 from lasec.tables.cells import as_label, in_order
 from lasec.tables.kinds import nearest
 
@@ -120,7 +121,7 @@ def encoder(opened: Opened, constant: bool) -> Encoder:
 
 def learner(algorithm: str, dimension: int, reading: Reading, asking: Asking) -> Learner:
     """The learner of an algorithm, with its budget."""
-    return brew(
+    return make(
         algorithm, dimension, rate=asking.rate, budget=asking.budget(reading.time),
         settings=asking.parameters(), seed=asking.seed, max_age=asking.oldest(reading.time),
         lead=asking.lead,
@@ -129,7 +130,7 @@ def learner(algorithm: str, dimension: int, reading: Reading, asking: Asking) ->
 
 def seat(opened: Opened, algorithm: str, asking: Asking, **origin: Any) -> TableLearner:
     """A new learner at a table."""
-    made = encoder(opened, constant=not recipe(algorithm).intercept)
+    made = encoder(opened, constant=not find(algorithm).has_intercept)
     return TableLearner(
         learner(algorithm, made.dimension, opened.reading, asking), made,
         label=opened.label, classes=opened.classes, positive=opened.reading.positive,

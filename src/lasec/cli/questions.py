@@ -21,11 +21,12 @@ from lasec.cli.opening import learner
 from lasec.cli.output import REFUSED, as_line, honest, put_lines, say
 from lasec.clock import LEAD
 from lasec.errors import TableError, TicketError
+from lasec.registry import find
 from lasec.state import read
-from lasec.tables import Encoder, TableLearner, recipe
+from lasec.tables import Encoder, TableLearner
 from lasec.tables.cells import check_row, head_of, moment
 from lasec.tables.objects import DEEPEST, too_deep
-from lasec.tables.sizes import rows_at_a_time
+from lasec.tables.source import rows_at_a_time
 
 MOST = 1_000  # lines that are taken at a time
 Row = dict[str, Any]
@@ -218,7 +219,7 @@ def _new(
     beside = {reading.label, reading.time} & set(head.schema.names)
     encoder = Encoder.fit(
         head, kinds=reading.kinds, left_out=frozenset(map(str, beside)), width=reading.width,
-        constant=not recipe(algorithm).intercept,
+        constant=not find(algorithm).has_intercept,
     )  # fmt: skip
     made = learner(algorithm, encoder.dimension, reading, asking)
     desk = TableLearner(made, encoder, label=str(reading.label), classes=classes, time=reading.time)

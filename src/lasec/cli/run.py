@@ -35,8 +35,7 @@ from lasec.evaluation import Trace
 from lasec.files import write as write_file
 from lasec.tables import Kind
 from lasec.tables.kinds import nearest
-from lasec.tables.sizes import rows_at_a_time
-from lasec.tables.source import ROWS
+from lasec.tables.source import ROWS, rows_at_a_time
 
 
 @honest

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import heapq
 import re
 from collections.abc import Iterable
-from difflib import get_close_matches
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -13,14 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lasec.errors import TableError
+from lasec.parameters import unknown
 from lasec.tables.typed import as_times
 
 _WORDS = 3.0  # more words than these on average: text
 _NAMES = re.compile(r"(?:^|.*_)(?:id|uuid|guid|index)$|unnamed: ?0", re.IGNORECASE)
 _NAME = "a name for each row"
 _ENOUGH = 50  # rows, to tell a name that never comes twice
-_LONG = 80  # characters of a name that are compared and shown
-_NEAR = 1_000  # names that are compared
 
 
 class Kind(StrEnum):
@@ -55,15 +52,7 @@ def nearest(name: str, known: Iterable[str], what: str) -> TableError:
     >>> print(nearest("prise", ["price", "demand"], "column"))
     there is no column 'prise': did you mean 'price'? There are price, demand
     """
-    names = [other[:_LONG] for other in known]
-    wanted, by_lower = name[:_LONG].lower(), {other.lower(): other for other in names}
-    alike = heapq.nsmallest(
-        _NEAR, by_lower, key=lambda o: (o[:1] != wanted[:1], abs(len(o) - len(wanted)))
-    )
-    close = get_close_matches(wanted, alike, n=1, cutoff=0.5)
-    hint = f": did you mean {by_lower[close[0]]!r}?" if close else "."
-    shown = ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
-    return TableError(f"there is no {what} {name[:_LONG]!r}{hint} There are {shown}")
+    return TableError(unknown(name, known, what))
 
 
 def find_kinds(batch: pa.RecordBatch, given: dict[str, Kind], left_out: set[str]) -> list[Column]:
@@ -102,7 +91,7 @@ def _judge(name: str, values: pa.Array) -> Column:
         return Column(name, Kind.IGNORED, _NAME) if named else Column(name, Kind.NUMBER)
     known = {"a time": pa.types.is_temporal, "text that is not UTF-8": pa.types.is_binary}
     why = next((words for words, fits in known.items() if fits(kind)), f"a {kind}")
-    return Column(name, Kind.IGNORED, why[:_LONG])
+    return Column(name, Kind.IGNORED, why[:80])
 
 
 def _judge_text(name: str, values: pa.Array) -> Column:
