@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,6 +87,11 @@ class Book:
         self._gone: deque[GivenUp] = deque(maxlen=limit)
         self._open: dict[int, Question] = {}
         self._latest = -math.inf
+
+    def __copy__(self) -> Self:
+        twin = object.__new__(type(self))
+        vars(twin).update(vars(self), _open=self._open.copy(), _gone=copy(self._gone))
+        return twin
 
     def __len__(self) -> int:
         return len(self._open)

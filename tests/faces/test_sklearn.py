@@ -4,6 +4,7 @@ import copy
 import pickle
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -11,6 +12,7 @@ import pandas
 import polars
 import pytest
 from scipy.sparse import csr_array
+from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import NotFittedError
@@ -24,16 +26,17 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import lasec
+from lasec.book import Book
 from lasec.gate import Gate
 from lasec.queries import Always, Budgeted, MarginCoin, Uniform, VarianceThreshold
+from lasec.session import around
 from lasec.sklearn import (
+    ActiveClassifier,
     AROWClassifier,
     LASECClassifier,
     PerceptronClassifier,
-    Selective,
     SOPClassifier,
     TrackerClassifier,
-    questions,
     rounds,
 )
 
@@ -256,8 +259,8 @@ def test_the_trackers_classes_are_compared_in_probability(blobs):
 @pytest.mark.parametrize("rate", [0.05, 0.2])
 @pytest.mark.parametrize(
     "make",
-    [*CLASSIFIERS, lambda **given: Selective(SGDClassifier(random_state=0), **given)],
-    ids=[*(kind.__name__ for kind in CLASSIFIERS), "Selective"],
+    [*CLASSIFIERS, lambda **given: ActiveClassifier(SGDClassifier(random_state=0), **given)],
+    ids=[*(kind.__name__ for kind in CLASSIFIERS), "ActiveClassifier"],
 )
 def test_the_budget_is_held(make, rate):
     X, y = lasec.streams.walking(6_000, dimension=6, speed=0.02, seed=1)
@@ -309,10 +312,9 @@ def test_nothing_is_known_at_first():
     assert model.open_questions_ == 2
 
 
-def test_fit_forgets_and_the_oldest_questions_are_forgotten(stream, monkeypatch):
+def test_fit_forgets_and_the_oldest_questions_are_forgotten(stream):
     X, y = stream
-    monkeypatch.setattr(questions, "MOST_OPEN", 20)
-    model = TrackerClassifier(rate=1.0)
+    model = TrackerClassifier(rate=1.0, max_pending=20)
     assert model.should_ask(X[:50])[0].all()
     assert model.open_questions_ == 20
     model.partial_fit(X[29:31], y[29:31], classes=[-1, 1])  # the first of these is not known now
@@ -324,13 +326,95 @@ def test_fit_forgets_and_the_oldest_questions_are_forgotten(stream, monkeypatch)
     )
 
 
+# Accuracy, lost labels, alarms
+
+LOGISTIC = SGDClassifier(loss="log_loss", random_state=0)
+ASKING = [TrackerClassifier, LASECClassifier, partial(ActiveClassifier, LOGISTIC)]
+asking = pytest.mark.parametrize("make", ASKING, ids=["Tracker", "LASEC", "Active"])
+
+
+def test_the_estimate_is_that_of_a_session_around_the_same_classifier(stream):
+    X, y = stream
+    face = ActiveClassifier(LOGISTIC, rate=0.2, seed=4)
+    session = lasec.Session(around(clone(LOGISTIC), classes=[-1, 1], rate=0.2, seed=4))
+    for x, label in zip(X, y, strict=True):
+        decision = session.ask(x)
+        asked, propensity = face.should_ask([x])
+        assert (asked[0], propensity[0]) == (decision.asked, decision.propensity)
+        if decision.asked:
+            session.tell(decision.ticket, label)
+            face.partial_fit([x], [label], classes=[-1, 1])
+    assert face.accuracy() == session.accuracy()
+    assert face.meter_.labels == face.gate_.asked > 100
+
+
+@asking
+def test_the_estimate_is_right_and_cuts_do_not_change_it(make, stream):
+    X, y = stream
+    found = []
+    for step in (1, 150, 400):
+        model = make(rate=0.3, seed=2).partial_fit(X[:200], y[:200], classes=[-1, 1])
+        truth = model.predict(X[200:]) == y[200:]
+        asked = np.concatenate(
+            [model.should_ask(X[at : at + step])[0] for at in range(200, 1_200, step)]
+        )
+        assert np.isnan(model.accuracy().value)
+        model.partial_fit(X[200:][asked], y[200:][asked])
+        estimate = model.accuracy()
+        found.append(estimate)
+        assert (estimate.labels, model.open_questions_) == (asked.sum(), 0)
+        assert estimate.low - 0.02 < truth.mean() < estimate.high + 0.02
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-9)
+    np.testing.assert_allclose(found[0], found[2], rtol=1e-9)
+
+
+@asking
+def test_questions_are_lost_by_age_by_number_and_by_hand(make, stream):
+    X, y = stream
+    aged = make(query=Uniform(1.0) if make is not TrackerClassifier else None, max_age=10)
+    asked, _ = aged.should_ask(X[:100])
+    late = asked[:-11].sum()
+    assert (aged.open_questions_, aged.meter_.lost) == (asked[-11:].sum(), late)
+    full = make(max_pending=5)
+    asked, _ = full.should_ask(X[:100])
+    assert full.open_questions_ == 5
+    assert full.meter_.lost == asked.sum() - full.meter_.open >= asked.sum() - 5
+    model = make(seed=0)
+    asked, _ = model.should_ask(X[:100])
+    rows, labels = X[:100][asked], y[:100][asked]
+    assert model.cancel(rows[:7]) == 7
+    assert (model.cancel(rows[:7]), model.cancel(X[100:])) == (0, 0)
+    model.partial_fit(rows[7:], labels[7:], classes=[-1, 1])
+    assert (model.meter_.lost, model.meter_.labels) == (7, len(rows) - 7)
+    assert model.open_questions_ == 0
+
+
+@asking
+def test_detectors_hear_rows_and_answers(make, stream):
+    X, y = stream
+    detectors = (lasec.alarms.InputAlarm(), lasec.alarms.DropAlarm())
+    model = make(rate=0.5, seed=0, detectors=detectors)
+    moved = np.concatenate([X, X + 8.0])
+    truth = np.concatenate([y, y])
+    for at in range(0, len(moved), 100):
+        rows, labels = moved[at : at + 100], truth[at : at + 100]
+        asked, _ = model.should_ask(rows)
+        model.partial_fit(rows[asked], labels[asked], classes=[-1, 1])
+    moves = [alarm.ticket for alarm in model.alarms_ if alarm.kind.startswith("input")]
+    assert moves
+    assert min(moves) >= model.gate_.rounds - len(X)
+    again = pickle.loads(pickle.dumps(model))
+    assert again.alarms_ == model.alarms_
+    assert make(detectors=detectors).should_ask(X)[0].any()  # the templates have heard nothing
+
+
 # The wrapper
 
 
 def test_the_wrapper_asks_by_what_its_classifier_says(stream):
     X, y = stream
     for inner in (SGDClassifier(random_state=0), GaussianNB(), LogisticRegression()):
-        model = Selective(inner, rate=0.2).fit(X[:200], y[:200])
+        model = ActiveClassifier(inner, rate=0.2).fit(X[:200], y[:200])
         bare = copy.deepcopy(inner).fit(X[:200], y[:200])
         np.testing.assert_array_equal(model.predict(X), bare.predict(X))
         if hasattr(bare, "predict_proba"):
@@ -348,7 +432,9 @@ def test_the_wrapper_asks_by_what_its_classifier_says(stream):
 
 def test_the_wrapper_of_a_classifier_that_only_fits(stream):
     texts = np.array([f"{'buy' if label > 0 else 'dear'} {n}" for n, label in enumerate(stream.y)])
-    model = Selective(make_pipeline(HashingVectorizer(n_features=1024), LogisticRegression()))
+    model = ActiveClassifier(
+        make_pipeline(HashingVectorizer(n_features=1024), LogisticRegression())
+    )
     assert not hasattr(model, "partial_fit")
     asked, _ = model.should_ask(texts[:100])
     model.refit(texts[:100][asked], stream.y[:100][asked])
@@ -358,38 +444,42 @@ def test_the_wrapper_of_a_classifier_that_only_fits(stream):
     assert model.gate_.rounds == 1_200
     assert model.fit(texts, stream.y).gate_.rounds == 0
     with pytest.raises(NotFittedError):
-        Selective(SGDClassifier()).predict(stream.X)
+        ActiveClassifier(SGDClassifier()).predict(stream.X)
 
 
 def test_a_wrapper_that_knows_one_class_knows_nothing(stream):
-    model = Selective(GaussianNB()).fit(stream.X[:9], np.zeros(9))
-    fresh = Selective(GaussianNB())
+    model = ActiveClassifier(GaussianNB()).fit(stream.X[:9], np.zeros(9))
+    fresh = ActiveClassifier(GaussianNB())
     assert model.should_ask(stream.X)[1].tolist() == fresh.should_ask(stream.X)[1].tolist()
 
 
 def test_the_wrapper_forgets_names_that_are_gone(stream):
-    model = Selective(SGDClassifier()).fit(pandas.DataFrame(stream.X).add_prefix("f"), stream.y)
+    model = ActiveClassifier(SGDClassifier()).fit(
+        pandas.DataFrame(stream.X).add_prefix("f"), stream.y
+    )
     assert model.feature_names_in_.tolist() == [f"f{j}" for j in range(6)]
     assert not hasattr(model.fit(*stream), "feature_names_in_")
 
 
 def test_the_wrapper_wants_a_score_for_each_class(blobs):
     X, y = blobs
-    pairs = Selective(SVC(decision_function_shape="ovo")).fit(X, y)  # as many pairs as classes
-    piped = Selective(make_pipeline(StandardScaler(), SVC(decision_function_shape="ovo")))
-    four = Selective(SVC(decision_function_shape="ovo")).fit(X, np.arange(len(X)) % 4)
+    pairs = ActiveClassifier(SVC(decision_function_shape="ovo")).fit(
+        X, y
+    )  # as many pairs as classes
+    piped = ActiveClassifier(make_pipeline(StandardScaler(), SVC(decision_function_shape="ovo")))
+    four = ActiveClassifier(SVC(decision_function_shape="ovo")).fit(X, np.arange(len(X)) % 4)
     for model in (pairs, piped.fit(X, y), four):
         with pytest.raises(ValueError, match=r"a score for each of (3|4) classes"):
             model.should_ask(X[:3])
         assert model.gate_.rounds == 0
-    assert Selective(SVC()).fit(X, y).should_ask(X[:3])[0].shape == (3,)
-    two = Selective(SVC(decision_function_shape="ovo")).fit(X, y == "cat")
+    assert ActiveClassifier(SVC()).fit(X, y).should_ask(X[:3])[0].shape == (3,)
+    two = ActiveClassifier(SVC(decision_function_shape="ovo")).fit(X, y == "cat")
     assert two.should_ask(X[:3])[0].shape == (3,)
 
 
 def test_the_wrapper_takes_one_label_a_row(stream):
     X, y = stream
-    model, several = Selective(GaussianNB()), np.column_stack([y, y])
+    model, several = ActiveClassifier(GaussianNB()), np.column_stack([y, y])
     for call in (model.fit, model.refit, model.partial_fit):
         with pytest.raises(ValueError, match="one label for each row"):
             call(X, several)
@@ -399,7 +489,7 @@ def test_the_wrapper_takes_one_label_a_row(stream):
 def test_half_the_lead_of_margins_and_the_lead_of_probabilities(blobs):
     X, y = blobs
     for inner, half in ((SGDClassifier(random_state=0), 0.5), (GaussianNB(), 1.0)):
-        model = Selective(inner, rate=0.2).fit(X, y)
+        model = ActiveClassifier(inner, rate=0.2).fit(X, y)
         top = np.sort((model.predict_proba if half == 1.0 else model.decision_function)(X), axis=1)
         wanted = Gate(model.gate_.query).decide_all(half * (top[:, -1] - top[:, -2]))
         asked, propensity = model.should_ask(X)
@@ -411,7 +501,7 @@ def test_rows_are_checked_before_there_is_a_classifier(stream):
     X = stream.X
     bad = X[:4].copy()
     bad[2, 1] = np.nan
-    model = Selective(GaussianNB())
+    model = ActiveClassifier(GaussianNB())
     for wrong in (bad, csr_array(bad), bad.tolist(), pandas.DataFrame(bad)):
         with pytest.raises(ValueError, match="NaN"):
             model.should_ask(wrong)
@@ -421,9 +511,9 @@ def test_rows_are_checked_before_there_is_a_classifier(stream):
         model.should_ask(X[:4, :3])
     assert model.gate_.rounds == 4
     for inner in (HistGradientBoostingClassifier(), make_pipeline(SimpleImputer(), GaussianNB())):
-        assert Selective(inner).should_ask(bad)[0].all()
+        assert ActiveClassifier(inner).should_ask(bad)[0].all()
         with pytest.raises(ValueError, match="infinity"):
-            Selective(inner).should_ask(np.full((2, 2), np.inf))
+            ActiveClassifier(inner).should_ask(np.full((2, 2), np.inf))
 
 
 class Falsy(GaussianNB):
@@ -435,7 +525,7 @@ class Falsy(GaussianNB):
 
 def test_a_classifier_that_counts_as_false_goes_on(stream):
     X, y = stream
-    model = Selective(Falsy()).partial_fit(X[:20], y[:20], classes=[-1, 1])
+    model = ActiveClassifier(Falsy()).partial_fit(X[:20], y[:20], classes=[-1, 1])
     model.partial_fit(X[20:50], y[20:50])
     assert model.estimator_.class_count_.sum() == 50
 
@@ -443,7 +533,7 @@ def test_a_classifier_that_counts_as_false_goes_on(stream):
 @pytest.mark.parametrize("query", [Uniform(0.3), MarginCoin(0.1), Budgeted(rate=0.3)], ids=repr)
 def test_any_query_of_margins(query, stream):
     X, y = stream
-    for model in (LASECClassifier(query=query), Selective(GaussianNB(), query=query)):
+    for model in (LASECClassifier(query=query), ActiveClassifier(GaussianNB(), query=query)):
         model.fit(X[:200], y[:200])
         asked, propensity = pickle.loads(pickle.dumps(model)).should_ask(X[200:])
         again = model.should_ask(X[200:])
@@ -493,7 +583,9 @@ def test_frames_and_their_names(frame, stream):
     assert state_of(model) == before
 
 
-@pytest.mark.parametrize("make", [*CLASSIFIERS, lambda: Selective(SGDClassifier(random_state=0))])
+@pytest.mark.parametrize(
+    "make", [*CLASSIFIERS, lambda: ActiveClassifier(SGDClassifier(random_state=0))]
+)
 def test_a_pickle_goes_on_where_it_was(make, stream):
     X, y = stream
     model = make()
@@ -585,10 +677,10 @@ def test_a_row_that_is_refused_after_others_were_learned(blobs, monkeypatch):
     ("make", "owner", "name", "call"),
     [
         (TrackerClassifier, Gate, "decide_all", "should_ask"),
-        (TrackerClassifier, questions.Questions, "add", "should_ask"),
+        (TrackerClassifier, Book, "add", "should_ask"),
         (TrackerClassifier, Gate, "skip", "partial_fit"),
-        (TrackerClassifier, questions.Questions, "close", "partial_fit"),
-        (lambda: Selective(GaussianNB()), Gate, "decide_all", "should_ask"),
+        (TrackerClassifier, Book, "settle", "partial_fit"),
+        (lambda: ActiveClassifier(GaussianNB()), Gate, "decide_all", "should_ask"),
     ],
 )
 def test_an_interrupted_call_has_not_happened(make, owner, name, call, stream, monkeypatch):
@@ -608,7 +700,7 @@ def test_an_interrupted_call_has_not_happened(make, owner, name, call, stream, m
     assert state_of(model) == before
 
 
-@pytest.mark.parametrize("make", [LASECClassifier, lambda: Selective(GaussianNB())])
+@pytest.mark.parametrize("make", [LASECClassifier, lambda: ActiveClassifier(GaussianNB())])
 def test_readers_see_nothing_of_a_refused_call(make, stream):
     X, y = stream
     model = make().fit(X, y)
@@ -667,7 +759,7 @@ def test_the_intercept_is_that_of_the_fit(stream):
         (AROWClassifier(noise=np.nan), "noise"),
         (PerceptronClassifier(rate=-1), "rate"),
         (PerceptronClassifier(fit_intercept="yes"), "fit_intercept"),
-        (Selective(SGDClassifier(), rate=2.0), "rate"),
+        (ActiveClassifier(SGDClassifier(), rate=2.0), "rate"),
     ],
     ids=str,
 )
