@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 from typing import Any, Self, TypedDict
 
-from lasec import cards, snapshot
+from lasec import notebook, snapshot
 from lasec.book import Book, GivenUp
 from lasec.busy import Busy
 from lasec.clock import LEAD, Clock
@@ -249,10 +249,10 @@ class Model:
             "asks": repr(self.query),
             "learns from": f"asked {self.update.value}",
             "features": "as in the first row" if unsized else f"{self.dimension:,}",
-            "labels asked": f"{spent} ({cards.percent(self.asked / max(self.rounds, 1))})",
+            "labels asked": f"{spent} ({notebook.percent(self.asked / max(self.rounds, 1))})",
             "open questions": f"{self._book.waiting:,}",
         }
-        return cards.card(self.name, facts)
+        return notebook.card(self.name, facts)
 
     @classmethod
     def _assemble(cls, rule: Rule[Any], query: Query, **options: Any) -> Self:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from lasec import cards
+from lasec import notebook
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,11 +55,13 @@ class Rounds:
         """A card in a notebook, with accuracy and share asked over time."""
         facts = {
             "rounds": f"{len(self):,}",
-            "right": cards.percent(self.accuracy),
-            "labels asked": f"{self.labels:,} ({cards.percent(self.rate)})",
+            "right": notebook.percent(self.accuracy),
+            "labels asked": f"{self.labels:,} ({notebook.percent(self.rate)})",
         }
-        lines = {"right": cards.windowed(~self.mistake), "asked": cards.windowed(self.asked)}
-        return cards.card(type(self).__name__, facts, cards.sparkline(lines) if len(self) else "")
+        lines = {"right": notebook.windowed(~self.mistake), "asked": notebook.windowed(self.asked)}
+        return notebook.card(
+            type(self).__name__, facts, notebook.sparkline(lines) if len(self) else ""
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lasec import cards
+from lasec import notebook
 from lasec.alarms import Alarm
 from lasec.evaluation.pictures import draw, drawable, png
 from lasec.evaluation.tally import Columns, Margins, Part, part, rows_of
@@ -184,13 +184,13 @@ class Evaluation:
 def told(source: Any, title: str) -> str:
     """A trace or an evaluation as a card."""
     here: Estimate = source.estimate
-    span = f"{cards.percent(here.low)} to {cards.percent(here.high)}"
+    span = f"{notebook.percent(here.low)} to {notebook.percent(here.high)}"
     rate = source.labels / source.rounds if source.rounds else float("nan")
     facts = {
         "rounds": f"{source.rounds:,}",
-        "right, as estimated": f"{cards.percent(here.value)} ({span})",
-        "right, in truth": cards.percent(source.accuracy),
-        "labels asked": f"{source.labels:,} ({cards.percent(rate)})",
+        "right, as estimated": f"{notebook.percent(here.value)} ({span})",
+        "right, in truth": notebook.percent(source.accuracy),
+        "labels asked": f"{source.labels:,} ({notebook.percent(rate)})",
     }
     if source.alarms:
         facts["alarms"] = f"{len(source.alarms):,}"
@@ -199,4 +199,4 @@ def told(source: Any, title: str) -> str:
         "as estimated": np.array([point.estimate.value for point in points]),
         "in truth": np.array([point.truth for point in points]),
     }
-    return cards.card(title, facts, cards.sparkline(lines) if points else "")
+    return notebook.card(title, facts, notebook.sparkline(lines) if points else "")
