@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lasec.spark.ledger import Ledger
+from lasec.spark.index import ShardIndex
 from lasec.spark.rows import Columns
 
 SCHEMA = (
@@ -69,11 +69,11 @@ class Pieces:
         """What could not be used."""
         self._pieces.append((len(rows["key"]), rows | {"kind": "dead"}))
 
-    def frame(self, ledger: Ledger) -> pd.DataFrame:
+    def frame(self, index: ShardIndex) -> pd.DataFrame:
         """All rows, with the shard's metrics as the last."""
         lists = zip(*self._receipts, strict=True)
         receipts = dict(zip(_RECEIPT, lists, strict=False)) | {"kind": "receipt"}
-        totals = {"kind": "metrics", "detail": json.dumps(metrics(ledger))}
+        totals = {"kind": "metrics", "detail": json.dumps(metrics(index))}
         pieces = [*self._pieces, (len(self._receipts), receipts), (1, totals)]
         total = sum(count for count, _ in pieces)
         columns = {name: np.full(total, blank, kind) for name, (kind, blank) in _COLUMNS.items()}
@@ -85,22 +85,22 @@ class Pieces:
         return pd.DataFrame(columns, copy=False)
 
 
-def metrics(ledger: Ledger) -> dict[str, float | None]:
+def metrics(index: ShardIndex) -> dict[str, float | None]:
     """A shard's totals and sizes, and its accuracy over all events, from the labels it asked for.
 
     Each answer counts 1/propensity times, which makes up for the easy events that were not asked.
     The interval is Wilson's, at 95 %, for as many answers as weights of this spread are worth.
 
-    >>> from lasec.spark.ledger import Head
-    >>> metrics(Ledger(Head(job="", weight=40.0, right=30.0, weight2=400.0)))["accuracy"]
+    >>> from lasec.spark.index import Head
+    >>> metrics(ShardIndex(Head(job="", weight=40.0, right=30.0, weight2=400.0)))["accuracy"]
     0.75
     """
-    head = ledger.head
+    head = index.head
     numbers: dict[str, float | None] = {
         name: getattr(head, name)
         for name in ("predicted", "asked", "learned", "expired", "other", "dead", "held", "clock")
     }
-    numbers |= {"keys": len(ledger.keys), "models": ledger.models, "ledger_bytes": ledger.size}
+    numbers |= {"keys": len(index.keys), "models": index.models, "ledger_bytes": index.size}
     value, low, high = accuracy(head.weight, head.right, head.weight2)
     known = None if math.isnan(value) else value
     return numbers | {"accuracy": known, "accuracy_low": low, "accuracy_high": high}
