@@ -208,7 +208,7 @@ def test_svmlight_with_few_and_with_many_features(tmp_path):
     np.testing.assert_array_equal(X, [[0, 0.5, 0, 2], [0, 0, 1, 0], [0, 0, 0, 0]])
     file.write_text("+1 1:0.5 40000:2\n")
     table = open_table(file)
-    assert Encoder.fit(table.head, left_out=frozenset({"label"}), width=32).dimension == 32
+    assert Encoder.fit(table.head, left_out=frozenset({"label"}), hash_buckets=32).dimension == 32
     table.__exit__()
 
 
@@ -235,7 +235,7 @@ def test_kinds_are_found():
     }  # fmt: skip
 
 
-def test_numbers_are_standardised_by_the_rows_so_far_however_they_are_cut():
+def test_numbers_are_standardized_by_the_rows_so_far_however_they_are_cut():
     table = table_of({"price": COLUMNS["price"], "count": COLUMNS["count"]})
     head = table.head
     rows = whole(table).combine_chunks().to_batches()[0]
@@ -248,16 +248,16 @@ def test_numbers_are_standardised_by_the_rows_so_far_however_they_are_cut():
         np.testing.assert_allclose(at_once[t], (x[-1] - x.mean(0)) / x.std(0), rtol=1e-9)
 
 
-def test_holes_infinities_and_constants_do_no_harm():
+def test_missing_values_infinities_and_constants_do_no_harm():
     rows = {"a": [1.0, None, np.inf, 3.0], "b": [5.0, 5.0, 5.0, 5.0]}
     table = table_of(rows)
     X = Encoder.fit(table.head).encode(table.head)
     np.testing.assert_array_equal(X, [[0, 0], [0, 0], [0, 0], [1, 0]])
 
 
-def test_places_of_names_never_change():
+def test_hash_buckets_of_categories_never_change():
     table = table_of({"shop": ["north", "south", None]})
-    X = Encoder.fit(table.head, width=16).encode(table.head)
+    X = Encoder.fit(table.head, hash_buckets=16).encode(table.head)
     assert [(int(np.flatnonzero(x)[0]), float(x.sum())) for x in X] == [
         (2, 1.0),
         (14, -1.0),
@@ -265,9 +265,9 @@ def test_places_of_names_never_change():
     ]
 
 
-def test_words_count_once_and_rows_have_length_one():
+def test_tokens_count_once_and_rows_have_length_one():
     table = table_of({"text": ["spam spam eggs and more", "", "one two three four five"]})
-    X = Encoder.fit(table.head, width=4_096).encode(table.head)
+    X = Encoder.fit(table.head, hash_buckets=4_096).encode(table.head)
     np.testing.assert_allclose((X**2).sum(axis=1), [1.0, 0.0, 1.0])
 
 

@@ -13,7 +13,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from lasec.cli import options as o
-from lasec.cli.opening import Opened, encoder, learner, open_file
+from lasec.cli.inputs import Opened, encoder, learner, open_file
 from lasec.cli.output import (
     STOPPED,
     as_facts,
@@ -24,10 +24,10 @@ from lasec.cli.output import (
     put,
     screen,
     warn_of_cells,
-    warn_of_runs,
+    warn_of_no_change,
 )
 from lasec.cli.progress import bar
-from lasec.cli.running import Baselines, Stop
+from lasec.cli.runner import Baselines, Stop
 from lasec.draws import seed_or_random
 from lasec.errors import TableError
 from lasec.evaluation import Trace
@@ -55,8 +55,8 @@ def compare(
     category: o.Category = None,
     text: o.Text = None,
     ignore: o.Ignore = None,
-    width: o.Width = None,
-    standardise: o.Standardise = True,
+    hash_buckets: o.HashBuckets = None,
+    standardize: o.Standardize = True,
     format: o.Format = None,  # noqa: A002
     separator: o.Separator = None,
     seed: o.Seed = None,
@@ -66,11 +66,11 @@ def compare(
 ) -> None:
     """Run several algorithms along a file whose labels are known, each with its own labels.
 
-    Beside them: the label before, were every label known, and the commoner class.
+    Also reports two baselines: no-change (the previous label) and the majority class.
     """
     reading = o.Reading(
         label, positive, time, tuple(category or ()), tuple(text or ()), tuple(ignore or ()),
-        width, standardise, format, separator, data,
+        hash_buckets, standardize, format, separator, data,
     )  # fmt: skip
     names = list(dict.fromkeys(name.strip() for name in algorithms.split(",") if name.strip()))
     if not names:
@@ -163,10 +163,10 @@ def _finish(
             row["algorithm"]: (trace, one)
             for row, trace, one in zip(rows, race.traces, race.learners, strict=True)
         }
-        beside = {"label before": baselines["persistence"], "commoner class": baselines["majority"]}
+        shown = {"no-change": baselines["persistence"], "majority class": baselines["majority"]}
         from lasec.reports import compare as draw  # noqa: PLC0415
 
-        draw(out / "compare.html", named, title=race.opened.title, baselines=beside)
+        draw(out / "compare.html", named, title=race.opened.title, baselines=shown)
     if as_json:
         put(summary)
         return
@@ -174,7 +174,8 @@ def _finish(
     console.print(_grid(race, rows))
     if out is not None:
         console.print(f"wrote {out}", markup=False)
-    warn_of_runs(race.baselines.persistence, max(row["accuracy"] for row in rows))
+    best = max(row["accuracy"] for row in rows)
+    warn_of_no_change(race.baselines.persistence, race.baselines.majority, best)
 
 
 def _grid(race: Race, rows: list[dict[str, Any]]) -> Grid:
@@ -182,7 +183,7 @@ def _grid(race: Race, rows: list[dict[str, Any]]) -> Grid:
     title = Text(f"{race.opened.title}: {race.baselines.rows:,} rows")
     grid = Grid(title=title, title_justify="left")
     grid.add_column("algorithm")
-    for heading in ("right", "as estimated", "labels", "rate"):
+    for heading in ("accuracy", "estimated accuracy", "labels", "rate"):
         grid.add_column(heading, justify="right")
     order = sorted(range(len(rows)), key=lambda i: -rows[i]["accuracy"])
     for i in order:
@@ -192,6 +193,6 @@ def _grid(race: Race, rows: list[dict[str, Any]]) -> Grid:
             f"{row['labels']:,}", percent(row["rate"]),
         )  # fmt: skip
     grid.add_section()
-    grid.add_row("label before", percent(race.baselines.persistence), "", "all", "100.0 %")
-    grid.add_row("commoner class", percent(race.baselines.majority), "", "all", "100.0 %")
+    grid.add_row("no-change", percent(race.baselines.persistence), "", "all", "100.0 %")
+    grid.add_row("majority class", percent(race.baselines.majority), "", "all", "100.0 %")
     return grid

@@ -1,4 +1,4 @@
-"""From a file, or the name of a known stream, to a table and a learner at it."""
+"""From a file, or the name of a known stream, to a table and a learner for it."""
 
 from __future__ import annotations
 
@@ -114,8 +114,8 @@ def encoder(opened: Opened, constant: bool) -> Encoder:
     reading = opened.reading
     beside = frozenset(name for name in (reading.label, reading.time) if name is not None)
     return Encoder.fit(
-        opened.table.head, kinds=reading.kinds, left_out=beside, width=reading.width,
-        standardise=reading.standardise, constant=constant,
+        opened.table.head, kinds=reading.kinds, left_out=beside, hash_buckets=reading.hash_buckets,
+        standardize=reading.standardize, constant=constant,
     )  # fmt: skip
 
 
@@ -128,8 +128,8 @@ def learner(algorithm: str, dimension: int, reading: Reading, asking: Asking) ->
     )  # fmt: skip
 
 
-def seat(opened: Opened, algorithm: str, asking: Asking, **origin: Any) -> TableLearner:
-    """A new learner at a table."""
+def build(opened: Opened, algorithm: str, asking: Asking, **origin: Any) -> TableLearner:
+    """A new learner for a table."""
     made = encoder(opened, constant=not find(algorithm).has_intercept)
     return TableLearner(
         learner(algorithm, made.dimension, opened.reading, asking), made,
