@@ -52,7 +52,7 @@ class Bench:
 
         class Job(ls.Job):
             def processor(self) -> Any:
-                return operator(self.terms)
+                return operator(self.config)
 
         given, here = self.given, self.folder / name
         for what in ("events", "labels"):

@@ -21,14 +21,14 @@ class Begun(ls.Processor):
 
     def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:
         """One label for each key of the shard."""
-        shard = ls.Shard(self.terms, self.store)
-        rows = shard.rows(initialState["key"].tolist())
-        fleet = shard.load(rows)
+        shard = ls.Shard(self.config, self.store)
+        rows = shard.state.rows(initialState["key"].tolist())
+        fleet = shard.state.load(rows)
         X = np.random.default_rng(key[0]).standard_normal((rows.size, fleet.dimension))
         y = -np.ones(rows.size)  # a model that knows nothing says +1
         fleet.run(np.arange(rows.size), X, y, draws=np.zeros(rows.size))
-        shard.save(fleet, rows, fleet.updates > 0)
-        shard.write()
+        shard.state.save(fleet, rows, fleet.updates > 0)
+        shard.state.write()
 
 
 class Log:

@@ -24,6 +24,7 @@ from lasec.fleet import Fleet
 from lasec.learner import Learner
 from lasec.metrics import Estimate, Meter
 from lasec.records import Records
+from lasec.registry import make
 from lasec.session import Session
 from lasec.tracker import Belief, Tracker
 from lasec.types import Aggregate, Decision, LearnFrom, Margin, Outcome, Precision
@@ -68,6 +69,7 @@ __all__ = [
     "bounds",
     "cite",
     "evaluate",
+    "make",
     "mercer",
     "metrics",
     "queries",

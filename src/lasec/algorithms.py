@@ -242,7 +242,7 @@ def cite(learner: Learner, *, bibtex: bool = False) -> str:
       pages = {651--659}
     }
     """
-    proposed = _PROPOSED.get(learner.name, "")
+    proposed = _PROPOSED.get(learner.name.removeprefix("Budgeted "), "")
     references = "\n".join((proposed, learner.rule.reference, learner.query.reference))
     text = "\n".join(dict.fromkeys(filter(None, references.splitlines())))
     return papers.bibtex(text) if bibtex else text

@@ -11,7 +11,7 @@ from typing import Any, Self, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lasec import cards, guards, kernel, snapshot
+from lasec import guards, kernel, notebook, snapshot
 from lasec.book import Book, GivenUp, Question, decided
 from lasec.busy import Busy
 from lasec.clock import LEAD, Clock
@@ -666,10 +666,10 @@ class Learner:
             "asks": repr(self.query),
             "learns from": f"asked {self.learn_from.value}",
             "features": f"{self.dimension:,}" if self._now.sized else "as in the first row",
-            "labels asked": f"{spent} ({cards.percent(self.asked / max(self.rounds, 1))})",
+            "labels asked": f"{spent} ({notebook.percent(self.asked / max(self.rounds, 1))})",
             "open questions": f"{self._now.book.waiting:,}",
         }
-        return cards.card(self.name, facts)
+        return notebook.card(self.name, facts)
 
     def _begun(self, name: str, given: ArrayLike, axes: int) -> LearnerState:
         """A first state, for rows of as many features as this one or these have."""

@@ -16,9 +16,12 @@ ValueError: ridge must be a number in [1e-30, 1e+30], got -1
 
 from __future__ import annotations
 
+import heapq
 import inspect
 import math
 import re
+from collections.abc import Iterable
+from difflib import get_close_matches
 from enum import StrEnum
 from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
@@ -34,6 +37,8 @@ REAL = (*WHOLE, float, np.floating)
 
 # Between these, no product that a rule forms from parameters and rows can overflow.
 SMALLEST, LARGEST = 1e-30, 1e30
+_LONG = 80  # characters of a name that are compared and shown
+_NEAR = 1_000  # names that are compared
 
 
 class Range(NamedTuple):
@@ -74,6 +79,23 @@ def shown(value: object) -> str:
     except Exception:
         return f"something of type {type(value).__name__} that cannot be shown"
     return text if len(text) <= 200 else f"{text[:200]}..."
+
+
+def unknown(name: str, known: Iterable[str], what: str) -> str:
+    """The message about a name that is not there, with the nearest that is.
+
+    >>> unknown("prise", ["price", "demand"], "column")
+    "there is no column 'prise': did you mean 'price'? There are price, demand"
+    """
+    names = [other[:_LONG] for other in known]
+    wanted, by_lower = name[:_LONG].lower(), {other.lower(): other for other in names}
+    alike = heapq.nsmallest(
+        _NEAR, by_lower, key=lambda o: (o[:1] != wanted[:1], abs(len(o) - len(wanted)))
+    )
+    close = get_close_matches(wanted, alike, n=1, cutoff=0.5)
+    hint = f": did you mean {by_lower[close[0]]!r}?" if close else "."
+    few = ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
+    return f"there is no {what} {name[:_LONG]!r}{hint} There are {few}"
 
 
 def choice(kind: type[E], value: object) -> E:

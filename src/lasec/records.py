@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lasec import cards
+from lasec import notebook
 
 _FILLED: Any = None  # by __post_init__, where the columns of one learner's run determine it
 
@@ -100,11 +100,11 @@ class Records:
         """A card in a notebook, with accuracy and share asked over time."""
         facts = {
             "rounds": f"{len(self):,}",
-            "right": cards.percent(self.accuracy),
-            "labels asked": f"{self.labels:,} ({cards.percent(self.rate)})",
+            "right": notebook.percent(self.accuracy),
+            "labels asked": f"{self.labels:,} ({notebook.percent(self.rate)})",
         }
-        lines = {"right": cards.windowed(~self.mistake), "asked": cards.windowed(self.asked)}
-        return cards.card("Records", facts, cards.sparkline(lines) if len(self) else "")
+        lines = {"right": notebook.windowed(~self.mistake), "asked": notebook.windowed(self.asked)}
+        return notebook.card("Records", facts, notebook.sparkline(lines) if len(self) else "")
 
     @classmethod
     def join(cls, parts: Sequence[Records]) -> Records:

@@ -156,7 +156,7 @@ def sk_tracker():
 
 
 def sk_selective():
-    model = lasec.sklearn.Selective(SGDClassifier(random_state=0), rate=0.5)
+    model = lasec.sklearn.ActiveClassifier(SGDClassifier(random_state=0), rate=0.5)
     return model.fit(ROWS, SIGNS)
 
 
@@ -256,7 +256,7 @@ TARGETS = {
     river_tracker: [
         ("ask_one", {"x": DICT, "time": 1.0}),
         ("tell_one", {"ticket": 0, "y": 1}),
-        ("lose_one", {"ticket": 0}),
+        ("cancel_one", {"ticket": 0}),
         ("learn_one", {"x": DICT, "y": 1}),
         ("predict_one", {"x": DICT}),
         ("predict_proba_one", {"x": DICT}),
@@ -347,7 +347,7 @@ def hostile_calls(count, seed):
 
 def allowed(target):
     """The errors that may come: those of a classifier inside another are its own matter."""
-    return Exception if isinstance(target, lasec.sklearn.Selective) else DOCUMENTED
+    return Exception if isinstance(target, lasec.sklearn.ActiveClassifier) else DOCUMENTED
 
 
 def test_six_thousand_hostile_calls():

@@ -133,9 +133,10 @@ BARE = [
 ]  # fmt: skip
 OPTIONS = [
     ["--rate", "nan"], ["--rate", "inf"], ["--rate", "-1"], ["--rate", "1e400"],
-    ["--rate", "x\x1b[2J"], ["--rate", "0"], ["--width", "0"], ["--width", "99999999999999999999"],
-    ["--width", "20000", "--category", "x"], ["--width", "1000001", "--category", "x"],
-    ["--width", "900000", "--category", "x", "-a", "perceptron"], ["--seed", "-1"],
+    ["--rate", "x\x1b[2J"], ["--rate", "0"], ["--hash-buckets", "0"],
+    ["--hash-buckets", "99999999999999999999"], ["--hash-buckets", "20000", "--category", "x"],
+    ["--hash-buckets", "1000001", "--category", "x"],
+    ["--hash-buckets", "900000", "--category", "x", "-a", "perceptron"], ["--seed", "-1"],
     ["--seed", "9" * 30], ["--seed", "x"], ["--limit", "0"], ["--limit", "9" * 30],
     ["--limit", "1"], ["--set", "drift"], ["--set", "=1"], ["--set", "drift=nan"],
     ["--set", "drift=1e999"], ["--set", "slots=1e300"], ["--set", "slots=99999999"],
@@ -238,7 +239,7 @@ def calls(folder):
         ["ask", "-m", "folder.csv"], ["ask", "-m", "q.lasec", "--classes", "a"],
         ["ask", "-m", "q.lasec", "--classes", "a,a"], ["ask", "-m", "q.lasec", "--classes", ",,"],
         ["ask", "-m", "no/where.lasec", "--classes", "a,b"], ["tell", "-m", "nowhere.lasec"],
-        ["ask", "-m", "q.lasec", "--classes", "a,b", "--width", "20000", "--text", "x"],
+        ["ask", "-m", "q.lasec", "--classes", "a,b", "--hash-buckets", "20000", "--text", "x"],
         ["nope\x1b[2J"], ["--nope"], [], ["run"], ["-h"], ["run", "--help"],
     ):  # fmt: skip
         yield arguments, '{"x": 1}\n'

@@ -81,7 +81,7 @@ def gate_file(query):
 
 def table_file():
     rows = [{"price": float(i % 5), "shop": "north" if i % 2 else "south"} for i in range(40)]
-    encoder = Encoder.fit(pa.RecordBatch.from_pylist(rows), width=2)
+    encoder = Encoder.fit(pa.RecordBatch.from_pylist(rows), hash_buckets=2)
     desk = TableLearner(lasec.Tracker(encoder.dimension, rate=0.5), encoder, classes=["a", "b"])
     for i, decision in enumerate(desk.ask(rows)):
         if decision.asked and i % 3:

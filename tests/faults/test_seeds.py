@@ -44,7 +44,7 @@ def test_scikit_learn_and_river_draw_one_too():
     from lasec.sklearn import TrackerClassifier
 
     X, y = lasec.streams.stationary(20, dimension=2, seed=1)
-    fitted = [TrackerClassifier().fit(X, y).gate_.seed for _ in range(5)]
+    fitted = [TrackerClassifier().fit(X, y).selector_.seed for _ in range(5)]
     assert len(set(fitted)) == 5
     assert len({Rivers()._gate.seed for _ in range(5)}) == 5
 

@@ -15,13 +15,14 @@ import pytest
 
 import lasec
 from faults.forked import run_all
+from lasec import make, registry
 from lasec.errors import TableError
-from lasec.tables import Encoder, Kind, TableLearner, brew, open_table, sizes, table_of
+from lasec.registry import ALGORITHMS
+from lasec.tables import Encoder, Kind, TableLearner, open_table, table_of
 from lasec.tables.bad_cells import MISSING, MOSTLY
 from lasec.tables.cells import as_label, batch_of, in_order
 from lasec.tables.kinds import Column, nearest
 from lasec.tables.objects import DEEPEST, too_deep
-from lasec.tables.recipes import RECIPES
 
 LATER = 4_500_000  # bytes: beyond what is looked at first
 
@@ -39,7 +40,7 @@ def read(path, **options):
 
 def kinds(path, **options):
     with open_table(path, **options) as table:
-        return {c.name: (c.kind, c.why) for c in Encoder.fit(table.head, width=8).columns}
+        return {c.name: (c.kind, c.why) for c in Encoder.fit(table.head, hash_buckets=8).columns}
 
 
 def column(good, bad, count=100):
@@ -111,7 +112,7 @@ def test_bad_cells_early_and_late_are_counted_once(tmp_path):
     [
         ([f"{i:x}" for i in range(16)] * 5, Kind.CATEGORY, ""),  # 10 of 16 look like numbers
         (["1", "2", "3", "X"] * 20, Kind.CATEGORY, ""),
-        ([f"A{i}" for i in range(80)], Kind.IGNORED, "a name for each row"),
+        ([f"A{i}" for i in range(80)], Kind.IGNORED, "a unique id column"),
         ([f"2026-01-{1 + i % 28:02d}" for i in range(80)], Kind.IGNORED, "a time"),
         (["north", "south"] * 40, Kind.CATEGORY, ""),
         (["a b c d e"] * 80, Kind.TEXT, ""),
@@ -126,7 +127,7 @@ def test_other_columns_are_judged_as_before(tmp_path, cells, kind, why):
 
 def test_a_column_of_ids_with_bad_cells_is_still_one(tmp_path):
     text = "user_id,x,y\n" + "".join(f"{i if i % 30 else 'none given'},1,a\n" for i in range(90))
-    assert kinds(written(tmp_path, text))["user_id"] == (Kind.IGNORED, "a name for each row")
+    assert kinds(written(tmp_path, text))["user_id"] == (Kind.IGNORED, "a unique id column")
 
 
 @pytest.mark.parametrize(("bad", "kind"), [(20, Kind.NUMBER), (21, Kind.CATEGORY)])
@@ -162,7 +163,7 @@ def test_spoilt_cells_cost_next_to_nothing_and_are_said(tmp_path):
     assert whole.err == ""
     assert holes.err == (
         "lasec: warning: column 'x0' has 1 cell that is not readable, taken as missing; the first "
-        "is '12.5 EUR' in row 701 (--category reads the column as names)\n"
+        "is '12.5 EUR' in row 701 (--category reads the column as categories)\n"
     )
     clean, dirty = (json.loads(result.out) for result in (whole, holes))
     assert dirty["features"] == clean["features"] == 10
@@ -237,22 +238,22 @@ def test_three_thousand_deep_lines_are_refused_at_once(tmp_path):
     assert result.seconds < 15
 
 
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("name", ALGORITHMS)
 def test_the_size_of_a_learner_is_known_before_it_is_made(name):
-    learner = brew(name, 37)
-    assert sizes.needed(learner.rule, 37) == sum(part.nbytes for part in learner.state)
+    learner = make(name, 37)
+    assert registry.needed(learner.rule, 37) == sum(part.nbytes for part in learner.state)
 
 
 @pytest.mark.parametrize("name", ["tracker", "lasec-ss", "uniform", "bbq"])
 def test_a_learner_that_is_too_large_is_refused(name):
-    with pytest.raises(TableError, match=r"GB for 500,000 features, and may take .* perceptron-ss"):
-        brew(name, 500_000)
-    assert brew("perceptron-ss", 500_000).dimension == 500_000
+    with pytest.raises(ValueError, match=r"GB for 500,000 features, and may take .* perceptron-ss"):
+        make(name, 500_000)
+    assert make("perceptron-ss", 500_000).dimension == 500_000
 
 
 def test_long_rows_are_encoded_a_few_at_a_time(tmp_path):
     written(tmp_path, "x,y\n" + "1,a\n2,b\n" * 2_000)
-    wide = ["--width", "900000", "-a", "perceptron", "--category", "x"]
+    wide = ["--hash-buckets", "900000", "-a", "perceptron", "--category", "x"]
     [result] = run_all([(["run", "rows.csv", "-l", "y", "--limit", "60", *wide], "")], tmp_path)
     assert result.code == 0, result
 

@@ -61,8 +61,8 @@ def test_run_says_what_it_found(file):
 
 
 def test_run_for_scripts_is_the_plain_library(file):
-    done = call("run", file, "--label", "fate", "--rate", "0.2", "--as-it-is", "--ignore", "place",
-                "--json", "--seed", "0")  # fmt: skip
+    done = call("run", file, "--label", "fate", "--rate", "0.2", "--no-standardize",
+                "--ignore", "place", "--json", "--seed", "0")  # fmt: skip
     found = json.loads(done.stdout)
     columns = table(6_000)
     X = np.column_stack([columns[f"x{j}"] for j in range(8)])
@@ -223,12 +223,12 @@ def test_compare_runs_side_by_side(file, tmp_path):
     )  # fmt: skip
     found = json.loads(done.stdout)
     rows = {row["algorithm"]: row for row in found["algorithms"]}
-    assert list(rows) == ["Tracker", "LASEC-SS", "Perceptron"]
+    assert list(rows) == ["Tracker", "Budgeted LASEC-SS", "Perceptron"]
     alone = json.loads(call("run", file, "-l", "fate", "-r", "0.2", "--json", "--seed", "0").stdout)
     assert rows["Tracker"]["accuracy"] == alone["accuracy"]
     assert rows["Perceptron"]["labels"] == 6_000
     shown = call("compare", file, "-l", "fate", "-a", "tracker,lasec-ss", "-o", tmp_path)
-    assert "label before" in shown.stdout
+    assert "no-change" in shown.stdout
     assert not CONTROL.search(shown.stdout)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["compare.html", "compare.json"]
 

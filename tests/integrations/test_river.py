@@ -23,10 +23,10 @@ from river import (
 
 import lasec
 from lasec.river import (
+    ActiveClassifier,
     AROWClassifier,
     LASECClassifier,
     PerceptronClassifier,
-    Selective,
     SOPClassifier,
     TrackerClassifier,
 )
@@ -41,8 +41,8 @@ RULES = {
     TrackerClassifier: (lasec.rules.Tracking(), "labels"),
 }
 OWN = list(RULES)
-SELECTIVE = [Selective(**params) for params in Selective._unit_test_params()]
-SOME = [*(kind() for kind in OWN), *SELECTIVE, Selective(TrackerClassifier(), 0.3)]
+SELECTIVE = [ActiveClassifier(**params) for params in ActiveClassifier._unit_test_params()]
+SOME = [*(kind() for kind in OWN), *SELECTIVE, ActiveClassifier(TrackerClassifier(), 0.3)]
 
 
 def plain(kind, **options):
@@ -208,7 +208,7 @@ def test_a_table_is_learned_as_a_whole_or_not_at_all():
 
 @pytest.mark.parametrize("y", [None, float("nan"), np.float64("nan"), pd.NA, pd.NaT, ["x"]])
 def test_a_missing_label_is_no_class(y):
-    for model in (TrackerClassifier(), Selective(linear_model.LogisticRegression())):
+    for model in (TrackerClassifier(), ActiveClassifier(linear_model.LogisticRegression())):
         ticket = model.ask_one({"a": 1.0}).ticket
         with pytest.raises(ValueError, match="is no label"):
             model.learn_one({"a": 1.0}, y)
@@ -233,7 +233,7 @@ def test_questions_take_no_places_until_they_are_answered(kind):
         model.tell_one(tickets[5], True)
     with pytest.raises(ValueError, match="max_features"):
         model.ask_one({"z5": 1.0})
-    model.lose_one(tickets[5])
+    model.cancel_one(tickets[5])
 
 
 @pytest.mark.parametrize("kind", OWN)
@@ -254,7 +254,7 @@ def test_a_question_about_new_features_knows_their_variance(kind):
 def test_a_label_that_never_comes_is_given_up(selective):
     def run(**options):
         if selective:
-            model = Selective(linear_model.LogisticRegression(), 0.2, seed=1, **options)
+            model = ActiveClassifier(linear_model.LogisticRegression(), 0.2, seed=1, **options)
         else:
             model = TrackerClassifier(0.2, seed=1, **options)
         for x, y in datasets.Phishing():
@@ -266,11 +266,11 @@ def test_a_label_that_never_comes_is_given_up(selective):
     model = run()
     assert model.pending == (3,)
     assert model.meter.accuracy.rounds < 10
-    model.lose_one(3)
+    model.cancel_one(3)
     assert (model.pending, model.meter.lost, model.meter.open) == ((), 1, 0)
     assert model.meter.accuracy.value == pytest.approx(0.86, abs=0.06)
     with pytest.raises(lasec.TicketError, match="ticket 3 "):
-        model.lose_one(3)
+        model.cancel_one(3)
     for options in ({"max_age": 50}, {"max_pending": 100}):
         given_up = run(**options).meter
         assert given_up.lost == 1
@@ -289,7 +289,7 @@ def test_a_label_that_never_comes_is_given_up(selective):
 
 
 def test_a_label_for_free_counts_as_a_round():
-    for model in (TrackerClassifier(), Selective(linear_model.LogisticRegression())):
+    for model in (TrackerClassifier(), ActiveClassifier(linear_model.LogisticRegression())):
         model.learn_one({"a": 1.0}, True)
         assert model.ask_one({"a": 1.0}).ticket == 1
         assert model.meter.rounds == 1
@@ -321,7 +321,7 @@ def test_for_many_classes_the_margin_is_the_lead_that_the_gate_knows():
     ids=str,
 )
 def test_selective_can_do_without_probabilities(classifier):
-    model, labels, right = Selective(preprocessing.StandardScaler() | classifier, 0.2), 0, 0
+    model, labels, right = ActiveClassifier(preprocessing.StandardScaler() | classifier, 0.2), 0, 0
     for x, y in datasets.ImageSegments().take(1000):
         predicted, decision = model.predict_one(x), model.ask_one(x)
         assert (decision.label, decision.margin) == (predicted, 0.0)
@@ -452,7 +452,7 @@ def test_selective_holds_its_budget_and_repeats_itself(classifier):
     table, _, y = rows(n=3000, d=5)
 
     def run(seed):
-        model, made, right = Selective(classifier.clone(), 0.1, seed=seed), [], 0
+        model, made, right = ActiveClassifier(classifier.clone(), 0.1, seed=seed), [], 0
         for x, label in zip(table, y.tolist(), strict=True):
             predicted, decision = model.predict_one(x), model.ask_one(x)
             assert predicted == decision.label
@@ -475,7 +475,10 @@ def test_selective_holds_its_budget_and_repeats_itself(classifier):
 def test_a_query_of_ones_own_can_be_given_and_cloned():
     coin = lasec.queries.MarginCoin(0.1)
     for query in (coin, lasec.queries.Always(), lasec.queries.Budgeted.every("1d", labels=50)):
-        for model in (LASECClassifier(query=query), Selective(TrackerClassifier(), query=query)):
+        for model in (
+            LASECClassifier(query=query),
+            ActiveClassifier(TrackerClassifier(), query=query),
+        ):
             again = model.clone()
             assert again.query == query
             assert type(again.query) is type(query)
@@ -532,7 +535,7 @@ def test_rivers_sampler_can_ask_for_ours(kind):
 @pytest.mark.parametrize("again", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
 def test_a_copy_in_mid_stream_goes_on_as_the_original(again):
     table, _, y = rows()
-    for model in (TrackerClassifier(0.3), Selective(linear_model.LogisticRegression(), 0.3)):
+    for model in (TrackerClassifier(0.3), ActiveClassifier(linear_model.LogisticRegression(), 0.3)):
         for x, label in zip(table[:200], y[:200] > 0, strict=True):
             decision = model.ask_one(x)
             if decision.asked and decision.ticket % 3:

@@ -4,6 +4,7 @@ import copy
 import pickle
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -11,6 +12,7 @@ import pandas
 import polars
 import pytest
 from scipy.sparse import csr_array
+from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import NotFittedError
@@ -24,16 +26,17 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import lasec
+from lasec.book import Book
 from lasec.queries import Always, Budgeted, MarginCoin, Uniform, VarianceThreshold
 from lasec.selector import Selector
+from lasec.session import around
 from lasec.sklearn import (
+    ActiveClassifier,
     AROWClassifier,
     LASECClassifier,
     PerceptronClassifier,
-    Selective,
     SOPClassifier,
     TrackerClassifier,
-    questions,
     rounds,
 )
 
@@ -192,8 +195,8 @@ def test_the_tracker_asks_what_the_plain_tracker_asks(step, delay, stream):
     assert asked.tolist() == [decision.asked for decision in wanted]
     close(propensity, [decision.propensity for decision in wanted])
     close(model.predict_proba(X[:50]), plain.predict_proba(X[:50]))
-    assert model.gate_.asked == plain.asked
-    assert model.gate_.query_state.tolist() == plain.query_state.tolist()
+    assert model.selector_.asked == plain.asked
+    assert model.selector_.query_state.tolist() == plain.query_state.tolist()
     assert model.learner_.rounds == plain.rounds
 
 
@@ -214,7 +217,7 @@ def test_free_labels_are_those_of_learn(stream):
     plain.learn(X[900], y[900])
     plain.tell(int(second), y[second])
     close(model.predict_proba(X), plain.predict_proba(X))
-    assert model.gate_.rounds == plain.rounds == 201
+    assert model.selector_.rounds == plain.rounds == 201
 
 
 @each
@@ -234,7 +237,7 @@ def test_many_classes_ask_where_the_best_two_are_close(blobs):
     X, y = blobs
     model = LASECClassifier(rate=0.2).fit(X[:200], y[:200])
     top = np.sort(model.decision_function(X[200:]), axis=1)
-    plain = Selector(model.gate_.query)
+    plain = Selector(model.selector_.query)
     plain.skip(200)
     wanted = [plain.decide(ahead / 2.0) for ahead in top[:, -1] - top[:, -2]]
     asked, propensity = model.should_ask(X[200:])
@@ -246,7 +249,7 @@ def test_the_trackers_classes_are_compared_in_probability(blobs):
     X, y = blobs
     model = TrackerClassifier(rate=0.2).fit(X[:200], y[:200])
     top = np.sort(model.predict_proba(X[200:201]), axis=1)[0]
-    query = model.gate_.query
+    query = model.selector_.query
     margin = lasec.Margin(0.0, 0.0, top[-1] - top[-2])
     assert model.should_ask(X[200:201])[1][0] == pytest.approx(
         query.chance(margin, query.init(), lasec.types.Context(201, 201.0, 0)), rel=1e-12
@@ -256,8 +259,8 @@ def test_the_trackers_classes_are_compared_in_probability(blobs):
 @pytest.mark.parametrize("rate", [0.05, 0.2])
 @pytest.mark.parametrize(
     "make",
-    [*CLASSIFIERS, lambda **given: Selective(SGDClassifier(random_state=0), **given)],
-    ids=[*(kind.__name__ for kind in CLASSIFIERS), "Selective"],
+    [*CLASSIFIERS, lambda **given: ActiveClassifier(SGDClassifier(random_state=0), **given)],
+    ids=[*(kind.__name__ for kind in CLASSIFIERS), "ActiveClassifier"],
 )
 def test_the_budget_is_held(make, rate):
     X, y = lasec.streams.walking(6_000, dimension=6, speed=0.02, seed=1)
@@ -275,7 +278,7 @@ def test_a_budget_by_time_and_in_all(stream):
     times = np.linspace(0.0, 5 * 86_400.0, len(X))
     with pytest.raises(ValueError, match="time"):
         model.should_ask(X)
-    assert not hasattr(model, "gate_")
+    assert not hasattr(model, "selector_")
     assert model.should_ask(X, times=times)[0].sum() <= 30
     with pytest.raises(ValueError, match="max_open"):
         TrackerClassifier(query=Budgeted(max_open=5)).should_ask(X)
@@ -309,19 +312,100 @@ def test_nothing_is_known_at_first():
     assert model.open_questions_ == 2
 
 
-def test_fit_forgets_and_the_oldest_questions_are_forgotten(stream, monkeypatch):
+def test_fit_forgets_and_the_oldest_questions_are_forgotten(stream):
     X, y = stream
-    monkeypatch.setattr(questions, "MOST_OPEN", 20)
-    model = TrackerClassifier(rate=1.0)
+    model = TrackerClassifier(rate=1.0, max_pending=20)
     assert model.should_ask(X[:50])[0].all()
     assert model.open_questions_ == 20
     model.partial_fit(X[29:31], y[29:31], classes=[-1, 1])  # the first of these is not known now
-    assert (model.open_questions_, model.gate_.rounds) == (19, 51)
+    assert (model.open_questions_, model.selector_.rounds) == (19, 51)
     model.fit(X[:100], y[:100])
-    assert (model.open_questions_, model.gate_.rounds, model.gate_.asked) == (0, 100, 0)
+    assert (model.open_questions_, model.selector_.rounds, model.selector_.asked) == (0, 100, 0)
     close(
         model.decision_function(X), TrackerClassifier().fit(X[:100], y[:100]).decision_function(X)
     )
+
+
+# Accuracy, lost labels, alarms
+
+LOGISTIC = SGDClassifier(loss="log_loss", random_state=0)
+ASKING = [TrackerClassifier, LASECClassifier, partial(ActiveClassifier, LOGISTIC)]
+asking = pytest.mark.parametrize("make", ASKING, ids=["Tracker", "LASEC", "Active"])
+
+
+def test_the_estimate_is_that_of_a_session_around_the_same_classifier(stream):
+    X, y = stream
+    face = ActiveClassifier(LOGISTIC, rate=0.2, seed=4)
+    session = lasec.Session(around(clone(LOGISTIC), classes=[-1, 1], rate=0.2, seed=4))
+    for x, label in zip(X, y, strict=True):
+        decision = session.ask(x)
+        asked, propensity = face.should_ask([x])
+        assert (asked[0], propensity[0]) == (decision.asked, decision.propensity)
+        if decision.asked:
+            session.tell(decision.ticket, label)
+            face.partial_fit([x], [label], classes=[-1, 1])
+    assert face.accuracy() == session.accuracy()
+    assert face.meter_.labels == face.selector_.asked > 100
+
+
+@asking
+def test_the_estimate_is_right_and_cuts_do_not_change_it(make, stream):
+    X, y = stream
+    found = []
+    for step in (1, 150, 400):
+        model = make(rate=0.3, seed=2).partial_fit(X[:200], y[:200], classes=[-1, 1])
+        truth = model.predict(X[200:]) == y[200:]
+        asked = np.concatenate(
+            [model.should_ask(X[at : at + step])[0] for at in range(200, 1_200, step)]
+        )
+        assert np.isnan(model.accuracy().value)
+        model.partial_fit(X[200:][asked], y[200:][asked])
+        estimate = model.accuracy()
+        found.append(estimate)
+        assert (estimate.labels, model.open_questions_) == (asked.sum(), 0)
+        assert estimate.low - 0.02 < truth.mean() < estimate.high + 0.02
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-9)
+    np.testing.assert_allclose(found[0], found[2], rtol=1e-9)
+
+
+@asking
+def test_questions_are_lost_by_age_by_number_and_by_hand(make, stream):
+    X, y = stream
+    aged = make(query=Uniform(1.0) if make is not TrackerClassifier else None, max_age=10)
+    asked, _ = aged.should_ask(X[:100])
+    late = asked[:-11].sum()
+    assert (aged.open_questions_, aged.meter_.lost) == (asked[-11:].sum(), late)
+    full = make(max_pending=5)
+    asked, _ = full.should_ask(X[:100])
+    assert full.open_questions_ == 5
+    assert full.meter_.lost == asked.sum() - full.meter_.open >= asked.sum() - 5
+    model = make(seed=0)
+    asked, _ = model.should_ask(X[:100])
+    rows, labels = X[:100][asked], y[:100][asked]
+    assert model.cancel(rows[:7]) == 7
+    assert (model.cancel(rows[:7]), model.cancel(X[100:])) == (0, 0)
+    model.partial_fit(rows[7:], labels[7:], classes=[-1, 1])
+    assert (model.meter_.lost, model.meter_.labels) == (7, len(rows) - 7)
+    assert model.open_questions_ == 0
+
+
+@asking
+def test_detectors_hear_rows_and_answers(make, stream):
+    X, y = stream
+    detectors = (lasec.alarms.InputAlarm(), lasec.alarms.DropAlarm())
+    model = make(rate=0.5, seed=0, detectors=detectors)
+    moved = np.concatenate([X, X + 8.0])
+    truth = np.concatenate([y, y])
+    for at in range(0, len(moved), 100):
+        rows, labels = moved[at : at + 100], truth[at : at + 100]
+        asked, _ = model.should_ask(rows)
+        model.partial_fit(rows[asked], labels[asked], classes=[-1, 1])
+    moves = [alarm.ticket for alarm in model.alarms_ if alarm.kind.startswith("input")]
+    assert moves
+    assert min(moves) >= model.selector_.rounds - len(X)
+    again = pickle.loads(pickle.dumps(model))
+    assert again.alarms_ == model.alarms_
+    assert make(detectors=detectors).should_ask(X)[0].any()  # the templates have heard nothing
 
 
 # The wrapper
@@ -330,7 +414,7 @@ def test_fit_forgets_and_the_oldest_questions_are_forgotten(stream, monkeypatch)
 def test_the_wrapper_asks_by_what_its_classifier_says(stream):
     X, y = stream
     for inner in (SGDClassifier(random_state=0), GaussianNB(), LogisticRegression()):
-        model = Selective(inner, rate=0.2).fit(X[:200], y[:200])
+        model = ActiveClassifier(inner, rate=0.2).fit(X[:200], y[:200])
         bare = copy.deepcopy(inner).fit(X[:200], y[:200])
         np.testing.assert_array_equal(model.predict(X), bare.predict(X))
         if hasattr(bare, "predict_proba"):
@@ -338,7 +422,7 @@ def test_the_wrapper_asks_by_what_its_classifier_says(stream):
             margins = np.abs(bare.predict_proba(X) @ [-1.0, 1.0])
         else:
             margins = bare.decision_function(X)
-        plain = lasec.Learner(lasec.rules.Perceptron(), model.gate_.query, dimension=1)
+        plain = lasec.Learner(lasec.rules.Perceptron(), model.selector_.query, dimension=1)
         plain.state.weights[0] = 1.0
         wanted = plain.run(margins[:, None], np.where(margins >= 0, 1, -1))
         asked, propensity = model.should_ask(X)
@@ -348,60 +432,66 @@ def test_the_wrapper_asks_by_what_its_classifier_says(stream):
 
 def test_the_wrapper_of_a_classifier_that_only_fits(stream):
     texts = np.array([f"{'buy' if label > 0 else 'dear'} {n}" for n, label in enumerate(stream.y)])
-    model = Selective(make_pipeline(HashingVectorizer(n_features=1024), LogisticRegression()))
+    model = ActiveClassifier(
+        make_pipeline(HashingVectorizer(n_features=1024), LogisticRegression())
+    )
     assert not hasattr(model, "partial_fit")
     asked, _ = model.should_ask(texts[:100])
     model.refit(texts[:100][asked], stream.y[:100][asked])
-    assert model.gate_.rounds == 100
+    assert model.selector_.rounds == 100
     assert model.score(texts, stream.y) > 0.9
     model.should_ask(texts[100:])
-    assert model.gate_.rounds == 1_200
-    assert model.fit(texts, stream.y).gate_.rounds == 0
+    assert model.selector_.rounds == 1_200
+    assert model.fit(texts, stream.y).selector_.rounds == 0
     with pytest.raises(NotFittedError):
-        Selective(SGDClassifier()).predict(stream.X)
+        ActiveClassifier(SGDClassifier()).predict(stream.X)
 
 
 def test_a_wrapper_that_knows_one_class_knows_nothing(stream):
-    model = Selective(GaussianNB()).fit(stream.X[:9], np.zeros(9))
-    fresh = Selective(GaussianNB())
+    model = ActiveClassifier(GaussianNB()).fit(stream.X[:9], np.zeros(9))
+    fresh = ActiveClassifier(GaussianNB())
     assert model.should_ask(stream.X)[1].tolist() == fresh.should_ask(stream.X)[1].tolist()
 
 
 def test_the_wrapper_forgets_names_that_are_gone(stream):
-    model = Selective(SGDClassifier()).fit(pandas.DataFrame(stream.X).add_prefix("f"), stream.y)
+    model = ActiveClassifier(SGDClassifier()).fit(
+        pandas.DataFrame(stream.X).add_prefix("f"), stream.y
+    )
     assert model.feature_names_in_.tolist() == [f"f{j}" for j in range(6)]
     assert not hasattr(model.fit(*stream), "feature_names_in_")
 
 
 def test_the_wrapper_wants_a_score_for_each_class(blobs):
     X, y = blobs
-    pairs = Selective(SVC(decision_function_shape="ovo")).fit(X, y)  # as many pairs as classes
-    piped = Selective(make_pipeline(StandardScaler(), SVC(decision_function_shape="ovo")))
-    four = Selective(SVC(decision_function_shape="ovo")).fit(X, np.arange(len(X)) % 4)
+    pairs = ActiveClassifier(SVC(decision_function_shape="ovo")).fit(
+        X, y
+    )  # as many pairs as classes
+    piped = ActiveClassifier(make_pipeline(StandardScaler(), SVC(decision_function_shape="ovo")))
+    four = ActiveClassifier(SVC(decision_function_shape="ovo")).fit(X, np.arange(len(X)) % 4)
     for model in (pairs, piped.fit(X, y), four):
         with pytest.raises(ValueError, match=r"a score for each of (3|4) classes"):
             model.should_ask(X[:3])
-        assert model.gate_.rounds == 0
-    assert Selective(SVC()).fit(X, y).should_ask(X[:3])[0].shape == (3,)
-    two = Selective(SVC(decision_function_shape="ovo")).fit(X, y == "cat")
+        assert model.selector_.rounds == 0
+    assert ActiveClassifier(SVC()).fit(X, y).should_ask(X[:3])[0].shape == (3,)
+    two = ActiveClassifier(SVC(decision_function_shape="ovo")).fit(X, y == "cat")
     assert two.should_ask(X[:3])[0].shape == (3,)
 
 
 def test_the_wrapper_takes_one_label_a_row(stream):
     X, y = stream
-    model, several = Selective(GaussianNB()), np.column_stack([y, y])
+    model, several = ActiveClassifier(GaussianNB()), np.column_stack([y, y])
     for call in (model.fit, model.refit, model.partial_fit):
         with pytest.raises(ValueError, match="one label for each row"):
             call(X, several)
-        assert not hasattr(model, "gate_")
+        assert not hasattr(model, "selector_")
 
 
 def test_half_the_lead_of_margins_and_the_lead_of_probabilities(blobs):
     X, y = blobs
     for inner, half in ((SGDClassifier(random_state=0), 0.5), (GaussianNB(), 1.0)):
-        model = Selective(inner, rate=0.2).fit(X, y)
+        model = ActiveClassifier(inner, rate=0.2).fit(X, y)
         top = np.sort((model.predict_proba if half == 1.0 else model.decision_function)(X), axis=1)
-        wanted = Selector(model.gate_.query).decide_all(half * (top[:, -1] - top[:, -2]))
+        wanted = Selector(model.selector_.query).decide_all(half * (top[:, -1] - top[:, -2]))
         asked, propensity = model.should_ask(X)
         assert asked.tolist() == wanted[1].tolist()
         close(propensity, wanted[0])
@@ -411,19 +501,19 @@ def test_rows_are_checked_before_there_is_a_classifier(stream):
     X = stream.X
     bad = X[:4].copy()
     bad[2, 1] = np.nan
-    model = Selective(GaussianNB())
+    model = ActiveClassifier(GaussianNB())
     for wrong in (bad, csr_array(bad), bad.tolist(), pandas.DataFrame(bad)):
         with pytest.raises(ValueError, match="NaN"):
             model.should_ask(wrong)
-        assert not hasattr(model, "gate_")
+        assert not hasattr(model, "selector_")
     model.should_ask(X[:4])
     with pytest.raises(ValueError, match="features"):
         model.should_ask(X[:4, :3])
-    assert model.gate_.rounds == 4
+    assert model.selector_.rounds == 4
     for inner in (HistGradientBoostingClassifier(), make_pipeline(SimpleImputer(), GaussianNB())):
-        assert Selective(inner).should_ask(bad)[0].all()
+        assert ActiveClassifier(inner).should_ask(bad)[0].all()
         with pytest.raises(ValueError, match="infinity"):
-            Selective(inner).should_ask(np.full((2, 2), np.inf))
+            ActiveClassifier(inner).should_ask(np.full((2, 2), np.inf))
 
 
 class Falsy(GaussianNB):
@@ -435,7 +525,7 @@ class Falsy(GaussianNB):
 
 def test_a_classifier_that_counts_as_false_goes_on(stream):
     X, y = stream
-    model = Selective(Falsy()).partial_fit(X[:20], y[:20], classes=[-1, 1])
+    model = ActiveClassifier(Falsy()).partial_fit(X[:20], y[:20], classes=[-1, 1])
     model.partial_fit(X[20:50], y[20:50])
     assert model.estimator_.class_count_.sum() == 50
 
@@ -443,7 +533,7 @@ def test_a_classifier_that_counts_as_false_goes_on(stream):
 @pytest.mark.parametrize("query", [Uniform(0.3), MarginCoin(0.1), Budgeted(rate=0.3)], ids=repr)
 def test_any_query_of_margins(query, stream):
     X, y = stream
-    for model in (LASECClassifier(query=query), Selective(GaussianNB(), query=query)):
+    for model in (LASECClassifier(query=query), ActiveClassifier(GaussianNB(), query=query)):
         model.fit(X[:200], y[:200])
         asked, propensity = pickle.loads(pickle.dumps(model)).should_ask(X[200:])
         again = model.should_ask(X[200:])
@@ -493,7 +583,9 @@ def test_frames_and_their_names(frame, stream):
     assert state_of(model) == before
 
 
-@pytest.mark.parametrize("make", [*CLASSIFIERS, lambda: Selective(SGDClassifier(random_state=0))])
+@pytest.mark.parametrize(
+    "make", [*CLASSIFIERS, lambda: ActiveClassifier(SGDClassifier(random_state=0))]
+)
 def test_a_pickle_goes_on_where_it_was(make, stream):
     X, y = stream
     model = make()
@@ -585,10 +677,10 @@ def test_a_row_that_is_refused_after_others_were_learned(blobs, monkeypatch):
     ("make", "owner", "name", "call"),
     [
         (TrackerClassifier, Selector, "decide_all", "should_ask"),
-        (TrackerClassifier, questions.Questions, "add", "should_ask"),
+        (TrackerClassifier, Book, "add", "should_ask"),
         (TrackerClassifier, Selector, "skip", "partial_fit"),
-        (TrackerClassifier, questions.Questions, "close", "partial_fit"),
-        (lambda: Selective(GaussianNB()), Selector, "decide_all", "should_ask"),
+        (TrackerClassifier, Book, "settle", "partial_fit"),
+        (lambda: ActiveClassifier(GaussianNB()), Selector, "decide_all", "should_ask"),
     ],
 )
 def test_an_interrupted_call_has_not_happened(make, owner, name, call, stream, monkeypatch):
@@ -608,7 +700,7 @@ def test_an_interrupted_call_has_not_happened(make, owner, name, call, stream, m
     assert state_of(model) == before
 
 
-@pytest.mark.parametrize("make", [LASECClassifier, lambda: Selective(GaussianNB())])
+@pytest.mark.parametrize("make", [LASECClassifier, lambda: ActiveClassifier(GaussianNB())])
 def test_readers_see_nothing_of_a_refused_call(make, stream):
     X, y = stream
     model = make().fit(X, y)
@@ -638,7 +730,7 @@ def test_rows_are_known_again_in_another_precision(asking, telling, stream):
     assert model.should_ask(X[:20].astype(asking))[0].all()
     assert model.open_questions_ == 20
     model.partial_fit(X[:15].astype(telling), y[:15], classes=[-1, 1])
-    assert (model.open_questions_, model.gate_.rounds) == (5, 20)
+    assert (model.open_questions_, model.selector_.rounds) == (5, 20)
 
 
 def test_the_intercept_is_that_of_the_fit(stream):
@@ -667,7 +759,7 @@ def test_the_intercept_is_that_of_the_fit(stream):
         (AROWClassifier(noise=np.nan), "noise"),
         (PerceptronClassifier(rate=-1), "rate"),
         (PerceptronClassifier(fit_intercept="yes"), "fit_intercept"),
-        (Selective(SGDClassifier(), rate=2.0), "rate"),
+        (ActiveClassifier(SGDClassifier(), rate=2.0), "rate"),
     ],
     ids=str,
 )

@@ -4,10 +4,10 @@ from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from lasec.sklearn import (
+    ActiveClassifier,
     AROWClassifier,
     LASECClassifier,
     PerceptronClassifier,
-    Selective,
     SOPClassifier,
     TrackerClassifier,
 )
@@ -18,8 +18,8 @@ ALL = [
     SOPClassifier(),
     PerceptronClassifier(),
     AROWClassifier(),
-    Selective(SGDClassifier(random_state=0)),
-    Selective(LogisticRegression()),
+    ActiveClassifier(SGDClassifier(random_state=0)),
+    ActiveClassifier(LogisticRegression()),
 ]
 
 

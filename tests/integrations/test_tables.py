@@ -12,10 +12,10 @@ import pytest
 
 import lasec
 from lasec.errors import StateError, TableError
+from lasec.registry import ALGORITHMS
 from lasec.session.saved import read_learner
-from lasec.tables import Encoder, Kind, TableLearner, brew, open_table, table_of
+from lasec.tables import Encoder, Kind, TableLearner, open_table, table_of
 from lasec.tables.cells import as_label
-from lasec.tables.recipes import RECIPES
 
 RNG = np.random.default_rng(3)
 N = 20_000
@@ -208,7 +208,7 @@ def test_svmlight_with_few_and_with_many_features(tmp_path):
     np.testing.assert_array_equal(X, [[0, 0.5, 0, 2], [0, 0, 1, 0], [0, 0, 0, 0]])
     file.write_text("+1 1:0.5 40000:2\n")
     table = open_table(file)
-    assert Encoder.fit(table.head, left_out=frozenset({"label"}), width=32).dimension == 32
+    assert Encoder.fit(table.head, left_out=frozenset({"label"}), hash_buckets=32).dimension == 32
     table.__exit__()
 
 
@@ -235,7 +235,7 @@ def test_kinds_are_found():
     }  # fmt: skip
 
 
-def test_numbers_are_standardised_by_the_rows_so_far_however_they_are_cut():
+def test_numbers_are_standardized_by_the_rows_so_far_however_they_are_cut():
     table = table_of({"price": COLUMNS["price"], "count": COLUMNS["count"]})
     head = table.head
     rows = whole(table).combine_chunks().to_batches()[0]
@@ -248,16 +248,16 @@ def test_numbers_are_standardised_by_the_rows_so_far_however_they_are_cut():
         np.testing.assert_allclose(at_once[t], (x[-1] - x.mean(0)) / x.std(0), rtol=1e-9)
 
 
-def test_holes_infinities_and_constants_do_no_harm():
+def test_missing_values_infinities_and_constants_do_no_harm():
     rows = {"a": [1.0, None, np.inf, 3.0], "b": [5.0, 5.0, 5.0, 5.0]}
     table = table_of(rows)
     X = Encoder.fit(table.head).encode(table.head)
     np.testing.assert_array_equal(X, [[0, 0], [0, 0], [0, 0], [1, 0]])
 
 
-def test_places_of_names_never_change():
+def test_hash_buckets_of_categories_never_change():
     table = table_of({"shop": ["north", "south", None]})
-    X = Encoder.fit(table.head, width=16).encode(table.head)
+    X = Encoder.fit(table.head, hash_buckets=16).encode(table.head)
     assert [(int(np.flatnonzero(x)[0]), float(x.sum())) for x in X] == [
         (2, 1.0),
         (14, -1.0),
@@ -265,30 +265,30 @@ def test_places_of_names_never_change():
     ]
 
 
-def test_words_count_once_and_rows_have_length_one():
+def test_tokens_count_once_and_rows_have_length_one():
     table = table_of({"text": ["spam spam eggs and more", "", "one two three four five"]})
-    X = Encoder.fit(table.head, width=4_096).encode(table.head)
+    X = Encoder.fit(table.head, hash_buckets=4_096).encode(table.head)
     np.testing.assert_allclose((X**2).sum(axis=1), [1.0, 0.0, 1.0])
 
 
-@pytest.mark.parametrize("name", RECIPES)
-def test_every_recipe_can_be_made_and_cited(name):
-    learner = brew(name, 3, rate=0.3)
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_every_algorithm_can_be_made_and_cited(name):
+    learner = lasec.make(name, 3, rate=0.3)
     assert lasec.cite(learner)
     again = read_learner(learner.to_bytes())
     assert (again.rule, again.query) == (learner.rule, learner.query)
 
 
 @pytest.mark.parametrize("name", ["tracker", "uniform", "lasec-ss", "bbq"])
-def test_recipes_learn_and_are_saved(name, tmp_path):
+def test_algorithms_learn_and_are_saved(name, tmp_path):
     table = open_table_of_two_classes()
     encoder = Encoder.fit(table.head, left_out=frozenset({"y"}), constant=True)
-    desk = TableLearner(brew(name, encoder.dimension, rate=0.3), encoder, label="y")
+    desk = TableLearner(lasec.make(name, encoder.dimension, rate=0.3), encoder, label="y")
     for batch in table.batches():
         rows = desk.rows(batch)
         records = desk.learner.run(rows.X, rows.y)
     assert records.accuracy > 0.8
-    if RECIPES[name].selective:
+    if ALGORITHMS[name].budgeted:
         assert 0.2 < records.rate < 0.45
     desk.save(tmp_path / "m.lasec")
     again = TableLearner.load(tmp_path / "m.lasec")

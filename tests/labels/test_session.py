@@ -186,9 +186,9 @@ def test_around_a_scikit_learn_model_the_estimate_covers_the_truth():
 def test_around_a_river_model_it_is_the_river_face():
     from river import linear_model
 
-    from lasec.river import Selective
+    from lasec.river import ActiveClassifier
 
-    face = Selective(linear_model.LogisticRegression(), rate=0.2, seed=4)
+    face = ActiveClassifier(linear_model.LogisticRegression(), rate=0.2, seed=4)
     session = lasec.Session(around(linear_model.LogisticRegression(), rate=0.2, seed=4))
     for x, sign in zip(X[:800], y[:800], strict=True):
         row = dict(enumerate(x.tolist()))

@@ -50,7 +50,7 @@ class Box:
 
     @property
     def shard(self) -> Shard:
-        return Shard(self.job.terms, self.store)
+        return Shard(self.job.config, self.store)
 
     @property
     def head(self) -> Any:

@@ -13,7 +13,7 @@ import pytest
 import lasec
 import lasec.spark
 from lasec.spark import EVENTS, LABELS, Job, directory, read, start
-from lasec.spark.ledger import seed_of
+from lasec.spark.index import seed_of
 from lasec.spark.seeds import FILE
 from spark.box import Box, event
 from spark.twin import coin_of

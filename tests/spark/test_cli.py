@@ -11,8 +11,8 @@ import pyarrow.dataset
 import pytest
 
 import lasec
-from lasec.cli.jobs import LOG, Place
-from lasec.cli.serving import _hushed
+from lasec.cli.jobs import LOG, Endpoints
+from lasec.cli.spark_runner import _hushed
 
 LASEC = [sys.executable, "-m", "lasec.cli", "spark", "run"]
 ROWS = 60
@@ -58,7 +58,7 @@ def test_a_job_is_run_stopped_and_gone_on_with(tmp_path):
     assert done.stderr == ""  # Spark's own words are in the log
     lines = done.stdout.splitlines()
     assert lines[0].startswith("Spark 4.")
-    assert "LASEC-SS, 3 features, 72 bytes a key" in done.stdout
+    assert "Budgeted LASEC-SS, 3 features, 72 bytes a key" in done.stdout
     batch, rows, _, asked, learned, dead = lines[-2].split()
     assert (batch, rows, dead) == ("0", "120", "0")
     assert 0 < int(learned) == int(asked) <= ROWS
@@ -148,7 +148,7 @@ def test_the_log_of_spark_is_private(tmp_path):
     log = tmp_path / "memory" / LOG
     log.parent.mkdir()
     log.touch(0o644)
-    place = Place("e", None, "out", str(log.parent), None, None, "parquet", "array", None)
+    place = Endpoints("e", None, "out", str(log.parent), None, None, "parquet", "array", None)
     for _ in range(2):
         with _hushed(place):
             os.write(2, b"words of Spark")
@@ -161,9 +161,9 @@ def test_settings_of_a_file_are_in_no_list_of_processes(tmp_path):
     (tmp_path / "own.conf").write_text("spark.hadoop.secret hunter2\n")
     code = (
         "from pathlib import Path\n"
-        "from lasec.cli.jobs import Wish\n"
+        "from lasec.cli.jobs import Settings\n"
         "from lasec.spark import session\n"
-        "Wish(1, 1, 'local[1]', '1d', '0', None, None, (), Path('own.conf')).read_file()\n"
+        "Settings(1, 1, 'local[1]', '1d', '0', None, None, (), Path('own.conf')).read_file()\n"
         "spark = session('local[1]', spark__driver__host='127.0.0.1', spark__ui__enabled='false')\n"
         "lines = [path.read_bytes() for path in Path('/proc').glob('[0-9]*/cmdline')]\n"
         "print(spark.conf.get('spark.hadoop.secret'), any(b'own.conf' in line for line in lines),\n"

@@ -10,26 +10,26 @@ import pytest
 
 import lasec
 from lasec.spark import Job
+from lasec.spark.config import Config
 from lasec.spark.rows import read
 from lasec.spark.shard import Shard
 from lasec.spark.store import PlainStore
-from lasec.spark.terms import Terms
 
 YEAR, DAY = 365 * 86_400.0, 86_400.0
 NOW = 1.7e9  # the machine's clock, in seconds
 MAX_AGE = 64 * 60.0  # so that a step is a minute
 
 
-def terms() -> Terms:
+def config() -> Config:
     model = lasec.LASEC_SS(dimension=2, drift=0.01, caution=1e6)  # asks about everything
-    return Job(model, max_age=MAX_AGE, patience=600.0, seed=0).terms
+    return Job(model, max_age=MAX_AGE, patience=600.0, seed=0).config
 
 
 class Box:
     """One shard, batch by batch."""
 
     def __init__(self) -> None:
-        self.store, self.terms = PlainStore(), terms()
+        self.store, self.config = PlainStore(), config()
 
     def batch(self, *rows: tuple[str, float] | tuple[str, float, int], now: float) -> pd.DataFrame:
         """Events (id, time) and labels (id, time, y), all of one key."""
@@ -38,14 +38,14 @@ class Box:
         frame = pd.DataFrame(table, columns=["kind", "key", "id", "number", "time", "y"])
         frame["features"] = [[1.0, 2.0] if kind == 0 else None for kind in frame.kind]
         batch = read(frame.assign(raw=None), 2, np.dtype(float))
-        return Shard(self.terms, self.store).batch(batch, int(1_000 * now))
+        return Shard(self.config, self.store).batch(batch, int(1_000 * now))
 
     def wake(self, now: float) -> pd.DataFrame:
-        return Shard(self.terms, self.store).wake(int(1_000 * now))
+        return Shard(self.config, self.store).wake(int(1_000 * now))
 
     @property
     def head(self) -> Any:
-        return Shard(self.terms, self.store).head
+        return Shard(self.config, self.store).head
 
 
 def outcomes(told: pd.DataFrame) -> list[str]:
@@ -83,7 +83,7 @@ def test_a_shard_that_begins_in_the_future_still_ages() -> None:
 def test_the_machine_jumps_a_year_ahead() -> None:
     box = Box()
     box.batch(("a", NOW), now=NOW)
-    step = box.terms.step / 1_000.0
+    step = box.config.step / 1_000.0
     for wakes in range(1, 4):  # however late it is woken, a shard ages by a step at a time
         assert outcomes(box.wake(NOW + wakes * YEAR)) == []
         assert box.head.clock == NOW + wakes * step
@@ -99,10 +99,10 @@ def test_the_machine_jumps_a_day_back() -> None:
     assert before > 1_000 * NOW
     assert outcomes(box.batch(("b", NOW + 1), now=NOW - DAY)) == []
     alarm = box.head.alarm  # else it would sleep for a day and more
-    assert 1_000 * (NOW - DAY) < alarm <= 1_000 * (NOW - DAY) + 2 * box.terms.step
+    assert 1_000 * (NOW - DAY) < alarm <= 1_000 * (NOW - DAY) + 2 * box.config.step
     clock = box.head.clock
     assert outcomes(box.wake(alarm / 1_000.0)) == []
-    assert 0.0 <= box.head.clock - clock <= box.terms.step / 1_000.0
+    assert 0.0 <= box.head.clock - clock <= box.config.step / 1_000.0
     assert outcomes(box.batch(("a", NOW + 2, 1), ("b", NOW + 2, 1), now=NOW)) == ["learned"] * 2
 
 
@@ -117,7 +117,7 @@ def test_an_idle_shard_expires_its_questions_alarm_by_alarm(delay: float) -> Non
         when |= dict.fromkeys(outcomes(box.wake(now)), now - NOW)
         ended.append(now)
         assert len(ended) < 200
-    step = box.terms.step / 1_000.0
+    step = box.config.step / 1_000.0
     assert 600.0 <= when["unknown"] <= 600.0 + 3 * step
     assert MAX_AGE <= when["expired"] <= MAX_AGE + 3 * step
     assert {part for part, _ in box.store} == {"ledger", "early"}  # nothing is left of them

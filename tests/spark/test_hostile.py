@@ -85,7 +85,7 @@ def test_any_message_comes_to_one_end(seed: int) -> None:
         "the row could not be read", "key: the shard has 24 keys and takes no new one",
     } <= reasons  # fmt: skip
     assert max(map(len, reasons)) <= 200
-    assert len(box.shard.ledger.keys) == 24
+    assert len(box.shard.state.index.keys) == 24
 
 
 def test_keys_see_nothing_of_each_other() -> None:
@@ -128,7 +128,7 @@ def test_a_key_with_a_nul_teaches_no_other_key() -> None:
                   for i in range(8) for key in ("victim", EVIL)]  # fmt: skip
         told = [label(f"{batch - 1}-{i}", NOW + batch, -1.0, EVIL) for i in range(8) if batch]
         assert set(outcomes(box(*events, *told))) <= {"learned"}
-    victim, evil = box.shard.take(["victim", EVIL])
+    victim, evil = box.shard.state.take(["victim", EVIL])
     assert (victim.rounds, victim.told, victim.state.weights.any()) == (48, 0, False)
     assert (evil.rounds, evil.told) == (48, 40)
 
@@ -142,7 +142,7 @@ def test_a_question_that_its_model_cannot_have_asked(round_: int, x: Any) -> Non
     box.store.put("question", ticket_of("k", "a"), question)
     assert outcomes(box(label("a"), label("b"))) == ["refused"]
     assert outcomes(box(label("a"), event("c"))) == ["again"]
-    assert box.shard.ledger.counts[0, 4] == 1  # the question about c
+    assert box.shard.state.index.counts[0, 4] == 1  # the question about c
 
 
 def test_a_question_of_a_key_that_the_shard_does_not_know() -> None:
@@ -151,9 +151,9 @@ def test_a_question_of_a_key_that_the_shard_does_not_know() -> None:
     shard = box.shard
     question = Asked(0, 1, 0.2, 1.0, 0.5, NOW, np.zeros(2))
     for name in "ab":
-        shard.desk.questions.open(ticket_of(EVIL, name), question)
-    shard.desk.questions.queue([ticket_of(EVIL, name) for name in "ab"], NOW)
-    shard.write()
+        shard.matcher.questions.open(ticket_of(EVIL, name), question)
+    shard.matcher.questions.queue([ticket_of(EVIL, name) for name in "ab"], NOW)
+    shard.state.write()
     assert outcomes(box(label("a", key=EVIL))) == ["refused"]
     told = box(event("c", NOW + 200), now=NOW + 200)
     assert outcomes(told) == ["expired", "expired"]

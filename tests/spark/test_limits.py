@@ -12,7 +12,7 @@ import pytest
 import lasec
 from lasec import StateError
 from lasec.spark import Job, PlainStore, Shard, shard
-from lasec.spark.early import KEY_LIMIT, LIMIT
+from lasec.spark.early_labels import KEY_LIMIT, LIMIT
 from lasec.spark.pages import REMEMBERED
 from spark.box import DAY, NOW, Box, dead, event, label, outcomes
 
@@ -42,27 +42,27 @@ def test_a_key_without_rows_is_forgotten_and_its_slot_used_again() -> None:
     box = Box(MODEL, max_age=10 * DAY, forget_after=64 * DAY)
     for key in ("a", "b", "c"):
         taught(box, key, NOW)
-    learned = box.shard.take(["b"])[0]
+    learned = box.shard.state.take(["b"])[0]
     live(box, 0, 20)
     box(label("of nothing", NOW + 20 * DAY, key="c"), now=NOW + 20 * DAY)  # c has had a label
     live(box, 20, 30)
     taught(box, "b", NOW + 50 * DAY)
     assert metrics(live(box, 50, 14))["keys"] == 3
     told = live(box, 64, 1)
-    assert box.shard.ledger.keys == ["b", "c"]
+    assert box.shard.state.index.keys == ["b", "c"]
     assert (metrics(told)["keys"], metrics(told)["models"]) == (2, 2)
-    kept = box.shard.take(["b"])[0]
+    kept = box.shard.state.take(["b"])[0]
     assert (kept.rounds, kept.told, kept.seed) == (2, 2, learned.seed)
     taught(box, "d", NOW + 65 * DAY)
     assert box.head.slots == 3  # that of a
-    assert box.shard.ledger.counts[:, -1].tolist() == [1, 2, 0]
+    assert box.shard.state.index.counts[:, -1].tolist() == [1, 2, 0]
     taught(box, "e", NOW + 65 * DAY)
     assert box.head.slots == 4
     again = taught(box, "a", NOW + 65 * DAY)
     assert again[again.kind == "question"]["round"].tolist() == [0]  # it begins anew
     blank = Box(MODEL)
     taught(blank, "a", NOW + 65 * DAY)
-    for one, other in zip(box.shard.take(["a"]), blank.shard.take(["a"]), strict=True):
+    for one, other in zip(box.shard.state.take(["a"]), blank.shard.state.take(["a"]), strict=True):
         assert one.seed == other.seed
         assert all((p == q).all() for p, q in zip(one.state, other.state, strict=True))
 
@@ -74,7 +74,7 @@ def test_a_row_of_the_present_in_a_stream_of_the_past_forgets_nobody() -> None:
     for i in range(60):
         box(event(f"now {i}", NOW + i, key="now"), now=NOW + i)
     assert box.head.clock == NOW + 59
-    assert box.shard.ledger.keys == ["a", "b", "now"]
+    assert box.shard.state.index.keys == ["a", "b", "now"]
 
 
 def test_junk_keys_leave_and_cost_nothing_afterwards() -> None:
@@ -97,9 +97,9 @@ def test_what_waits_is_not_forgotten_before_its_time() -> None:
     box(event("a"))
     box(event("b", NOW + 99.0, key="other"), now=NOW + 99.0)
     assert outcomes(box(label("a", NOW + 100.0), now=NOW + 100.0)) == ["learned"]
-    assert Job(MODEL, max_age=50 * DAY).terms.forget_after == 100 * DAY
-    assert Job(MODEL).terms.forget_after == 90 * DAY
-    assert Job(MODEL, forget_after=np.inf).terms.forget_after == np.inf
+    assert Job(MODEL, max_age=50 * DAY).config.forget_after == 100 * DAY
+    assert Job(MODEL).config.forget_after == 90 * DAY
+    assert Job(MODEL, forget_after=np.inf).config.forget_after == np.inf
     for options in ({"max_age": 100.0, "forget_after": 199.0}, {"patience": 1e7, "max_age": 1.0}):
         with pytest.raises(ValueError, match="forget_after: expected at least"):
             Job(MODEL, **({"forget_after": 1e6} | options))
@@ -116,7 +116,7 @@ def test_forgetting_does_not_depend_on_the_order_of_rows() -> None:
             box(*rows[::turn], now=time)
         stores.append(box.store)
     assert stores[0] == stores[1]
-    assert box.shard.ledger.keys[0][0] > "5"  # those before have left
+    assert box.shard.state.index.keys[0][0] > "5"  # those before have left
     assert box.head.slots <= 9
     assert box.head.dead > 0
 
@@ -131,9 +131,9 @@ def test_keys_beyond_the_limit_are_dead_letters() -> None:
     assert metrics(told)["dead"] == 3
     live(box, 0, 92)
     assert dead(box(event("late", NOW + 92 * DAY, key="k9"), now=NOW + 92 * DAY)) == []
-    full = Shard(Job(MODEL, max_keys=1, seed=0).terms, PlainStore())
+    full = Shard(Job(MODEL, max_keys=1, seed=0).config, PlainStore())
     with pytest.raises(ValueError, match="warm: 2 keys for a shard with room for 1"):
-        full.put({key: lasec.LASEC(dimension=2, drift=0.01, seed=0) for key in "ab"})
+        full.state.put({key: lasec.LASEC(dimension=2, drift=0.01, seed=0) for key in "ab"})
 
 
 FLOODS = {
@@ -181,7 +181,7 @@ def test_a_changed_page_is_named_and_stops_the_job(
         monkeypatch.setattr(REMEMBERED, "_pages", type(REMEMBERED._pages)())  # another worker
     words = "corrupted: page 0 of shard 17 does not match its fingerprint; restore the checkpoint"
     with pytest.raises(StateError, match=words):
-        Shard(box.job.terms, box.store, 17).load(np.array([0]))
+        Shard(box.job.config, box.store, 17).state.load(np.array([0]))
     box.store.remove("page", "0")
     with pytest.raises(StateError, match="corrupted: page 0 of shard 0 is missing"):
         box(event("b"))
@@ -203,7 +203,7 @@ def test_keys_that_do_not_fit_into_memory_together(monkeypatch: pytest.MonkeyPat
         table = pd.concat(told).query("kind != 'metrics'")  # sums of weights depend on their order
         order = ["batch", "kind", "key", "id", "outcome"]
         tables.append(table.sort_values(order, ignore_index=True))
-        models.append([one.to_bytes() for one in box.shard.take([f"k{i}" for i in range(7)])])
+        models.append([one.to_bytes() for one in box.shard.state.take([f"k{i}" for i in range(7)])])
     pd.testing.assert_frame_equal(*tables, check_exact=True)
     assert models[0] == models[1]
     assert {"learned", "again", "expired", "unknown"} <= set(tables[0].outcome)

@@ -11,8 +11,8 @@ import pytest
 
 import lasec
 from lasec.spark import Job, PlainStore, Shard
+from lasec.spark.operator import Processor
 from lasec.spark.pages import REMEMBERED, Pages
-from lasec.spark.plan import Processor
 from lasec.spark.rows import rows_of
 from lasec.spark.scoring import Snapshot
 from spark.box import NOW, Box, event, label, outcomes
@@ -136,10 +136,10 @@ def test_warm_models_in_any_order() -> None:
         model.learn(x, -1)
     stores = []
     for names in ("ab", "ba"):
-        shard = Shard(Job(lasec.LASEC(dimension=2), seed=0).terms, PlainStore())
-        shard.put({name: models[name] for name in names})
-        shard.write()
-        stores.append(shard.store)
+        shard = Shard(Job(lasec.LASEC(dimension=2), seed=0).config, PlainStore())
+        shard.state.put({name: models[name] for name in names})
+        shard.state.write()
+        stores.append(shard.state.store)
     assert stores[0] == stores[1]
 
 
@@ -154,7 +154,7 @@ def test_warm_models_in_any_order() -> None:
 def test_a_warm_table_with_holes_or_repeats(keys: Any, some: list[bool], words: str) -> None:
     data = lasec.LASEC(dimension=2).to_bytes()
     table = pd.DataFrame({"key": keys, "model": [data if there else None for there in some]})
-    processor = Processor(Job(lasec.LASEC(dimension=2), seed=0).terms)
+    processor = Processor(Job(lasec.LASEC(dimension=2), seed=0).config)
     processor.store = PlainStore()
     with pytest.raises(ValueError, match=f"warm: {words}"):
         processor.handleInitialState((0,), table, None)
@@ -162,7 +162,7 @@ def test_a_warm_table_with_holes_or_repeats(keys: Any, some: list[bool], words: 
 
 def test_a_warm_key_in_two_pieces_of_a_table() -> None:
     table = pd.DataFrame({"key": ["a"], "model": [lasec.LASEC(dimension=2).to_bytes()]})
-    processor = Processor(Job(lasec.LASEC(dimension=2), seed=0).terms)
+    processor = Processor(Job(lasec.LASEC(dimension=2), seed=0).config)
     processor.store = PlainStore()
     processor.handleInitialState((0,), table, None)
     with pytest.raises(ValueError, match="the key 'a' is there twice"):

@@ -16,11 +16,11 @@ import lasec
 import lasec.spark
 from lasec.spark import Job, PlainStore, Shard, directory, read, start
 from lasec.spark.identity import belongs, describe
-from lasec.spark.ledger import FORMAT, Head, Ledger, seed_of
+from lasec.spark.index import FORMAT, Head, ShardIndex, seed_of
 from spark import desk
 from spark.box import NOW, Box, event, label, outcomes
 
-# A ledger as 0.1.0 wrote it, in format 1: two keys, of which the first has a model.
+# An index as 0.1.0 wrote it, in format 1: two keys, of which the first has a model.
 FORMAT_1 = base64.b64decode(
     "kQEAAHsiZm9ybWF0IjogMSwgImpvYiI6ICIoU2Vjb25kT3JkZXIoZHJpZnQ9MC4wMSwgcmlkZ2U9MS4wKSwgQWx3YXlzKC"
     "ksIDIsICdtaXN0YWtlcycsICdkb3VibGUnLCAwKSBpbiAyIHNoYXJkcyIsICJjbG9jayI6IDUuMCwgIndhbGwiOiAwLjAs"
@@ -36,25 +36,25 @@ OLDER = Path(__file__).parent / "older" / "format-1.tar.gz"
 
 
 def test_a_ledger_of_format_1() -> None:
-    ledger = Ledger.from_bytes(FORMAT_1)
-    assert ledger.keys == ["north", "sü\0d"]
-    assert ledger.counts.tolist() == [[3, 2, 1, 1, 1, 0, 0], [0, 0, 0, 0, 0, 0, -1]]
-    assert ledger.seeds.tolist() == [seed_of(1, key) for key in ledger.keys]
-    assert ledger.seen.tolist() == [0.0, 0.0] == [ledger.head.age] * 2  # as if just now
-    assert ledger.pages == [bytes(range(16))]
-    again = Ledger.from_bytes(ledger.to_bytes())
-    assert (again.keys, again.head) == (ledger.keys, ledger.head)
-    assert json.loads(ledger.to_bytes()[4:].split(b"}")[0] + b"}")["format"] == FORMAT == 3
+    index = ShardIndex.from_bytes(FORMAT_1)
+    assert index.keys == ["north", "sü\0d"]
+    assert index.counts.tolist() == [[3, 2, 1, 1, 1, 0, 0], [0, 0, 0, 0, 0, 0, -1]]
+    assert index.seeds.tolist() == [seed_of(1, key) for key in index.keys]
+    assert index.seen.tolist() == [0.0, 0.0] == [index.head.age] * 2  # as if just now
+    assert index.pages == [bytes(range(16))]
+    again = ShardIndex.from_bytes(index.to_bytes())
+    assert (again.keys, again.head) == (index.keys, index.head)
+    assert json.loads(index.to_bytes()[4:].split(b"}")[0] + b"}")["format"] == FORMAT == 3
 
 
 def test_the_accuracy_of_an_older_shard_begins_with_the_next_events() -> None:
     """Questions from before are answered, but are no part of its sums."""
     box = Box()
     box(event("old", NOW, (1.0, 0.0)))
-    ledger = Ledger.from_bytes(box.store.get("ledger") or b"")
-    data = ledger.to_bytes().replace(b'"format": 3', b'"format": 2')
+    index = ShardIndex.from_bytes(box.store.get("ledger") or b"")
+    data = index.to_bytes().replace(b'"format": 3', b'"format": 2')
     box.store.put("ledger", "", data)
-    assert Ledger.from_bytes(data).head.since == NOW
+    assert ShardIndex.from_bytes(data).head.since == NOW
     box(label("old", NOW + 1.0, 1.0))
     told = box(event("new", NOW + 2.0, (1.0, 0.0)), label("new", NOW + 3.0, 1.0))
     found = json.loads(told.detail.iloc[-1])
@@ -66,20 +66,22 @@ def test_the_accuracy_of_an_older_shard_begins_with_the_next_events() -> None:
 def test_a_shard_of_format_1_continues_with_the_seed_of_the_job(seed: int) -> None:
     model, store = lasec.LASEC(dimension=2, seed=0), PlainStore()
     store.put("ledger", "", FORMAT_1)
-    shard = Shard(Job(model, shards=2, seed=seed).terms, store)
-    assert shard.ledger.seeds.tolist() == [seed_of(seed, key) for key in shard.ledger.keys]
-    shard.write()
-    assert Shard(Job(model, shards=2, seed=seed).terms, store).head.job == shard.terms.job
+    shard = Shard(Job(model, shards=2, seed=seed).config, store)
+    assert shard.state.index.seeds.tolist() == [
+        seed_of(seed, key) for key in shard.state.index.keys
+    ]
+    shard.state.write()
+    assert Shard(Job(model, shards=2, seed=seed).config, store).head.job == shard.config.job
     for other in (Job(model, shards=3, seed=0), Job(lasec.SOP(dimension=2, seed=0), shards=2)):
         store.put("ledger", "", FORMAT_1)
         with pytest.raises(ValueError, match=r"it belongs to another job, .*; this is "):
-            Shard(other.terms, store)
+            Shard(other.config, store)
 
 
 def test_a_ledger_of_a_later_version_is_named() -> None:
-    data = Ledger(Head(job="")).to_bytes().replace(b'"format": 3', b'"format": 4')
-    with pytest.raises(lasec.StateError, match="newer: a ledger of format 4, not 3"):
-        Ledger.from_bytes(data)
+    data = ShardIndex(Head(job="")).to_bytes().replace(b'"format": 3', b'"format": 4')
+    with pytest.raises(lasec.StateError, match="newer: an index of format 4, not 3"):
+        ShardIndex.from_bytes(data)
 
 
 def test_a_parameter_that_a_version_adds_does_not_make_another_job() -> None:
@@ -100,19 +102,17 @@ def test_a_parameter_that_a_version_adds_does_not_make_another_job() -> None:
     box = Box()
     box(event("a"))
     kept = box.store.get("ledger") or b""
-    ledger = Ledger.from_bytes(kept)
-    ledger.head.job = ledger.head.job.replace(', \\"power\\": 1.0', "").replace(
-        ', "power": 1.0', ""
-    )
-    assert ledger.to_bytes() != kept
-    box.store.put("ledger", "", ledger.to_bytes())
+    index = ShardIndex.from_bytes(kept)
+    index.head.job = index.head.job.replace(', \\"power\\": 1.0', "").replace(', "power": 1.0', "")
+    assert index.to_bytes() != kept
+    box.store.put("ledger", "", index.to_bytes())
     assert outcomes(box(label("a", NOW + 1))) == ["learned"]
 
 
 def test_a_checkpoint_of_an_older_version_continues(
     spark: Any, continued: Any, tmp_path: Path
 ) -> None:
-    """Made by 0.1.0 with ledgers of format 1: models, open questions and held labels are there."""
+    """Made by 0.1.0 with indexes of format 1: models, open questions and held labels are there."""
     home = tmp_path / "home"
     with tarfile.open(OLDER) as archive:
         archive.extractall(home, filter="data")

@@ -28,11 +28,11 @@ def table(batch: int) -> pd.DataFrame:
 def served(seed: int) -> tuple[pd.DataFrame, PlainStore]:
     """What a shard tells and keeps when each batch is shuffled."""
     model = lasec.LASEC_SS(dimension=3, drift=0.01, caution=0.5)
-    terms = Job(model, max_age=150.0, seed=0).terms
+    config = Job(model, max_age=150.0, seed=0).config
     store, told = PlainStore(), []
     for batch in range(6):
         frame = table(batch).sample(frac=1.0, random_state=seed, ignore_index=True)
-        shard = Shard(terms, store)
+        shard = Shard(config, store)
         told.append(shard.batch(read(frame, 3, np.dtype(float)), 10**12))
     return pd.concat(told, ignore_index=True), store
 

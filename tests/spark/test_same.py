@@ -87,9 +87,9 @@ def test_every_model(served: Any) -> None:
         store = ls.PlainStore()
         for part, name, value in rows[["part", "name", "value"]].itertuples(index=False):
             store.put(part, name, bytes(value))
-        shard = ls.Shard(job.terms, store)
-        fleet = shard.load(np.arange(len(shard.ledger.keys)))
-        for row, key in enumerate(shard.ledger.keys):
+        shard = ls.Shard(job.config, store)
+        fleet = shard.state.load(np.arange(len(shard.state.index.keys)))
+        for row, key in enumerate(shard.state.index.keys):
             ours, truth = fleet.learner(row), twin.learner(key)
             np.testing.assert_allclose(ours.state.weights, truth.state.weights, atol=1e-12)
             np.testing.assert_allclose(ours.state.cov, truth.state.cov, atol=1e-12)

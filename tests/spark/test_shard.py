@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import lasec
 from lasec.spark import Job
-from lasec.spark.ledger import Ledger
+from lasec.spark.index import ShardIndex
 from lasec.spark.pages import REMEMBERED
 from lasec.spark.rows import read
 from lasec.spark.shard import Shard
@@ -51,7 +51,7 @@ def frame(events: list[Event], labels: list[Label]) -> pd.DataFrame:
 
 def serve(job: Job, store: PlainStore, events: list[Event], labels: list[Label]) -> pd.DataFrame:
     batch = read(frame(events, labels), D, job.model.precision.kind)
-    return Shard(job.terms, store).batch(batch, now=10**12)
+    return Shard(job.config, store).batch(batch, now=10**12)
 
 
 def stream(seed: int, batches: int, keys: int = 5) -> list[tuple[list[Event], list[Label]]]:
@@ -94,10 +94,10 @@ def compare(twin: Twin, told: list[pd.DataFrame], store: PlainStore, job: Job) -
     receipts = table[table.kind == "receipt"]
     said = sorted(receipts[["key", "id", "y", "outcome"]].itertuples(index=False, name=None))
     assert said == sorted(twin.receipts)
-    ledger = Ledger.from_bytes(store.get("ledger") or b"")
-    shard = Shard(job.terms, store)
-    fleet = shard.load(np.arange(len(ledger.keys)))
-    for row, key in enumerate(ledger.keys):
+    index = ShardIndex.from_bytes(store.get("ledger") or b"")
+    shard = Shard(job.config, store)
+    fleet = shard.state.load(np.arange(len(index.keys)))
+    for row, key in enumerate(index.keys):
         kept, plain = fleet.learner(row), twin.learner(key)
         for ours_, theirs in zip(kept.state, plain.state, strict=True):
             np.testing.assert_allclose(ours_, theirs, rtol=1e-11, atol=1e-12)
@@ -107,7 +107,7 @@ def compare(twin: Twin, told: list[pd.DataFrame], store: PlainStore, job: Job) -
         )  # fmt: skip
     opened = sum(kept[:1] == b"o" for (part, _), kept in store.items() if part == "question")
     assert opened == sum(asked.state == "open" for asked in twin.asked.values())
-    waiting = Ledger.from_bytes(store.get("ledger") or b"").counts[:, 4]
+    waiting = ShardIndex.from_bytes(store.get("ledger") or b"").counts[:, 4]
     assert waiting.sum() == opened
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import lasec
-from lasec.spark.ledger import seed_of
+from lasec.spark.index import seed_of
 
 
 class Event(NamedTuple):

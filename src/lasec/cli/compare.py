@@ -13,7 +13,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from lasec.cli import options as o
-from lasec.cli.opening import Opened, encoder, learner, open_file
+from lasec.cli.inputs import Opened, encoder, learner, open_file
 from lasec.cli.output import (
     STOPPED,
     as_facts,
@@ -24,18 +24,18 @@ from lasec.cli.output import (
     put,
     screen,
     warn_of_cells,
-    warn_of_runs,
+    warn_of_no_change,
 )
 from lasec.cli.progress import bar
-from lasec.cli.running import Baselines, Stop
+from lasec.cli.runner import Baselines, Stop
 from lasec.draws import seed_or_random
 from lasec.errors import TableError
 from lasec.evaluation import RunSummary, evaluate
 from lasec.files import write as write_file
 from lasec.learner import Learner
-from lasec.tables import TableLearner, recipe
-from lasec.tables.sizes import rows_at_a_time
-from lasec.tables.source import ROWS
+from lasec.registry import Algorithm, find
+from lasec.tables import TableLearner
+from lasec.tables.source import ROWS, rows_at_a_time
 
 USUAL = "tracker,uniform,lasec-ss,sop-ss,perceptron-ss"
 
@@ -55,8 +55,8 @@ def compare(
     category: o.Category = None,
     text: o.Text = None,
     ignore: o.Ignore = None,
-    width: o.Width = None,
-    standardise: o.Standardise = True,
+    hash_buckets: o.HashBuckets = None,
+    standardize: o.Standardize = True,
     format: o.Format = None,  # noqa: A002
     separator: o.Separator = None,
     seed: o.Seed = None,
@@ -66,19 +66,19 @@ def compare(
 ) -> None:
     """Run several algorithms along a file whose labels are known, each with its own labels.
 
-    Beside them: the label before, were every label known, and the commoner class.
+    Also reports two baselines: no-change (the previous label) and the majority class.
     """
     reading = o.Reading(
         label, positive, time, tuple(category or ()), tuple(text or ()), tuple(ignore or ()),
-        width, standardise, format, separator, data,
+        hash_buckets, standardize, format, separator, data,
     )  # fmt: skip
     names = list(dict.fromkeys(name.strip() for name in algorithms.split(",") if name.strip()))
     if not names:
         raise TableError("--algorithms: name at least one")
-    recipes = [recipe(name) for name in names]
+    chosen = [find(name) for name in names]
     opened = open_file(file, reading)
     with opened.table:
-        race = Race(opened, names, o.Asking(rate, labels_per_day, seed_or_random(seed)))
+        race = Race(opened, names, chosen, o.Asking(rate, labels_per_day, seed_or_random(seed)))
         stop = Stop()
         with (
             stop.watching(),
@@ -89,7 +89,7 @@ def compare(
                     first = race.runs[0]
                     progress = opened.table.progress
                     shown.show(progress, first.rounds, first.labels, first.estimate)
-    rows = [race.row(i, chosen.title) for i, chosen in enumerate(recipes)]
+    rows = [race.row(i) for i in range(len(names))]
     _finish(race, rows, out, as_json, finished=not stop.wanted)
     warn_of_cells(opened.table)
     if stop.wanted:
@@ -99,10 +99,12 @@ def compare(
 class Race:
     """Several learners on the same rows, in the same order."""
 
-    def __init__(self, opened: Opened, names: list[str], asking: o.Asking) -> None:
+    def __init__(
+        self, opened: Opened, names: list[str], chosen: list[Algorithm], asking: o.Asking
+    ) -> None:
         self.opened, self.baselines = opened, Baselines()
         made = encoder(opened, constant=True)
-        self._bare = [recipe(name).intercept for name in names]  # without the column of ones
+        self._bare = [each.has_intercept for each in chosen]  # without the column of ones
         self.learners: list[Learner] = [
             learner(name, made.dimension - bare, opened.reading, asking)
             for name, bare in zip(names, self._bare, strict=True)
@@ -128,12 +130,12 @@ class Race:
                 break
             yield
 
-    def row(self, index: int, title: str) -> dict[str, Any]:
+    def row(self, index: int) -> dict[str, Any]:
         """How one of them did."""
         run = self.runs[index]
         estimate = run.estimate
         return {
-            "algorithm": title,
+            "algorithm": self.learners[index].name,
             "accuracy": run.accuracy,
             "estimate": as_facts(estimate),
             "labels": run.labels,
@@ -161,10 +163,10 @@ def _finish(
             row["algorithm"]: (run, one)
             for row, run, one in zip(rows, race.runs, race.learners, strict=True)
         }
-        beside = {"label before": baselines["persistence"], "commoner class": baselines["majority"]}
+        shown = {"no-change": baselines["persistence"], "majority class": baselines["majority"]}
         from lasec.reports import compare as draw  # noqa: PLC0415
 
-        draw(out / "compare.html", named, title=race.opened.title, baselines=beside)
+        draw(out / "compare.html", named, title=race.opened.title, baselines=shown)
     if as_json:
         put(summary)
         return
@@ -172,7 +174,8 @@ def _finish(
     console.print(_grid(race, rows))
     if out is not None:
         console.print(f"wrote {out}", markup=False)
-    warn_of_runs(race.baselines.persistence, max(row["accuracy"] for row in rows))
+    best = max(row["accuracy"] for row in rows)
+    warn_of_no_change(race.baselines.persistence, race.baselines.majority, best)
 
 
 def _grid(race: Race, rows: list[dict[str, Any]]) -> Grid:
@@ -180,7 +183,7 @@ def _grid(race: Race, rows: list[dict[str, Any]]) -> Grid:
     title = Text(f"{race.opened.title}: {race.baselines.rows:,} rows")
     grid = Grid(title=title, title_justify="left")
     grid.add_column("algorithm")
-    for heading in ("right", "as estimated", "labels", "rate"):
+    for heading in ("accuracy", "estimated accuracy", "labels", "rate"):
         grid.add_column(heading, justify="right")
     order = sorted(range(len(rows)), key=lambda i: -rows[i]["accuracy"])
     for i in order:
@@ -190,6 +193,6 @@ def _grid(race: Race, rows: list[dict[str, Any]]) -> Grid:
             f"{row['labels']:,}", percent(row["rate"]),
         )  # fmt: skip
     grid.add_section()
-    grid.add_row("label before", percent(race.baselines.persistence), "", "all", "100.0 %")
-    grid.add_row("commoner class", percent(race.baselines.majority), "", "all", "100.0 %")
+    grid.add_row("no-change", percent(race.baselines.persistence), "", "all", "100.0 %")
+    grid.add_row("majority class", percent(race.baselines.majority), "", "all", "100.0 %")
     return grid

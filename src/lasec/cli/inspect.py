@@ -14,11 +14,12 @@ from lasec.cli.output import as_facts, columns, honest, interval, put, screen
 from lasec.evaluation import RunSummary
 from lasec.learner import Learner
 from lasec.metrics import Estimate
+from lasec.registry import ALGORITHMS, make
 from lasec.session import Session
 from lasec.session.saved import kind_of, read_learner
 from lasec.snapshot import describe
 from lasec.state import read
-from lasec.tables import RECIPES, TableLearner, brew, recipe
+from lasec.tables import TableLearner
 from lasec.tracker import Tracker
 
 
@@ -135,9 +136,8 @@ def cite(
     bibtex: Annotated[bool, typer.Option("--bibtex", help="Print BibTeX entries.")] = False,
 ) -> None:
     """The papers to cite for an algorithm or a saved model."""
-    if what.lower().replace("_", "-") in RECIPES or not Path(what).is_file():
-        recipe(what)
-        learner = brew(what, 1)
+    if what.lower().replace("_", "-") in ALGORITHMS or not Path(what).is_file():
+        learner = make(what, 1)
     else:
         learner = load(Path(what)).learner
     console = screen()

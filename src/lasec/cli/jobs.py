@@ -1,4 +1,4 @@
-"""A job on Spark, as the command line has it: what it needs, its model, its places and settings."""
+"""A job on Spark from the command line: what it needs, its model, its endpoints and settings."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from lasec.cli.options import Asking
 from lasec.errors import TableError
 from lasec.learner import Learner
 from lasec.parameters import seconds
+from lasec.registry import make
 from lasec.session.saved import kind_of, read_learner
 from lasec.state import read
-from lasec.tables import brew
 from lasec.tables.kinds import nearest
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def begin(model: Path | None, algorithm: str, dimension: int | None, asking: Ask
     if model is None:
         if dimension is None:
             raise TableError("how many features has an event? Say --dimension, or give a --model")
-        return brew(
+        return make(
             algorithm, dimension, rate=asking.rate, settings=asking.parameters(), seed=asking.seed
         )
     data = read(model)
@@ -74,8 +74,8 @@ def begin(model: Path | None, algorithm: str, dimension: int | None, asking: Ask
     return learner
 
 
-class Place(NamedTuple):
-    """Where things come from, and where they go."""
+class Endpoints(NamedTuple):
+    """Where events and labels come from, and where the output goes."""
 
     events: str
     labels: str | None
@@ -122,8 +122,8 @@ class Place(NamedTuple):
         yield "memory", self.checkpoint
 
 
-class Wish(NamedTuple):
-    """How a job is to be run."""
+class Settings(NamedTuple):
+    """How a job is run."""
 
     shards: int
     partitions: int
@@ -158,8 +158,8 @@ class Wish(NamedTuple):
         return f"{round(1_000 * seconds('--every', self.every))} milliseconds"
 
     @property
-    def settings(self) -> dict[str, str]:
-        """Spark's settings."""
+    def spark_conf(self) -> dict[str, str]:
+        """Spark's own settings."""
         given = dict[str, str]()
         if self.master.startswith("local"):
             os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")

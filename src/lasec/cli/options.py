@@ -35,15 +35,17 @@ Settings = Annotated[
     list[str] | None, typer.Option("--set", help="A parameter, as in --set drift=0.001.")
 ]
 Category = Annotated[
-    list[str] | None, typer.Option("--category", help="A column of names, also where numbers.")
+    list[str] | None, typer.Option("--category", help="A column of categories, also where numbers.")
 ]
-Text = Annotated[list[str] | None, typer.Option("--text", help="A column of words.")]
+Text = Annotated[list[str] | None, typer.Option("--text", help="A column of texts.")]
 Ignore = Annotated[list[str] | None, typer.Option("--ignore", help="A column not to read.")]
-Width = Annotated[
-    int | None, typer.Option("--width", min=1, help="Places for hashed names and words.")
+HashBuckets = Annotated[
+    int | None,
+    typer.Option("--hash-buckets", min=1, help="Columns for hashed categories and tokens."),
 ]
-Standardise = Annotated[
-    bool, typer.Option("--standardise/--as-it-is", help="Put numbers on a common scale, or not.")
+Standardize = Annotated[
+    bool,
+    typer.Option("--standardize/--no-standardize", help="Put numbers on a common scale, or not."),
 ]
 Format = Annotated[str | None, typer.Option("--format", help="csv, parquet, jsonl or svmlight.")]
 Separator = Annotated[str | None, typer.Option("--separator", help="Between the cells of a CSV.")]
@@ -80,16 +82,18 @@ class Reading(NamedTuple):
     category: tuple[str, ...] = ()
     text: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
-    width: int | None = None
-    standardise: bool = True
+    hash_buckets: int | None = None
+    standardize: bool = True
     format: str | None = None
     separator: str | None = None
     data: Path | None = None
 
     @property
     def choice(self) -> dict[str, Any]:
-        """What must be the same where a run is resumed."""
-        return {k: v for k, v in self._asdict().items() if k not in ("data", "format", "separator")}
+        """What must be the same where a run is resumed, by the names that saved runs have."""
+        given = self._asdict()
+        given["width"], given["standardise"] = given.pop("hash_buckets"), given.pop("standardize")
+        return {k: v for k, v in given.items() if k not in ("data", "format", "separator")}
 
     @property
     def texts(self) -> frozenset[str]:

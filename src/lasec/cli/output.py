@@ -97,10 +97,15 @@ def as_facts(estimate: Estimate) -> dict[str, float]:
     return {"value": estimate.value, "low": estimate.low, "high": estimate.high}
 
 
-def warn_of_runs(persistence: float, accuracy: float) -> None:
-    """Say so where the label before, were it known, is the better prediction."""
+def warn_of_no_change(persistence: float, majority: float, accuracy: float) -> None:
+    """Say so where the previous label, were it known, is the better prediction."""
     if persistence > accuracy:
-        say("lasec: labels come in runs here: the one before, if known, is right more often")
+        by_chance = majority**2 + (1.0 - majority) ** 2
+        why = ": labels are autocorrelated" if persistence > by_chance + 0.01 else ""
+        say(
+            f"lasec: warning: the no-change baseline ({percent(persistence)}) beats this model "
+            f"({percent(accuracy)}){why}"
+        )
 
 
 def warn_of_cells(table: Table) -> None:
@@ -109,7 +114,8 @@ def warn_of_cells(table: Table) -> None:
         cells = "1 cell that is" if bad.cells == 1 else f"{bad.cells:,} cells that are"
         say(
             f"lasec: warning: column {name[:80]!r} has {cells} not readable, taken as missing; the "
-            f"first is {bad.example!r} in row {bad.row:,} (--category reads the column as names)"
+            f"first is {bad.example!r} in row {bad.row:,} (--category reads the column as "
+            "categories)"
         )
 
 
@@ -130,7 +136,7 @@ def honest(command: Callable[P, None]) -> Callable[P, None]:
         except BrokenPipeError:
             _leave_pipe()
         except MemoryError as error:
-            say(f"lasec: out of memory: use fewer columns or a smaller --width ({error})")
+            say(f"lasec: out of memory: use fewer columns or fewer --hash-buckets ({error})")
             raise typer.Exit(WRONG) from None
         except (TableError, StateError, TicketError, OSError, ValueError) as error:
             say(f"lasec: {_words(error)}")

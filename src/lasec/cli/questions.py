@@ -15,17 +15,18 @@ from typing import Annotated, Any
 import typer
 
 from lasec.cli import options as o
-from lasec.cli.lines import line
+from lasec.cli.inputs import learner
+from lasec.cli.jsonl import line
 from lasec.cli.lock import held
-from lasec.cli.opening import learner
 from lasec.cli.output import REFUSED, as_line, honest, put_lines, say
 from lasec.clock import LEAD
 from lasec.errors import TableError, TicketError
+from lasec.registry import find
 from lasec.state import read
-from lasec.tables import Encoder, TableLearner, recipe
+from lasec.tables import Encoder, TableLearner
 from lasec.tables.cells import check_row, head_of, moment
 from lasec.tables.objects import DEEPEST, too_deep
-from lasec.tables.sizes import rows_at_a_time
+from lasec.tables.source import rows_at_a_time
 
 MOST = 1_000  # lines that are taken at a time
 Row = dict[str, Any]
@@ -59,7 +60,7 @@ def ask(
     category: o.Category = None,
     text: o.Text = None,
     ignore: o.Ignore = None,
-    width: o.Width = None,
+    hash_buckets: o.HashBuckets = None,
     seed: o.Seed = None,
     max_age: o.MaxAge = None,
     lead: o.Lead = LEAD,
@@ -72,7 +73,7 @@ def ask(
     """
     reading = o.Reading(
         label=label, time=time, category=tuple(category or ()), text=tuple(text or ()),
-        ignore=tuple(ignore or ()), width=width,
+        ignore=tuple(ignore or ()), hash_buckets=hash_buckets,
     )  # fmt: skip
     asking = o.Asking(
         rate, labels_per_day, seed, max_open=max_open, max_age=max_age, lead=lead
@@ -217,8 +218,8 @@ def _new(
     head = head_of(rows, frozenset(reading.kinds))
     beside = {reading.label, reading.time} & set(head.schema.names)
     encoder = Encoder.fit(
-        head, kinds=reading.kinds, left_out=frozenset(map(str, beside)), width=reading.width,
-        constant=not recipe(algorithm).intercept,
+        head, kinds=reading.kinds, left_out=frozenset(map(str, beside)),
+        hash_buckets=reading.hash_buckets, constant=not find(algorithm).has_intercept,
     )  # fmt: skip
     made = learner(algorithm, encoder.dimension, reading, asking)
     desk = TableLearner(made, encoder, label=str(reading.label), classes=classes, time=reading.time)

@@ -11,9 +11,9 @@ from typing import Annotated, Any
 import typer
 
 from lasec.cli import options as o
-from lasec.cli.lines import Lines
+from lasec.cli.inputs import Opened, build, fingerprint, open_file
+from lasec.cli.jsonl import Lines
 from lasec.cli.lock import held
-from lasec.cli.opening import Opened, fingerprint, open_file, seat
 from lasec.cli.output import (
     STOPPED,
     as_text,
@@ -25,18 +25,17 @@ from lasec.cli.output import (
     say,
     screen,
     warn_of_cells,
-    warn_of_runs,
+    warn_of_no_change,
 )
 from lasec.cli.progress import bar
-from lasec.cli.running import MODEL, PREDICTIONS, WRITTEN, Run, Stop
+from lasec.cli.runner import MODEL, PREDICTIONS, WRITTEN, Run, Stop
 from lasec.clock import LEAD
 from lasec.errors import TableError
 from lasec.evaluation import RunSummary
 from lasec.files import write as write_file
 from lasec.tables import Kind
 from lasec.tables.kinds import nearest
-from lasec.tables.sizes import rows_at_a_time
-from lasec.tables.source import ROWS
+from lasec.tables.source import ROWS, rows_at_a_time
 
 
 @honest
@@ -68,8 +67,8 @@ def run(
     category: o.Category = None,
     text: o.Text = None,
     ignore: o.Ignore = None,
-    width: o.Width = None,
-    standardise: o.Standardise = True,
+    hash_buckets: o.HashBuckets = None,
+    standardize: o.Standardize = True,
     format: o.Format = None,  # noqa: A002
     separator: o.Separator = None,
     seed: o.Seed = None,
@@ -85,7 +84,7 @@ def run(
     """
     reading = o.Reading(
         label, positive, time, tuple(category or ()), tuple(text or ()), tuple(ignore or ()),
-        width, standardise, format, separator, data,
+        hash_buckets, standardize, format, separator, data,
     )  # fmt: skip
     asking = o.Asking(rate, labels_per_day, seed, tuple(settings or ()), lead=lead)
     if (resume or predictions or figures) and out is None:
@@ -128,7 +127,7 @@ def _begin(
     choice: dict[str, Any],
 ) -> Run:  # fmt: skip
     """A new run, in a folder that has none, or whose run is to be thrown away."""
-    desk = seat(opened, algorithm, asking, file=opened.title, choice=choice)
+    desk = build(opened, algorithm, asking, file=opened.title, choice=choice)
     if out is None:
         return Run(desk, RunSummary(), None, None, choice["group"])
     if (out / MODEL).exists() and not force:
@@ -194,10 +193,10 @@ def _facts(task: Run, opened: Opened) -> dict[str, str]:
 
 
 def _baselines(task: Run) -> dict[str, float]:
-    """The answers that need no model."""
+    """Predictions that need no model."""
     return {
-        "the label before, were it always known": task.baselines.persistence,
-        "the commoner class": task.baselines.majority,
+        "no-change (previous label)": task.baselines.persistence,
+        "majority class": task.baselines.majority,
     }
 
 
@@ -212,26 +211,26 @@ def _tell(task: Run, summary: dict[str, Any], out: Path | None) -> None:
     facts = [
         ("rows", f"{summary['rows']:,}{_pace(summary['rows_per_second'])}"),
         ("columns", columns(task.desk)),
-        ("asked", f"{summary['labels']:,} labels, {percent(summary['rate'])} of the rows"),
-        ("right", f"{interval(task.run.estimate)}, as the asked labels tell"),
-        ("in truth", percent(task.run.accuracy)),
-        ("beside", f"label before {percent(baselines.persistence)}, "
-                   f"commoner class {percent(baselines.majority)}"),
+        ("queried", f"{summary['labels']:,} labels, {percent(summary['rate'])} of the rows"),
+        ("estimated accuracy", interval(task.run.estimate)),
+        ("true accuracy", f"{percent(task.run.accuracy)} (all labels)"),
+        ("baselines", f"no-change {percent(baselines.persistence)}, "
+                      f"majority class {percent(baselines.majority)}"),
     ]  # fmt: skip
     console.print(f"{summary['algorithm']} on {summary['file']}", style="bold", markup=False)
     for name, value in facts:
-        console.print(f"  {name:<9}{value}", markup=False)
+        console.print(f"  {name:<20}{value}", markup=False)
     if ignored:
         told = ", ".join(f"{column.name} ({column.why})" for column in ignored)
-        console.print(f"  {'not read':<9}{told}", markup=False)
+        console.print(f"  {'not read':<20}{told}", markup=False)
     if summary["unlabelled"]:
         console.print(f"  {summary['unlabelled']:,} rows have no label and were left out")
     if baselines.rows and baselines.plus in (0, baselines.rows):
         say("lasec: all labels are of one class")
     else:
-        warn_of_runs(baselines.persistence, task.run.accuracy)
+        warn_of_no_change(baselines.persistence, baselines.majority, task.run.accuracy)
     if out is not None:
-        done = "wrote" if summary["finished"] else "stopped; go on with --resume:"
+        done = "wrote" if summary["finished"] else "stopped; continue with --resume:"
         console.print(f"  {done} {out}", markup=False)
     elif not summary["finished"]:
-        say("lasec: stopped; with --out it could be gone on with")
+        say("lasec: stopped; with --out it could be resumed")

@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from lasec.cli import options as o
-from lasec.cli.jobs import Place, Wish, begin, need
+from lasec.cli.jobs import Endpoints, Settings, begin, need
 from lasec.cli.output import STOPPED, honest
-from lasec.cli.serving import serve, take_out
+from lasec.cli.spark_runner import serve, take_out
 
 # What names a job: its memory, and how its keys begin.
 Checkpoint = Annotated[
@@ -100,14 +100,16 @@ def run(
     """
     need()
     asking = o.Asking(rate, settings=tuple(settings or ()))
-    place = Place(events, labels, out, checkpoint, kafka, kafka_out, format, features, per_batch)
-    wish = Wish(
+    endpoints = Endpoints(
+        events, labels, out, checkpoint, kafka, kafka_out, format, features, per_batch
+    )
+    how = Settings(
         shards, partitions, master, max_age, patience, every, packages, tuple(conf or ()),
         conf_file, forget_after, max_keys, seed,
     )  # fmt: skip
-    place.check()
-    job = wish.job(begin(model, algorithm, dimension, asking))
-    if not serve(job, place, wish, verbose):
+    endpoints.check()
+    job = how.job(begin(model, algorithm, dimension, asking))
+    if not serve(job, endpoints, how, verbose):
         raise typer.Exit(STOPPED)
 
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from lasec import cards
+from lasec import notebook
 from lasec.alarms import Alarm
 from lasec.evaluation import saved
 from lasec.evaluation.account import OTHER, Account
@@ -231,13 +231,13 @@ class RunSummary:
     def _repr_html_(self) -> str:
         """A card in a notebook."""
         here = self.estimate
-        span = f"{cards.percent(here.low)} to {cards.percent(here.high)}"
+        span = f"{notebook.percent(here.low)} to {notebook.percent(here.high)}"
         rate = self.labels / self.rounds if self.rounds else math.nan
         facts = {
             "rows": f"{self.rounds:,}",
-            "estimated accuracy": f"{cards.percent(here.value)} ({span})",
-            "true accuracy (all labels)": cards.percent(self.accuracy),
-            "labels queried": f"{self.labels:,} ({cards.percent(rate)})",
+            "estimated accuracy": f"{notebook.percent(here.value)} ({span})",
+            "true accuracy (all labels)": notebook.percent(self.accuracy),
+            "labels queried": f"{self.labels:,} ({notebook.percent(rate)})",
         }
         if self.alarms:
             facts["alarms"] = f"{len(self.alarms):,}"
@@ -246,7 +246,7 @@ class RunSummary:
             "estimated": np.array([point.estimate.value for point in points]),
             "true": np.array([point.truth for point in points]),
         }
-        return cards.card("RunSummary", facts, cards.sparkline(lines) if points else "")
+        return notebook.card("RunSummary", facts, notebook.sparkline(lines) if points else "")
 
     def commit(self, now: Account, records: Records, answers: list[Answer]) -> None:
         """Put what a call of :func:`lasec.evaluate` has added in place."""

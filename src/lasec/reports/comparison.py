@@ -8,18 +8,18 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from lasec import cards
-from lasec.cards import percent
+from lasec import notebook
 from lasec.evaluation import Point, RunSummary
 from lasec.evaluation import pictures as draw
 from lasec.files import write
 from lasec.learner import Learner
-from lasec.reports import page
-from lasec.reports.plates import Plate
+from lasec.notebook import percent
+from lasec.reports import html
+from lasec.reports.figures import FigureSpec
 from lasec.reports.report import NO_BASELINES, NONE, parameters, versions
 from lasec.reports.source import beaten, between, counted
 from lasec.reports.svg import PALETTE
-from lasec.reports.words import across, short
+from lasec.reports.text import across, short
 
 Runs = Mapping[str, tuple[RunSummary, Learner]]
 DASHES = ("-", "--", "-.", ":")
@@ -36,7 +36,7 @@ class Comparison:
         return f"{type(self).__name__}({', '.join(repr(name) for name, *_ in self.rows)})"
 
     def _repr_html_(self) -> str:
-        return cards.table("Comparison", HEAD, self.rows)
+        return notebook.table("Comparison", HEAD, self.rows)
 
 
 def compare(
@@ -71,19 +71,19 @@ def compare(
     points = {run: source.points for run, (source, _) in runs.items()}
     body = [
         f"<header>\n<h1>{escape(name)}</h1>",
-        page.paragraph(_headline(runs, best), "headline"),
-        *(page.paragraph(words, "caution") for words in _lengths(runs)),
-        *(page.paragraph(w, "caution") for w in beaten(runs[best][0].accuracy, baselines)),
-        page.table(HEAD, table.rows, "The best comes first; baselines stand at the end."),
+        html.paragraph(_headline(runs, best), "headline"),
+        *(html.paragraph(words, "caution") for words in _lengths(runs)),
+        *(html.paragraph(w, "caution") for w in beaten(runs[best][0].accuracy, baselines)),
+        html.table(HEAD, table.rows, "The best comes first; baselines stand at the end."),
         "</header>",
-        page.figure(accuracies(points, baselines)),
-        page.figure(labels(points)),
-        page.section(
-            "made", "How it was made", page.facts(facts, "The data"),
-            page.facts(given, "The learners"), page.facts(versions(), "Versions"),
+        html.figure(accuracies(points, baselines)),
+        html.figure(labels(points)),
+        html.section(
+            "made", "How it was made", html.facts(facts, "The data"),
+            html.facts(given, "The learners"), html.facts(versions(), "Versions"),
         ),
     ]  # fmt: skip
-    write(path, page.page(name, body), private=False)
+    write(path, html.page(name, body), private=False)
     return table
 
 
@@ -105,7 +105,7 @@ def summary(runs: Runs, baselines: Mapping[str, float]) -> list[tuple[str, ...]]
     return rows + [(name, percent(value), "", "", "") for name, value in baselines.items()]
 
 
-def accuracies(points: Mapping[str, Sequence[Point]], baselines: Mapping[str, float]) -> Plate:
+def accuracies(points: Mapping[str, Sequence[Point]], baselines: Mapping[str, float]) -> FigureSpec:
     """The true accuracy of all over time."""
 
     def paint(figure: Any, _: int) -> None:
@@ -124,7 +124,7 @@ def accuracies(points: Mapping[str, Sequence[Point]], baselines: Mapping[str, fl
         _legend(figure, axes, list(points))
 
     first = _longest(points)
-    return Plate(
+    return FigureSpec(
         "accuracy", "How good was each?",
         "The true share of right predictions among the last rows, for each learner; dotted lines "
         "are the baselines.",
@@ -136,7 +136,7 @@ def accuracies(points: Mapping[str, Sequence[Point]], baselines: Mapping[str, fl
     )  # fmt: skip
 
 
-def labels(points: Mapping[str, Sequence[Point]]) -> Plate:
+def labels(points: Mapping[str, Sequence[Point]]) -> FigureSpec:
     """The labels of all over time."""
 
     def paint(figure: Any, _: int) -> None:
@@ -149,7 +149,7 @@ def labels(points: Mapping[str, Sequence[Point]]) -> Plate:
         _legend(figure, axes, list(points))
 
     first = _longest(points)
-    return Plate(
+    return FigureSpec(
         "labels", "What did each cost?",
         "How many labels each learner has asked for so far.",
         2.8, paint, "round", _rounds(first),

@@ -10,7 +10,7 @@ const nearest = (list, value) => {
   list.forEach((x, i) => { if (Math.abs(x - value) < Math.abs(list[best] - value)) best = i; });
   return best;
 };
-for (const figure of document.querySelectorAll("figure[data-plate]")) {
+for (const figure of document.querySelectorAll("figure[data-figure]")) {
   const data = JSON.parse(figure.querySelector("script").textContent);
   const readout = figure.querySelector(".readout");
   const words = readout.textContent;

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from lasec.algorithms import cite
-from lasec.cards import percent
 from lasec.evaluation import Part, RunSummary, pictures
 from lasec.files import write as write_file
 from lasec.learner import Learner
-from lasec.reports import page, svg
-from lasec.reports.plates import plates
+from lasec.notebook import percent
+from lasec.reports import html, svg
+from lasec.reports.figures import all_figures
 from lasec.reports.source import beaten, beliefs, between, cautions, counted, headline, now
-from lasec.reports.words import pair
+from lasec.reports.text import pair
 
 NONE: Mapping[str, str] = {}
 NO_BASELINES: Mapping[str, float] = {}
@@ -57,19 +57,19 @@ def write(
     name = title or f"{learner.name} on {counted(source.rounds, 'row')}"
     body = [
         f"<header>\n<h1>{escape(name)}</h1>",
-        page.paragraph(headline(source), "headline"),
-        page.paragraph(now(source)),
-        page.paragraph(beliefs(source)),
-        *(page.paragraph(words, "caution") for words in cautions(source, learner)),
-        *(page.paragraph(words, "caution") for words in beaten(source.accuracy, baselines)),
-        page.tiles(numbers(source)),
+        html.paragraph(headline(source), "headline"),
+        html.paragraph(now(source)),
+        html.paragraph(beliefs(source)),
+        *(html.paragraph(words, "caution") for words in cautions(source, learner)),
+        *(html.paragraph(words, "caution") for words in beaten(source.accuracy, baselines)),
+        html.tiles(numbers(source)),
         "</header>",
-        *(page.figure(plate) for plate in plates(source, named)),
-        page.section("time", "Stretch by stretch", _parts(source.parts(), "rows", _TIME)),
-        page.section("groups", "Group by group", _parts(source.groups, "group", _GROUPS)),
-        page.section("made", "How it was made", *made(learner, {**facts, **shown})),
+        *(html.figure(spec) for spec in all_figures(source, named)),
+        html.section("time", "Stretch by stretch", _parts(source.parts(), "rows", _TIME)),
+        html.section("groups", "Group by group", _parts(source.groups, "group", _GROUPS)),
+        html.section("made", "How it was made", *made(learner, {**facts, **shown})),
     ]
-    write_file(path, page.page(name, body), private=False)
+    write_file(path, html.page(name, body), private=False)
 
 
 def figures(source: RunSummary, learner: Learner, *, classes: Sequence[str] = ()) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def figures(source: RunSummary, learner: Learner, *, classes: Sequence[str] = ()
     >>> list(lasec.reports.figures(run, learner))
     ['accuracy', 'labels', 'asked', 'doubt', 'margins']
     """
-    return {plate.name: plate.figure() for plate in plates(source, pair(classes))}
+    return {spec.name: spec.figure() for spec in all_figures(source, pair(classes))}
 
 
 def save_figures(
@@ -144,9 +144,9 @@ def made(learner: Learner, facts: Mapping[str, str]) -> list[str]:
     """Facts, parameters, versions, and what to cite."""
     cited = "".join(f"<li>{escape(line)}</li>" for line in cite(learner).splitlines())
     return [
-        page.facts(facts, "The data"),
-        page.facts(parameters(learner), "The learner"),
-        page.facts(versions(), "Versions"),
+        html.facts(facts, "The data"),
+        html.facts(parameters(learner), "The learner"),
+        html.facts(versions(), "Versions"),
         f'<p class="quiet">Papers to cite</p><ul class="cite">{cited}</ul>' if cited else "",
     ]
 
@@ -194,7 +194,7 @@ def _parts(parts: Sequence[Part], what: str, caption: str) -> str:
         )
         for part in parts
     ]  # fmt: skip
-    return page.table(head, rows, caption)
+    return html.table(head, rows, caption)
 
 
 _TIME = (

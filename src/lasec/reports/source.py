@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from lasec.cards import percent
 from lasec.evaluation import Point, RunSummary
 from lasec.learner import Learner
 from lasec.metrics import Estimate
+from lasec.notebook import percent
 
 SOME, FEW = 500, 100  # rows and labels before which a belief is little more than a beginning
 
@@ -147,13 +147,13 @@ def beliefs(source: RunSummary) -> str:
 
 
 def beaten(accuracy: float, baselines: Mapping[str, float]) -> list[str]:
-    """Which of the answers that need no model would have been right more often.
+    """Which baselines, which need no model, are more accurate.
 
-    >>> beaten(0.84, {"label before": 0.853, "commoner class": 0.575})
-    ['More often right, with no model at all: label before, 85.3 %.']
+    >>> beaten(0.84, {"no-change": 0.853, "majority class": 0.575})
+    ['A baseline beats this model: no-change, 85.3 %.']
     """
     return [
-        f"More often right, with no model at all: {name}, {percent(value)}."
+        f"A baseline beats this model: {name}, {percent(value)}."
         for name, value in baselines.items()
         if value > accuracy
     ]

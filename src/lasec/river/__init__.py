@@ -1,10 +1,11 @@
 """The River face: classifiers over dicts of features, which also say which labels to ask for.
 
-Beside what any River classifier does, each has ``ask_one(x)``, which predicts and decides whether
-to ask, and ``tell_one(ticket, y)`` for the answer, whenever it comes. :class:`Selective` gives the
-same two to any other River classifier or pipeline.
+In addition to River's methods, each has ``ask_one(x)``, which predicts and decides whether to
+query the label, and ``tell_one(ticket, y)`` for the answer, whenever it comes.
+:class:`ActiveClassifier` adds both to any other River classifier or pipeline.
 """
 
+from lasec.river.active import ActiveClassifier
 from lasec.river.classifiers import (
     AROWClassifier,
     LASECClassifier,
@@ -12,13 +13,12 @@ from lasec.river.classifiers import (
     SOPClassifier,
     TrackerClassifier,
 )
-from lasec.river.selective import Selective
 
 __all__ = [
     "AROWClassifier",
+    "ActiveClassifier",
     "LASECClassifier",
     "PerceptronClassifier",
     "SOPClassifier",
-    "Selective",
     "TrackerClassifier",
 ]

@@ -29,13 +29,11 @@ class _Boxed:
 class Asking:
     """The half of a classifier that asks; the other half predicts (``_judged``) and learns.
 
-    ``meter`` is a :class:`lasec.Meter` that is told everything: ``meter.accuracy`` is an honest
-    estimate over all rows asked or not, for any number of classes. A round counts as +1 in it, and
-    an answer as +1 or -1 for right or wrong, so that accuracy and log loss are what it can tell.
-    It speaks of the rounds before the oldest question that is still open, so a label that will
-    never come has to be given up: by ``lose_one``, or by itself after ``max_age`` rounds. Without a
-    ``max_age`` a question stays open until more than ``max_pending`` are, and the meter waits for
-    its answer for as many rounds.
+    ``meter`` is a :class:`lasec.Meter` that hears everything: ``meter.accuracy`` is an unbiased
+    estimate over all rows, queried or not, for any number of classes. It is told whether
+    predictions were right, so it measures accuracy and log loss. It covers the rows before the
+    oldest open question, so cancel a label that will never come with ``cancel_one``, or set
+    ``max_age``. Without ``max_age`` a question stays open until more than ``max_pending`` are.
     """
 
     def _open(
@@ -90,12 +88,12 @@ class Asking:
         """
         return self._session.tell(ticket, named(y)).correct
 
-    def lose_one(self, ticket: int) -> None:
+    def cancel_one(self, ticket: int) -> None:
         """Give up a question whose answer will not come; the meter waits for it no longer.
 
         >>> from lasec.river import TrackerClassifier
         >>> model = TrackerClassifier()
-        >>> model.lose_one(model.ask_one({"size": 2.0}).ticket)
+        >>> model.cancel_one(model.ask_one({"size": 2.0}).ticket)
         >>> model.pending, model.meter.lost
         ((), 1)
         """

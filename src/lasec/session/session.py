@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from copy import copy
 from typing import Any, Self
 
 from lasec.alarms import Alarm, Detector
@@ -12,7 +13,7 @@ from lasec.errors import StateError, TicketError
 from lasec.files import write
 from lasec.learner import Learner
 from lasec.metrics import Estimate, Meter
-from lasec.session.models import Carried, OwnModel
+from lasec.session.models import AskedRows, Carried, OwnModel
 from lasec.session.note import Note
 from lasec.session.saved import read_learner, read_notes, write_notes
 from lasec.state import Arrays, bundle, pack, read, restored, unbundle
@@ -268,6 +269,32 @@ class Session:
         self.notes[ticket] = self.notes.get(ticket, Note())._replace(**more)
         if self.notes[ticket].id is not None:
             self._ids[self.notes[ticket].id] = ticket
+
+    def branch(self) -> Self:
+        """This session with a copy of its model; meter, detectors and notes are shared.
+
+        For callers that want all or nothing: let the copy decide and learn, put the branch in the
+        place of the session, and let it :meth:`hear_asked` or :meth:`hear_told`.
+        """
+        twin = object.__new__(type(self))
+        vars(twin).update(vars(self), model=copy(self.model))
+        return twin
+
+    def hear_asked(self, asked: AskedRows, row: Callable[[int], Any]) -> None:
+        """Let meter and detectors hear of decisions; ``row`` gives the row at a place."""
+        columns = (column.tolist() for column in asked)
+        for at, (certainty, chance, queried, ticket) in enumerate(zip(*columns, strict=True)):
+            decision = Decision(1, certainty, 0.0, chance, queried, ticket)
+            self.meter.ask(decision)
+            for detector in self.detectors:
+                self._raise(detector.ask(decision, row(at)))
+        self._hear_of_given_up()
+
+    def hear_told(self, outcomes: Iterable[Outcome]) -> None:
+        """Let meter and detectors hear of labels that have come."""
+        for outcome in outcomes:
+            self._settled(outcome)
+        self._hear_of_given_up()
 
     def _settled(self, outcome: Outcome) -> None:
         ticket = outcome.decision.ticket

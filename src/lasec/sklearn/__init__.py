@@ -5,6 +5,7 @@ scikit-learn classifier does, each has ``should_ask(X)``: which of these rows to
 who label, and with which probability each was going to be sent, under a budget that is held.
 """
 
+from lasec.sklearn.active import ActiveClassifier
 from lasec.sklearn.classifiers import (
     AROWClassifier,
     LASECClassifier,
@@ -12,13 +13,12 @@ from lasec.sklearn.classifiers import (
     SOPClassifier,
     TrackerClassifier,
 )
-from lasec.sklearn.selective import Selective
 
 __all__ = [
     "AROWClassifier",
+    "ActiveClassifier",
     "LASECClassifier",
     "PerceptronClassifier",
     "SOPClassifier",
-    "Selective",
     "TrackerClassifier",
 ]

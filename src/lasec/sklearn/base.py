@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 from abc import abstractmethod
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
@@ -18,28 +14,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from lasec import guards
 from lasec.learner import Learner
 from lasec.parameters import shown
-from lasec.selector import Selector, bvsb_margin
+from lasec.selector import bvsb_margin
+from lasec.session import AskedRows, JudgedRows
 from lasec.sklearn import rounds
-from lasec.sklearn.questions import Questions, opened
-from lasec.types import Matrix, Query, Vector
+from lasec.sklearn.asking import AskingMixin, drafted, row_of
+from lasec.types import Matrix, Outcome, Vector
 
 _ROWS = {"accept_sparse": "csr", "dtype": np.float64, "order": "C"}
-
-
-@contextmanager
-def drafted(estimator: Any) -> Iterator[Any]:
-    """A copy to work on, whose attributes become the estimator's if nothing goes wrong.
-
-    It shares what it does not replace, so nothing that hangs on it may be changed in place. Who
-    reads the estimator meanwhile, in another thread, sees it as it was.
-    """
-    draft = object.__new__(type(estimator))
-    vars(draft).update(vars(estimator))
-    yield draft
-    gone = vars(estimator).keys() - vars(draft).keys()
-    vars(estimator).update(vars(draft))  # one step, so that no signal can come in between
-    for name in gone:
-        vars(estimator).pop(name, None)
 
 
 def _validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
@@ -57,7 +38,7 @@ def known_classes(given: ArrayLike) -> NDArray[Any]:
     return classes
 
 
-class StreamClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class StreamClassifier(AskingMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier that learns rows in their order, once, and can say which labels to ask.
 
     Two classes have one learner, more have one each (one against the rest). Refused calls leave the
@@ -65,14 +46,8 @@ class StreamClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     _kind: type[Learner] = Learner
-    _queries: type | None = None
-    rate: float
-    query: Query | None
-    seed: int | None
     classes_: NDArray[Any]
     learners_: list[Learner]
-    gate_: Selector
-    _questions: Questions
     _intercept: bool
 
     @abstractmethod
@@ -96,14 +71,8 @@ class StreamClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         learned as the answer to that question, however late; any other as a row that came now.
         """
         with drafted(self) as draft:
-            new = not hasattr(draft, "gate_")
-            X, y = _validated(draft, X, y, reset=new, ensure_min_samples=0)
-            if new:
-                draft._open()
-            draft._agree(classes)
-            if len(y):
-                check_classification_targets(y)
-                draft._learn(X, y)
+            told = draft._taught(X, y, classes)
+        self._session.hear_told(told)
         return self
 
     def should_ask(
@@ -116,17 +85,13 @@ class StreamClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         when each row came, for budgets by time.
         """
         with drafted(self) as draft:
-            new = not hasattr(draft, "gate_")
+            new = not hasattr(draft, "_session")
             X = _validated(draft, X, reset=new, ensure_min_samples=0)
             if new:
                 draft._open()
-            asked, propensity = draft._ask(X, times)
-        return asked, propensity
-
-    @property
-    def open_questions_(self) -> int:
-        """How many rows that :meth:`should_ask` has asked about wait for their labels."""
-        return len(self._questions) if hasattr(self, "_questions") else 0
+            decided = draft._ask(X, times)
+        self._session.hear_asked(decided, row_of(X))
+        return decided.asked, decided.propensity
 
     def decision_function(self, X: Any) -> Vector | Matrix:
         """The margin of each row: one number for two classes, else one for each class.
@@ -138,7 +103,9 @@ class StreamClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row."""
-        margins = self._margins(self._checked(X))
+        return self._best(self._margins(self._checked(X)))
+
+    def _best(self, margins: Matrix) -> NDArray[Any]:
         best = margins[:, 0] >= 0.0 if margins.shape[1] == 1 else margins.argmax(axis=1)
         predicted: NDArray[Any] = self.classes_[best.astype(np.intp)]
         return predicted
@@ -178,8 +145,7 @@ class StreamClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _open(self) -> None:
         """Begin a stream of which nothing is known."""
-        self.gate_ = opened(self.rate, self.query, self.seed, self._queries)
-        self._questions = Questions()
+        self._session = self._new_session()
         self._intercept = self._wants_intercept()
 
     def _wants_intercept(self) -> bool:
@@ -201,10 +167,22 @@ class StreamClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.classes_ = classes
         dimension = self.n_features_in_ + self._intercept
         count = 1 if classes.size == 2 else classes.size
-        begin = self.gate_.rounds
+        begin = self.selector_.rounds
         self.learners_ = [self._learner(dimension).counted(rounds=begin) for _ in range(count)]
 
-    def _learn(self, X: Any, y: NDArray[Any]) -> None:
+    def _taught(self, X: Any, y: Any, classes: ArrayLike | None) -> list[Outcome]:
+        """Learn more rows, and settle the questions that their labels answer."""
+        new = not hasattr(self, "_session")
+        X, y = _validated(self, X, y, reset=new, ensure_min_samples=0)
+        if new:
+            self._open()
+        self._agree(classes)
+        if not len(y):
+            return []
+        check_classification_targets(y)
+        return self._learn(X, y)
+
+    def _learn(self, X: Any, y: NDArray[Any]) -> list[Outcome]:
         """Rows and labels, in order; with new learners, so that a refusal changes nothing."""
         strange = np.setdiff1d(y, self.classes_)
         if strange.size:
@@ -212,15 +190,13 @@ class StreamClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         index = np.searchsorted(self.classes_, y)
         wanted = np.array([1]) if len(self.learners_) == 1 else np.arange(self.classes_.size)
         signs = np.where(index[:, None] == wanted, 1, -1).astype(np.int8)
-        pupils, tickets, taken = self.learners_, list[int](), Counter[bytes]()
+        pupils, tickets = self.learners_, self._tickets(X)
         for at, rows in rounds.blocks(X, self._intercept):
-            found = self._questions.find(rows, taken)
-            pupils = rounds.taught(pupils, rows, signs[at], found, at.start)
-            tickets += found
-        self.learners_, self.gate_ = pupils, copy.copy(self.gate_)
-        self.gate_.skip(pupils[0].rounds - self.gate_.rounds)
-        self._questions = copy.copy(self._questions)
-        self._questions.close(tickets)
+            pupils = rounds.taught(pupils, rows, signs[at], tickets[at], at.start)
+        self.learners_ = pupils
+        told = self._answer(tickets, self.classes_[index])
+        self.selector_.skip(pupils[0].rounds - self.selector_.rounds)
+        return told
 
     def _margins(self, X: Any, first: int | None = None) -> Matrix:
         """The margin of each row under each learner; as of rounds ``first``, ... where given."""
@@ -233,17 +209,36 @@ class StreamClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return found
 
     def _ahead(self, margins: Matrix) -> Vector:
-        """On what the gate decides: the margin, or half the lead of the best class's."""
+        """On what the selector decides: the margin, or half the lead of the best class's."""
         return margins[:, 0] if margins.shape[1] == 1 else bvsb_margin(margins) / 2.0
 
-    def _ask(self, X: Any, times: ArrayLike | None) -> tuple[NDArray[np.bool_], Vector]:
+    def _sure(self, margins: Matrix) -> Vector:
+        """P(the prediction is right) - P(it is wrong), for the meter."""
+        sure: Vector = 2.0 * probabilities(np.tanh(margins)).max(axis=1) - 1.0
+        return sure
+
+    def _ask(self, X: Any, times: ArrayLike | None) -> AskedRows:
         """Decide, remember what was asked, and let the clock of every learner go on."""
-        self.gate_, self._questions = copy.copy(self.gate_), copy.copy(self._questions)
-        margins = self._margins(X, self.gate_.rounds)
-        ahead = self._ahead(margins) if self._trained else np.zeros(len(margins))
-        propensity, asked, tickets = self.gate_.decide_all(ahead, times)
-        for at, rows in rounds.blocks(X, self._intercept):
-            self._questions.add(rows[asked[at]], tickets[at][asked[at]].tolist())
+        count, margins = X.shape[0], self._margins(X, self.selector_.rounds)
+        judged = JudgedRows(np.full(count, None), np.zeros(count), np.full(count, -1.0))
         if self._trained:
-            self.learners_ = [each.counted(rounds=self.gate_.rounds) for each in self.learners_]
-        return asked, propensity
+            judged = JudgedRows(self._best(margins), self._ahead(margins), self._sure(margins))
+        decided = self._decide(X, judged, times)
+        if self._trained:
+            self.learners_ = [each.counted(rounds=self.selector_.rounds) for each in self.learners_]
+        return decided
+
+
+def probabilities(margins: Matrix) -> Matrix:
+    """P(class) from P(class) - P(not class) of one learner, or of one learner for each class.
+
+    >>> probabilities(np.array([[0.5]])).tolist()
+    [[0.25, 0.75]]
+    """
+    if margins.shape[1] == 1:
+        return np.column_stack([(1.0 - margins[:, 0]) / 2.0, (1.0 + margins[:, 0]) / 2.0])
+    chances = (1.0 + margins) / 2.0
+    total = chances.sum(axis=1, keepdims=True)
+    even = np.full_like(chances, 1.0 / margins.shape[1])
+    shares: Matrix = np.divide(chances, total, out=even, where=total > 0.0)
+    return shares

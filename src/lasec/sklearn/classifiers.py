@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from lasec.alarms import Detector
 from lasec.learner import Learner
 from lasec.parameters import number
 from lasec.queries import Budgeted
 from lasec.rules import AROW, Perceptron, SecondOrder
 from lasec.selector import bvsb_margin
-from lasec.sklearn.base import StreamClassifier
+from lasec.sklearn.base import StreamClassifier, probabilities
 from lasec.tracker import Tracker
 from lasec.types import Matrix, Query, Rule, Vector
 
@@ -22,9 +24,12 @@ class TrackerClassifier(StreamClassifier):
 
     ``rate`` is the share of labels that :meth:`should_ask` asks for; other budgets are a ``query``,
     a :class:`lasec.queries.Budgeted`, instead of it. The labels that ``fit`` and ``partial_fit``
-    are given are all learned. ``learners_`` are Trackers: what they believe about drift and noise
-    is in ``learner_.belief``. The state grows with the square of the number of features (0.5 MB a
-    learner at 50, 200 MB at 1,000).
+    are given are all learned. Up to ``max_pending`` rows wait for their labels; then the oldest is
+    given up, as is any after ``max_age`` rows. ``accuracy()`` estimates the accuracy over all rows
+    of ``should_ask``, ``cancel(X)`` gives up questions, and ``detectors`` (of :mod:`lasec.alarms`)
+    raise the alarms in ``alarms_``. ``learners_`` are Trackers, with their estimates of drift and
+    noise in ``learner_.belief``. The state grows with the square of the number of features (0.5 MB
+    a learner at 50, 200 MB at 1,000).
 
     >>> import lasec
     >>> X, y = lasec.streams.switching(2_000, dimension=10, every=1_000, seed=1)
@@ -46,17 +51,23 @@ class TrackerClassifier(StreamClassifier):
         *,
         query: Budgeted | None = None,
         seed: int | None = None,
+        max_pending: int = 10_000,
+        max_age: int | None = None,
+        detectors: Sequence[Detector] = (),
     ) -> None:
         self.rate = rate
         self.query = query
         self.seed = seed
+        self.max_pending = max_pending
+        self.max_age = max_age
+        self.detectors = detectors
 
     def predict_proba(self, X: Any) -> Matrix:
         """The probability of each class for each row, as of the next round.
 
         With more than two classes, those of one against the rest, divided by their sum.
         """
-        return _probabilities(self._margins(self._checked(X)))
+        return probabilities(self._margins(self._checked(X)))
 
     def predict_log_proba(self, X: Any) -> Matrix:
         """The logarithm of :meth:`predict_proba`."""
@@ -67,7 +78,11 @@ class TrackerClassifier(StreamClassifier):
         return Tracker(dimension, rate=1.0, seed=self.seed)
 
     def _ahead(self, margins: Matrix) -> Vector:
-        return margins[:, 0] if margins.shape[1] == 1 else bvsb_margin(_probabilities(margins))
+        return margins[:, 0] if margins.shape[1] == 1 else bvsb_margin(probabilities(margins))
+
+    def _sure(self, margins: Matrix) -> Vector:
+        sure: Vector = 2.0 * probabilities(margins).max(axis=1) - 1.0
+        return sure
 
 
 class _RuleClassifier(StreamClassifier):
@@ -115,6 +130,9 @@ class LASECClassifier(_RuleClassifier):
         rate: float = 0.1,
         query: Query | None = None,
         seed: int | None = None,
+        max_pending: int = 10_000,
+        max_age: int | None = None,
+        detectors: Sequence[Detector] = (),
     ) -> None:
         self.drift = drift
         self.ridge = ridge
@@ -122,6 +140,9 @@ class LASECClassifier(_RuleClassifier):
         self.rate = rate
         self.query = query
         self.seed = seed
+        self.max_pending = max_pending
+        self.max_age = max_age
+        self.detectors = detectors
 
     def _rule(self) -> Rule[Any]:
         return SecondOrder(self.drift, self.ridge)
@@ -147,12 +168,18 @@ class SOPClassifier(_RuleClassifier):
         rate: float = 0.1,
         query: Query | None = None,
         seed: int | None = None,
+        max_pending: int = 10_000,
+        max_age: int | None = None,
+        detectors: Sequence[Detector] = (),
     ) -> None:
         self.ridge = ridge
         self.fit_intercept = fit_intercept
         self.rate = rate
         self.query = query
         self.seed = seed
+        self.max_pending = max_pending
+        self.max_age = max_age
+        self.detectors = detectors
 
     def _rule(self) -> Rule[Any]:
         return SecondOrder(0.0, self.ridge)
@@ -177,11 +204,17 @@ class PerceptronClassifier(_RuleClassifier):
         rate: float = 0.1,
         query: Query | None = None,
         seed: int | None = None,
+        max_pending: int = 10_000,
+        max_age: int | None = None,
+        detectors: Sequence[Detector] = (),
     ) -> None:
         self.fit_intercept = fit_intercept
         self.rate = rate
         self.query = query
         self.seed = seed
+        self.max_pending = max_pending
+        self.max_age = max_age
+        self.detectors = detectors
 
     def _rule(self) -> Rule[Any]:
         return Perceptron()
@@ -210,21 +243,18 @@ class AROWClassifier(_RuleClassifier):
         rate: float = 0.1,
         query: Query | None = None,
         seed: int | None = None,
+        max_pending: int = 10_000,
+        max_age: int | None = None,
+        detectors: Sequence[Detector] = (),
     ) -> None:
         self.noise = noise
         self.fit_intercept = fit_intercept
         self.rate = rate
         self.query = query
         self.seed = seed
+        self.max_pending = max_pending
+        self.max_age = max_age
+        self.detectors = detectors
 
     def _rule(self) -> Rule[Any]:
         return AROW(self.noise)
-
-
-def _probabilities(margins: Matrix) -> Matrix:
-    """P(class) from P(class) - P(not class) of one learner, or of one learner for each class."""
-    if margins.shape[1] == 1:
-        return np.column_stack([(1.0 - margins[:, 0]) / 2.0, (1.0 + margins[:, 0]) / 2.0])
-    chances = (1.0 + margins) / 2.0
-    shares: Matrix = chances / chances.sum(axis=1, keepdims=True)
-    return shares

@@ -62,7 +62,7 @@ def taught(
     pupils = [copy.copy(learner) for learner in learners]
     first = learners[0].rounds
     timed = isinstance(learners[0].rule, TimedRule)
-    for begin, end, ticket in _stretches(tickets) if timed else [(0, len(rows), -1)]:
+    for begin, end, ticket in _windows(tickets) if timed else [(0, len(rows), -1)]:
         round_ = first + tickets[:begin].count(-1) if ticket < 0 else ticket
         pupils = [pupil.counted(rounds=round_) for pupil in pupils]
         for pupil, column in zip(pupils, signs.T, strict=True):
@@ -71,7 +71,7 @@ def taught(
 
 
 def _run(pupil: Learner, rows: Matrix, signs: NDArray[np.int8], before: int) -> None:
-    """Learn a stretch; an error says where it begins, since its rows are counted from there."""
+    """Learn some rows; an error says where they begin, since they are counted from there."""
     try:
         pupil.run(rows, signs)
     except ValueError as error:
@@ -80,7 +80,7 @@ def _run(pupil: Learner, rows: Matrix, signs: NDArray[np.int8], before: int) -> 
         raise ValueError(f"counted from row {before} on, {error}") from error
 
 
-def _stretches(tickets: list[int]) -> Iterator[tuple[int, int, int]]:
+def _windows(tickets: list[int]) -> Iterator[tuple[int, int, int]]:
     """Rows that can be learned at once: begin, end, and the first ticket (-1: not asked)."""
     order = enumerate(tickets)
     for _, group in groupby(order, key=lambda item: item[1] - item[0] if item[1] >= 0 else None):

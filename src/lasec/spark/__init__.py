@@ -2,8 +2,8 @@
 
 from lasec.spark.checkpoint import digest, export, models, rescale, state, warm
 from lasec.spark.listener import Listener, record
+from lasec.spark.operator import Job, Processor
 from lasec.spark.output import accuracy
-from lasec.spark.plan import Job, Processor
 from lasec.spark.run import EVENTS, LABELS, directory, parsed, session, start, topic
 from lasec.spark.scoring import scorer
 from lasec.spark.shard import Shard

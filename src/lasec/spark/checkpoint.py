@@ -7,19 +7,20 @@ from collections.abc import Callable, Iterator, Mapping
 from hashlib import blake2b
 
 import pandas as pd
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
 from lasec import Learner
-from lasec.spark.ledger import Ledger
-from lasec.spark.plan import Job
+from lasec.spark.config import Config
+from lasec.spark.index import ShardIndex
+from lasec.spark.operator import Job
 from lasec.spark.shard import Shard
 from lasec.spark.store import PlainStore
-from lasec.spark.terms import Terms
 
 _COUNTS = ("rounds", "asked", "told", "updates")
 _MODELS = "key string, model binary, " + ", ".join(f"{name} bigint" for name in _COUNTS)
-_SAME = "SHUFFLE_PARTITIONS_ALREADY_MATCH"
+_SAME = "StateRepartitionShufflePartitionsAlreadyMatchError"
 
 
 def state(spark: SparkSession, checkpoint: str) -> DataFrame:
@@ -66,7 +67,7 @@ def models(spark: SparkSession, checkpoint: str, job: Job, *keys: str) -> DataFr
     kept = state(spark, checkpoint).where(sql.col("part").isin("ledger", "page"))
     if keys:
         kept = kept.where(sql.col("shard").isin(*(job.shard(sql.lit(key)) for key in keys)))
-    return kept.groupBy("shard").applyInPandas(_learners(job.terms, keys), _MODELS)
+    return kept.groupBy("shard").applyInPandas(_learners(job.config, keys), _MODELS)
 
 
 def export(
@@ -122,8 +123,8 @@ def rescale(spark: SparkSession, checkpoint: str, partitions: int) -> None:
         raise NotImplementedError("rescale: needs Spark 4.2 or later")
     try:
         spark._streamingCheckpointManager.repartition(checkpoint, partitions)
-    except Exception as error:
-        if _SAME not in str(error):
+    except Py4JJavaError as error:  # Spark has no Python class for it
+        if error.java_exception.getClass().getSimpleName() != _SAME:
             raise
 
 
@@ -132,18 +133,18 @@ def _read(model: Learner | str | os.PathLike[str]) -> Learner:
     return model if isinstance(model, Learner) else Learner.load(model)
 
 
-def _learners(terms: Terms, keys: tuple[str, ...]) -> Callable[[pd.DataFrame], pd.DataFrame]:
+def _learners(config: Config, keys: tuple[str, ...]) -> Callable[[pd.DataFrame], pd.DataFrame]:
     """From the state of one shard, its models."""
 
     def models_of(kept: pd.DataFrame) -> pd.DataFrame:
         store = PlainStore()
         for part, name, value in kept[["part", "name", "value"]].itertuples(index=False):
             store.put(part, name, bytes(value))
-        shard = Shard(terms, store, int(kept["shard"].iloc[0]))
-        names = [key for key in shard.ledger.keys if not keys or key in keys]
+        shard = Shard(config, store, int(kept["shard"].iloc[0]))
+        names = [key for key in shard.state.index.keys if not keys or key in keys]
         rows = [
             (key, one.to_bytes(), *(getattr(one, name) for name in _COUNTS))
-            for key, one in zip(names, shard.take(names) if names else (), strict=True)
+            for key, one in zip(names, shard.state.take(names) if names else (), strict=True)
         ]
         return pd.DataFrame(rows, columns=["key", "model", *_COUNTS], dtype=object)
 
@@ -155,7 +156,7 @@ def _hashed(frames: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
     for frame in frames:
         marks = []
         for shard, part, name, value in frame.itertuples(index=False):
-            data = Ledger.from_bytes(value).lasting() if part == "ledger" else bytes(value)
+            data = ShardIndex.from_bytes(value).lasting() if part == "ledger" else bytes(value)
             text = f"{shard}/{part}/{name}/".encode()
             marks.append(blake2b(text + data, digest_size=16).hexdigest())
         yield pd.DataFrame({"mark": marks})

@@ -58,7 +58,7 @@ def belongs(kept: str, job: str, model: Learner) -> bool:
 
 
 def _of_format_1(kept: str, job: str, model: Learner) -> bool:
-    """The same for the text that ledgers of format 1 have; the seed in it was the model's own."""
+    """The same for the text that indexes of format 1 have; the seed in it was the model's own."""
     m = model
     parts = (m.rule, m.query, m.dimension, m.learn_from.value, m.precision.value)
     text = re.escape(repr(parts)[:-1])

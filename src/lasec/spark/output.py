@@ -19,7 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lasec.metrics import Estimate, means
-from lasec.spark.ledger import Ledger
+from lasec.spark.index import ShardIndex
 from lasec.spark.rows import Columns
 
 SCHEMA = (
@@ -70,11 +70,11 @@ class Pieces:
         """What could not be used."""
         self._pieces.append((len(rows["key"]), rows | {"kind": "dead"}))
 
-    def frame(self, ledger: Ledger) -> pd.DataFrame:
+    def frame(self, index: ShardIndex) -> pd.DataFrame:
         """All rows, with the shard's metrics as the last."""
         lists = zip(*self._receipts, strict=True)
         receipts = dict(zip(_RECEIPT, lists, strict=False)) | {"kind": "receipt"}
-        totals = {"kind": "metrics", "detail": json.dumps(metrics(ledger))}
+        totals = {"kind": "metrics", "detail": json.dumps(metrics(index))}
         pieces = [*self._pieces, (len(self._receipts), receipts), (1, totals)]
         total = sum(count for count, _ in pieces)
         columns = {name: np.full(total, blank, kind) for name, (kind, blank) in _COLUMNS.items()}
@@ -86,17 +86,17 @@ class Pieces:
         return pd.DataFrame(columns, copy=False)
 
 
-def metrics(ledger: Ledger) -> dict[str, Any]:
+def metrics(index: ShardIndex) -> dict[str, Any]:
     """A shard's totals and sizes, and its estimated accuracy with a 95 % confidence interval.
 
-    >>> from lasec.spark.ledger import Head
-    >>> metrics(Ledger(Head(job="", predicted=3)))["predicted"]
+    >>> from lasec.spark.index import Head
+    >>> metrics(ShardIndex(Head(job="", predicted=3)))["predicted"]
     3
     """
-    head = ledger.head
+    head = index.head
     names = ("predicted", "asked", "learned", "expired", "other", "dead", "held", "clock")
     numbers: dict[str, Any] = {name: getattr(head, name) for name in names}
-    numbers |= {"keys": len(ledger.keys), "models": ledger.models, "ledger_bytes": ledger.size}
+    numbers |= {"keys": len(index.keys), "models": index.models, "ledger_bytes": index.size}
     value, low, high, *_ = accuracy([head.sums])
     known = None if math.isnan(value) else value
     found = {"accuracy": known, "accuracy_low": low, "accuracy_high": high}

@@ -3,7 +3,7 @@
 A model is a fixed number of bytes in a slot; page n holds the slots from n * ``per_page`` on. Only
 pages with a model that is wanted are read, and only pages with one that changed are written.
 
-A Python worker remembers pages that it has read or written, by their content: the shard's ledger
+A Python worker remembers pages that it has read or written, by their content: the shard's index
 has the fingerprint of each page, so that a page is only ever taken from memory if it is the very
 one that the state store would give, whatever was replayed or moved to another machine meanwhile.
 """
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lasec import StateError
-from lasec.spark.ledger import MARK
+from lasec.spark.index import MARK
 from lasec.spark.store import Store
 
 PAGE_BYTES = 2**17
@@ -73,7 +73,7 @@ def per_page(size: int) -> int:
 
 
 class Pages:
-    """The pages of a shard; ``marks`` are their fingerprints, kept in the shard's ledger.
+    """The pages of a shard; ``marks`` are their fingerprints, kept in the shard's index.
 
     >>> from lasec.spark.store import PlainStore
     >>> pages = Pages(PlainStore(), [], size=4, per_page=2)

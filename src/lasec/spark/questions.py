@@ -20,7 +20,7 @@ from urllib.parse import quote_plus, unquote_plus
 import numpy as np
 from numpy.typing import NDArray
 
-from lasec.spark.ledger import Head
+from lasec.spark.index import Head
 from lasec.spark.store import Store
 
 OPEN, TOLD, EXPIRED = b"o", b"t", b"x"

@@ -70,7 +70,7 @@ class Batch:
 
 
 def read(frame: pd.DataFrame, dimension: int, kind: np.dtype[Any]) -> Batch:
-    """The batch in a frame with the columns of :data:`lasec.spark.plan.UNITED`.
+    """The batch in a frame with the columns of :data:`lasec.spark.operator.UNITED`.
 
     >>> frame = pd.DataFrame({"kind": [0, 0, 1], "key": ["a", "a", None], "id": ["1", "2", "1"],
     ...     "number": [5, 6, 5], "time": [1.0, 2.0, 3.0], "y": [np.nan, np.nan, 1.0],

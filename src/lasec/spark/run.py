@@ -12,7 +12,7 @@ from pyspark.sql import functions as sql
 from pyspark.sql.streaming import StreamingQuery
 
 from lasec.spark import seeds
-from lasec.spark.plan import CORRUPT, Job
+from lasec.spark.operator import CORRUPT, Job
 from lasec.spark.sinks import Writer, files
 
 # Without these the job is slow, or does not stop when its input is used up.

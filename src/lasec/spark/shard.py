@@ -32,20 +32,20 @@ from numpy.typing import NDArray
 
 from lasec import Fleet, Records
 from lasec.metrics import means
-from lasec.spark.desk import Answer, Desk
-from lasec.spark.ledger import Head
+from lasec.spark.config import ALARMS, Config
+from lasec.spark.index import Head
+from lasec.spark.label_matching import Answer, LabelMatcher
 from lasec.spark.questions import TOLD, Asked, ticket_of
 from lasec.spark.rows import Batch
-from lasec.spark.shelf import Shelf
+from lasec.spark.shard_state import ShardState
 from lasec.spark.store import Store
-from lasec.spark.terms import ALARMS, Terms
 
 FLEET_BYTES = 2**28  # of models that are served at once
 
 Indices = NDArray[np.int64]
 
 
-class Shard(Shelf):
+class Shard:
     """A shard for the length of one batch: read when it is made, written when it was served.
 
     >>> import lasec
@@ -54,24 +54,25 @@ class Shard(Shelf):
     >>> event = {"kind": 0, "key": "north", "id": "7", "number": 5, "time": 1.0, "y": np.nan,
     ...     "features": [0.5, -1.0], "raw": None}
     >>> batch = rows.read(pd.DataFrame([event]), dimension=2, kind=np.dtype(float))
-    >>> told = Shard(job.terms, store).batch(batch, now=2_000)
+    >>> told = Shard(job.config, store).batch(batch, now=2_000)
     >>> told["kind"].tolist(), told["ticket"][0]
     (['question', 'metrics'], 'north/7')
     """
 
-    def __init__(self, terms: Terms, store: Store, number: int = 0) -> None:
-        super().__init__(terms, store, number)
-        self.desk = Desk(terms, store, self.ledger)
+    def __init__(self, config: Config, store: Store, number: int = 0) -> None:
+        self.config, self.state = config, ShardState(config, store, number)
+        self.index, self.head = self.state.index, self.state.head
+        self.matcher = LabelMatcher(config, store, self.index)
 
     def batch(self, batch: Batch, now: int) -> pd.DataFrame:
         """Serve the rows of one batch; ``now`` is the machine's clock, in milliseconds."""
         if len(batch.events) or len(batch.labels):
             self._advance(batch, now)
         batch = self._admit(batch)
-        for part, answers in self._parts(batch, self.desk.match(batch)):
+        for part, answers in self._parts(batch, self.matcher.match(batch)):
             self._serve(part, answers)
-        self.ledger.touch({*batch.events.key, *batch.labels.key})
-        self.desk.out.dead(batch.dead)
+        self.index.touch({*batch.events.key, *batch.labels.key})
+        self.matcher.out.dead(batch.dead)
         self.head.dead += len(batch.dead["key"])
         return self._close(now)
 
@@ -81,7 +82,7 @@ class Shard(Shelf):
         ``wall`` goes on in whole steps, so that an alarm that comes a little late costs no time;
         where the clock has jumped, or the job stood still, it begins anew.
         """
-        head, step = self.head, self.terms.pace(self.head.held) / 1_000.0
+        head, step = self.head, self.config.pace(self.head.held) / 1_000.0
         idle = now / 1_000.0 - head.wall
         head.alarm = 0
         self._grow(head.clock + step if idle >= step else head.clock)
@@ -90,18 +91,18 @@ class Shard(Shelf):
         return self._close(now, steps=1)
 
     def _close(self, now: int, steps: int = 2) -> pd.DataFrame:
-        """Expire what is too old, write the ledger, and give what is to be told to the world."""
-        self.desk.settle()
-        self.ledger.forget(self.head.age - self.terms.forget_after)
+        """Expire what is too old, write the index, and give the output of the batch."""
+        self.matcher.settle()
+        self.index.forget(self.head.age - self.config.forget_after)
         self._arm(now, steps)
-        self.write()
-        return self.desk.out.frame(self.ledger)
+        self.state.write()
+        return self.matcher.out.frame(self.index)
 
     def _admit(self, batch: Batch) -> Batch:
         """The batch without events of new keys for which the shard has no room."""
-        most, index = self.terms.max_keys, self.ledger.index
-        new = list(dict.fromkeys(key for key in batch.events.key if key not in index))
-        refused = set(new[max(0, most - len(index)) :])
+        most, known = self.config.max_keys, self.index.row_of
+        new = list(dict.fromkeys(key for key in batch.events.key if key not in known))
+        refused = set(new[max(0, most - len(known)) :])
         if not refused:
             return batch
         which = np.array([key in refused for key in batch.events.key])
@@ -109,7 +110,7 @@ class Shard(Shelf):
 
     def _arm(self, now: int, steps: int) -> None:
         """Set the alarm if something waits, also if the machine's clock went back behind it."""
-        head, step = self.head, self.terms.pace(self.head.held)
+        head, step = self.head, self.config.pace(self.head.held)
         waits = head.first < head.next or head.held
         if waits and not 0 < head.alarm <= now + 2 * step:
             head.alarm = (now // step + steps) * step
@@ -122,13 +123,13 @@ class Shard(Shelf):
         """
         head, wall = self.head, now / 1_000.0
         times = np.concatenate([batch.events.time, batch.labels.time])
-        trusted = times[times <= wall + self.terms.lead_in_use]
+        trusted = times[times <= wall + self.config.lead_in_use]
         if trusted.size:
             self._grow(float(trusted.max()))
         elif head.clock == Head.clock:
             self._grow(wall)
         else:
-            step = self.terms.pace(head.held) / 1_000.0
+            step = self.config.pace(head.held) / 1_000.0
             self._grow(head.clock + min(max(wall - head.wall, 0.0), step))
         head.wall = wall
         head.alarm = head.alarm if head.alarm > now else 0  # no need to be woken now
@@ -141,12 +142,12 @@ class Shard(Shelf):
         head = self.head
         passed = max(0.0, clock - head.clock) if head.clock > Head.clock else 0.0
         head.clock = max(head.clock, clock)
-        head.age += min(passed, self.terms.forget_after / ALARMS)
+        head.age += min(passed, self.config.forget_after / ALARMS)
 
     def _parts(self, batch: Batch, answers: list[Answer]) -> Iterator[tuple[Batch, list[Answer]]]:
         """The batch as it is, or by keys in parts whose models fit into memory together."""
         keys = [*batch.events.key, *(answer.held.key for answer in answers)]
-        size = sum(int(array.nbytes) for array in self.terms.model.state)
+        size = sum(int(array.nbytes) for array in self.config.model.state)
         codes, names = coded(keys)
         part = codes // max(1, FLEET_BYTES // size)
         if len(names) and not part.any():
@@ -175,8 +176,8 @@ class Shard(Shelf):
         place[order] = np.arange(order.size)
         keys = np.concatenate([events.key, np.array([label.key for label in held], object)])
         codes, names = coded(keys[order])
-        rows = self.rows(names)
-        fleet = self.load(rows)
+        rows = self.state.rows(names)
+        fleet = self.state.load(rows)
         before = fleet.updates.copy()
         known = np.minimum(times, self.head.clock)  # a budget must not live in the future
         X = np.concatenate([batch.X, *(answer.x(batch)[None] for answer in answers)])
@@ -189,31 +190,31 @@ class Shard(Shelf):
         )  # fmt: skip
         self._told(batch, answers, served, place, fleet, codes)
         self._asked(batch, answers, served, place[:E], fleet, codes)
-        self.save(fleet, rows, fleet.updates > before)
+        self.state.save(fleet, rows, fleet.updates > before)
 
     def _told(
         self, batch: Batch, answers: list[Answer], served: Records, place: Indices, fleet: Fleet,
         codes: Indices,
     ) -> None:  # fmt: skip
         """A receipt for each label that was served."""
-        desk, learned = self.desk, list[tuple[int, Asked, int]]()
+        matcher, learned = self.matcher, list[tuple[int, Asked, int]]()
         at = place[place.size - len(answers) :].tolist()
         for answer, i in zip(answers, at, strict=True):
             held, asked = answer.held, answer.asked
             if asked is None:
                 row = place[answer.row]
                 if not served.asked[row]:
-                    desk.receipt(held, "unasked")
+                    matcher.receipt(held, "unasked")
                     continue
                 asked = _question(served, row, batch.events.time[answer.row], answer.x(batch))
             else:
-                desk.questions.close(ticket_of(held.key, held.id), TOLD)
+                matcher.questions.close(ticket_of(held.key, held.id), TOLD)
             if served.refused[i]:
                 fleet.waiting[codes[i]] -= 1
-                desk.receipt(held, "refused", asked.label, asked.propensity)
+                matcher.receipt(held, "refused", asked.label, asked.propensity)
             else:
                 updated = bool(served.updated[i])
-                desk.receipt(held, "learned", asked.label, asked.propensity, updated)
+                matcher.receipt(held, "learned", asked.label, asked.propensity, updated)
                 learned.append((i, asked, held.y))
         self._measure(learned)
 
@@ -222,10 +223,10 @@ class Shard(Shelf):
         rows = [
             (asked.label, asked.margin, asked.propensity, y)
             for _, asked, y in sorted(learned, key=itemgetter(0))
-            if asked.time > self.head.since
+            if asked.time > self.state.head.since
         ]
         label, margin, q, y = np.array(rows, np.float64).reshape(-1, 4).T
-        self.head.add(means.of_answers(means.doubt(label, margin), q, label != y))
+        self.state.head.add(means.of_answers(means.doubt(label, margin), q, label != y))
 
     def _asked(
         self, batch: Batch, answers: list[Answer], served: Records, at: Indices, fleet: Fleet,
@@ -235,10 +236,10 @@ class Shard(Shelf):
 
         An event that came twice counts twice, the second time as a question without an answer.
         """
-        events, questions = batch.events, self.desk.questions
-        some = np.sort(at[events.time > self.head.since])
+        events, questions = batch.events, self.matcher.questions
+        some = np.sort(at[events.time > self.state.head.since])
         guess = means.doubt(served.label[some], served.margin[some])
-        self.head.add(means.of_rows(guess, served.propensity[some], served.asked[some]))
+        self.state.head.add(means.of_rows(guess, served.propensity[some], served.asked[some]))
         told = {answer.row for answer in answers if answer.row >= 0}
         asked = served.asked[at]
         tickets, opened = np.full(len(events), None, object), list[str]()
@@ -258,7 +259,7 @@ class Shard(Shelf):
         questions.queue(opened, self.head.clock)
         self.head.predicted += len(events)
         self.head.asked += len(opened)
-        self.desk.out.predictions(events, served, at, asked, tickets)
+        self.matcher.out.predictions(events, served, at, asked, tickets)
 
 
 def coded(keys: Iterable[str]) -> tuple[Indices, list[str]]:

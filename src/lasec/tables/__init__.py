@@ -4,20 +4,15 @@ from lasec.tables.cells import batch_of
 from lasec.tables.encoder import Encoder
 from lasec.tables.kinds import Column, Kind
 from lasec.tables.learner import TableLearner
-from lasec.tables.recipes import RECIPES, Recipe, brew, recipe
 from lasec.tables.source import Table, open_table, table_of
 
 __all__ = [
-    "RECIPES",
     "Column",
     "Encoder",
     "Kind",
-    "Recipe",
     "Table",
     "TableLearner",
     "batch_of",
-    "brew",
     "open_table",
-    "recipe",
     "table_of",
 ]

@@ -71,8 +71,8 @@ class Delimited:
             for batch in self._read(self._file, self._dirty if again else self._loose):
                 yield batch
                 done += batch.num_rows
-        except pa.ArrowInvalid as error:
-            if again is None or "conversion error" not in str(error):
+        except pa.ArrowInvalid:  # a bad cell; a line that cannot be parsed is refused again
+            if again is None:
                 raise
         else:
             return

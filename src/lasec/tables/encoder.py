@@ -13,26 +13,26 @@ from lasec import kernel
 from lasec.errors import TableError
 from lasec.parameters import Range, number
 from lasec.state import Arrays
-from lasec.tables.hashing import Places
+from lasec.tables.hashing import HashBuckets
 from lasec.tables.kinds import Column, Kind, find_kinds
 from lasec.types import Matrix
 
-_FEW, _MANY = 64, 256  # places for categories, for words
+_FEW, _MANY = 64, 256  # hash buckets for categories, for texts
 _BEYOND = 1e100  # what is larger is no number to learn from
 _MOST = 1_024  # svmlight features that get a column each
 
 
 class Encoder:
-    """Numbers put on a common scale, categories and words hashed into ``width`` places.
+    """Numbers standardized, categories and tokens of texts hashed into ``hash_buckets`` columns.
 
     Each number is taken less the mean of its column over the rows so far, this one included, and
-    divided by their standard deviation; a missing one becomes the mean. ``standardise=False``
+    divided by their standard deviation; a missing one becomes the mean. ``standardize=False``
     leaves numbers as they are. ``constant`` adds a column of ones, for learners without intercept.
     Rows are to be encoded once each, in the order of the stream: :meth:`encode` goes on learning
     the means.
 
     >>> rows = pa.RecordBatch.from_pydict({"price": [1.0, 3.0], "shop": ["north", "south"]})
-    >>> encoder = Encoder.fit(rows, width=4)
+    >>> encoder = Encoder.fit(rows, hash_buckets=4)
     >>> encoder
     Encoder(dimension=5, numbers=1, categories=1, texts=0, ignored=0)
     >>> encoder.encode(rows)[:, 0].tolist()
@@ -43,17 +43,17 @@ class Encoder:
         self,
         columns: Sequence[Column],
         *,
-        width: int,
+        hash_buckets: int,
         pairs: int = 0,
-        standardise: bool = True,
+        standardize: bool = True,
         constant: bool = False,
     ) -> None:
         self.columns = tuple(columns)
-        self.width: int = number("width", width, int, Range(1, 1_000_000))
+        self.hash_buckets: int = number("hash_buckets", hash_buckets, int, Range(1, 1_000_000))
         self.pairs: int = number("pairs", pairs, int, Range(0, 1_000_000))
-        self.standardise, self.constant = standardise, constant
+        self.standardize, self.constant = standardize, constant
         self.numbers = self._of(Kind.NUMBER)
-        self._places = Places(self.width)
+        self._buckets = HashBuckets(self.hash_buckets)
         self._hashed = bool(self._of(Kind.CATEGORY) or self._of(Kind.TEXT))
         zeros = (np.zeros(len(self.numbers)) for _ in range(3))
         self.count, self.mean, self.spread = zeros
@@ -67,14 +67,14 @@ class Encoder:
         *,
         kinds: Mapping[str, Kind] | None = None,
         left_out: frozenset[str] = frozenset(),
-        width: int | None = None,
-        standardise: bool = True,
+        hash_buckets: int | None = None,
+        standardize: bool = True,
         constant: bool = False,
     ) -> Self:
         """An encoder for a table whose first rows are ``head``: how each column is read is found.
 
         ``kinds`` says it for some, and ``left_out`` are not read at all: the label, for example.
-        ``width`` is 64 for categories and 256 where there are words, if it is not given.
+        ``hash_buckets`` is 64 for categories and 256 where there are texts, if it is not given.
         """
         columns = find_kinds(head, dict(kinds or {}), set(left_out))
         found = {column.kind for column in columns}
@@ -83,15 +83,19 @@ class Encoder:
         for column in columns:
             if column.kind is Kind.PAIRS:
                 top = pc.max(head[column.name].keys).as_py() or 0
-                pairs = top + 1 if top < _MOST and width is None else (width or usual)
+                pairs = top + 1 if top < _MOST and hash_buckets is None else (hash_buckets or usual)
         return cls(
-            columns, width=width or usual, pairs=pairs, standardise=standardise, constant=constant
+            columns,
+            hash_buckets=hash_buckets or usual,
+            pairs=pairs,
+            standardize=standardize,
+            constant=constant,
         )
 
     @property
     def dimension(self) -> int:
         """How many numbers a row becomes."""
-        hashed = self.width if self._hashed else 0
+        hashed = self.hash_buckets if self._hashed else 0
         return len(self.numbers) + hashed + self.pairs + int(self.constant)
 
     def encode(self, batch: pa.RecordBatch) -> Matrix:
@@ -100,28 +104,28 @@ class Encoder:
         k, cells = len(self.numbers), dict(zip(batch.schema.names, batch.columns, strict=True))
         if k and batch.num_rows:
             rows[:, :k] = self._scaled(np.column_stack([_floats(cells[n]) for n in self.numbers]))
-        hashed = rows[:, k : k + self.width]
+        hashed = rows[:, k : k + self.hash_buckets]
         for column in self.columns:
             if column.kind is Kind.CATEGORY and batch.num_rows:
-                self._places.categories(column.name, cells[column.name], hashed)
+                self._buckets.categories(column.name, cells[column.name], hashed)
             elif column.kind is Kind.PAIRS:
                 self._pairs(
                     cells[column.name], rows[:, self.dimension - self.constant - self.pairs :]
                 )
         if texts := self._of(Kind.TEXT):
-            self._places.texts([cells[name] for name in texts], hashed)
+            self._buckets.texts([cells[name] for name in texts], hashed)
         if self.constant:
             rows[:, -1] = 1.0
         return rows
 
     def _scaled(self, X: Matrix) -> Matrix:
         X = np.where(np.abs(X) < _BEYOND, X, np.nan)
-        if not self.standardise:
+        if not self.standardize:
             return np.nan_to_num(X, copy=False)
         return kernel.engine.scale(np.ascontiguousarray(X), (self.count, self.mean, self.spread))
 
     def _pairs(self, values: pa.Array, out: Matrix) -> None:
-        """Add the features that are not zero; indices beyond the width begin again at 0."""
+        """Add the features that are not zero; indices beyond the last column start again at 0."""
         offsets = values.offsets.to_numpy()
         keys = values.keys.to_numpy()[offsets[0] : offsets[-1]]
         items = values.items.to_numpy()[offsets[0] : offsets[-1]]
@@ -135,9 +139,9 @@ class Encoder:
         """What is saved beside :meth:`arrays`, as JSON."""
         return {
             "columns": [[c.name, c.kind.value, c.why] for c in self.columns],
-            "width": self.width,
+            "width": self.hash_buckets,
             "pairs": self.pairs,
-            "standardise": self.standardise,
+            "standardise": self.standardize,
             "constant": self.constant,
         }
 
@@ -150,8 +154,8 @@ class Encoder:
         """The encoder that :meth:`header` and :meth:`arrays` describe."""
         columns = [Column(str(name), Kind(kind), str(why)) for name, kind, why in header["columns"]]
         made = cls(
-            columns, width=header["width"], pairs=header["pairs"],
-            standardise=bool(header["standardise"]), constant=bool(header["constant"]),
+            columns, hash_buckets=header["width"], pairs=header["pairs"],
+            standardize=bool(header["standardise"]), constant=bool(header["constant"]),
         )  # fmt: skip
         for name, blank in made.arrays().items():
             kept = arrays[name]

@@ -1,11 +1,9 @@
-"""What the columns of a table are: numbers, categories, words, or nothing to learn from."""
+"""What the columns of a table are: numbers, categories, texts, or nothing to learn from."""
 
 from __future__ import annotations
 
-import heapq
 import re
 from collections.abc import Iterable
-from difflib import get_close_matches
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -13,14 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lasec.errors import TableError
+from lasec.parameters import unknown
 from lasec.tables.typed import as_times
 
-_WORDS = 3.0  # more words than these on average: text
-_NAMES = re.compile(r"(?:^|.*_)(?:id|uuid|guid|index)$|unnamed: ?0", re.IGNORECASE)
-_NAME = "a name for each row"
-_ENOUGH = 50  # rows, to tell a name that never comes twice
-_LONG = 80  # characters of a name that are compared and shown
-_NEAR = 1_000  # names that are compared
+_TOKENS = 3.0  # more tokens than these on average: text
+_ID_NAMES = re.compile(r"(?:^|.*_)(?:id|uuid|guid|index)$|unnamed: ?0", re.IGNORECASE)
+_UNIQUE = "a unique id column"
+_ENOUGH = 50  # rows, to tell an id that never comes twice
 
 
 class Kind(StrEnum):
@@ -55,15 +52,7 @@ def nearest(name: str, known: Iterable[str], what: str) -> TableError:
     >>> print(nearest("prise", ["price", "demand"], "column"))
     there is no column 'prise': did you mean 'price'? There are price, demand
     """
-    names = [other[:_LONG] for other in known]
-    wanted, by_lower = name[:_LONG].lower(), {other.lower(): other for other in names}
-    alike = heapq.nsmallest(
-        _NEAR, by_lower, key=lambda o: (o[:1] != wanted[:1], abs(len(o) - len(wanted)))
-    )
-    close = get_close_matches(wanted, alike, n=1, cutoff=0.5)
-    hint = f": did you mean {by_lower[close[0]]!r}?" if close else "."
-    shown = ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
-    return TableError(f"there is no {what} {name[:_LONG]!r}{hint} There are {shown}")
+    return TableError(unknown(name, known, what))
 
 
 def find_kinds(batch: pa.RecordBatch, given: dict[str, Kind], left_out: set[str]) -> list[Column]:
@@ -98,24 +87,24 @@ def _judge(name: str, values: pa.Array) -> Column:
     if pa.types.is_string(kind):
         return _judge_text(name, values)
     if pa.types.is_floating(kind) or pa.types.is_integer(kind):
-        named = _NAMES.match(name) and _all_distinct(values.drop_null(), 1)
-        return Column(name, Kind.IGNORED, _NAME) if named else Column(name, Kind.NUMBER)
+        named = _ID_NAMES.match(name) and _all_distinct(values.drop_null(), 1)
+        return Column(name, Kind.IGNORED, _UNIQUE) if named else Column(name, Kind.NUMBER)
     known = {"a time": pa.types.is_temporal, "text that is not UTF-8": pa.types.is_binary}
-    why = next((words for words, fits in known.items() if fits(kind)), f"a {kind}")
-    return Column(name, Kind.IGNORED, why[:_LONG])
+    why = next((text for text, fits in known.items() if fits(kind)), f"a {kind}")
+    return Column(name, Kind.IGNORED, why[:80])
 
 
 def _judge_text(name: str, values: pa.Array) -> Column:
-    """Text has words; a category has values that come again."""
-    words = pc.mean(
+    """Text has several tokens; a category has values that come again."""
+    tokens = pc.mean(
         pc.list_value_length(pc.utf8_split_whitespace(pc.fill_null(values, "")))
     ).as_py()
-    if words is not None and words > _WORDS:
+    if tokens is not None and tokens > _TOKENS:
         return Column(name, Kind.TEXT)
     if as_times(values) is not None:
         return Column(name, Kind.IGNORED, "a time")
-    if _all_distinct(values, 1 if _NAMES.match(name) else _ENOUGH):
-        return Column(name, Kind.IGNORED, _NAME)
+    if _all_distinct(values, 1 if _ID_NAMES.match(name) else _ENOUGH):
+        return Column(name, Kind.IGNORED, _UNIQUE)
     return Column(name, Kind.CATEGORY)
 
 

@@ -31,6 +31,7 @@ from lasec.tables.typed import typed
 
 PEEK = 1 << 22  # bytes that are looked at first
 ROWS = 8_192  # rows in a batch at most
+BATCH = 1 << 28  # bytes of the rows that are encoded at a time
 FORMATS = {
     "csv": "csv", "tsv": "csv", "txt": "csv",
     "parquet": "parquet", "pq": "parquet",
@@ -278,3 +279,12 @@ _ADVICE = {
     "straddl": "a row is longer than all rows before it let expect",
     "changed from": "a field must hold the same kind of value throughout",
 }
+
+
+def rows_at_a_time(dimension: int, most: int) -> int:
+    """How many rows are encoded at a time: ``most``, or fewer where rows are long.
+
+    >>> rows_at_a_time(100, 8_192), rows_at_a_time(1_000_000, 8_192)
+    (8192, 33)
+    """
+    return max(1, min(most, BATCH // (8 * dimension)))

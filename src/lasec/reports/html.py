@@ -11,7 +11,7 @@ from html import escape
 from importlib import resources
 
 from lasec.reports import svg
-from lasec.reports.plates import NARROW, WIDE, Plate
+from lasec.reports.figures import NARROW, WIDE, FigureSpec
 
 
 def page(title: str, parts: Iterable[str]) -> bytes:
@@ -92,25 +92,25 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str) -> s
     )
 
 
-def figure(plate: Plate) -> str:
-    """A plate as a section: drawn for wide and for narrow screens, with a readout."""
+def figure(spec: FigureSpec) -> str:
+    """A spec as a section: drawn for wide and for narrow screens, with a readout."""
     drawn, areas = [], {}
     for size, width in (("wide", WIDE), ("narrow", NARROW)):
-        made = plate.figure(width)
-        name = f"{plate.name}-{size}"
-        inside = svg.inline(made, name, plate.title, plate.reading)
+        made = spec.figure(width)
+        name = f"{spec.name}-{size}"
+        inside = svg.inline(made, name, spec.title, spec.reading)
         areas[size] = [round(number, 5) for number in svg.plot_area(made)]
         drawn.append(f'<div class="plot {size}" data-size="{size}">{inside}<i></i></div>')
     data = {
-        "axis": plate.axis,
+        "axis": spec.axis,
         "areas": areas,
-        "x": _numbers(plate.x),
-        "series": [[name, kind, _numbers(values)] for name, kind, values in plate.series],
+        "x": _numbers(spec.x),
+        "series": [[name, kind, _numbers(values)] for name, kind, values in spec.series],
     }
     numbers = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     return section(
-        plate.name, plate.title, f'<p class="reading">{text(plate.reading)}</p>',
-        f'<figure data-plate="{plate.name}">{"".join(drawn)}'
+        spec.name, spec.title, f'<p class="reading">{text(spec.reading)}</p>',
+        f'<figure data-figure="{spec.name}">{"".join(drawn)}'
         f'<figcaption class="readout">Point at the figure to read its values.</figcaption>'
         f'<script type="application/json">{numbers}</script></figure>',
     )  # fmt: skip

@@ -15,7 +15,7 @@ ALARMS = 64  # how often in ``max_age`` a shard that waits for something is woke
 
 
 @dataclass(frozen=True, eq=False)
-class Terms:
+class Config:
     """The model that every key begins with, whose checkpoint it is, how things wait, and limits.
 
     ``job`` describes the job (:mod:`lasec.spark.identity`). Without a ``seed`` a shard can be read,

@@ -1,4 +1,4 @@
-"""A shard at rest: its ledger and its models, and how they are taken out and put back."""
+"""A shard at rest: its index and its models, and how they are taken out and put back."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lasec import Fleet, Learner
+from lasec.spark.config import Config
 from lasec.spark.identity import belongs
-from lasec.spark.ledger import COUNTS, NOWHERE, SLOT, Head, Ledger
+from lasec.spark.index import COUNTS, NOWHERE, SLOT, Head, ShardIndex
 from lasec.spark.pages import Pages, per_page
 from lasec.spark.store import Store
-from lasec.spark.terms import Terms
 
 SERVED = COUNTS[:5]  # the counters that a fleet keeps
 
@@ -36,64 +36,64 @@ def begun(keys: Iterable[str | None], models: Iterable[bytes | None]) -> dict[st
     return learners
 
 
-class Shelf:
-    """The models of a shard's keys; a shard sets them in motion."""
+class ShardState:
+    """The index of a shard's keys and their models, in a store."""
 
-    def __init__(self, terms: Terms, store: Store, number: int = 0) -> None:
-        self.terms, self.store = terms, store
+    def __init__(self, config: Config, store: Store, number: int = 0) -> None:
+        self.config, self.store = config, store
         kept = store.get("ledger")
-        self.ledger = Ledger.from_bytes(kept) if kept else Ledger(Head(job=terms.job))
-        self.head = self.ledger.head
-        if self.head.job != terms.job:
+        self.index = ShardIndex.from_bytes(kept) if kept else ShardIndex(Head(job=config.job))
+        self.head = self.index.head
+        if self.head.job != config.job:
             self._adopt()
-        size = terms.size
-        self._pages = Pages(store, self.ledger.pages, size, per_page(size), number)
+        size = config.size
+        self._pages = Pages(store, self.index.pages, size, per_page(size), number)
 
     def _adopt(self) -> None:
         """Continue what an older version has left, with the seed of the job; or refuse."""
-        terms = self.terms
-        if not belongs(self.head.job, terms.job, terms.model):
+        config = self.config
+        if not belongs(self.head.job, config.job, config.model):
             raise ValueError(
-                f"checkpoint: it belongs to another job, {self.head.job}; this is {terms.job}"
+                f"checkpoint: it belongs to another job, {self.head.job}; this is {config.job}"
             )
-        if terms.seed is not None:
-            self.head.job = terms.job
-            self.ledger.reseed(terms.seed)
+        if config.seed is not None:
+            self.head.job = config.job
+            self.index.reseed(config.seed)
 
     def write(self) -> None:
-        """Keep the ledger."""
-        self.store.put("ledger", "", self.ledger.to_bytes())
+        """Keep the index."""
+        self.store.put("ledger", "", self.index.to_bytes())
 
     def rows(self, keys: list[str]) -> NDArray[np.int64]:
-        """Where these keys stand in the ledger; new ones are taken in."""
-        ledger, seed = self.ledger, self.terms.seed
-        if seed is None and any(key not in ledger.index for key in keys):
+        """Where these keys stand in the index; new ones are taken in."""
+        index, seed = self.index, self.config.seed
+        if seed is None and any(key not in index.row_of for key in keys):
             raise ValueError("seed: a key cannot begin without the job's seed")
-        return ledger.rows(keys, seed or 0, self.terms.model.query_state)
+        return index.rows(keys, seed or 0, self.config.model.query_state)
 
     def load(self, rows: NDArray[np.int64]) -> Fleet:
         """The models of some keys, as they were after the last batch."""
-        ledger = self.ledger
-        fleet = self.terms.fleet(ledger.seeds[rows])
-        counts = ledger.counts[rows]
+        index = self.index
+        fleet = self.config.fleet(index.seeds[rows])
+        counts = index.counts[rows]
         for column, name in enumerate(SERVED):
             getattr(fleet, name)[:] = counts[:, column]
-        fleet.memory[:] = ledger.memory[rows]
+        fleet.memory[:] = index.memory[rows]
         somewhere = np.flatnonzero(counts[:, SLOT] != NOWHERE)
         if somewhere.size:
             fleet.unpack(somewhere, self._pages.load(counts[somewhere, SLOT]))
         return fleet
 
     def save(self, fleet: Fleet, rows: NDArray[np.int64], changed: NDArray[np.bool_]) -> None:
-        """Counters and memory into the ledger, changed models into their pages."""
-        ledger, some = self.ledger, np.flatnonzero(changed)
+        """Counters and memory into the index, changed models into their pages."""
+        index, some = self.index, np.flatnonzero(changed)
         for column, name in enumerate(SERVED):
-            ledger.counts[rows, column] = getattr(fleet, name)
-        ledger.memory[rows] = fleet.memory
-        slots = ledger.counts[rows[some], SLOT]
+            index.counts[rows, column] = getattr(fleet, name)
+        index.memory[rows] = fleet.memory
+        slots = index.counts[rows[some], SLOT]
         fresh = slots == NOWHERE
-        slots[fresh] = ledger.free(int(fresh.sum()))
-        ledger.counts[rows[some], SLOT] = slots
+        slots[fresh] = index.free(int(fresh.sum()))
+        index.counts[rows[some], SLOT] = slots
         if some.size:
             self._pages.save(slots, fleet.pack(some))
 
@@ -101,13 +101,13 @@ class Shelf:
         """Begin these keys, all of them new, with models that have learned elsewhere."""
         learners = dict(sorted(learners.items()))  # so that the ledger's order is that of no table
         for key in learners:
-            if key in self.ledger.index:
+            if key in self.index.row_of:
                 raise ValueError(f"warm: the key {key!r} is there twice")
-        room = self.terms.max_keys - len(self.ledger.keys)
+        room = self.config.max_keys - len(self.index.keys)
         if len(learners) > room:
             raise ValueError(f"warm: {len(learners)} keys for a shard with room for {room}")
         rows = self.rows(list(learners))
-        fleet = self.terms.fleet(self.ledger.seeds[rows])
+        fleet = self.config.fleet(self.index.seeds[rows])
         everyone = np.arange(rows.size)
         blank = fleet.pack(everyone)
         for k, (key, learner) in enumerate(learners.items()):
@@ -122,5 +122,5 @@ class Shelf:
         fleet = self.load(self.rows(keys))
         learners = [fleet.learner(k) for k in range(len(keys))]
         for learner in learners:
-            learner.name = self.terms.model.name
+            learner.name = self.config.model.name
         return learners

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from lasec.cli.lines import Lines
+from lasec.cli.jsonl import Lines
 from lasec.cli.output import as_facts
 from lasec.errors import TableError
 from lasec.evaluation import RunSummary, evaluate
@@ -28,7 +28,7 @@ WRITTEN = (MODEL, PREDICTIONS, "report.html", "summary.json")
 
 
 class Baselines:
-    """What knows nothing: the label before, with every label known, and the commoner class."""
+    """Baselines: no-change (the previous label, with every label known), and the majority class."""
 
     def __init__(self, rows: int = 0, plus: int = 0, same: int = 0, last: float = 0.0) -> None:
         self.rows, self.plus, self.same, self.last = rows, plus, same, last
@@ -48,12 +48,12 @@ class Baselines:
 
     @property
     def majority(self) -> float:
-        """The accuracy of the commoner class, which is known only afterwards."""
+        """The accuracy of the majority class, which is known only afterwards."""
         return max(self.plus, self.rows - self.plus) / self.rows if self.rows else math.nan
 
     @property
     def persistence(self) -> float:
-        """The accuracy of the label before; the first is a mistake."""
+        """The accuracy of the previous label; the first is a mistake."""
         return self.same / self.rows if self.rows else math.nan
 
 
@@ -64,7 +64,7 @@ class Stop:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Take Ctrl-C and a polite kill as a wish, for the time of a ``with``."""
+        """Take Ctrl-C and SIGTERM as a request to stop, for the time of a ``with``."""
 
         def wish(number: int, frame: object) -> None:
             if self.wanted:

@@ -14,12 +14,12 @@ from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
 from lasec import Aggregate, Learner
 from lasec.spark import listener, output, rows
+from lasec.spark.config import Config
 from lasec.spark.identity import describe
 from lasec.spark.pages import REMEMBERED
 from lasec.spark.shard import Shard
-from lasec.spark.shelf import begun
+from lasec.spark.shard_state import begun
 from lasec.spark.store import KEY_SCHEMA, VALUE_SCHEMA, SparkStore, Store
-from lasec.spark.terms import Terms
 
 # The columns of the united input, beside ``features``, whose type is that of the events.
 UNITED = ("shard", "kind", "key", "id", "number", "time", "y", "features", "raw")
@@ -97,12 +97,12 @@ class Job:
                 f"forget_after: expected at least {least:g} (twice max_age, and patience), "
                 f"got {self.forget_after}"
             )
-        _ = self.terms.size  # a model that is too large is refused here, not in the tasks
+        _ = self.config.size  # a model that is too large is refused here, not in the tasks
 
     @property
     def bytes_per_model(self) -> int:
         """What a model that has learned something takes in the state store."""
-        return self.terms.size
+        return self.config.size
 
     def stream(
         self, events: DataFrame, labels: DataFrame | None = None, *, warm: DataFrame | None = None
@@ -136,15 +136,15 @@ class Job:
 
     def processor(self) -> StatefulProcessor:
         """The stateful operator."""
-        return Processor(self.terms)
+        return Processor(self.config)
 
     @property
-    def terms(self) -> Terms:
+    def config(self) -> Config:
         """What every shard must know."""
         forget_after = self.forget_after
         if forget_after is None:
             forget_after = max(REMEMBER, 2 * self.max_age, self.patience)
-        return Terms(
+        return Config(
             self.model, describe(self.model, self.shards, self.seed), self.seed, self.max_age,
             self.patience, self.lead, forget_after, self.max_keys, int(self.cache * 2**20),
         )  # fmt: skip
@@ -200,12 +200,12 @@ class Job:
 class Processor(StatefulProcessor):
     """The stateful operator: each group is a shard, each call a batch of its rows."""
 
-    def __init__(self, terms: Terms) -> None:
-        self.terms = terms
+    def __init__(self, config: Config) -> None:
+        self.config = config
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Called once for each partition of a batch."""
-        REMEMBERED.limit = self.terms.cache
+        REMEMBERED.limit = self.config.cache
         self._handle = handle
         self.store: Store = SparkStore(handle.getMapState("parts", KEY_SCHEMA, VALUE_SCHEMA))
 
@@ -218,7 +218,7 @@ class Processor(StatefulProcessor):
         """The rows of one shard."""
         frames = list(rows_of_key)
         frame = frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
-        model = self.terms.model
+        model = self.config.model
         batch = rows.read(frame, model.dimension, model.precision.kind)
         yield self._timed(key, lambda shard, now: shard.batch(batch, now), timerValues)
 
@@ -238,15 +238,15 @@ class Processor(StatefulProcessor):
         timerValues: Any,
     ) -> None:
         """Models to begin with, before the first row."""
-        shard = Shard(self.terms, self.store, key[0])
-        shard.put(begun(initialState["key"], initialState["model"]))
-        shard.write()
+        shard = Shard(self.config, self.store, key[0])
+        shard.state.put(begun(initialState["key"], initialState["model"]))
+        shard.state.write()
 
     def _timed(
         self, key: Any, serve: Callable[[Shard, int], pd.DataFrame], timers: Any
     ) -> pd.DataFrame:
         """Serve a shard, and set the alarm that it wants."""
-        shard = Shard(self.terms, self.store, key[0])
+        shard = Shard(self.config, self.store, key[0])
         before = shard.head.alarm
         told = serve(shard, timers.getCurrentProcessingTimeInMs())
         after = shard.head.alarm

@@ -11,7 +11,7 @@ import numpy as np
 from lasec.evaluation import Margins, Point, RunSummary
 from lasec.evaluation import pictures as draw
 from lasec.reports.source import changes
-from lasec.reports.words import across, pair, short
+from lasec.reports.text import across, pair, short
 
 WIDE, NARROW = 9.6, 4.2
 Series = tuple[str, str, list[float]]
@@ -19,7 +19,7 @@ Classes = tuple[str, str]
 NAMELESS: Classes = pair(())
 
 
-class Plate(NamedTuple):
+class FigureSpec(NamedTuple):
     """A figure: ``paint`` draws it on a blank one, given the number of columns for a legend.
 
     ``series`` are (name, kind, values) over ``x``, for the readout under the pointer; the kind is
@@ -51,7 +51,7 @@ class Plate(NamedTuple):
         return figure
 
 
-def plates(source: RunSummary, classes: Classes = NAMELESS) -> list[Plate]:
+def all_figures(source: RunSummary, classes: Classes = NAMELESS) -> list[FigureSpec]:
     """All figures for which this run has something to show; classes are those of -1 and +1."""
     points = source.points
     if not points:
@@ -68,7 +68,7 @@ def plates(source: RunSummary, classes: Classes = NAMELESS) -> list[Plate]:
     return made
 
 
-def accuracy(source: RunSummary, points: Sequence[Point]) -> Plate:
+def accuracy(source: RunSummary, points: Sequence[Point]) -> FigureSpec:
     """Accuracy over time."""
     alarms = [alarm.ticket - source.first + 1 for alarm in source.alarms]
     known = [point for point in points if math.isfinite(point.estimate.value)]
@@ -77,7 +77,7 @@ def accuracy(source: RunSummary, points: Sequence[Point]) -> Plate:
         draw.accuracy(figure.subplots(), points, source.first, alarms, columns)
 
     window = max((point.estimate.rounds for point in points), default=0)
-    return Plate(
+    return FigureSpec(
         "accuracy", "How good was it?",
         f"The solid line is the share of right predictions among the last rows (up to {window:,}) "
         "as the asked labels tell it; the inner band says where the truth is at any one moment, "
@@ -93,7 +93,7 @@ def accuracy(source: RunSummary, points: Sequence[Point]) -> Plate:
     )  # fmt: skip
 
 
-def spent(points: Sequence[Point]) -> Plate:
+def spent(points: Sequence[Point]) -> FigureSpec:
     """Labels over time."""
     series: list[Series] = [("asked", "count", [float(p.labels) for p in points])]
     planned = any(math.isfinite(point.planned) for point in points)
@@ -105,14 +105,14 @@ def spent(points: Sequence[Point]) -> Plate:
         if planned
         else "How many labels were asked so far. This query holds no budget."
     )
-    return Plate(
+    return FigureSpec(
         "labels", "What did it cost?", words, 2.5,
         lambda figure, _: draw.labels(figure.subplots(), points),
         "round", _rounds(points), series,
     )  # fmt: skip
 
 
-def belief(source: RunSummary, points: Sequence[Point]) -> Plate:
+def belief(source: RunSummary, points: Sequence[Point]) -> FigureSpec:
     """What a Tracker believes over time."""
     held = [point.belief for point in points if point.belief is not None]
     rounds = _rounds(points)
@@ -136,7 +136,7 @@ def belief(source: RunSummary, points: Sequence[Point]) -> Plate:
         bottom.set_ylabel("believed rate")
         draw.legend(bottom, 3)
 
-    return Plate(
+    return FigureSpec(
         "beliefs", "What does it believe about the stream?",
         "Above: the round after which the concept of each moment was believed to have begun. A "
         "step up is a change that was noticed; red lines are where changes are believed to have "
@@ -150,7 +150,7 @@ def belief(source: RunSummary, points: Sequence[Point]) -> Plate:
     )  # fmt: skip
 
 
-def asked(points: Sequence[Point]) -> Plate:
+def asked(points: Sequence[Point]) -> FigureSpec:
     """The share asked over time."""
     keep = np.unique(np.linspace(0, len(points) - 1, min(len(points), 61)).astype(int))
     rounds = np.array([0, *(points[i].round for i in keep)])
@@ -166,7 +166,7 @@ def asked(points: Sequence[Point]) -> Plate:
         axes.set_ylabel("share asked")
         draw.share_axis(axes.yaxis)
 
-    return Plate(
+    return FigureSpec(
         "asked", "When did it ask?",
         "The share of rows in each stretch whose label was asked: it rises where the model is in "
         "doubt, after a change for example, and falls where it is sure.",
@@ -174,7 +174,7 @@ def asked(points: Sequence[Point]) -> Plate:
     )  # fmt: skip
 
 
-def doubt(margins: Margins, classes: Classes = NAMELESS) -> Plate:
+def doubt(margins: Margins, classes: Classes = NAMELESS) -> FigureSpec:
     """The share asked by margin."""
     middle = (margins.edges[1:] + margins.edges[:-1]) / 2.0
     some = margins.rows > 0
@@ -195,7 +195,7 @@ def doubt(margins: Margins, classes: Classes = NAMELESS) -> Plate:
         draw.share_axis(axes.yaxis)
         draw.legend(axes, 2 if columns == 1 else 3)
 
-    return Plate(
+    return FigureSpec(
         "doubt", "Where did it ask?",
         "For rows of each margin: the mean probability to be asked, the share that was, and the "
         "share whose prediction was wrong in truth. Labels are best spent where the red line is "
@@ -217,7 +217,7 @@ def _margin_axis(axes: Any) -> None:
     axes.set_xticks([-1.0, -0.5, 0.0, 0.5, 1.0])
 
 
-def certain(margins: Margins, classes: Classes = NAMELESS) -> Plate:
+def certain(margins: Margins, classes: Classes = NAMELESS) -> FigureSpec:
     """The histogram of margins."""
     middle = (margins.edges[1:] + margins.edges[:-1]) / 2.0
 
@@ -237,7 +237,7 @@ def certain(margins: Margins, classes: Classes = NAMELESS) -> Plate:
         axes.set_ylabel("rows (log scale)")
         draw.legend(axes, 3)
 
-    return Plate(
+    return FigureSpec(
         "margins", "How sure was it?",
         "How many rows had each margin, how many of them were asked, and on how many the "
         "prediction was wrong in truth. The scale is logarithmic: each step is ten times as many. "
@@ -252,9 +252,9 @@ def certain(margins: Margins, classes: Classes = NAMELESS) -> Plate:
     )  # fmt: skip
 
 
-def waiting(points: Sequence[Point]) -> Plate:
+def waiting(points: Sequence[Point]) -> FigureSpec:
     """Open questions over time."""
-    return Plate(
+    return FigureSpec(
         "questions", "Who is waiting?",
         "How many questions were without an answer, and how old the oldest was: answers that are "
         "out make the estimate lag.",

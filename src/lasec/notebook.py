@@ -1,4 +1,4 @@
-"""Small cards for notebooks: a table of facts, and a line drawn by hand. No library is needed."""
+"""HTML reprs for notebooks: a table of facts and a sparkline, without any library."""
 
 from __future__ import annotations
 

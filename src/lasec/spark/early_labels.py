@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Container, Iterator
 from typing import NamedTuple
 
-from lasec.spark.ledger import Head
+from lasec.spark.index import Head
 from lasec.spark.store import Store
 
 LIMIT = 10_000  # held labels in a shard
@@ -25,7 +25,7 @@ class Held(NamedTuple):
     since: float
 
 
-class Early:
+class EarlyLabels:
     """The labels of a shard that wait for their event.
 
     At most ``KEY_LIMIT`` labels of a key are held, and at most ``LIMIT`` in all; of a key, the
@@ -35,7 +35,7 @@ class Early:
 
     >>> from lasec.spark.store import PlainStore
     >>> head = Head(job="", clock=100.0)
-    >>> early = Early(PlainStore(), head, patience=10.0)
+    >>> early = EarlyLabels(PlainStore(), head, patience=10.0)
     >>> early.hold(Held("north", "7", 5, 1, 99.0, 100.0))
     >>> head.clock = 111.0
     >>> [held.id for held in early.give_up(known={"north"})]

@@ -1,4 +1,4 @@
-"""Predictions as lines of JSON, in a file that can be gone on with."""
+"""Predictions as lines of JSON, in a file that a resumed run continues."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lasec.types import Decision
 
 
 class Lines:
-    """A file of lines, cut to ``size`` bytes before it is gone on with."""
+    """A file of lines, cut to ``size`` bytes before more are written."""
 
     def __init__(self, path: Path, size: int = 0) -> None:
         there = path.stat().st_size if path.exists() else 0

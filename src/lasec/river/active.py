@@ -13,7 +13,7 @@ from lasec.session.adapters import judged_one
 from lasec.types import Query
 
 
-class Selective(Asking, base.Wrapper, base.Classifier):  # type: ignore[type-arg]
+class ActiveClassifier(Asking, base.Wrapper, base.Classifier):  # type: ignore[type-arg]
     """Asks for a share ``rate`` of the labels of any River classifier or pipeline.
 
     Its margin is the largest probability less the second, and rows with a small one are asked more
@@ -29,9 +29,9 @@ class Selective(Asking, base.Wrapper, base.Classifier):  # type: ignore[type-arg
     the classifier learns from the rows that were told.
 
     >>> from river import datasets, linear_model, preprocessing
-    >>> from lasec.river import Selective
+    >>> from lasec.river import ActiveClassifier
     >>> pipeline = preprocessing.StandardScaler() | linear_model.LogisticRegression()
-    >>> model = Selective(pipeline, rate=0.2)
+    >>> model = ActiveClassifier(pipeline, rate=0.2)
     >>> for x, y in datasets.Phishing():
     ...     decision = model.ask_one(x)
     ...     if decision.asked:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Self, TypeVar, cast
 
 import numpy as np
@@ -14,10 +13,11 @@ from sklearn.utils import assert_all_finite, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
-from lasec.selector import Selector, bvsb_margin
-from lasec.sklearn.base import drafted
-from lasec.sklearn.questions import opened
-from lasec.types import Query, Vector
+from lasec.alarms import Detector
+from lasec.selector import bvsb_margin
+from lasec.session import JudgedRows
+from lasec.sklearn.asking import AskingMixin, drafted, row_of
+from lasec.types import Matrix, Query, Vector
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -29,28 +29,28 @@ def offered(method: F) -> F:
     return cast(F, there(method))
 
 
-class Selective(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class ActiveClassifier(AskingMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A scikit-learn classifier with :meth:`should_ask`: a budget of labels, spent where in doubt.
 
     ``estimator`` is any classifier with ``predict_proba`` or ``decision_function``; a copy of it is
     trained and is in ``estimator_``. The doubt is how little the best class is ahead of the second
-    best: see :func:`lasec.selector.bvsb_margin`. ``rate``, ``query`` and ``seed`` are those of
-    :class:`LASECClassifier`. ``fit`` begins anew, budget and all; ``partial_fit``, or ``refit``
-    where a classifier has none, goes on.
+    best: see :func:`lasec.selector.bvsb_margin`. The other parameters, ``accuracy()``,
+    ``cancel(X)`` and ``alarms_`` are those of :class:`TrackerClassifier`. ``fit`` starts over, with a new budget;
+    ``partial_fit``, or ``refit`` where a classifier has none, continues. A row that
+    :meth:`should_ask` asked about is taken as the answer to that question.
 
     >>> import lasec
     >>> from sklearn.linear_model import SGDClassifier
     >>> X, y = lasec.streams.stationary(2_000, dimension=10, seed=1)
-    >>> model = Selective(SGDClassifier(random_state=0), rate=0.1, seed=0)
+    >>> model = ActiveClassifier(SGDClassifier(random_state=0), rate=0.1, seed=0)
     >>> for begin in range(0, 2_000, 100):
     ...     rows, truth = X[begin : begin + 100], y[begin : begin + 100]
     ...     asked, propensity = model.should_ask(rows)
     ...     model = model.partial_fit(rows[asked], truth[asked], classes=[-1, 1])
-    >>> model.gate_.asked, round(model.score(X, y), 2)
+    >>> model.selector_.asked, round(model.score(X, y), 2)
     (239, 0.9)
     """
 
-    gate_: Selector
     classes_: NDArray[Any]
 
     def __init__(
@@ -60,16 +60,22 @@ class Selective(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ig
         rate: float = 0.1,
         query: Query | None = None,
         seed: int | None = None,
+        max_pending: int = 10_000,
+        max_age: int | None = None,
+        detectors: Sequence[Detector] = (),
     ) -> None:
         self.estimator = estimator
         self.rate = rate
         self.query = query
         self.seed = seed
+        self.max_pending = max_pending
+        self.max_age = max_age
+        self.detectors = detectors
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Train a new copy of the classifier, and begin the budget anew."""
+        """Train a new copy of the classifier, with a new budget."""
         with drafted(self) as draft:
-            draft.gate_ = draft._new_gate()
+            draft._session = draft._new_session()
             draft._adopt(clone(self.estimator).fit(X, _one_label_a_row(y)))
         return self
 
@@ -78,6 +84,8 @@ class Selective(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ig
         with drafted(self) as draft:
             draft._open()
             draft._adopt(clone(self.estimator).fit(X, _one_label_a_row(y)))
+            told = draft._answer(draft._tickets(X), np.ravel(y))
+        self._session.hear_told(told)
         return self
 
     @offered
@@ -87,6 +95,7 @@ class Selective(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ig
         Without rows nothing happens. What a refused call leaves behind in a classifier that has
         learned before, is that classifier's matter.
         """
+        told = []
         with drafted(self) as draft:
             draft._open()
             if _num_samples(X) > 0:
@@ -94,6 +103,8 @@ class Selective(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ig
                 model = clone(self.estimator) if model is None else model
                 given = {} if classes is None else {"classes": classes}
                 draft._adopt(model.partial_fit(X, _one_label_a_row(y), **given))
+                told = draft._answer(draft._tickets(X), np.ravel(y))
+        self._session.hear_told(told)
         return self
 
     def should_ask(
@@ -104,11 +115,11 @@ class Selective(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ig
         It can be called before any label is known; ``times`` is for budgets by time.
         """
         with drafted(self) as draft:
-            ahead = draft._ahead(X) if hasattr(self, "estimator_") else draft._unknown(X)
+            judged = draft._judged(X) if hasattr(self, "estimator_") else draft._unknown(X)
             draft._open()
-            draft.gate_ = copy.copy(draft.gate_)
-            propensity, asked, _ = draft.gate_.decide_all(ahead, times)
-        return asked, propensity
+            decided = draft._decide(X, judged, times)
+        self._session.hear_asked(decided, row_of(X))
+        return decided.asked, decided.propensity
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row, as the classifier has it."""
@@ -136,13 +147,10 @@ class Selective(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ig
         tags.input_tags, tags.classifier_tags = inner.input_tags, inner.classifier_tags
         return tags
 
-    def _new_gate(self) -> Selector:
-        return opened(self.rate, self.query, self.seed)
-
     def _open(self) -> None:
         """Begin the budget, if it has not begun."""
-        if not hasattr(self, "gate_"):
-            self.gate_ = self._new_gate()
+        if not hasattr(self, "_session"):
+            self._session = self._new_session()
 
     def _adopt(self, model: Any) -> None:
         """Take a trained classifier."""
@@ -153,32 +161,43 @@ class Selective(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ig
             elif hasattr(self, name):
                 delattr(self, name)
 
-    def _unknown(self, X: Any) -> Vector:
-        """The margins of rows before there is a classifier, which could not check them itself."""
+    def _unknown(self, X: Any) -> JudgedRows:
+        """What is said of rows before there is a classifier, which could not check them itself."""
         seen = hasattr(self, "n_features_in_")
         validate_data(self, X, reset=not seen, skip_check_array=True)
         sparse = issparse(X)
         values = X.data if sparse else np.asarray(X)
         if values.dtype.kind == "f":
             assert_all_finite(values, allow_nan=_takes_nan(self.estimator), input_name="X")
-        return np.zeros(_num_samples(X))
+        count = _num_samples(X)
+        return JudgedRows(np.full(count, None), np.zeros(count), np.full(count, -1.0))
 
-    def _ahead(self, X: Any) -> Vector:
-        """By how much the best class is ahead of the second best."""
-        model, count = self.estimator_, _num_samples(X)
-        if count == 0:
-            return np.zeros(0)
+    def _judged(self, X: Any) -> JudgedRows:
+        """The best class, by how much it is ahead of the second best, and how sure that is."""
+        if _num_samples(X) == 0:
+            return JudgedRows(self.classes_[:0], np.zeros(0), np.zeros(0))
+        scores, likely = self._scores(X)
+        if scores.ndim == 1:
+            best, ahead = (scores > 0.0).astype(np.intp), scores
+        else:
+            best, lead = scores.argmax(axis=1), bvsb_margin(scores)
+            ahead = lead if likely else lead / 2.0
+        sure = 2.0 * scores.max(axis=1) - 1.0 if likely else np.tanh(np.abs(ahead))
+        return JudgedRows(self.classes_[best], ahead, sure)
+
+    def _scores(self, X: Any) -> tuple[Matrix | Vector, bool]:
+        """A score for each class, or one margin for two, and whether they are probabilities."""
+        model, wanted = self.estimator_, (_num_samples(X), len(self.classes_))
         likely = hasattr(model, "predict_proba")
         found = np.asarray((model.predict_proba if likely else model.decision_function)(X), float)
-        if found.shape == (count,):
-            return found
-        wanted = (count, len(self.classes_))
-        if found.shape != wanted or not (likely or _by_class(model)):
+        if found.shape != wanted[:1] and (
+            found.shape != wanted or not (likely or _by_class(model))
+        ):
             got = f"shape {found.shape}" if found.shape != wanted else "one for each pair of them"
             raise ValueError(
                 f"estimator: expected a score for each of {wanted[1]} classes, got {got}"
             )
-        return bvsb_margin(found) if likely else bvsb_margin(found) / 2.0
+        return found, likely and found.ndim > 1
 
 
 def _one_label_a_row(y: Any) -> Any:

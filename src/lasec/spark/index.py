@@ -1,8 +1,8 @@
 """What changes with every event: a shard's clock and totals, and the counters of each of its keys.
 
-A ledger is one value of state, written once for each batch that touches its shard. Models are far
+An index is one value of state, written once for each batch that touches its shard. Models are far
 larger and change only when a label is learned: they live elsewhere (:mod:`lasec.spark.pages`), and
-the ledger says where. As bytes a ledger is a JSON header, the keys as UTF-8, and plain arrays.
+the index says where. As bytes an index is a JSON header, the keys as UTF-8, and plain arrays.
 """
 
 from __future__ import annotations
@@ -74,11 +74,11 @@ class Head:
 
 
 @dataclass
-class Ledger:
+class ShardIndex:
     """The header of a shard, and one row of ``counts`` and ``memory`` for each of its keys.
 
     ``seen`` is the shard's age when the key last had an event or a label, and ``pages`` are the
-    fingerprints of the pages in which the models are; ``size`` is how many bytes the ledger had
+    fingerprints of the pages in which the models are; ``size`` is how many bytes the index had
     when it was last written, but for its header.
     """
 
@@ -92,14 +92,14 @@ class Ledger:
     size: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
-        self.index = {key: row for row, key in enumerate(self.keys)}
+        self.row_of = {key: row for row, key in enumerate(self.keys)}
 
     def rows(self, keys: list[str], seed: int, blank: NDArray[np.float64]) -> NDArray[np.int64]:
         """Where these keys stand; new ones are taken in, with ``blank`` as their memory."""
-        new = [key for key in keys if key not in self.index]
+        new = [key for key in keys if key not in self.row_of]
         if new:
             begin = len(self.keys)
-            self.index.update(zip(new, range(begin, begin + len(new)), strict=True))
+            self.row_of.update(zip(new, range(begin, begin + len(new)), strict=True))
             self.keys.extend(new)
             fresh = np.zeros((len(new), len(COUNTS)), np.int64)
             fresh[:, SLOT] = NOWHERE
@@ -109,8 +109,8 @@ class Ledger:
             grown = self.memory if begin else np.empty((0, blank.size))
             self.memory = np.concatenate([grown, np.tile(blank, (len(new), 1))])
             self.seen = np.concatenate([self.seen, np.full(len(new), self.head.age)])
-        index = self.index
-        return np.fromiter((index[key] for key in keys), np.int64, len(keys))
+        row_of = self.row_of
+        return np.fromiter((row_of[key] for key in keys), np.int64, len(keys))
 
     def reseed(self, seed: int) -> None:
         """Let every key have the seed that it would get from this one."""
@@ -118,25 +118,25 @@ class Ledger:
 
     def touch(self, keys: Iterable[str]) -> None:
         """These keys, as far as they are known, have had an event or a label just now."""
-        rows = [self.index[key] for key in keys if key in self.index]
+        rows = [self.row_of[key] for key in keys if key in self.row_of]
         self.seen[rows] = self.head.age
 
     def forget(self, before: float) -> None:
         """Drop the keys that were last seen before an age; the slots of their models are free.
 
-        >>> ledger = Ledger(Head(job="", age=5.0))
-        >>> rows = ledger.rows(["north", "south"], seed=1, blank=np.zeros(0))
-        >>> ledger.head.age = 9.0
-        >>> ledger.touch(["south", "nobody"])
-        >>> ledger.forget(before=6.0)
-        >>> ledger.keys, ledger.index
+        >>> index = ShardIndex(Head(job="", age=5.0))
+        >>> rows = index.rows(["north", "south"], seed=1, blank=np.zeros(0))
+        >>> index.head.age = 9.0
+        >>> index.touch(["south", "nobody"])
+        >>> index.forget(before=6.0)
+        >>> index.keys, index.row_of
         (['south'], {'south': 0})
         """
         kept = self.seen >= before
         if kept.all():
             return
         self.keys = [self.keys[row] for row in np.flatnonzero(kept).tolist()]
-        self.index = {key: row for row, key in enumerate(self.keys)}
+        self.row_of = {key: row for row, key in enumerate(self.keys)}
         self.counts, self.seeds = self.counts[kept], self.seeds[kept]
         self.memory, self.seen = self.memory[kept], self.seen[kept]
 
@@ -158,10 +158,10 @@ class Ledger:
     def to_bytes(self) -> bytes:
         """All of it.
 
-        >>> ledger = Ledger(Head(job="a", clock=5.0))
-        >>> ledger.rows(["north", "south"], seed=1, blank=np.zeros(2)).tolist()
+        >>> index = ShardIndex(Head(job="a", clock=5.0))
+        >>> index.rows(["north", "south"], seed=1, blank=np.zeros(2)).tolist()
         [0, 1]
-        >>> again = Ledger.from_bytes(ledger.to_bytes())
+        >>> again = ShardIndex.from_bytes(index.to_bytes())
         >>> again.keys, again.head.clock, again.memory.shape
         (['north', 'south'], 5.0, (2, 2))
         """
@@ -176,12 +176,12 @@ class Ledger:
         return struct.pack("<I", len(head)) + head + body
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> Ledger:
+    def from_bytes(cls, data: bytes) -> ShardIndex:
         """What :meth:`to_bytes` gave."""
         (size,) = struct.unpack_from("<I", data)
         header: dict[str, Any] = json.loads(data[4 : 4 + size])
         if header["format"] > FORMAT:
-            raise StateError(f"newer: a ledger of format {header['format']}, not {FORMAT}")
+            raise StateError(f"newer: an index of format {header['format']}, not {FORMAT}")
         n, width, count = (header.pop(name) for name in ("keys", "memory", "pages"))
         at = 4 + size
 

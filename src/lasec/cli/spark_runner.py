@@ -12,9 +12,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lasec.cli.jobs import FEATURES, Place, Wish
+from lasec.cli.jobs import FEATURES, Endpoints, Settings
 from lasec.cli.output import put_lines, say
-from lasec.cli.running import Stop
+from lasec.cli.runner import Stop
 from lasec.errors import TableError
 from lasec.learner import Learner
 
@@ -29,21 +29,21 @@ CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13"
 HEAD = f"{'batch':>7} {'rows':>11} {'rows/s':>9} {'asked':>9} {'learned':>9} {'dead':>7}\n"
 
 
-def serve(job: Job, place: Place, wish: Wish, verbose: bool) -> bool:
+def serve(job: Job, endpoints: Endpoints, settings: Settings, verbose: bool) -> bool:
     """Run the job to its end, or until stopped; whether it came to its end."""
     from lasec.spark import session  # noqa: PLC0415
 
-    trigger, settings = wish.trigger, wish.settings
-    wish.read_file()
+    trigger, conf = settings.trigger, settings.spark_conf
+    settings.read_file()
     if verbose:
-        settings.setdefault("spark.log.level", "WARN")
-    _tell(job, place, wish)
+        conf.setdefault("spark.log.level", "WARN")
+    _tell(job, endpoints, settings)
     stop = Stop()
-    quiet = None if verbose else place
+    quiet = None if verbose else endpoints
     with _hushed(quiet), _understood(stop, quiet.log if quiet else None):
-        spark = session(wish.master, partitions=wish.partitions, **settings)
+        spark = session(settings.master, partitions=settings.partitions, **conf)
         with _stopping(spark), stop.watching():
-            query = _start(spark, job, place, trigger)
+            query = _start(spark, job, endpoints, trigger)
             put_lines([HEAD])
             _watch(query, stop)
     if stop.wanted:
@@ -57,13 +57,14 @@ def take_out(
     """Write the model of one key to a file."""
     from lasec.spark import Job, export, session  # noqa: PLC0415
 
-    job, wish = Job(model, shards=shards), Wish(shards, 1, "local[1]", "30d", "0", None, None, ())
-    place = Place("", None, None, checkpoint, None, None, "parquet", "array", None)
-    if place.log and not place.log.parent.is_dir():
+    job = Job(model, shards=shards)
+    settings = Settings(shards, 1, "local[1]", "30d", "0", None, None, ())
+    endpoints = Endpoints("", None, None, checkpoint, None, None, "parquet", "array", None)
+    if endpoints.log and not endpoints.log.parent.is_dir():
         raise TableError(f"there is no checkpoint in {checkpoint}")
-    with _hushed(None if verbose else place):
-        spark = session(wish.master, partitions=1, **wish.settings)
-        with _stopping(spark), _understood(Stop(), place.log):
+    with _hushed(None if verbose else endpoints):
+        spark = session(settings.master, partitions=1, **settings.spark_conf)
+        with _stopping(spark), _understood(Stop(), endpoints.log):
             try:
                 learner = export(spark, checkpoint, job, key, path)
             except KeyError:
@@ -103,28 +104,32 @@ def _stopping(spark: SparkSession) -> Iterator[None]:
             spark.stop()
 
 
-def _start(spark: SparkSession, job: Job, place: Place, trigger: str | None) -> StreamingQuery:
+def _start(
+    spark: SparkSession, job: Job, endpoints: Endpoints, trigger: str | None
+) -> StreamingQuery:
     """The job's query."""
     from lasec.spark import LABELS, start, topics  # noqa: PLC0415
 
-    kind = FEATURES[place.features]
-    events = place.open(spark, place.events, f"key string, id string, time double, features {kind}")
-    labels = place.open(spark, place.labels, LABELS) if place.labels else None
-    out: Any = place.out
+    kind = FEATURES[endpoints.features]
+    events = endpoints.open(
+        spark, endpoints.events, f"key string, id string, time double, features {kind}"
+    )
+    labels = endpoints.open(spark, endpoints.labels, LABELS) if endpoints.labels else None
+    out: Any = endpoints.out
     if out is None:
-        out = topics(str(place.kafka), str(place.kafka_out))
-    return start(job, events, labels, out=out, checkpoint=place.checkpoint, every=trigger)
+        out = topics(str(endpoints.kafka), str(endpoints.kafka_out))
+    return start(job, events, labels, out=out, checkpoint=endpoints.checkpoint, every=trigger)
 
 
-def _tell(job: Job, place: Place, wish: Wish) -> None:
+def _tell(job: Job, endpoints: Endpoints, settings: Settings) -> None:
     """What is about to be done."""
     model = job.model
     lines = [
         ("model", f"{model.name}, {model.dimension} features, {job.bytes_per_model:,} bytes a key"),
-        *place.lines(),
+        *endpoints.lines(),
     ]
-    share = f"{job.shards} shards in {wish.partitions} partitions"
-    put_lines([f"Spark {version('pyspark')} on {wish.master}, {share}\n"])
+    share = f"{job.shards} shards in {settings.partitions} partitions"
+    put_lines([f"Spark {version('pyspark')} on {settings.master}, {share}\n"])
     put_lines(f"  {name:<8}{value}\n" for name, value in lines)
 
 
@@ -161,12 +166,12 @@ def _reason(text: str) -> str:
 
 
 @contextmanager
-def _hushed(place: Place | None) -> Iterator[None]:
-    """Let what Spark says meanwhile go to the log of a place, or nowhere."""
-    if place is None:
+def _hushed(endpoints: Endpoints | None) -> Iterator[None]:
+    """Send what Spark says meanwhile to the log, or nowhere."""
+    if endpoints is None:
         yield
         return
-    log = place.log
+    log = endpoints.log
     if log is not None:
         log.parent.mkdir(parents=True, exist_ok=True)
     sys.stderr.flush()

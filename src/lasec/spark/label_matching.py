@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lasec.spark.early import Early, Held
-from lasec.spark.ledger import COUNTS, Ledger
+from lasec.spark.config import Config
+from lasec.spark.early_labels import EarlyLabels, Held
+from lasec.spark.index import COUNTS, ShardIndex
 from lasec.spark.output import Pieces
 from lasec.spark.questions import OPEN, TOLD, Asked, Questions, parts_of, ticket_of
 from lasec.spark.rows import Batch
 from lasec.spark.store import Store
-from lasec.spark.terms import Terms
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,13 +35,13 @@ class Answer:
         return max(self.held.time, event)
 
 
-class Desk:
+class LabelMatcher:
     """The questions and the held labels of a shard, for the length of one batch."""
 
-    def __init__(self, terms: Terms, store: Store, ledger: Ledger) -> None:
-        self.terms, self.ledger, self.head = terms, ledger, ledger.head
-        self.questions = Questions(store, self.head, terms.max_age)
-        self.early = Early(store, self.head, terms.patience)
+    def __init__(self, config: Config, store: Store, index: ShardIndex) -> None:
+        self.config, self.index, self.head = config, index, index.head
+        self.questions = Questions(store, self.head, config.max_age)
+        self.early = EarlyLabels(store, self.head, config.patience)
         self.out = Pieces()
 
     def match(self, batch: Batch) -> list[Answer]:
@@ -75,14 +75,14 @@ class Desk:
             self._hold(held, fresh)
             return None
         if kept is None or kept[:1] == OPEN:
-            asked = Asked.from_bytes(kept, self.terms.model.precision.kind) if kept else None
+            asked = Asked.from_bytes(kept, self.config.model.precision.kind) if kept else None
             if asked and not self._fits(held.key, asked):
                 self.questions.close(ticket, TOLD)
                 self._answered(held.key)
                 self.receipt(held, "refused", asked.label, asked.propensity)
                 return None
             time = asked.time if asked else float(batch.events.time[row])
-            if held.time <= time + self.terms.max_age:
+            if held.time <= time + self.config.max_age:
                 return Answer(held, -1 if asked else row, asked)
         self.receipt(held, "again" if kept and kept[:1] == TOLD else "late")
         return None
@@ -92,20 +92,20 @@ class Desk:
 
         It always can, unless the state is that of an older version that mixed up two keys.
         """
-        row = self.ledger.index.get(key)
-        had = 0 if row is None else int(self.ledger.counts[row, COUNTS.index("rounds")])
-        return 0 <= asked.round < had and asked.x.size == self.terms.model.dimension
+        row = self.index.row_of.get(key)
+        had = 0 if row is None else int(self.index.counts[row, COUNTS.index("rounds")])
+        return 0 <= asked.round < had and asked.x.size == self.config.model.dimension
 
     def _hold(self, held: Held, fresh: bool) -> None:
         """Hold a label that may be early; one that is older than ``patience`` cannot be."""
-        if fresh and held.time + self.terms.patience < self.head.clock:
+        if fresh and held.time + self.config.patience < self.head.clock:
             self.receipt(held, "unknown")
         else:
             self.early.hold(held)
 
     def settle(self) -> None:
         """Give up labels that were held for too long, and questions that are too old."""
-        for held in self.early.give_up(self.ledger.index):
+        for held in self.early.give_up(self.index.row_of):
             self.receipt(held, "unknown")
         for ticket in self.questions.expire(self.head.clock):
             key, name = parts_of(ticket)
@@ -130,11 +130,11 @@ class Desk:
 
     def _answered(self, key: str, counter: str | None = None) -> None:
         """One question of a key waits no longer."""
-        row = self.ledger.index.get(key)
+        row = self.index.row_of.get(key)
         if row is not None:
-            self.ledger.counts[row, COUNTS.index("waiting")] -= 1
+            self.index.counts[row, COUNTS.index("waiting")] -= 1
             if counter:
-                self.ledger.counts[row, COUNTS.index(counter)] += 1
+                self.index.counts[row, COUNTS.index(counter)] += 1
 
 
 def _rows_of(batch: Batch, pool: list[Held]) -> dict[tuple[str, str], int]:

@@ -1,4 +1,4 @@
-"""Notebook cards: well formed, escaped, and without matplotlib."""
+"""HTML reprs in notebooks: well formed, escaped, and without matplotlib."""
 
 import subprocess
 import sys
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import lasec
-from lasec import cards
+from lasec import notebook
 
 X, Y = lasec.streams.switching(2_000, dimension=5, every=1_000, seed=1)
 
@@ -81,9 +81,9 @@ def test_a_name_is_only_ever_text():
 
 
 def test_the_line_goes_where_the_numbers_are():
-    rising = cards.sparkline({"right": np.array([0.0, 0.5, 1.0])})
-    assert f'points="0.0,{cards.HEIGHT - 2.0} 120.0,22.0 240.0,2.0"' in rising
-    assert cards.windowed(np.arange(1_000) < 500, 4).tolist() == [1.0, 1.0, 0.0, 0.0]
+    rising = notebook.sparkline({"right": np.array([0.0, 0.5, 1.0])})
+    assert f'points="0.0,{notebook.HEIGHT - 2.0} 120.0,22.0 240.0,2.0"' in rising
+    assert notebook.windowed(np.arange(1_000) < 500, 4).tolist() == [1.0, 1.0, 0.0, 0.0]
 
 
 def test_cards_need_no_matplotlib():

@@ -1,4 +1,4 @@
-"""From a file, or the name of a known stream, to a table and a learner at it."""
+"""From a file, or the name of a known stream, to a table and a learner for it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from lasec.cli.options import Asking, Reading
 from lasec.cli.output import say
 from lasec.errors import TableError
 from lasec.learner import Learner
-from lasec.tables import Encoder, Table, TableLearner, brew, open_table, recipe, table_of
+from lasec.registry import find, make
+from lasec.tables import Encoder, Table, TableLearner, open_table, table_of
 from lasec.tables.cells import as_label, in_order
 from lasec.tables.kinds import nearest
 
@@ -113,23 +114,23 @@ def encoder(opened: Opened, constant: bool) -> Encoder:
     reading = opened.reading
     beside = frozenset(name for name in (reading.label, reading.time) if name is not None)
     return Encoder.fit(
-        opened.table.head, kinds=reading.kinds, left_out=beside, width=reading.width,
-        standardise=reading.standardise, constant=constant,
+        opened.table.head, kinds=reading.kinds, left_out=beside, hash_buckets=reading.hash_buckets,
+        standardize=reading.standardize, constant=constant,
     )  # fmt: skip
 
 
 def learner(algorithm: str, dimension: int, reading: Reading, asking: Asking) -> Learner:
     """The learner of an algorithm, with its budget."""
-    return brew(
+    return make(
         algorithm, dimension, rate=asking.rate, budget=asking.budget(reading.time),
         settings=asking.parameters(), seed=asking.seed, max_age=asking.oldest(reading.time),
         lead=asking.lead,
     )  # fmt: skip
 
 
-def seat(opened: Opened, algorithm: str, asking: Asking, **origin: Any) -> TableLearner:
-    """A new learner at a table."""
-    made = encoder(opened, constant=not recipe(algorithm).intercept)
+def build(opened: Opened, algorithm: str, asking: Asking, **origin: Any) -> TableLearner:
+    """A new learner for a table."""
+    made = encoder(opened, constant=not find(algorithm).has_intercept)
     return TableLearner(
         learner(algorithm, made.dimension, opened.reading, asking), made,
         label=opened.label, classes=opened.classes, positive=opened.reading.positive,

@@ -1,0 +1,185 @@
+"""Algorithms by name: the one registry from which the command line and tables make learners."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Unpack
+
+from lasec import algorithms
+from lasec.learner import Learner, Options
+from lasec.parameters import unknown
+from lasec.queries import Budgeted, MarginCoin, Uniform
+from lasec.rules import AROW, Tracking
+from lasec.tracker import Tracker, steady
+from lasec.types import Query, Rule
+
+UNKNOWN = 1 << 33  # bytes of a machine that does not say how many it has
+SHARE = 4  # a learner may take this part of them: to save it, it is copied
+
+
+class Algorithm(NamedTuple):
+    """How a learner is built from a dimension and its parameters, and what it is in a few words.
+
+    ``budgeted`` algorithms can be held to a label budget; the others query by their own rule.
+
+    >>> find("lasec-ss").summary
+    'second order, with drift'
+    """
+
+    summary: str
+    build: Callable[..., Learner]
+    budgeted: bool = False
+
+    @property
+    def has_intercept(self) -> bool:
+        """Whether its rule has an intercept of its own."""
+        return self.build in (_tracker, _uniform)
+
+
+def _tracker(dimension: int, *, caution: float = 0.5, **rule: float) -> Learner:
+    query = steady(0.1)
+    coin = MarginCoin(caution, query.inner.power)  # type: ignore[attr-defined]
+    return Tracker(dimension, budget=query._replace(inner=coin), rule=Tracking(**rule))  # type: ignore[arg-type]
+
+
+def _uniform(dimension: int, **rule: float) -> Learner:
+    parts = Tracking(**rule), Uniform(0.1)  # type: ignore[arg-type]
+    return Learner(*parts, dimension=dimension, learn_from="labels", name="Tracker, uniform")
+
+
+def _arow_ss(dimension: int, *, noise: float = 1.0, caution: float = 0.1) -> Learner:
+    parts = AROW(noise), MarginCoin(caution)
+    return Learner(*parts, dimension=dimension, learn_from="labels", name="AROW-SS")
+
+
+ALGORITHMS = {
+    "tracker": Algorithm("follows any drift, nothing to tune", _tracker, budgeted=True),
+    "uniform": Algorithm("the Tracker's rule, queried at random", _uniform, budgeted=True),
+    "lasec-ss": Algorithm("second order, with drift", algorithms.LASEC_SS, budgeted=True),
+    "sop-ss": Algorithm("second order, no drift", algorithms.SOP_SS, budgeted=True),
+    "perceptron-ss": Algorithm("first order", algorithms.Perceptron_SS, budgeted=True),
+    "arow-ss": Algorithm("second order, by confidence", _arow_ss, budgeted=True),
+    "kernel-lasec-ss": Algorithm(
+        "LASEC-SS with a Mercer kernel", algorithms.KernelLASEC_SS, budgeted=True
+    ),
+    "lasec": Algorithm("second order, with drift", algorithms.LASEC),
+    "kernel-lasec": Algorithm("LASEC with a Mercer kernel", algorithms.KernelLASEC),
+    "sop": Algorithm("second order, no drift", algorithms.SOP),
+    "perceptron": Algorithm("first order", algorithms.Perceptron),
+    "shifting": Algorithm("a perceptron whose weights decay", algorithms.Shifting),
+    "modified": Algorithm("a perceptron that reflects", algorithms.Modified),
+    "rbp": Algorithm("a perceptron on a budget of examples", algorithms.RBP),
+    "bbq": Algorithm("ridge regression, queried by variance", algorithms.BBQ),
+    "bbq-i": Algorithm("BBQ that learns from mistakes", algorithms.BBQ_I),
+}
+
+
+def find(name: str) -> Algorithm:
+    """The algorithm of this name.
+
+    >>> find("LASEC_SS") is ALGORITHMS["lasec-ss"]
+    True
+    >>> find("lasecss")
+    Traceback (most recent call last):
+    ValueError: there is no algorithm 'lasecss': did you mean 'lasec-ss'? There are ...
+    """
+    key = name.lower().replace("_", "-")
+    if key not in ALGORITHMS:
+        raise ValueError(unknown(name, ALGORITHMS, "algorithm"))
+    return ALGORITHMS[key]
+
+
+def make(
+    name: str,
+    dimension: int,
+    *,
+    rate: float | None = None,
+    budget: Budgeted | None = None,
+    settings: Mapping[str, float] | None = None,
+    **options: Unpack[Options],
+) -> Learner:
+    """A learner by name, as its paper has it, or held to a label budget.
+
+    ``rate`` is the share of labels to query, ``budget`` any other :class:`~lasec.queries.Budgeted`;
+    algorithms that query every label, and BBQ, take no notice of them. ``settings`` are parameters
+    of the algorithm: ``drift``, ``ridge``, ``caution``, ... ``options`` are those of
+    :class:`~lasec.Learner`.
+
+    >>> make("lasec-ss", 5, settings={"caution": 0.02})
+    Learner('LASEC-SS', dimension=5, rounds=0, asked=0, updates=0)
+    >>> make("lasec-ss", 5, rate=0.2, settings={"drift": 0.001})
+    Learner('Budgeted LASEC-SS', dimension=5, rounds=0, asked=0, updates=0)
+    """
+    chosen = find(name)
+    small = _smallest(name, chosen, settings or {})
+    check_size(name, small.rule, dimension)
+    query, title = small.query, small.name
+    if chosen.budgeted and not (rate is None and budget is None):
+        query = _held(small, 0.1 if rate is None else rate, budget)
+        title = title if isinstance(small.rule, Tracking) else f"Budgeted {title}"
+    if isinstance(small, Tracker):
+        held: Any = query
+        return Tracker(dimension, budget=held, rule=small.rule, **options)  # type: ignore[arg-type]
+    return Learner(
+        small.rule, query, dimension=dimension, learn_from=small.learn_from, name=title, **options
+    )
+
+
+def _smallest(name: str, chosen: Algorithm, settings: Mapping[str, float]) -> Learner:
+    """The algorithm with these settings, for rows of one feature."""
+    wrong = (settings.keys() & (Options.__annotations__ | {"dimension": int})) or None
+    try:
+        if wrong:
+            raise TypeError(f"{min(wrong)!r} is not a parameter of the algorithm")
+        return chosen.build(1, **settings)
+    except TypeError as error:
+        raise ValueError(f"{name}: {error}") from None
+
+
+def _held(small: Learner, rate: float, budget: Budgeted | None) -> Query:
+    """The query of a learner, held to a rate or a budget."""
+    inner = small.query
+    if isinstance(inner, Uniform):
+        return budget._replace(inner=Uniform(0.5)) if budget else Uniform(min(rate, 1.0))
+    if isinstance(inner, Budgeted):  # the Tracker's, sharper, the more labels there are
+        power = steady(min(rate, 1.0)).inner.power  # type: ignore[attr-defined]
+        inner = inner.inner._replace(power=power)  # type: ignore[attr-defined]
+    return (budget or Budgeted(rate))._replace(inner=inner)
+
+
+def needed(rule: Rule[Any], dimension: int) -> int:
+    """The bytes of a rule's state, which grow with the square of the number of features at most.
+
+    >>> import lasec
+    >>> needed(lasec.rules.SecondOrder(), 1_000)
+    8008000
+    """
+    one, two, three = (sum(array.nbytes for array in rule.init(d)) for d in (1, 2, 3))
+    step, bend, d = two - one, three - 2 * two + one, dimension - 1
+    return int(one + step * d + bend * d * (d - 1) // 2)
+
+
+def memory_limit() -> int:
+    """The bytes that a learner may take here: a quarter of the machine's memory."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // SHARE
+    except (AttributeError, OSError, ValueError):  # not every system tells
+        return UNKNOWN // SHARE
+
+
+def check_size(name: str, rule: Rule[Any], dimension: int) -> None:
+    """Refuse a learner that does not fit into memory, before it is made.
+
+    >>> import lasec
+    >>> check_size("tracker", lasec.rules.Tracking(), 1_000_000)
+    Traceback (most recent call last):
+    ValueError: tracker needs ... GB for 1,000,000 features, and may take ... here: ...
+    """
+    size, most = needed(rule, dimension), memory_limit()
+    if size > most:
+        raise ValueError(
+            f"{name} needs {size / 1e9:,.1f} GB for {dimension:,} features, and may take "
+            f"{most / 1e9:,.1f} GB here: use fewer columns or hash buckets, or an algorithm "
+            "without a matrix, such as perceptron-ss"
+        )
