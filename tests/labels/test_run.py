@@ -193,7 +193,7 @@ def test_parts_of_an_evaluation_with_late_lost_and_contradicting_answers():
     delay = rng.geometric(1 / 50, size=(n, 3)).astype(float)
     delay[rng.random((n, 3)) < 0.2] = np.inf
     answers = np.where(rng.random((n, 3)) < 0.1, -y[:, None], y[:, None])
-    learner = lasec.Tracker(rate=0.2, policy="majority", opinions=3, max_age=300)
+    learner = lasec.Tracker(rate=0.2, aggregate="majority", annotators=3, max_age=300)
     found = lasec.evaluate(learner, X[:n], y, delay=delay, answers=answers)
     (whole,) = found.parts(1)
     assert found.meter.lost > 50
@@ -225,7 +225,7 @@ def broken(row):
 
 
 def test_a_row_that_is_too_large_leaves_everything_as_it_was_and_is_named_as_the_learner_names_it():
-    make = lambda: lasec.Learner(lasec.rules.AROW(), dimension=6, update="labels")  # noqa: E731
+    make = lambda: lasec.Learner(lasec.rules.AROW(), dimension=6, learn_from="labels")  # noqa: E731
     with pytest.raises(ValueError, match="X: row 130: too large") as wanted:
         make().run(broken(130), Y[:200])
     learner, run = make(), lasec.RunSummary(segments=2)
@@ -240,7 +240,7 @@ def test_a_row_that_is_too_large_leaves_everything_as_it_was_and_is_named_as_the
 
 
 def test_margins_that_are_no_numbers_are_refused_and_leave_everything_as_it_was():
-    make = lambda: lasec.Learner(Lost(), dimension=6, update="labels")  # noqa: E731
+    make = lambda: lasec.Learner(Lost(), dimension=6, learn_from="labels")  # noqa: E731
     learner, run = make(), lasec.RunSummary()
     lasec.evaluate(learner, X[:75], Y[:75], into=run)
     then = learner.rounds, learner.state.weights.tolist(), run.to_bytes()
@@ -253,7 +253,7 @@ def test_margins_that_are_no_numbers_are_refused_and_leave_everything_as_it_was(
 
 
 def test_single_rows_and_expired_questions_are_taken_back_too():
-    learner = lasec.Learner(lasec.rules.AROW(), dimension=6, update="labels", max_age=20)
+    learner = lasec.Learner(lasec.rules.AROW(), dimension=6, learn_from="labels", max_age=20)
     run = lasec.RunSummary()
     learner.ask(X[0])
     lasec.evaluate(

@@ -35,8 +35,8 @@ class ActiveClassifier(AskingMixin, MetaEstimatorMixin, ClassifierMixin, BaseEst
     ``estimator`` is any classifier with ``predict_proba`` or ``decision_function``; a copy of it is
     trained and is in ``estimator_``. The doubt is how little the best class is ahead of the second
     best: see :func:`lasec.selector.bvsb_margin`. The other parameters, ``accuracy()``,
-    ``cancel(X)`` and ``alarms_`` are those of :class:`TrackerClassifier`. ``fit`` starts over, with a new budget;
-    ``partial_fit``, or ``refit`` where a classifier has none, continues. A row that
+    ``cancel(X)`` and ``alarms_`` are those of :class:`TrackerClassifier`. ``fit`` starts over, with
+    a new budget; ``partial_fit``, or ``refit`` where a classifier has none, continues. A row that
     :meth:`should_ask` asked about is taken as the answer to that question.
 
     >>> import lasec
