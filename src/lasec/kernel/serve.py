@@ -36,29 +36,6 @@ def note(stack: ModelStack, k: int, out: Answers, i: int, done: tuple[Asked, boo
     stack.asked[k] += done[0].asked
 
 
-@compiled
-def hear(
-    rule: Rule[Any], state: Any, stack: ModelStack, k: int, requests: Requests, i: int,
-    mistakes_only: bool, out: Answers,
-) -> None:  # fmt: skip
-    """Learn the label in row ``i``, unless its question was not asked after all."""
-    after, y = requests.after[i], requests.y[i]
-    ticket = requests.tickets[i] if after < 0 else out.ticket[after]
-    out.ticket[i] = ticket
-    if after >= 0 and not out.asked[after]:
-        return
-    mistake, wanted, usable = _tell(
-        rule, state, requests.X[i], y, stack.seeds[k], ticket, mistakes_only
-    )
-    learned = usable or not wanted
-    out.label[i] = 1 if mistake != (y > 0.0) else -1
-    out.mistake[i], out.updated[i] = mistake, wanted and usable
-    out.learned[i], out.refused[i] = learned, not learned
-    stack.told[k] += learned
-    stack.updates[k] += wanted and usable
-    stack.waiting[k] -= learned and stack.waiting[k] > 0
-
-
 def serve_share(
     rule: Rule[Any], query: Query, stack: ModelStack, models: Counter, requests: Requests,
     mistakes_only: bool, ahead: Lookahead, out: Answers,
@@ -66,27 +43,44 @@ def serve_share(
     """Ask where y is 0, and learn the label where it is not, in the order of the rows."""
     stack, requests, models = unmanaged(stack), unmanaged(requests), unmanaged(models)
     ahead, out = unmanaged(ahead), unmanaged(out)
+    X, y, tickets, after, _, _, order, begins = requests
+    stacked, memories, seeds, _, _, told, updates, waiting = stack
     for k in models:
-        state, memory = member(stack.state, k), stack.memory[k]
-        first = last = requests.begins[k]  # the rows from first to last - 1 were seen together
-        end = requests.begins[k + 1]
-        for at in range(first, end):
-            i = requests.order[at]
-            if requests.y[i] != 0.0:
-                hear(rule, state, stack, k, requests, i, mistakes_only, out)
+        state, memory = member(stacked, k), memories[k]
+        first = last = begins[k]  # the rows from first to last - 1 were predicted together
+        for at in range(begins[k], begins[k + 1]):
+            i = order[at]
+            if y[i] == 0.0:
+                turn = turn_of(stack, k, requests, i)
+                if at >= last:
+                    first = at
+                    last = at + look_ahead(rule, state, requests, at, begins[k + 1], ahead)
+                if at < last:
+                    fine, seen = ahead.fine[at - first], foreseen(ahead, at - first)
+                    question = ask(query, memory, fine, seen, turn)
+                else:
+                    fine, said = (
+                        learnable(rule, state, X[i]),
+                        margin_at(rule, state, X[i], turn.ticket + 1),
+                    )
+                    question = ask(query, memory, fine, said, turn)
+                note(stack, k, out, i, (question, False, False))
+                waiting[k] += question.asked
                 continue
-            turn = turn_of(stack, k, requests, i)
-            if at >= last:
-                first, last = at, at + look_ahead(rule, state, requests, at, end, ahead)
-            if at < last:
-                fine, seen = ahead.fine[at - first], foreseen(ahead, at - first)
-                question = ask(query, memory, fine, seen, turn)
-            else:
-                x = requests.X[i]
-                fine, said = learnable(rule, state, x), margin_at(rule, state, x, turn.ticket + 1)
-                question = ask(query, memory, fine, said, turn)
-            note(stack, k, out, i, (question, False, False))
-            stack.waiting[k] += question.asked
+            ticket = tickets[i] if after[i] < 0 else out.ticket[after[i]]
+            out.ticket[i] = ticket
+            if after[i] >= 0 and not out.asked[after[i]]:
+                continue
+            mistake, wanted, usable = _tell(
+                rule, state, X[i], y[i], seeds[k], ticket, mistakes_only
+            )
+            learned = usable or not wanted
+            out.label[i] = 1 if mistake != (y[i] > 0.0) else -1
+            out.mistake[i], out.updated[i] = mistake, wanted and usable
+            out.learned[i], out.refused[i] = learned, not learned
+            told[k] += learned
+            updates[k] += wanted and usable
+            waiting[k] -= learned and waiting[k] > 0
 
 
 def run_models(
