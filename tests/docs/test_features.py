@@ -1,1 +1,0 @@
-"""Each cell of the table of features in docs/features.md is tried."""
