@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-import lasec.draws
+import lasec.random
 
 HERE = Path(__file__).parent
 
@@ -25,7 +25,7 @@ def pytest_runtest_protocol(item):
     here = item.path.is_relative_to(HERE) and not item.path.is_relative_to(HERE / "docs")
     with pytest.MonkeyPatch.context() as patch:
         if here and not item.get_closest_marker("random_seed"):
-            patch.setattr(lasec.draws.secrets, "randbits", lambda bits: 0)
+            patch.setattr(lasec.random.secrets, "randbits", lambda bits: 0)
         return (yield)
 
 

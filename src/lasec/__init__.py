@@ -17,12 +17,12 @@ from lasec.algorithms import (
     Shifting,
     cite,
 )
-from lasec.draws import uniforms
 from lasec.errors import ClassError, StateError, TableError, TicketError
 from lasec.evaluation import LabelGain, RunSummary, evaluate
 from lasec.fleet import Fleet
 from lasec.learner import Learner
 from lasec.metrics import Estimate, Meter
+from lasec.random import uniforms
 from lasec.records import Records
 from lasec.registry import make
 from lasec.session import Session

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lasec import guards
+from lasec import validation
 from lasec.errors import StateError, TicketError
 from lasec.types import Aggregate, Decision
 
@@ -142,7 +142,7 @@ class Book:
         """What is remembered of an open ticket; ``issued`` is how many have been given out."""
         if type(ticket) is int and ticket in self._open:
             return self._open[ticket]
-        guards.ticket(ticket)
+        validation.ticket(ticket)
         if not 0 <= ticket < issued:
             raise TicketError(f"ticket {ticket} was never given out: the next one is {issued}")
         if ticket not in self._open:
@@ -196,9 +196,9 @@ class Book:
         ):
             raise StateError("invalid: the open tickets do not fit the model")
         try:
-            x = guards.finite("x", guards.rows(x, dimension, kind))
-            guards.labels(decision[:, 0], n)
-            guards.times(time, n)
+            x = validation.finite("x", validation.rows(x, dimension, kind))
+            validation.labels(decision[:, 0], n)
+            validation.times(time, n)
         except (TypeError, ValueError) as error:
             raise StateError(f"invalid: the open tickets hold bad numbers ({error})") from error
         if not _possible(ticket, decision, time, votes, issued):

@@ -11,17 +11,18 @@ from typing import Any, Self, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lasec import guards, kernel, notebook, snapshot
+from lasec import kernel, notebook, validation
 from lasec.book import Book, GivenUp, Question, decided
 from lasec.busy import Busy
 from lasec.clock import LEAD, Clock
 from lasec.files import write
 from lasec.learner_state import DIMENSIONS, Counter, LearnerState, packed, unpacked
 from lasec.parameters import Range, choice, number
+from lasec.persistence import codec
+from lasec.persistence.container import read, restored
 from lasec.queries import Always, Budgeted
 from lasec.records import Records
 from lasec.selector import Selector
-from lasec.state import read, restored
 from lasec.types import (
     Aggregate,
     BudgetQuery,
@@ -107,7 +108,7 @@ class Learner:
         self.name = name or f"{type(rule).__name__} + {type(query).__name__}"
         self.precision = choice(Precision, precision)
         self._kind = self.precision.kind
-        model = snapshot.begin(rule, size, self.precision)
+        model = codec.begin(rule, size, self.precision)
         selector = Selector(query, seed=seed, lead=lead)
         self.max_age: float | None = (
             None if max_age is None else number("max_age", max_age, float, _AGES)
@@ -137,7 +138,7 @@ class Learner:
         with self._busy:
             now = self._now if self._now.sized else self._begun("x", x, 1)
             row = self._row(x, now.dimension)
-            given = -1.0 if draw is None else float(guards.coins("draw", [draw], 1)[0])
+            given = -1.0 if draw is None else float(validation.coins("draw", [draw], 1)[0])
             selector, book = now.selector, now.book
             when = selector.moment(time)
             seen, spent = selector.look(self.rule, now.model, row, given, when, book.waiting)
@@ -174,7 +175,7 @@ class Learner:
         [False, False, True]
         """
         with self._busy:
-            label = guards.label(y)
+            label = validation.label(y)
             return self._hear(self._now.book.find(ticket, self._now.selector.rounds), label)
 
     def cancel(self, ticket: int) -> None:
@@ -203,7 +204,7 @@ class Learner:
         """
         with self._busy:
             now = self._now if self._now.sized else self._begun("x", x, 1)
-            row, label, selector = self._row(x, now.dimension), guards.label(y), now.selector
+            row, label, selector = self._row(x, now.dimension), validation.label(y), now.selector
             (fine, raw, margin, variance, _, _), _ = selector.look(
                 self.rule, now.model, row, 0.0, float(selector.rounds), 0
             )
@@ -231,7 +232,7 @@ class Learner:
         """
         with self._busy:
             now = self._now if self._now.sized else self._begun("X", X, 2)
-            rows = guards.finite("X", guards.rows(X, now.dimension, self._kind))
+            rows = validation.finite("X", validation.rows(X, now.dimension, self._kind))
             self._now = now
             if first is not None and isinstance(self.rule, TimedRule):
                 return self._coming(now, rows, number("first", first, int, _ROUNDS))
@@ -335,9 +336,9 @@ class Learner:
     ) -> Records:  # fmt: skip
         """All rows of a chunk, or none of them."""
         now = self._now if self._now.sized else self._begun("X", X, 2)
-        rows, selector = guards.rows(X, now.dimension, self._kind), now.selector
+        rows, selector = validation.rows(X, now.dimension, self._kind), now.selector
         n = len(rows)
-        signs, given = guards.labels(y, n), guards.given(coins, n)
+        signs, given = validation.labels(y, n), validation.given(coins, n)
         when = selector.times(times, n)
         lazy = number("lazy", lazy, bool, None) and self._can_be_lazy(now.dimension)
         (bad, columns, model, bound), spent = selector.run(
@@ -345,7 +346,7 @@ class Learner:
             mistakes_only=self.learn_from == LearnFrom.MISTAKES, bound=now.bound, lazy=lazy,
         )  # fmt: skip
         if bad >= 0:
-            guards.finite("X", rows[bad])
+            validation.finite("X", rows[bad])
             raise self._too_large(f"X: row {bad}")
         records = Records(*columns, first=selector.rounds)
         after = copy(selector)
@@ -568,8 +569,8 @@ class Learner:
                 raise ValueError("dimension: this learner has seen no row yet, so it has no state")
             header = {
                 "name": self.name,
-                "rule": snapshot.describe(self.rule),
-                "query": snapshot.describe(self.query),
+                "rule": codec.describe(self.rule),
+                "query": codec.describe(self.query),
                 "dimension": self.dimension,
                 "update": LearnFrom(self.learn_from).value,
                 "seed": self.seed,
@@ -595,7 +596,7 @@ class Learner:
         >>> lasec.Learner.from_bytes(lasec.SOP(dimension=3).to_bytes()).rule
         SecondOrder(drift=0.0, ridge=1.0)
         """
-        known = snapshot.known(snapshot.RULES, rules), snapshot.known(snapshot.QUERIES, queries)
+        known = codec.known(codec.RULES, rules), codec.known(codec.QUERIES, queries)
         return restored(data, lambda header, arrays: cls._restore(header, arrays, *known))
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -673,10 +674,10 @@ class Learner:
 
     def _begun(self, name: str, given: ArrayLike, axes: int) -> LearnerState:
         """A first state, for rows of as many features as this one or these have."""
-        features = guards.real(name, given, axes).shape[-1]
+        features = validation.real(name, given, axes).shape[-1]
         if features < 1:
             raise ValueError("x: expected at least one feature, got none")
-        model = snapshot.begin(self.rule, features, self.precision)
+        model = codec.begin(self.rule, features, self.precision)
         return replace(self._now, model=model, dimension=features, sized=True)
 
     def _aged(self, now: LearnerState, moment: float) -> LearnerState:
@@ -710,11 +711,11 @@ class Learner:
             and x.flags.carray
         ):
             return x
-        return guards.row(x, dimension, self._kind)
+        return validation.row(x, dimension, self._kind)
 
     def _refusal(self, x: Vector) -> ValueError:
         """What is wrong with a row that cannot be used."""
-        guards.finite("x", x)
+        validation.finite("x", x)
         return self._too_large("x")
 
     def _hear(self, question: Question, y: float) -> Outcome:

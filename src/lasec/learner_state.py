@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, overload
 
-from lasec import snapshot
 from lasec.book import Book
 from lasec.clock import Clock
-from lasec.draws import SEEDS
 from lasec.errors import StateError
 from lasec.parameters import Range, number
+from lasec.persistence import codec
+from lasec.persistence.container import Arrays, pack
+from lasec.random import SEEDS
 from lasec.selector import Selector
-from lasec.state import Arrays, pack
 from lasec.types import Aggregate, Precision
 
 _COUNTERS = ("rounds", "asked", "told", "updates", "dropped", "expired", "contradicted")
@@ -98,7 +98,7 @@ def packed(settings: Mapping[str, Any], rule: Any, state: LearnerState) -> bytes
     """A learner as bytes; a state that could not be loaded again is refused."""
     precision = Precision(settings["precision"])
     arrays = dict(zip(state.model._fields, state.model, strict=True))
-    snapshot.restore(rule, state.dimension, arrays, precision)
+    codec.restore(rule, state.dimension, arrays, precision)
     model = {f"state.{name}": array for name, array in arrays.items()}
     pending = {f"pending.{n}": a for n, a in state.book.arrays(state.dimension).items()}
     spent = state.selector.query_state
@@ -110,8 +110,8 @@ def unpacked(
     header: dict[str, Any], arrays: Arrays, rules: Mapping[str, Any], queries: Mapping[str, Any]
 ) -> tuple[dict[str, Any], LearnerState]:
     """The settings and the state of the learner that a file holds, all of it checked."""
-    rule = snapshot.rebuild(header["rule"], rules)
-    query = snapshot.rebuild(header["query"], queries)
+    rule = codec.rebuild(header["rule"], rules)
+    query = codec.rebuild(header["query"], queries)
     dimension = number("dimension", header["dimension"], int, DIMENSIONS)
     precision = Precision(header.get("precision", Precision.DOUBLE))
     settings = {
@@ -129,11 +129,11 @@ def unpacked(
     }
     selector = Selector(query, seed=settings["seed"])
     selector.clock = Clock.restore(header.get("clock"))
-    selector.query_state = snapshot.query_state(query, arrays.pop("query.memory", None))
+    selector.query_state = codec.query_state(query, arrays.pop("query.memory", None))
     pending, kept = _prefixed(arrays, "pending."), _prefixed(arrays, "state.")
     if arrays:
         raise StateError("invalid: there are arrays of no known use")
-    model = snapshot.restore(rule, dimension, kept, precision)
+    model = codec.restore(rule, dimension, kept, precision)
     counts = {
         name: number(name, _count(header["counters"], name), int, _COUNTS) for name in _COUNTERS
     }

@@ -10,15 +10,16 @@ from typing import Any, NamedTuple, Self, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lasec import guards, kernel, snapshot
+from lasec import kernel, validation
 from lasec.busy import Busy
 from lasec.clock import LEAD, Clock
-from lasec.draws import SEEDS, seed_or_random
 from lasec.errors import StateError
-from lasec.guards import LARGEST_ENTRY
 from lasec.parameters import Range, number
-from lasec.state import Arrays, pack, restored
+from lasec.persistence import codec
+from lasec.persistence.container import Arrays, pack, restored
+from lasec.random import SEEDS, seed_or_random
 from lasec.types import BudgetQuery, Margin, Matrix, Query, Vector
+from lasec.validation import LARGEST_ENTRY
 
 _COUNTS = Range(0, 2**62)
 _NO_DRAWS: Vector = np.empty(0)
@@ -160,7 +161,7 @@ class Selector:
         >>> selector.query.rate
         0.1
         """
-        self.query_state: Vector = snapshot.query_state(query)
+        self.query_state: Vector = codec.query_state(query)
         self.query = query
         self._by_time = isinstance(query, BudgetQuery) and query.timed
         self._asker: Callable[..., Any] | None = None
@@ -168,14 +169,14 @@ class Selector:
     def moment(self, time: float | None) -> float:
         """When a row came: the time that was given, or the number of its round."""
         if time is not None:
-            return self.clock.one(float(guards.times([time], 1)[0]))
+            return self.clock.one(float(validation.times([time], 1)[0]))
         if self._by_time:
-            guards.clock(self.query, None, 0)  # says what is missing
+            validation.clock(self.query, None, 0)  # says what is missing
         return self.rounds + 1.0
 
     def times(self, times: ArrayLike | None, count: int) -> Vector:
         """When rows came; empty where rounds are counted."""
-        return self.clock.trusted(guards.clock(self.query, times, count))
+        return self.clock.trusted(validation.clock(self.query, times, count))
 
     def look(
         self, rule: Any, model: Any, x: Vector, draw: float, time: float, waiting: int
@@ -227,7 +228,7 @@ class Selector:
         3
         """
         header = {
-            "gate": snapshot.describe(self.query),
+            "gate": codec.describe(self.query),
             "seed": self.seed,
             "clock": self.clock.header(),
             "counters": {"rounds": self.rounds, "asked": self.asked},
@@ -248,12 +249,12 @@ class Selector:
     def _restore(cls, header: dict[str, Any], arrays: Arrays) -> Self:
         """A selector from what :meth:`to_bytes` put into the file."""
         made = cls(
-            snapshot.rebuild(header["gate"], snapshot.QUERIES),
+            codec.rebuild(header["gate"], codec.QUERIES),
             seed=number("seed", header["seed"], int, SEEDS),
         )
         made.clock = Clock.restore(header.get("clock"))
         kept = arrays.pop("memory")
-        made.query_state = snapshot.query_state(made.query, kept) if kept.size else made.query_state
+        made.query_state = codec.query_state(made.query, kept) if kept.size else made.query_state
         made.rounds, made.asked = (
             number(name, header["counters"][name], int, _COUNTS) for name in ("rounds", "asked")
         )
@@ -301,11 +302,11 @@ def _pairs(margins: ArrayLike, variances: ArrayLike | None) -> Matrix:
 
     A margin may be infinite; NaN is refused.
     """
-    given = guards.real("margin", margins, 1)
+    given = validation.real("margin", margins, 1)
     pairs = np.zeros((given.size, 2))
     pairs[:, 0] = given
     if variances is not None:
-        spread = guards.real("variance", variances, 1)
+        spread = validation.real("variance", variances, 1)
         if spread.size != given.size or not (spread >= 0.0).all():
             raise ValueError("variance: expected a number of 0 or more for each margin")
         pairs[:, 1] = spread

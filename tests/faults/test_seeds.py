@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import lasec
-from lasec.draws import uniforms
 from lasec.queries import Budgeted
+from lasec.random import uniforms
 from lasec.selector import Selector
 
 pytestmark = pytest.mark.random_seed

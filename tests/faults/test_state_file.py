@@ -14,7 +14,7 @@ import pytest
 
 import lasec
 from catalogue import RULES, build
-from lasec import state
+from lasec.persistence import container
 
 MUTATIONS = 10_000
 
@@ -160,19 +160,19 @@ def test_a_header_that_lies_is_refused(data, change, words):
     ],
 )
 def test_arrays_that_lie_are_refused(data, name, value, words):
-    header, arrays = state.unpack(data)
+    header, arrays = container.unpack(data)
     name, _, column = name.partition("[")
     at = int(column[:-1]) if column else -1 if name == "pending.ticket" else 0
     arrays[name].flat[at] = value
     if name == "state.cov":
         arrays[name][0, 1] = value
-    refused(state.pack(header, arrays), words)
+    refused(container.pack(header, arrays), words)
 
 
 def test_a_covariance_that_is_not_positive_is_refused(data):
-    header, arrays = state.unpack(data)
+    header, arrays = container.unpack(data)
     arrays["state.cov"][...] = 1.0
-    refused(state.pack(header, arrays), "cov is not positive definite")
+    refused(container.pack(header, arrays), "cov is not positive definite")
 
 
 def test_headers_that_are_not_json_are_refused(data):
@@ -324,7 +324,7 @@ def strangers(tmp_path):
     with open(tmp_path / "large", "wb") as file:
         file.truncate(6_000_000_000)
     with open(tmp_path / "liar", "wb") as file:
-        file.write(struct.pack("<8sIIQ", state.SIGNATURE, 1, 100, 6_000_000_000))
+        file.write(struct.pack("<8sIIQ", container.SIGNATURE, 1, 100, 6_000_000_000))
     return ["/dev/zero", tmp_path, *(tmp_path / name for name in ("pipe", "large", "liar"))]
 
 
@@ -357,15 +357,15 @@ def test_the_command_line_refuses_what_is_no_model(strangers, tmp_path):
 @pytest.mark.parametrize("steps", [2**63 - 1, 2**62 + 1, -1])
 @pytest.mark.parametrize("rule", [RULE["ShiftingPerceptron"], RULE["BudgetPerceptron"]], ids=repr)
 def test_steps_that_would_overflow_are_refused(rule, steps):
-    header, arrays = state.unpack(saved(rule))
+    header, arrays = container.unpack(saved(rule))
     arrays["state.steps"][0] = steps
-    refused(state.pack(header, arrays), "steps are negative or too many")
+    refused(container.pack(header, arrays), "steps are negative or too many")
 
 
 def test_a_support_that_does_not_sum_to_its_weights_is_refused():
-    header, arrays = state.unpack(saved(RULE["BudgetPerceptron"]))
+    header, arrays = container.unpack(saved(RULE["BudgetPerceptron"]))
     arrays["state.weights"][0] += 1.0
-    refused(state.pack(header, arrays), "weights are not the sum of the support")
+    refused(container.pack(header, arrays), "weights are not the sum of the support")
 
 
 @pytest.mark.parametrize(
@@ -391,16 +391,16 @@ def test_a_support_that_does_not_sum_to_its_weights_is_refused():
 def test_a_tracker_that_lies_is_refused(name, value, words):
     tracker = lasec.Tracker(rate=0.5)
     tracker.run(*lasec.streams.switching(200, dimension=3, every=50, seed=1))
-    header, arrays = state.unpack(tracker.to_bytes())
+    header, arrays = container.unpack(tracker.to_bytes())
     name, _, column = name.partition("[")
     arrays[name].flat[int(column[:-1]) if column else 0] = value
-    refused(state.pack(header, arrays), words)
+    refused(container.pack(header, arrays), words)
 
 
 def test_a_query_without_memory_has_none_in_the_file():
-    header, arrays = state.unpack(lasec.SOP(dimension=2).to_bytes())
+    header, arrays = container.unpack(lasec.SOP(dimension=2).to_bytes())
     arrays["query.memory"] = np.zeros(3)
-    refused(state.pack(header, arrays), "the query's state has not the shape and type")
+    refused(container.pack(header, arrays), "the query's state has not the shape and type")
 
 
 def test_a_rule_and_a_query_of_ones_own(tmp_path):

@@ -15,7 +15,7 @@ from experiments.output import read_csv
 import lasec
 from lasec.metrics.confidence_sequence import evidence
 from lasec.metrics.sums import MINUS, PLUS, SUMS, Column
-from lasec.state import unpack
+from lasec.persistence.container import unpack
 
 ROOT = Path(__file__).parents[2]
 PUBLISHED = ROOT / "docs" / "results" / "intervals"

@@ -7,7 +7,7 @@ import lasec
 from labels.synthetic import metered, told, tossed, world
 from lasec.metrics import Costs, Meter, means
 from lasec.metrics.totals import student
-from lasec.state import pack, unpack
+from lasec.persistence.container import pack, unpack
 
 COSTS = Costs(true_positive=-1.0, false_positive=2.0, false_negative=7.0, true_negative=0.5)
 METRICS = ("accuracy", "error", "precision", "recall", "f1", "log_loss", "cost")

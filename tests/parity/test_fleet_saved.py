@@ -5,9 +5,9 @@ import pytest
 
 import lasec
 from lasec.errors import StateError
+from lasec.persistence.container import pack, unpack
 from lasec.queries import Always, Budgeted, MarginCoin
 from lasec.rules import Perceptron, SecondOrder, Tracking
-from lasec.state import pack, unpack
 
 KINDS = [
     (SecondOrder(0.01), MarginCoin(0.2), "double"),

@@ -310,7 +310,7 @@ def test_a_state_that_cannot_be_is_refused(name, at, value, words):
     X, y = circles(5, 9)
     learner = build(KernelSecondOrder(RBF(0.5), 0.1, 1.0, budget=8), 2, learn_from="labels")
     learner.run(X, y)
-    header, arrays = lasec.state.unpack(learner.to_bytes())
+    header, arrays = lasec.persistence.container.unpack(learner.to_bytes())
     arrays[f"state.{name}"][at] = value
     with pytest.raises(lasec.StateError, match=words):
-        lasec.Learner.from_bytes(lasec.state.pack(header, arrays))
+        lasec.Learner.from_bytes(lasec.persistence.container.pack(header, arrays))

@@ -44,7 +44,7 @@ from lasec.alarms.baseline import Baseline
 from lasec.alarms.waiting import Waiting, raised_by
 from lasec.metrics.means import aipw
 from lasec.parameters import Range, number
-from lasec.state import Arrays
+from lasec.persistence.container import Arrays
 from lasec.types import Decision, Outcome
 
 STAKES = (0.05, 0.2)

@@ -31,11 +31,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lasec import guards
+from lasec import validation
 from lasec.alarms import saved
 from lasec.alarms.alarm import Alarm
 from lasec.parameters import Range, number
-from lasec.state import Arrays
+from lasec.persistence.container import Arrays
 from lasec.types import Decision, Outcome
 
 Array = NDArray[np.float64]
@@ -146,7 +146,7 @@ class InputAlarm:
         >>> InputAlarm().extend(np.random.default_rng(1).standard_normal((1_000, 3)))
         []
         """
-        raised = [alarm for x in guards.real("X", X, 2) if (alarm := self.see(x))]
+        raised = [alarm for x in validation.real("X", X, 2) if (alarm := self.see(x))]
         self.raised = bool(raised)
         return raised
 
@@ -212,7 +212,7 @@ class InputAlarm:
 
     def _row(self, x: ArrayLike, decision: Decision | None) -> Array:
         """The row, and the confidence if that is wanted."""
-        row = guards.row(x, self._dimension or max(1, guards.real("x", x, 1).size))
+        row = validation.row(x, self._dimension or max(1, validation.real("x", x, 1).size))
         self._dimension = row.size
         if not self.confidence:
             return row.copy()

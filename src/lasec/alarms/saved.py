@@ -1,4 +1,4 @@
-"""Alarms as bytes: a kind, parameters and arrays, in the container of :mod:`lasec.state`.
+"""Alarms as bytes: a kind, parameters and arrays, in a :mod:`lasec.persistence.container`.
 
 What is saved has a ``KIND``, the names of its ``PARAMETERS``, and gives the rest as header and
 arrays by ``_saved``, which ``_restore`` takes back.
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from lasec.errors import StateError
-from lasec.state import Arrays, pack, restored
+from lasec.persistence.container import Arrays, pack, restored
 
 FORMAT = 1
 T = TypeVar("T")

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lasec import guards
+from lasec import validation
 from lasec.alarms.alarm import Alarm, Detector
 from lasec.types import Decision, Outcome
 
@@ -130,7 +130,7 @@ def rounds_of(records: Any, y: ArrayLike) -> Iterator[tuple[Decision, Outcome | 
     >>> [outcome.y for _, outcome in rounds_of(lasec.LASEC(dimension=2).run(X, y), y)] == y.tolist()
     True
     """
-    signs = guards.labels(y, len(records)).astype(int).tolist()
+    signs = validation.labels(y, len(records)).astype(int).tolist()
     columns = (
         records.label, records.margin, records.variance, records.propensity, records.asked,
         records.ticket,

@@ -28,11 +28,11 @@ from lasec.cli.output import (
 )
 from lasec.cli.progress import bar
 from lasec.cli.runner import Baselines, Stop
-from lasec.draws import seed_or_random
 from lasec.errors import TableError
 from lasec.evaluation import RunSummary, evaluate
 from lasec.files import write as write_file
 from lasec.learner import Learner
+from lasec.random import seed_or_random
 from lasec.registry import Algorithm, find
 from lasec.tables import TableLearner
 from lasec.tables.source import ROWS, rows_at_a_time

@@ -14,11 +14,11 @@ from lasec.cli.output import as_facts, columns, honest, interval, put, screen
 from lasec.evaluation import RunSummary
 from lasec.learner import Learner
 from lasec.metrics import Estimate
+from lasec.persistence.codec import describe
+from lasec.persistence.container import read
 from lasec.registry import ALGORITHMS, make
 from lasec.session import Session
 from lasec.session.saved import kind_of, read_learner
-from lasec.snapshot import describe
-from lasec.state import read
 from lasec.tables import TableLearner
 from lasec.tracker import Tracker
 

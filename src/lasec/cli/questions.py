@@ -21,8 +21,8 @@ from lasec.cli.lock import held
 from lasec.cli.output import REFUSED, as_line, honest, put_lines, say
 from lasec.clock import LEAD
 from lasec.errors import TableError, TicketError
+from lasec.persistence.container import read
 from lasec.registry import find
-from lasec.state import read
 from lasec.tables import Encoder, TableLearner
 from lasec.tables.cells import check_row, head_of, moment
 from lasec.tables.objects import DEEPEST, too_deep

@@ -18,7 +18,7 @@ from lasec.cli.jsonl import Lines
 from lasec.cli.output import as_facts
 from lasec.errors import TableError
 from lasec.evaluation import RunSummary, evaluate
-from lasec.state import read
+from lasec.persistence.container import read
 from lasec.tables import TableLearner
 from lasec.tables.learner import Rows
 

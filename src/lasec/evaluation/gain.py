@@ -17,7 +17,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lasec import guards, kernel, snapshot
+from lasec import kernel, validation
 from lasec.alarms import saved
 from lasec.alarms.waiting import Waiting
 from lasec.learner import Learner
@@ -26,7 +26,8 @@ from lasec.metrics.means import Sum
 from lasec.metrics.sums import LARGEST
 from lasec.metrics.totals import within
 from lasec.parameters import Range, number
-from lasec.state import Arrays
+from lasec.persistence import codec
+from lasec.persistence.container import Arrays
 from lasec.types import Decision, Outcome
 
 _GUESS = np.zeros(1)
@@ -79,7 +80,7 @@ class LabelGain:
             self._begin(decision.ticket)
         self._waiting.ask(decision)
         if decision.asked:
-            row = guards.row(x, self._learner.dimension, self._learner.precision.kind)
+            row = validation.row(x, self._learner.dimension, self._learner.precision.kind)
             out, now = np.empty(1), decision.ticket + 1
             kernel.engine.margins(self._learner.rule, self._old, row[None], now, out)
             self._before[decision.ticket] = 1 if out[0] >= 0.0 else -1
@@ -132,7 +133,7 @@ class LabelGain:
         old = {name[4:]: array for name, array in arrays.items() if name.startswith("old.")}
         one, self._old = self._learner, None
         if old:
-            self._old = snapshot.restore(one.rule, one.dimension, old, one.precision)
+            self._old = codec.restore(one.rule, one.dimension, old, one.precision)
 
     def _advance(self) -> None:
         """Judge the rows before the oldest open question."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lasec import guards
+from lasec import validation
 from lasec.alarms import Alarm, Detector
 from lasec.errors import TicketError
 from lasec.evaluation.account import Account, Due
@@ -69,7 +69,7 @@ def evaluate(
     >>> lasec.evaluate(lasec.Tracker(rate=0.2, seed=0), X, y, delay=500)
     RunSummary(rounds=3000, accuracy=0.768, labels=624, answers=534, alarms=0)
     """
-    rows = guards.finite("X", guards.real("X", X, 2))
+    rows = validation.finite("X", validation.real("X", X, 2))
     n = len(rows)
     if into is None:
         if n == 0:
@@ -77,7 +77,7 @@ def evaluate(
         into = RunSummary(every=every or max(1, n // 200), meter=meter, keep=True)
     elif meter is not None or every is not None:
         raise ValueError("meter, every: the summary that is given has its own")
-    signs = guards.labels(y, n)
+    signs = validation.labels(y, n)
     said, waits = _replies(signs, np.asarray(delay, dtype=np.float64), answers)
     now = into.begin(n)
     stream = _Stream(learner, rows, signs, now.ids(groups, n), times)
@@ -99,7 +99,7 @@ class _Stream:
         self, learner: Learner, X: Array, y: Array, group: NDArray[Any], times: ArrayLike | None
     ) -> None:
         self.learner, self.X, self.y, self.group = learner, X, y, group
-        self.times = None if times is None else guards.times(times, len(X))
+        self.times = None if times is None else validation.times(times, len(X))
         rounds = learner.rounds + 1.0 + np.arange(len(X), dtype=np.float64)
         self.clock = rounds if self.times is None else self.times
         self.answers: list[Answer] = []
@@ -242,7 +242,7 @@ def _status(learner: Learner, now: Account, clock: Array, rows: Rows | None = No
 def _replies(y: Array, waits: Array, answers: ArrayLike | None) -> tuple[Array, Array]:
     """What each annotator answers about each row, and how long that takes."""
     n = len(y)
-    said = y if answers is None else guards.real("answers", answers, np.ndim(answers))
+    said = y if answers is None else validation.real("answers", answers, np.ndim(answers))
     said = said[:, None] if said.shape == (n,) else said
     waits = waits[:, None] if waits.ndim == 1 else waits
     try:

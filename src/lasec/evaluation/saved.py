@@ -17,7 +17,7 @@ from lasec.evaluation.tally import BINS, KINDS, WIDTH, Margins, Rows
 from lasec.metrics import Meter, sums
 from lasec.metrics.estimate import Scope
 from lasec.parameters import Range, number
-from lasec.state import Arrays, bundle, pack, restored, unbundle
+from lasec.persistence.container import Arrays, bundle, pack, restored, unbundle
 
 KIND = "run"
 _COUNTERS = (

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lasec import guards, kernel
-from lasec.draws import SEEDS, words
+from lasec import kernel, validation
 from lasec.parameters import number
+from lasec.random import SEEDS, words
 from lasec.types import Counter
 
 
 def given(draws: ArrayLike | None, count: int) -> NDArray[np.float64]:
     """The draws of a batch; none where the models use their own."""
-    return np.empty(0) if draws is None else guards.coins("draws", draws, count)
+    return np.empty(0) if draws is None else validation.coins("draws", draws, count)
 
 
 def answered(
@@ -24,7 +24,7 @@ def answered(
 ) -> NDArray[np.int64]:
     """The rows of this call that labels answer, -1 where they answer none."""
     n = keys.size
-    rows = np.full(n, -1, dtype=np.int64) if after is None else guards.whole("after", after, n)
+    rows = np.full(n, -1, dtype=np.int64) if after is None else validation.whole("after", after, n)
     labels = np.flatnonzero(rows >= 0)
     asks = rows[labels]
     if (asks >= labels).any() or not (
@@ -43,7 +43,7 @@ def check(
     found = mapped(lambda span: kernel.engine.first_unsound(X[slice(*span)]), spans)
     for (begin, _), bad in zip(spans, found, strict=True):
         if bad >= 0:
-            guards.finite("X", X[begin + bad])
+            validation.finite("X", X[begin + bad])
 
 
 def claimed(
@@ -54,7 +54,7 @@ def claimed(
         if needed.any():
             raise ValueError("tickets: a label must say which question it answers")
         return np.full(keys.size, -1, dtype=np.int64)
-    numbers = guards.whole("tickets", tickets, keys.size)
+    numbers = validation.whole("tickets", tickets, keys.size)
     wrong = needed & ((numbers < 0) | (numbers >= rounds[keys]))
     if wrong.any():
         i = int(np.argmax(wrong))
@@ -70,7 +70,7 @@ def seeds(given: Any, seed: int, models: int) -> NDArray[np.uint64]:
     if given is None:
         return words(seed, 2**128, models)[:, 0].copy()
     if not isinstance(given, np.ndarray):
-        with guards.foreign("seeds"):
+        with validation.foreign("seeds"):
             numbers = [number("seeds", one, int, SEEDS) for one in given]
         given = np.array(numbers, dtype=np.uint64)
     if given.shape != (models,):

@@ -12,16 +12,17 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lasec import guards, kernel, snapshot
+from lasec import kernel, validation
 from lasec.busy import Busy
 from lasec.clock import LEAD, Clock
-from lasec.draws import seed_or_random
 from lasec.files import write
 from lasec.fleet import batch, layout, saved
 from lasec.learner import ALWAYS, Learner
 from lasec.parameters import Range, choice, number, shown
+from lasec.persistence import codec
+from lasec.persistence.container import Arrays, read, restored
+from lasec.random import seed_or_random
 from lasec.records import Records
-from lasec.state import Arrays, read, restored
 from lasec.types import LearnFrom, Precision, Query, Rule
 
 # Fewer rows are not worth threads, which take longer to begin.
@@ -75,10 +76,10 @@ class Fleet:
         self.seed = seed_or_random(seed)
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         self.threads: int = number("threads", threads or cores, int, Range(1, 1024))
-        one = snapshot.begin(rule, self.dimension, self.precision)
+        one = codec.begin(rule, self.dimension, self.precision)
         self._places = layout.places(one)
         self.state: Any = type(one)(*(_tiled(array, self.models) for array in one))
-        self.memory = _tiled(snapshot.query_state(query), self.models)
+        self.memory = _tiled(codec.query_state(query), self.models)
         self.seeds = batch.seeds(seeds, self.seed, self.models)
         self.rounds, self.asked, self.told, self.updates, self.waiting = np.zeros(
             (5, self.models), dtype=np.int64
@@ -107,9 +108,9 @@ class Fleet:
         >>> fleet.run([1, 0, 1], [[1.0], [2.0], [3.0]], [-1, 1, -1]).ticket.tolist()
         [0, 0, 1]
         """
-        rows = guards.rows(X, self.dimension, self.precision.kind)
+        rows = validation.rows(X, self.dimension, self.precision.kind)
         n = len(rows)
-        signs, numbers = guards.labels(y, n), self._keys(keys, n)
+        signs, numbers = validation.labels(y, n), self._keys(keys, n)
         given, clock = batch.given(draws, n), self._times(times, n)
         with self._busy:
             if kernel.engine.blocked(self.rule, self.state) and not self.memory.shape[1]:
@@ -153,9 +154,9 @@ class Fleet:
         >>> told.label.tolist(), told.learned.tolist(), fleet.waiting.tolist()
         ([1, 1], [False, True], [1, 1])
         """
-        rows = guards.rows(X, self.dimension, self.precision.kind)
+        rows = validation.rows(X, self.dimension, self.precision.kind)
         n = len(rows)
-        signs, numbers = guards.labels_or_none(y, n), self._keys(keys, n)
+        signs, numbers = validation.labels_or_none(y, n), self._keys(keys, n)
         given, clock = batch.given(draws, n), self._times(times, n)
         answered = batch.answered(after, numbers, signs)
         claimed = batch.claimed(tickets, numbers, (signs != 0.0) & (answered < 0), self.rounds)
@@ -176,7 +177,7 @@ class Fleet:
         >>> fleet.draws([0, 1, 0], [7, 7, 7]).round(3).tolist()
         [0.429, 0.569, 0.429]
         """
-        given = guards.counters("numbers", numbers)
+        given = validation.counters("numbers", numbers)
         return kernel.engine.draws(self.seeds, self._keys(keys, given.size), given)
 
     @property
@@ -222,7 +223,7 @@ class Fleet:
         True
         """
         numbers, expected = self._keys(keys), self.size
-        rows = guards.array("packed", packed)
+        rows = validation.array("packed", packed)
         if rows.dtype != np.uint8 or rows.shape != (numbers.size, expected):
             raise ValueError(
                 f"packed: expected {numbers.size} rows of {expected} bytes, "
@@ -438,14 +439,14 @@ class Fleet:
 
     def _keys(self, keys: ArrayLike, count: int | None = None) -> NDArray[np.int64]:
         """The keys of a batch, or an error that says what is wrong with them."""
-        numbers = guards.whole("keys", keys, count)
+        numbers = validation.whole("keys", keys, count)
         if numbers.size and not (numbers.min() >= 0 and numbers.max() < self.models):
             raise ValueError(f"keys: must lie in [0, {self.models - 1}]")
         return numbers
 
     def _times(self, times: ArrayLike | None, count: int) -> NDArray[np.float64]:
         """When the rows of a batch came, as far as it can be trusted; empty for rounds."""
-        return self.clock.trusted(guards.clock(self.query, times, count))
+        return self.clock.trusted(validation.clock(self.query, times, count))
 
 
 def _tiled(array: NDArray[Any], models: int) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""A fleet as a header and arrays, and back: what :mod:`lasec.state` writes to a file."""
+"""A fleet as a header and arrays, and back: what a file of it holds."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lasec import snapshot
 from lasec.clock import Clock
-from lasec.draws import SEEDS
 from lasec.errors import StateError
 from lasec.parameters import Range, number
-from lasec.state import Arrays, pack
+from lasec.persistence import codec
+from lasec.persistence.container import Arrays, pack
+from lasec.random import SEEDS
 from lasec.types import Precision, Query, Rule
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ def packed(fleet: Fleet) -> bytes:
     """The bytes of a file; a fleet that could not be loaded again is refused."""
     header = {
         "kind": "fleet",
-        "rule": snapshot.describe(fleet.rule),
-        "query": snapshot.describe(fleet.query),
+        "rule": codec.describe(fleet.rule),
+        "query": codec.describe(fleet.query),
         "models": fleet.models,
         "dimension": fleet.dimension,
         "update": fleet.learn_from.value,
@@ -44,8 +44,8 @@ def checked(header: dict[str, Any], arrays: Arrays) -> tuple[dict[str, Any], dic
     """The arguments of the fleet that was saved, and the values of its attributes."""
     if header.get("kind") != "fleet":
         raise StateError(f"foreign: this is a {header.get('kind', 'learner')}, not a fleet")
-    rule = snapshot.rebuild(header["rule"], snapshot.RULES)
-    query = snapshot.rebuild(header["query"], snapshot.QUERIES)
+    rule = codec.rebuild(header["rule"], codec.RULES)
+    query = codec.rebuild(header["query"], codec.QUERIES)
     models = number("models", header["models"], int, Range(1, 2**31))
     options = {
         "rule": rule,
@@ -80,11 +80,11 @@ def _counters(arrays: Arrays, models: int) -> dict[str, Any]:
 
 def _memory(query: Query, kept: Any, models: int) -> Any:
     """What the query remembers of each model."""
-    blank = snapshot.query_state(query)
+    blank = codec.query_state(query)
     if kept.shape != (models, blank.size) or kept.dtype != blank.dtype:
         raise StateError("invalid: the query's memory has not the shape and type of this query")
     for row in kept if blank.size else ():
-        snapshot.query_state(query, row)
+        codec.query_state(query, row)
     return kept
 
 
@@ -99,5 +99,5 @@ def _state(
         raise StateError("invalid: there are arrays of no known use")
     for k in range(models):
         one: Any = {name: array[k] for name, array in found.items()}
-        kind = type(snapshot.restore(rule, dimension, one, precision))
+        kind = type(codec.restore(rule, dimension, one, precision))
     return kind(**found)

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lasec.guards import LARGEST_ENTRY, LARGEST_SINGLE
 from lasec.kernel.dispatch import compiled, reordering
 from lasec.kernel.philox import draw
 from lasec.types import Vector
+from lasec.validation import LARGEST_ENTRY, LARGEST_SINGLE
 
 LARGEST_STRAIN = 1e12
 LARGEST_STRAIN_SINGLE = 1e3

@@ -35,8 +35,8 @@ import numba
 
 config: Any = numba.config
 SOURCES = (
-    "guards", "kernel", "linalg", "mercer", "papers", "parameters", "queries", "rules",
-    "selector", "types",
+    "kernel", "linalg", "mercer", "papers", "parameters", "queries", "rules",
+    "selector", "types", "validation",
 )  # fmt: skip
 NAME, MARKER = "lasec-compiled", "made-by-lasec"
 _DIGEST = re.compile(r"[0-9a-f]{24}")

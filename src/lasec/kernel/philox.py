@@ -1,4 +1,4 @@
-"""The draws of :mod:`lasec.draws`, one round at a time, for compiled code."""
+"""The draws of :mod:`lasec.random`, one round at a time, for compiled code."""
 
 from __future__ import annotations
 

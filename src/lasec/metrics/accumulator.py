@@ -27,7 +27,7 @@ from lasec.metrics import sums
 from lasec.metrics.estimate import Over, Scope
 from lasec.metrics.sums import LOSS, SHAPE, Column
 from lasec.parameters import Range, number
-from lasec.state import Arrays
+from lasec.persistence.container import Arrays
 
 Array = NDArray[np.float64]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lasec import guards
+from lasec import validation
 from lasec.metrics.accumulator import LAST, Array
 from lasec.parameters import number, shown
 from lasec.types import Decision
@@ -45,11 +45,11 @@ def columns_of(records: Any, y: ArrayLike, last: int) -> tuple[Array, Array]:
     """The columns of rows that come after the ticket ``last``, and their labels, checked."""
     if not all(hasattr(records, name) for name in _NAMES):
         raise TypeError(f"records: expected what run gives, got {shown(records)}")
-    given = [guards.real(f"records: {name}", getattr(records, name), 1) for name in _NAMES]
+    given = [validation.real(f"records: {name}", getattr(records, name), 1) for name in _NAMES]
     if len({column.size for column in given}) > 1:
         raise ValueError("records: the columns are not of one length")
     columns = np.column_stack(given)
-    labels = guards.labels(y, len(columns))
+    labels = validation.labels(y, len(columns))
     label, _, q, asked, ticket = columns.T
     if not np.isfinite(columns).all():
         raise ValueError("records: NaN among margins or propensities (from a lazy run?)")
@@ -69,7 +69,7 @@ def _plain(decision: Decision) -> Decision:
         for name, value in zip(_PLAIN, (label, margin, variance, q), strict=True)
     )
     asked = number("decision: asked", asked, bool, None)
-    return Decision(label, margin, variance, q, asked, guards.ticket(ticket))
+    return Decision(label, margin, variance, q, asked, validation.ticket(ticket))
 
 
 def _refusal(decision: Decision, last: int) -> ValueError:

@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lasec import guards
+from lasec import validation
 from lasec.errors import StateError, TicketError
 from lasec.metrics import planner, sums
 from lasec.metrics.accumulator import Accumulator, Array
@@ -22,7 +22,7 @@ from lasec.metrics.planner import RATES, Plan, Spread
 from lasec.metrics.sums import MINUS, PLUS, Column
 from lasec.metrics.totals import NOTHING, estimate_of
 from lasec.parameters import LARGEST, Range, choice, number, shown
-from lasec.state import Arrays, pack, restored
+from lasec.persistence.container import Arrays, pack, restored
 from lasec.types import Decision, Outcome
 
 Probability = Callable[[Array], Array]
@@ -126,7 +126,7 @@ class Meter:
         """
         if not (isinstance(outcome, Outcome) and isinstance(outcome.decision, Decision)):
             raise TypeError(f"outcome: expected what tell gives, got {shown(outcome)}")
-        ticket, y = outcome.decision.ticket, guards.label(outcome.y)
+        ticket, y = outcome.decision.ticket, validation.label(outcome.y)
         if not outcome.settled:
             return
         if outcome.decision.propensity == 0.0:  # a label that came for free
@@ -262,7 +262,7 @@ class Meter:
         [0.131, 0.092, 0.064]
         """
         rounds, spread = planner.rounds_in(window, rows_per_day), self._spread()
-        shares = guards.finite("rates", guards.real("rates", rates, 1)).tolist()
+        shares = validation.finite("rates", validation.real("rates", rates, 1)).tolist()
         return [spread.of_labels(max(1.0, rate * rounds), rounds, level) for rate in shares]
 
     @property
@@ -407,7 +407,7 @@ class Meter:
 
     def _seen(self, ticket: object) -> int:
         """A ticket that was recorded, answered by now or not."""
-        number = guards.ticket(ticket)
+        number = validation.ticket(ticket)
         if number > self._last:
             raise TicketError(f"ticket {shown(ticket)} was never seen: the last is {self._last}")
         return number

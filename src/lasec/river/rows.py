@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lasec.guards import LARGEST_ENTRY, finite
 from lasec.parameters import shown
 from lasec.types import Matrix, Vector
+from lasec.validation import LARGEST_ENTRY, finite
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,8 +8,8 @@ from typing import Any
 
 from lasec.errors import StateError
 from lasec.learner import Learner
+from lasec.persistence.container import Arrays, restored
 from lasec.session.note import Note
-from lasec.state import Arrays, restored
 from lasec.tracker import Tracker
 
 Notes = Mapping[int, Note]

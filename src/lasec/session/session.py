@@ -13,10 +13,10 @@ from lasec.errors import StateError, TicketError
 from lasec.files import write
 from lasec.learner import Learner
 from lasec.metrics import Estimate, Meter
+from lasec.persistence.container import Arrays, bundle, pack, read, restored, unbundle
 from lasec.session.models import AskedRows, Carried, OwnModel
 from lasec.session.note import Note
 from lasec.session.saved import read_learner, read_notes, write_notes
-from lasec.state import Arrays, bundle, pack, read, restored, unbundle
 from lasec.types import Decision, Outcome
 
 KIND = "session"

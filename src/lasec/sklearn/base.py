@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from lasec import guards
+from lasec import validation
 from lasec.learner import Learner
 from lasec.parameters import shown
 from lasec.selector import bvsb_margin
@@ -25,13 +25,13 @@ _ROWS = {"accept_sparse": "csr", "dtype": np.float64, "order": "C"}
 
 def _validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
     """What scikit-learn makes of rows, and of labels where there are any."""
-    with guards.foreign("X"):
+    with validation.foreign("X"):
         return validate_data(estimator, X, *y, **_ROWS, **options)
 
 
 def known_classes(given: ArrayLike) -> NDArray[Any]:
     """The classes in order, of which there must be two or more."""
-    with guards.foreign("classes"):
+    with validation.foreign("classes"):
         classes: NDArray[Any] = np.unique(np.asarray(given))
     if classes.size < 2:
         raise ValueError(f"y: expected labels of two classes or more, got {classes.size} class")

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lasec import guards
+from lasec import validation
 from lasec.learner import Learner
 from lasec.types import Matrix, TimedRule
 
@@ -37,7 +37,7 @@ def blocks(X: Any, intercept: bool) -> Iterator[tuple[slice, Matrix]]:
         rows = part.toarray() if sparse else part
         if intercept:
             rows = np.column_stack([rows, np.ones(len(rows))])
-        dense = guards.finite("X", np.ascontiguousarray(rows, dtype=np.float64))
+        dense = validation.finite("X", np.ascontiguousarray(rows, dtype=np.float64))
         yield slice(begin, begin + len(dense)), dense
 
 

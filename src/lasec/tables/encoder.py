@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from lasec import kernel
 from lasec.errors import TableError
 from lasec.parameters import Range, number
-from lasec.state import Arrays
+from lasec.persistence.container import Arrays
 from lasec.tables.hashing import HashBuckets
 from lasec.tables.kinds import Column, Kind, find_kinds
 from lasec.types import Matrix

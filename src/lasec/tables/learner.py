@@ -16,9 +16,9 @@ from lasec.errors import ClassError, StateError, TableError
 from lasec.files import write
 from lasec.learner import Learner
 from lasec.metrics import Meter
+from lasec.persistence.container import Arrays, bundle, pack, read, restored, unbundle
 from lasec.session import Note, OwnModel, Session
 from lasec.session.saved import read_learner, read_notes
-from lasec.state import Arrays, bundle, pack, read, restored, unbundle
 from lasec.tables.cells import as_label, batch_of, moment, moments
 from lasec.tables.encoder import Encoder
 from lasec.types import Decision, Outcome

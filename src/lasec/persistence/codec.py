@@ -15,10 +15,10 @@ import numpy as np
 
 from lasec import mercer, queries, rules
 from lasec.errors import StateError
-from lasec.guards import LARGEST_ENTRY
 from lasec.parameters import shown
-from lasec.state import Arrays
+from lasec.persistence.container import Arrays
 from lasec.types import DoubleRule, Mercer, Precision, Query, Rule, State, StatefulQuery, Vector
+from lasec.validation import LARGEST_ENTRY
 
 RULES: dict[str, Any] = {name: getattr(rules, name) for name in rules.__all__}
 QUERIES: dict[str, Any] = {name: getattr(queries, name) for name in queries.__all__}

@@ -11,7 +11,7 @@
     32 bytes  BLAKE2b of everything before
 
 Nothing in it is ever executed, and nothing is allocated that the file does not really contain. What
-the header means is not known here: see :mod:`lasec.snapshot`.
+the header means is not known here: see :mod:`lasec.persistence.codec`.
 """
 
 from __future__ import annotations

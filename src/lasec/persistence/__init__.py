@@ -1,0 +1,1 @@
+"""Saved models: the container of a file, and what its header means."""
