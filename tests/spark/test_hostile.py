@@ -151,8 +151,8 @@ def test_a_question_of_a_key_that_the_shard_does_not_know() -> None:
     shard = box.shard
     question = Asked(0, 1, 0.2, 1.0, 0.5, NOW, np.zeros(2))
     for name in "ab":
-        shard.desk.questions.open(ticket_of(EVIL, name), question)
-    shard.desk.questions.queue([ticket_of(EVIL, name) for name in "ab"], NOW)
+        shard.matcher.questions.open(ticket_of(EVIL, name), question)
+    shard.matcher.questions.queue([ticket_of(EVIL, name) for name in "ab"], NOW)
     shard.state.write()
     assert outcomes(box(label("a", key=EVIL))) == ["refused"]
     told = box(event("c", NOW + 200), now=NOW + 200)

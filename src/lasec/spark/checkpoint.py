@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from hashlib import blake2b
 
 import pandas as pd
-from pyspark.errors import PySparkException
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
@@ -20,7 +20,7 @@ from lasec.spark.store import PlainStore
 
 _COUNTS = ("rounds", "asked", "told", "updates")
 _MODELS = "key string, model binary, " + ", ".join(f"{name} bigint" for name in _COUNTS)
-_SAME = "SHUFFLE_PARTITIONS_ALREADY_MATCH"
+_SAME = "StateRepartitionShufflePartitionsAlreadyMatchError"
 
 
 def state(spark: SparkSession, checkpoint: str) -> DataFrame:
@@ -123,8 +123,8 @@ def rescale(spark: SparkSession, checkpoint: str, partitions: int) -> None:
         raise NotImplementedError("rescale: needs Spark 4.2 or later")
     try:
         spark._streamingCheckpointManager.repartition(checkpoint, partitions)
-    except PySparkException as error:
-        if _SAME not in (error.getCondition() or "").split("."):
+    except Py4JJavaError as error:  # Spark has no Python class for it
+        if error.java_exception.getClass().getSimpleName() != _SAME:
             raise
 
 
