@@ -42,10 +42,10 @@ def with_dimension(quick: bool) -> Iterator[dict[str, Any]]:
     for dimension in DIMENSIONS[:6] if quick else DIMENSIONS:
         rows = int(min(40_000, max(1_500, 4e9 / dimension**2 / 4)))
         X, y = stream(dimension, rows)
-        caution = caution_for(0.1, dimension, X, y)
+        aggressiveness = caution_for(0.1, dimension, X, y)
         builders = {
             "all labels": partial(supervised, dimension),
-            "10 % asked": partial(selective, dimension, caution),
+            "10 % asked": partial(selective, dimension, aggressiveness),
         }
         for mode, build in builders.items():
             lazy = mode != "all labels"
@@ -64,8 +64,8 @@ def with_dimension(quick: bool) -> Iterator[dict[str, Any]]:
 def with_time(quick: bool) -> Iterator[dict[str, Any]]:
     """Microseconds per round and resident memory against T, d = 50, one learner that goes on."""
     X, y = stream(50, CHUNK)
-    caution = caution_for(0.1, 50, X[:20_000], y[:20_000])
-    learner = selective(50, caution)
+    aggressiveness = caution_for(0.1, 50, X[:20_000], y[:20_000])
+    learner = selective(50, aggressiveness)
     learner.run(X[:1_000], y[:1_000])
     marks = [10**4, 10**5, 10**6] if quick else [10**4, 10**5, 10**6, 10**7]
     done = 0

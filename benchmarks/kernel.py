@@ -29,8 +29,8 @@ def run_against_product(dimension: int, rows: int, runs: int) -> Iterator[dict[s
         if mode == "all labels":
             build, lazy = partial(supervised, dimension), False
         else:
-            caution = caution_for(float(mode[:2]) / 100, dimension, X, y)
-            build, lazy = partial(selective, dimension, caution), True
+            aggressiveness = caution_for(float(mode[:2]) / 100, dimension, X, y)
+            build, lazy = partial(selective, dimension, aggressiveness), True
         ours = partial(_fresh_run, build, X, y, lazy)
         records = ours()
         mine, bare, ratios = compare(ours, lambda: X @ C, runs)

@@ -55,13 +55,15 @@ def supervised(dimension: int) -> lasec.Learner:
     return lasec.LASEC(dimension, drift=DRIFT, ridge=RIDGE)
 
 
-def selective(dimension: int, caution: float) -> lasec.Learner:
+def selective(dimension: int, aggressiveness: float) -> lasec.Learner:
     """LASEC-SS."""
-    return lasec.LASEC_SS(dimension, drift=DRIFT, ridge=RIDGE, caution=caution, seed=0)
+    return lasec.LASEC_SS(
+        dimension, drift=DRIFT, ridge=RIDGE, aggressiveness=aggressiveness, seed=0
+    )
 
 
 def caution_for(rate: float, dimension: int, X: Any, y: Any) -> float:
-    """The caution with which LASEC-SS asks for this share of the rows."""
+    """The aggressiveness with which LASEC-SS asks for this share of the rows."""
     low, high = 1e-9, 1e3
     for _ in range(18):
         middle = float(np.sqrt(low * high))

@@ -155,10 +155,12 @@ def table(quick: bool) -> Iterator[dict[str, Any]]:
     """Ours, then every peer that is installed and how many times faster ours are."""
     rows = 50_000
     X, y = stream(DIMENSION, rows)
-    caution = caution_for(0.1, DIMENSION, X, y)
+    aggressiveness = caution_for(0.1, DIMENSION, X, y)
     ours: dict[str, Callable[[], Any]] = {
         "lasec LASEC, every label": lambda: supervised(DIMENSION).run(X, y),
-        "lasec LASEC-SS, 10 % asked": lambda: selective(DIMENSION, caution).run(X, y, lazy=True),
+        "lasec LASEC-SS, 10 % asked": lambda: selective(DIMENSION, aggressiveness).run(
+            X, y, lazy=True
+        ),
     }
     for name, run in ours.items():
         run()

@@ -36,18 +36,18 @@ def table(quick: bool) -> Iterator[dict[str, Any]]:
         rows = (20_000 if dimension < 256 else 4_000) // (4 if quick else 1)
         X, y = stream(dimension, rows)
         for rate in RATES:
-            caution = 1e9 if rate == 1.0 else caution_for(rate, dimension, X, y)
-            yield from _ratios(dimension, rate, caution, X, y, 2 if quick else 7)
+            aggressiveness = 1e9 if rate == 1.0 else caution_for(rate, dimension, X, y)
+            yield from _ratios(dimension, rate, aggressiveness, X, y, 2 if quick else 7)
 
 
 def _ratios(
-    dimension: int, rate: float, caution: float, X: Any, y: Any, runs: int
+    dimension: int, rate: float, aggressiveness: float, X: Any, y: Any, runs: int
 ) -> Iterator[dict[str, Any]]:
     def ours() -> lasec.Learner:
         return lasec.Tracker(dimension, rate=rate, horizon=len(y), seed=1)
 
     def theirs() -> lasec.Learner:
-        return selective(dimension, caution)
+        return selective(dimension, aggressiveness)
 
     few = min(4_000, len(y))
     doors = {

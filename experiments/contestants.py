@@ -81,7 +81,7 @@ _RIDGE = Axis("ridge", RIDGES, unit=1)
 _STABILITY = Axis("drift", STABILITIES, unit=1, inverted=True)
 _DECAY = Axis("decay", (0.0, 1e-4, 1e-3, 0.01, 0.1, 1.0, 10.0), open=False, whole=True)
 _BUDGET = Axis("budget", (50, 100, 200, 500, 1000, 2000, 5000), open=False, whole=True)
-_CAUTION = Knob("caution")
+_CAUTION = Knob("aggressiveness")
 _EXPONENT = Knob("exponent", ask_always=1e3, low=1e-5, high=20.0)
 
 

@@ -1,8 +1,8 @@
 """A method of one's own in the panels: ``--rule module:Name``, without a change to this package.
 
 ``Name`` is a rule (``docs/own-rule.md``), which is run with the paper's query a / (a + |p|); or a
-function ``Name(dimension, *, caution, seed, **parameters)`` that returns a ``lasec.Learner``, which
-brings its own query. ``caution`` is infinite where every label is queried.
+function ``Name(dimension, *, aggressiveness, seed, **parameters)`` that returns a
+``lasec.Learner``, which brings its own query. ``aggressiveness`` is infinite where every label is queried.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Own(NamedTuple):
             if names is None or name in names:
                 kind = int if type(defaults.get(name)) is int else float
                 axes.append(Axis(name, tuple(kind(v) for v in sorted(values)), open=False))
-        return Contestant(self._build(made), tuple(axes), Knob("caution"))
+        return Contestant(self._build(made), tuple(axes), Knob("aggressiveness"))
 
     def load(self) -> Any:
         """What stands at the place; the folder that the command was started in is looked in."""
@@ -62,8 +62,10 @@ class Own(NamedTuple):
             return made
         name, learn_from = self.place.partition(":")[2], cast(Any, self.learn_from)
 
-        def build(dimension: int, *, caution: float, seed: int, **parameters: Any) -> lasec.Learner:
-            rule, query = made(**parameters), lasec.queries.MarginCoin(caution)
+        def build(
+            dimension: int, *, aggressiveness: float, seed: int, **parameters: Any
+        ) -> lasec.Learner:
+            rule, query = made(**parameters), lasec.queries.MarginSampling(aggressiveness)
             return lasec.Learner(
                 rule, query, dimension=dimension, learn_from=learn_from, seed=seed, name=name
             )

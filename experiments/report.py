@@ -21,8 +21,8 @@ def runs() -> dict[str, tuple[lasec.RunSummary, lasec.Learner]]:
     countries = np.random.default_rng(1).choice(COUNTRIES, ROWS, p=(0.5, 0.3, 0.15, 0.05)).tolist()
     learners = {
         "Tracker": lasec.Tracker(rate=0.1, seed=0),
-        "LASEC-SS": lasec.LASEC_SS(20, drift=0.01, ridge=0.5, caution=0.02, seed=0),
-        "Perceptron-SS": lasec.Perceptron_SS(20, caution=1.0, seed=0),
+        "LASEC-SS": lasec.LASEC_SS(20, drift=0.01, ridge=0.5, aggressiveness=0.02, seed=0),
+        "Perceptron-SS": lasec.Perceptron_SS(20, aggressiveness=1.0, seed=0),
     }
     made = {}
     for name, learner in learners.items():

@@ -66,7 +66,7 @@ def build(learner: str, given: Parameters, seed: int) -> lasec.Learner:
         "seed": seed,
     }
     if learner == "KernelLASEC-SS":
-        return lasec.KernelLASEC_SS(2, caution=given["caution"], **options)
+        return lasec.KernelLASEC_SS(2, aggressiveness=given["aggressiveness"], **options)
     return lasec.KernelLASEC(2, **options)
 
 
@@ -81,8 +81,8 @@ def grid(learner: str, best: dict[str, Parameters]) -> list[Parameters]:
     """The settings that are tried; for selective sampling with LASEC's bandwidth."""
     if learner == "KernelLASEC-SS":
         return [
-            best["KernelLASEC"] | {"ridge": ridge, "drift": drift, "caution": caution}
-            for ridge, drift, caution in product(RIDGES[:3], DRIFTS[1:4], CAUTIONS)
+            best["KernelLASEC"] | {"ridge": ridge, "drift": drift, "aggressiveness": aggressiveness}
+            for ridge, drift, aggressiveness in product(RIDGES[:3], DRIFTS[1:4], CAUTIONS)
         ]
     bandwidths = (0.0,) if learner == "LASEC (linear)" else BANDWIDTHS
     ridges = (PERCEPTRON,) if learner == "kernel perceptron" else RIDGES
@@ -101,7 +101,7 @@ def tuned(journal: Journal, turn: float, rounds: int) -> dict[str, Parameters]:
         tried = grid(learner, best)
         tasks = [(play, (learner, given, turn, TUNING, rounds)) for given in tried]
         score = [
-            one["accuracy"] - (10.0 * _beyond(one["rate"]) if "caution" in given else 0.0)
+            one["accuracy"] - (10.0 * _beyond(one["rate"]) if "aggressiveness" in given else 0.0)
             for given, one in zip(tried, journal.run(f"tuning {learner}", tasks), strict=True)
         ]
         best[learner] = tried[int(np.argmax(score))]

@@ -61,7 +61,7 @@ def growing_drift(every: int, number: int, size: float) -> dict[str, Any]:
 
 def at_tuned(parameters: Parameters, runs: int, size: float) -> list[dict[str, Any]]:
     """Theorem 4 and its explicit form for given parameters, at the gamma that is best for each."""
-    a = parameters["caution"]
+    a = parameters["aggressiveness"]
     fixed = {name: parameters[name] for name in ("drift", "ridge")}
     sample = _sample(lambda _: fixed, a, runs, size)
     return [_row(form, sample, FORMS[form](sample.terms, a)) for form in ("Theorem 4", "explicit")]
@@ -80,7 +80,7 @@ def at_optimal(
     tries: list[tuple[float, Sample, float]] = []
     while len(tries) < TRIES:
         sample = _sample(settings, a, runs, size)
-        best = bound(sample.terms, gamma=gamma).caution
+        best = bound(sample.terms, gamma=gamma).aggressiveness
         tries.append((abs(math.log(best / a)), sample, a))
         if tries[-1][0] < 0.01:
             break
@@ -90,11 +90,13 @@ def at_optimal(
 
 
 def aggressiveness(
-    parameters: Parameters, caution: float, number: int, size: float
+    parameters: Parameters, aggressiveness: float, number: int, size: float
 ) -> dict[str, Any]:
     """Queries and mistakes of one run of LASEC-SS at one a."""
     stream = draw("synthetic", number, size)
-    learner = lasec.LASEC_SS(stream.X.shape[1], **parameters, caution=caution, seed=number)
+    learner = lasec.LASEC_SS(
+        stream.X.shape[1], **parameters, aggressiveness=aggressiveness, seed=number
+    )
     records = learner.run(*stream)
     return {"queries": records.labels, "mistakes": int(records.mistake.sum())}
 
@@ -178,13 +180,13 @@ def _supervised(stream: Stream, parameters: Parameters) -> dict[str, Any]:
     }
 
 
-def _sample(settings: Settings, caution: float, runs: int, size: float) -> Sample:
+def _sample(settings: Settings, aggressiveness: float, runs: int, size: float) -> Sample:
     """LASEC-SS on the runs of the synthetic stream, with parameters that may depend on each."""
     terms, counts = [], []
     for number in range(1, runs + 1):
         stream = draw("synthetic", number, size)
         learner = lasec.LASEC_SS(
-            stream.X.shape[1], **settings(stream), caution=caution, seed=number
+            stream.X.shape[1], **settings(stream), aggressiveness=aggressiveness, seed=number
         )
         records = learner.run(*stream)
         terms.append(bounds.terms(learner, stream, records))
@@ -196,7 +198,7 @@ def _row(form: str, sample: Sample, bound: bounds.Bound) -> dict[str, Any]:
     """One bound on one sample, ``covered`` as the number of runs."""
     return {
         "bound": form,
-        "a": bound.caution,
+        "a": bound.aggressiveness,
         "gamma": bound.gamma,
         "queries": sample.queries,
         "expected_queries": sample.expected_queries,
@@ -204,7 +206,9 @@ def _row(form: str, sample: Sample, bound: bounds.Bound) -> dict[str, Any]:
         "value": bound.value,
         "root": math.sqrt(_mean(sample, "A") * _mean(sample, "B")),
         "runs": len(sample.terms),
-        "covered": sum(FORMS[form]([run], bound.caution, 1.0).covered for run in sample.terms),
+        "covered": sum(
+            FORMS[form]([run], bound.aggressiveness, 1.0).covered for run in sample.terms
+        ),
     }
 
 

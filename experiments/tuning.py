@@ -1,6 +1,6 @@
 """Free parameters, chosen on one draw of the data that is never measured on.
 
-For each point of an algorithm's grid, the knob that sets its query rate (``caution`` or
+For each point of an algorithm's grid, the knob that sets its query rate (``aggressiveness`` or
 ``exponent``) is calibrated until the rate on the tuning draw is the target; the point with the best
 accuracy on that draw wins. A grid grows where its best point lies at an end.
 """

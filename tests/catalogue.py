@@ -4,7 +4,7 @@ import math
 
 import lasec
 from lasec.mercer import RBF, Polynomial
-from lasec.queries import Always, Budgeted, MarginCoin, Uniform, VarianceThreshold
+from lasec.queries import Always, Budgeted, MarginSampling, Uniform, VarianceThreshold
 from lasec.rules import (
     AROW,
     BudgetPerceptron,
@@ -32,9 +32,9 @@ RULES = (
 )
 QUERIES = (
     Always(),
-    Budgeted(rate=0.3, inner=MarginCoin(0.2), floor=0.1),
-    MarginCoin(0.2),
-    MarginCoin(math.inf),
+    Budgeted(rate=0.3, inner=MarginSampling(0.2), audit_share=0.1),
+    MarginSampling(0.2),
+    MarginSampling(math.inf),
     Uniform(0.4),
     VarianceThreshold(0.3),
 )

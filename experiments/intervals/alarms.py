@@ -30,7 +30,7 @@ DIMENSIONS = (10, 50)
 NOISES = (0.02, 0.1)
 QUIET = ("cold", "settled", "less", "other coin")
 SOON = 1_000
-FLOOR = lasec.queries.Budgeted().floor
+FLOOR = lasec.queries.Budgeted().audit_share
 
 
 class Scaled:
@@ -87,9 +87,9 @@ def quiet(case: str, noise: float, dimension: int, rate: float, seed: int) -> di
     learner = _learner(case, dimension, rate, seed)
     first = learner.run(stream.X[:middle], stream.y[:middle])
     if case == "less":
-        learner.query = lasec.queries.Budgeted(rate=rate / 8, advance=0.0)
+        learner.query = lasec.queries.Budgeted(rate=rate / 8, warm_up=0.0)
     elif case == "other coin":
-        learner.query = lasec.queries.MarginCoin(caution=rate / 20)
+        learner.query = lasec.queries.MarginSampling(aggressiveness=rate / 20)
     rest = learner.run(stream.X[middle:end], stream.y[middle:end])
     records = lasec.Records.join([first, rest])
     found = _alarms(records, stream.y[:end], warm, FLOOR * rate / (8 if case == "less" else 1))

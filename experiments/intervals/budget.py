@@ -74,7 +74,7 @@ def one(name: str, rate: float, seed: int) -> dict[str, float]:
         "sliding": float(sliding.max(initial=0.0)),
         "sliding_beyond": float((sliding > 0.1 + 1e-9).mean()) if sliding.size else 0.0,
         "cap": float((over - np.minimum.accumulate(over)).max() / settled(query)[2]),
-        "least": float(records.propensity.min() / (query.floor * rate)),
+        "least": float(records.propensity.min() / (query.audit_share * rate)),
         "accuracy": records.accuracy,
     }
 
@@ -100,7 +100,7 @@ def measure(journal: Journal, out: Path, seeds: int) -> str:
     return (
         f"at the end within 1 % or one label in {ends} of {len(rows)} runs; every window within "
         f"10 % in {held} of {len(whole)}; the cap was never used beyond "
-        f"{max(row['cap'] for row in rows):.0%}; propensity over floor at least "
+        f"{max(row['cap'] for row in rows):.0%}; propensity over the minimum at least "
         f"{min(row['least'] for row in rows):.3f}"
     )
 

@@ -29,7 +29,7 @@ LOOPBACK: dict[str, Any] = {
 
 def job(dimension: int) -> lasec.spark.Job:
     """The job that all runs have."""
-    model = lasec.LASEC_SS(dimension=dimension, drift=0.01, caution=0.1)
+    model = lasec.LASEC_SS(dimension=dimension, drift=0.01, aggressiveness=0.1)
     return lasec.spark.Job(model, shards=16, max_age=feed.MAX_AGE, patience=feed.PATIENCE, seed=0)
 
 

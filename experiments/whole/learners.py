@@ -1,8 +1,8 @@
 """Who runs on the whole streams, each held at a share of the labels.
 
-The Tracker has one setting. LASEC-SS, SOP-SS and Perceptron-SS ask by their papers' coin, whose
-odds a budget moves so that the share is held; their caution would only move the same odds. What
-they have beside it, and the step of ``river-tuned``, is the best of a grid in hindsight: on the
+The Tracker has one setting. LASEC-SS, SOP-SS and Perceptron-SS query with their papers'
+probability, whose odds a budget moves so that the share is held; their aggressiveness would only
+move the same odds. Their other parameters, and the step of ``river-tuned``, is the best of a grid in hindsight: on the
 very stream that is measured on, with the coins of seed 1. That favours them.
 """
 
@@ -21,7 +21,7 @@ from experiments.benchmark import baselines
 from experiments.contestants import Parameters
 from experiments.tuning import mean_square
 from experiments.whole.sources import LONG, SOURCES, scaled, whole
-from lasec.queries import Budgeted, MarginCoin, Uniform
+from lasec.queries import Budgeted, MarginSampling, Uniform
 from lasec.rules import Perceptron, SecondOrder, Tracking
 from lasec.streams import Stream
 
@@ -100,7 +100,7 @@ def _uniform(stream: Stream, rate: float, parameters: Parameters, seed: int) -> 
 
 
 def _held(stream: Stream, rate: float, rule: Any, seed: int) -> Shares:
-    query = Budgeted(rate, MarginCoin(0.1), horizon=len(stream.y))
+    query = Budgeted(rate, MarginSampling(0.1), horizon=len(stream.y))
     return _shares(lasec.Learner(rule, query, dimension=stream.X.shape[1], seed=seed), stream)
 
 

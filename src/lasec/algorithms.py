@@ -14,7 +14,7 @@ from typing import Unpack
 from lasec import papers
 from lasec.learner import Learner, Options
 from lasec.mercer import RBF
-from lasec.queries import MarginCoin, VarianceThreshold
+from lasec.queries import MarginSampling, VarianceThreshold
 from lasec.rules import (
     BudgetPerceptron,
     KernelSecondOrder,
@@ -50,18 +50,20 @@ def LASEC_SS(
     *,
     drift: float = 0.01,
     ridge: float = 1.0,
-    caution: float = 0.1,
+    aggressiveness: float = 0.1,
     **options: Unpack[Options],
 ) -> Learner:
-    """LASEC with selective sampling: asks with probability ``caution / (caution + |margin|)``.
+    """LASEC with selective sampling: queries with probability a / (a + |margin|).
+
+    ``aggressiveness`` is a.
 
     >>> import lasec
     >>> X, y = lasec.streams.switching(seed=1)
-    >>> lasec.LASEC_SS(dimension=50, drift=0.01, ridge=0.5, caution=0.02, seed=0).run(X, y)
+    >>> lasec.LASEC_SS(dimension=50, drift=0.01, ridge=0.5, aggressiveness=0.02, seed=0).run(X, y)
     Records(rounds=10000, accuracy=0.700, labels=3496, rate=0.350)
     """
-    rule, coin = SecondOrder(drift, ridge), MarginCoin(caution)
-    return Learner(rule, coin, dimension=dimension, name="LASEC-SS", **options)
+    rule, query = SecondOrder(drift, ridge), MarginSampling(aggressiveness)
+    return Learner(rule, query, dimension=dimension, name="LASEC-SS", **options)
 
 
 def KernelLASEC(
@@ -98,20 +100,22 @@ def KernelLASEC_SS(
     drift: float = 0.01,
     ridge: float = 1.0,
     budget: int = 200,
-    caution: float = 0.1,
+    aggressiveness: float = 0.1,
     **options: Unpack[Options],
 ) -> Learner:
-    """LASEC-SS with a Mercer kernel: asks with probability ``caution / (caution + |margin|)``.
+    """LASEC-SS with a Mercer kernel: queries with probability a / (a + |margin|).
+
+    ``aggressiveness`` is a.
 
     >>> import lasec, numpy as np
     >>> X = np.random.default_rng(0).standard_normal((2_000, 2))
     >>> y = np.where((X**2).sum(axis=1) < 1.4, 1, -1)
     >>> kernel = lasec.mercer.Polynomial(degree=2)
-    >>> lasec.KernelLASEC_SS(dimension=2, kernel=kernel, caution=0.1, seed=0).run(X, y)
+    >>> lasec.KernelLASEC_SS(dimension=2, kernel=kernel, aggressiveness=0.1, seed=0).run(X, y)
     Records(rounds=2000, accuracy=0.949, labels=540, rate=0.270)
     """
-    rule, coin = KernelSecondOrder(kernel, drift, ridge, budget), MarginCoin(caution)
-    return Learner(rule, coin, dimension=dimension, name="KernelLASEC-SS", **options)
+    rule, query = KernelSecondOrder(kernel, drift, ridge, budget), MarginSampling(aggressiveness)
+    return Learner(rule, query, dimension=dimension, name="KernelLASEC-SS", **options)
 
 
 def SOP(dimension: int, *, ridge: float = 1.0, **options: Unpack[Options]) -> Learner:
@@ -126,17 +130,17 @@ def SOP(dimension: int, *, ridge: float = 1.0, **options: Unpack[Options]) -> Le
 
 
 def SOP_SS(
-    dimension: int, *, ridge: float = 1.0, caution: float = 0.1, **options: Unpack[Options]
+    dimension: int, *, ridge: float = 1.0, aggressiveness: float = 0.1, **options: Unpack[Options]
 ) -> Learner:
     """The second-order perceptron with selective sampling.
 
     >>> import lasec
     >>> X, y = lasec.streams.switching(seed=1)
-    >>> lasec.SOP_SS(dimension=50, ridge=16.0, caution=0.02, seed=0).run(X, y)
+    >>> lasec.SOP_SS(dimension=50, ridge=16.0, aggressiveness=0.02, seed=0).run(X, y)
     Records(rounds=10000, accuracy=0.596, labels=1940, rate=0.194)
     """
-    rule, coin = SecondOrder(0.0, ridge), MarginCoin(caution)
-    return Learner(rule, coin, dimension=dimension, name="SOP-SS", **options)
+    rule, query = SecondOrder(0.0, ridge), MarginSampling(aggressiveness)
+    return Learner(rule, query, dimension=dimension, name="SOP-SS", **options)
 
 
 def Perceptron(dimension: int, **options: Unpack[Options]) -> Learner:
@@ -150,16 +154,18 @@ def Perceptron(dimension: int, **options: Unpack[Options]) -> Learner:
     return Learner(PerceptronRule(), dimension=dimension, name="Perceptron", **options)
 
 
-def Perceptron_SS(dimension: int, *, caution: float = 1.0, **options: Unpack[Options]) -> Learner:
-    """The perceptron with selective sampling; its margin is unnormalised, and so is ``caution``.
+def Perceptron_SS(
+    dimension: int, *, aggressiveness: float = 1.0, **options: Unpack[Options]
+) -> Learner:
+    """The perceptron with selective sampling; its margin and ``aggressiveness`` are unnormalized.
 
     >>> import lasec
     >>> X, y = lasec.streams.switching(seed=1)
-    >>> lasec.Perceptron_SS(dimension=50, caution=5.0, seed=0).run(X, y)
+    >>> lasec.Perceptron_SS(dimension=50, aggressiveness=5.0, seed=0).run(X, y)
     Records(rounds=10000, accuracy=0.594, labels=1747, rate=0.175)
     """
-    rule, coin = PerceptronRule(), MarginCoin(caution)
-    return Learner(rule, coin, dimension=dimension, name="Perceptron-SS", **options)
+    rule, query = PerceptronRule(), MarginSampling(aggressiveness)
+    return Learner(rule, query, dimension=dimension, name="Perceptron-SS", **options)
 
 
 def Shifting(dimension: int, *, decay: float = 0.01, **options: Unpack[Options]) -> Learner:

@@ -131,7 +131,7 @@ class Learner:
         is a uniform number in [0, 1) to use instead of the learner's own.
 
         >>> import lasec
-        >>> learner = lasec.LASEC_SS(dimension=2, caution=1.0, seed=0)
+        >>> learner = lasec.LASEC_SS(dimension=2, aggressiveness=1.0, seed=0)
         >>> learner.ask([0.5, -1.0])
         Decision(label=1, margin=0.0, variance=1.25, propensity=1.0, asked=True, ticket=0)
         """
@@ -278,7 +278,7 @@ class Learner:
         """
         return isinstance(self.rule, ProbabilityRule)
 
-    def hurry(self, labels: float, *, over: float) -> None:
+    def boost(self, labels: float, *, over: float) -> None:
         """Ask more for a while: spend ``labels`` of the budget now, and save them again later.
 
         They are saved evenly over the next ``over`` rounds (or so much time, where the budget is by
@@ -286,8 +286,8 @@ class Learner:
 
         >>> import lasec
         >>> learner = lasec.Tracker(dimension=2, rate=0.1, seed=0)
-        >>> learner.hurry(50, over=2_000)
-        >>> lasec.LASEC(dimension=2).hurry(50, over=2_000)
+        >>> learner.boost(50, over=2_000)
+        >>> lasec.LASEC(dimension=2).boost(50, over=2_000)
         Traceback (most recent call last):
         TypeError: Always holds no budget: there is nothing to spend earlier
         """
@@ -296,11 +296,11 @@ class Learner:
             raise TypeError(
                 f"{type(query).__name__} holds no budget: there is nothing to spend earlier"
             )
-        lent = number("labels", labels, float, Range(0.0, 1e12))
+        extra = number("labels", labels, float, Range(0.0, 1e12))
         ticks = number("over", over, float, Range(1e-12, 1e12))
         with self._busy:
             state = self.query_state.copy()
-            query.lend(state, lent, ticks)
+            query.boost(state, extra, ticks)
             self._now.selector.query_state = state
 
     def run(
@@ -324,7 +324,7 @@ class Learner:
 
         >>> import lasec
         >>> X, y = lasec.streams.switching(seed=1)
-        >>> lasec.LASEC_SS(dimension=50, drift=0.01, ridge=0.5, caution=0.02, seed=0).run(X, y)
+        >>> lasec.LASEC_SS(50, drift=0.01, ridge=0.5, aggressiveness=0.02, seed=0).run(X, y)
         Records(rounds=10000, accuracy=0.700, labels=3496, rate=0.350)
         """
         with self._busy:

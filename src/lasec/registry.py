@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Unpack
 from lasec import algorithms
 from lasec.learner import Learner, Options
 from lasec.parameters import unknown
-from lasec.queries import Budgeted, MarginCoin, Uniform
+from lasec.queries import Budgeted, MarginSampling, Uniform
 from lasec.rules import AROW, Tracking
 from lasec.tracker import Tracker, steady
 from lasec.types import Query, Rule
@@ -37,10 +37,10 @@ class Algorithm(NamedTuple):
         return self.build in (_tracker, _uniform)
 
 
-def _tracker(dimension: int, *, caution: float = 0.5, **rule: float) -> Learner:
+def _tracker(dimension: int, *, aggressiveness: float = 0.5, **rule: float) -> Learner:
     query = steady(0.1)
-    coin = MarginCoin(caution, query.inner.power)  # type: ignore[attr-defined]
-    return Tracker(dimension, budget=query._replace(inner=coin), rule=Tracking(**rule))  # type: ignore[arg-type]
+    inner = MarginSampling(aggressiveness, query.inner.power)  # type: ignore[attr-defined]
+    return Tracker(dimension, budget=query._replace(inner=inner), rule=Tracking(**rule))  # type: ignore[arg-type]
 
 
 def _uniform(dimension: int, **rule: float) -> Learner:
@@ -48,8 +48,8 @@ def _uniform(dimension: int, **rule: float) -> Learner:
     return Learner(*parts, dimension=dimension, learn_from="labels", name="Tracker, uniform")
 
 
-def _arow_ss(dimension: int, *, noise: float = 1.0, caution: float = 0.1) -> Learner:
-    parts = AROW(noise), MarginCoin(caution)
+def _arow_ss(dimension: int, *, noise: float = 1.0, aggressiveness: float = 0.1) -> Learner:
+    parts = AROW(noise), MarginSampling(aggressiveness)
     return Learner(*parts, dimension=dimension, learn_from="labels", name="AROW-SS")
 
 
@@ -103,10 +103,10 @@ def make(
 
     ``rate`` is the share of labels to query, ``budget`` any other :class:`~lasec.queries.Budgeted`;
     algorithms that query every label, and BBQ, take no notice of them. ``settings`` are parameters
-    of the algorithm: ``drift``, ``ridge``, ``caution``, ... ``options`` are those of
+    of the algorithm: ``drift``, ``ridge``, ``aggressiveness``, ... ``options`` are those of
     :class:`~lasec.Learner`.
 
-    >>> make("lasec-ss", 5, settings={"caution": 0.02})
+    >>> make("lasec-ss", 5, settings={"aggressiveness": 0.02})
     Learner('LASEC-SS', dimension=5, rounds=0, asked=0, updates=0)
     >>> make("lasec-ss", 5, rate=0.2, settings={"drift": 0.001})
     Learner('Budgeted LASEC-SS', dimension=5, rounds=0, asked=0, updates=0)

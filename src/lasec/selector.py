@@ -98,8 +98,8 @@ class Selector:
         questions, for budgets that depend on it; ``variance`` that of the margin, for queries that
         depend on it.
 
-        >>> from lasec.queries import MarginCoin
-        >>> selector = Selector(MarginCoin(caution=1.0), seed=0)
+        >>> from lasec.queries import MarginSampling
+        >>> selector = Selector(MarginSampling(aggressiveness=1.0), seed=0)
         >>> [selector.decide(margin)[0] for margin in (0.0, 1.0, -3.0)]
         [1.0, 0.5, 0.25]
         """
@@ -124,8 +124,8 @@ class Selector:
 
         ``waiting`` counts the questions that were open before and stay so.
 
-        >>> from lasec.queries import MarginCoin
-        >>> selector = Selector(MarginCoin(1.0), seed=1)
+        >>> from lasec.queries import MarginSampling
+        >>> selector = Selector(MarginSampling(1.0), seed=1)
         >>> propensity, asked, tickets = selector.decide_all([0.0, 1.0, -3.0])
         >>> propensity.tolist(), asked.tolist(), tickets.tolist()
         ([1.0, 0.5, 0.25], [True, True, False], [0, 1, 2])

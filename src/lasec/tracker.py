@@ -1,4 +1,4 @@
-"""The default learner: no drift, no scale, no caution to set; only the share of labels to ask."""
+"""The default learner: nothing to tune but the label budget."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from lasec.errors import StateError
 from lasec.learner import Learner, Options
 from lasec.parameters import SMALLEST, Range, number
-from lasec.queries import Budgeted, MarginCoin
+from lasec.queries import Budgeted, MarginSampling
 from lasec.rules import Tracking
 from lasec.rules.hypotheses import HAZARDS, LAPSES, SPEEDS
 
@@ -22,8 +22,8 @@ def steady(rate: float, horizon: float = 10_000) -> Budgeted:
     (0.2, 1.75)
     """
     share: float = number("rate", rate, float, Range(SMALLEST, 1.0))
-    coin = MarginCoin(0.5, power=1.5 + min(0.5, 1.25 * share))
-    return Budgeted(share, coin, horizon=horizon)
+    inner = MarginSampling(0.5, power=1.5 + min(0.5, 1.25 * share))
+    return Budgeted(share, inner, horizon=horizon)
 
 
 class Belief(NamedTuple):
@@ -58,7 +58,7 @@ class Tracker(Learner):
     labels are wrong (:mod:`lasec.rules.tracking`), and asks where it is in doubt, with a controller
     that holds the rate (:mod:`lasec.queries.budgeted`). Rows need no scaling and no intercept. The
     margin of a decision is P(y = +1) - P(y = -1). ``dimension`` is that of the first row, if not
-    given. ``horizon`` is the number of rounds in which the labels lent at the start are paid back.
+    given. ``horizon`` is the number of rounds in which the warm-up labels are repaid.
     Other budgets (labels a day, a total, backpressure): ``budget``. Other settings of the mixture:
     ``rule``. The other options are those of :class:`~lasec.Learner`.
 

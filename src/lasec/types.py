@@ -293,7 +293,7 @@ class BudgetQuery(StatefulQuery, Protocol):
     def planned(self, state: Vector) -> float:
         """The labels that the plan allows by now."""
 
-    def lend(self, state: Vector, labels: float, ticks: float) -> None:
+    def boost(self, state: Vector, labels: float, ticks: float) -> None:
         """Spend ``labels`` earlier, to be saved again over the next ``ticks``."""
 
 

@@ -158,7 +158,7 @@ def test_parameters_are_frozen_and_survive_copying(part):
         (lambda: rules.ModifiedPerceptron(reflect=1), TypeError, "reflect must be True or False"),
         (lambda: queries.Uniform(rate=0), ValueError, "rate must be a number in"),
         (lambda: queries.Uniform(rate=1.5), ValueError, "rate must be a number in"),
-        (lambda: queries.MarginCoin(caution=0), ValueError, "caution must be"),
+        (lambda: queries.MarginSampling(aggressiveness=0), ValueError, "aggressiveness must be"),
         (lambda: lasec.LASEC(dimension=0), ValueError, "dimension must be"),
         (lambda: lasec.LASEC(dimension=2.0), TypeError, "dimension must be a whole number"),
         (lambda: lasec.LASEC(dimension=2, seed=-1), ValueError, "seed must be"),

@@ -11,7 +11,7 @@ X, Y = lasec.streams.switching(300, dimension=4, every=100, seed=1)
 
 
 def make(**options):
-    rule, query = lasec.rules.SecondOrder(0.01), lasec.queries.MarginCoin(0.5)
+    rule, query = lasec.rules.SecondOrder(0.01), lasec.queries.MarginSampling(0.5)
     return lasec.Learner(rule, query, seed=3, **options)
 
 

@@ -8,10 +8,10 @@ import lasec
 DIMENSION, ROUNDS = 30, 4_000
 ALGORITHMS = {
     "LASEC": lambda **o: lasec.LASEC(DIMENSION, drift=0.01, ridge=0.5, **o),
-    "LASEC-SS": lambda **o: lasec.LASEC_SS(DIMENSION, drift=0.01, caution=0.02, **o),
+    "LASEC-SS": lambda **o: lasec.LASEC_SS(DIMENSION, drift=0.01, aggressiveness=0.02, **o),
     "SOP": lambda **o: lasec.SOP(DIMENSION, ridge=4.0, **o),
     "BBQ": lambda **o: lasec.BBQ(DIMENSION, exponent=0.3, **o),
-    "Perceptron-SS": lambda **o: lasec.Perceptron_SS(DIMENSION, caution=2.0, **o),
+    "Perceptron-SS": lambda **o: lasec.Perceptron_SS(DIMENSION, aggressiveness=2.0, **o),
     "Shifting": lambda **o: lasec.Shifting(DIMENSION, decay=0.1, **o),
     "Modified": lambda **o: lasec.Modified(DIMENSION, **o),
     "RBP": lambda **o: lasec.RBP(DIMENSION, budget=50, **o),

@@ -22,7 +22,7 @@ import lasec
 import lasec.river
 import lasec.sklearn
 from lasec.metrics import Costs
-from lasec.queries import Always, Budgeted, MarginCoin, Uniform, VarianceThreshold
+from lasec.queries import Always, Budgeted, MarginSampling, Uniform, VarianceThreshold
 from lasec.selector import Selector
 
 CALLS = 6_000
@@ -114,7 +114,7 @@ HOSTILE = [
 
 
 def learner():
-    made = lasec.LASEC_SS(3, caution=0.5, seed=1)
+    made = lasec.LASEC_SS(3, aggressiveness=0.5, seed=1)
     made.run(ROWS, SIGNS)
     for row in ROWS[:3]:
         made.ask(row, draw=0.0)
@@ -146,7 +146,7 @@ def gate():
 
 
 def fleet():
-    made = lasec.Fleet(lasec.rules.SecondOrder(0.01), MarginCoin(0.5), models=3, dimension=3)
+    made = lasec.Fleet(lasec.rules.SecondOrder(0.01), MarginSampling(0.5), models=3, dimension=3)
     made.run(np.arange(80) % 3, ROWS, SIGNS)
     return made
 
@@ -194,7 +194,7 @@ TARGETS = {
         ("tell", {"ticket": 82, "y": 1}),
         ("learn", {"x": ROWS[0], "y": -1}),
         ("run", {"X": PAIR, "y": TWO, "times": [1.0, 2.0], "coins": [0.1, 0.2], "lazy": False}),
-        ("hurry", {"labels": 5.0, "over": 10.0}),
+        ("boost", {"labels": 5.0, "over": 10.0}),
         ("is_open", {"ticket": 81}),
         ("from_bytes", {"data": b""}),
     ],
@@ -203,7 +203,7 @@ TARGETS = {
         ("tell", {"ticket": 1, "y": 1}),
         ("learn", {"x": ROWS[0], "y": -1}),
         ("run", {"X": PAIR, "y": TWO, "times": [1.0, 2.0], "coins": [0.1, 0.2], "lazy": True}),
-        ("hurry", {"labels": 5.0, "over": 10.0}),
+        ("boost", {"labels": 5.0, "over": 10.0}),
         ("predict_proba", {"X": PAIR}),
     ],
     lambda: lasec.Tracker(rate=0.5): [
@@ -269,14 +269,14 @@ CONSTRUCTORS = [
     (lasec.Learner, MODEL | COUNTS | {"learn_from": "labels", "precision": "double", "name": "x"}),
     (lasec.Tracker, {"dimension": 2, "rate": 0.1, "horizon": 10_000} | COUNTS),
     (lasec.Tracker, {"dimension": 2, "budget": Budgeted(), "rule": lasec.rules.Tracking()}),
-    (lasec.LASEC_SS, {"dimension": 2, "caution": 0.5, "drift": 0.1, "ridge": 1.0}),
+    (lasec.LASEC_SS, {"dimension": 2, "aggressiveness": 0.5, "drift": 0.1, "ridge": 1.0}),
     (lasec.Fleet, MODEL | {"models": 2, "seed": 1, "seeds": [1, 2], "threads": 1}),
     (Selector, {"query": Always(), "seed": 1}),
     (lasec.Meter, {"window": 10, "decay": 5.0, "patience": 5, "probability": None, "costs": None}),
     (lasec.RunSummary, {"window": 10, "points": 5, "segments": 2}),
     (Budgeted, dict(zip(Budgeted._fields, Budgeted(), strict=True))),
     (Budgeted.every, {"window": "1d", "labels": 5}),
-    *((query, query()._asdict()) for query in (MarginCoin, Uniform, VarianceThreshold)),
+    *((query, query()._asdict()) for query in (MarginSampling, Uniform, VarianceThreshold)),
     *((made, made()._asdict()) for made in (getattr(lasec.rules, n) for n in lasec.rules.__all__)),
 ]  # fmt: skip
 

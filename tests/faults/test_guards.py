@@ -14,7 +14,7 @@ GOOD = np.array([1.0, -2.0, 0.5])
 
 @pytest.fixture
 def learner():
-    made = lasec.SOP_SS(DIMENSION, caution=5.0, seed=1)
+    made = lasec.SOP_SS(DIMENSION, aggressiveness=5.0, seed=1)
     made.run(*lasec.streams.switching(50, dimension=DIMENSION, every=25, seed=1))
     made.ask(GOOD, draw=0.0)
     return made
@@ -133,7 +133,7 @@ WAYS = {
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
 def test_the_same_numbers_in_another_dress_do_the_same(way):
     def fresh():
-        return lasec.LASEC_SS(DIMENSION, caution=1.0, seed=1)
+        return lasec.LASEC_SS(DIMENSION, aggressiveness=1.0, seed=1)
 
     expected, chunk, loop = fresh(), fresh(), fresh()
     expected.run(WHOLE, Y)
@@ -258,7 +258,10 @@ def test_an_interrupted_run_is_undone():
 
 def test_one_source_for_seed_and_policy():
     """Changed by hand, they change ask, run and the file alike; a copy shares nothing."""
-    looped, chunked = lasec.LASEC_SS(DIMENSION, caution=0.2), lasec.LASEC_SS(DIMENSION, caution=0.2)
+    looped, chunked = (
+        lasec.LASEC_SS(DIMENSION, aggressiveness=0.2),
+        lasec.LASEC_SS(DIMENSION, aggressiveness=0.2),
+    )
     for learner in (looped, chunked):
         learner.seed, learner.learn_from = 5, "labels"
     twin = copy.copy(chunked)

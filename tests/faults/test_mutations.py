@@ -20,7 +20,7 @@ import pytest
 import lasec
 from lasec.alarms import DropAlarm, InputAlarm
 from lasec.metrics import Costs
-from lasec.queries import Budgeted, MarginCoin, Uniform
+from lasec.queries import Budgeted, MarginSampling, Uniform
 from lasec.rules import BudgetPerceptron, SecondOrder, ShiftingPerceptron
 from lasec.selector import Selector
 from lasec.session.saved import read_learner
@@ -212,7 +212,7 @@ def kinds():
     learner, meter = (lasec.Learner.from_bytes, use_learner), (lasec.Meter.from_bytes, use_meter)
     run = (lasec.RunSummary.from_bytes, use_run)
     return {
-        "second order": (learner_file(SecondOrder(0.05, 0.5), MarginCoin(0.5)), *learner),
+        "second order": (learner_file(SecondOrder(0.05, 0.5), MarginSampling(0.5)), *learner),
         "budget": (learner_file(BudgetPerceptron(5), Uniform(0.4), aggregate="last"), *learner),
         "shifting": (learner_file(ShiftingPerceptron(0.3), timed, aggregate="majority"), *learner),
         "tracker": (tracker_file(), lasec.Tracker.from_bytes, use_learner),

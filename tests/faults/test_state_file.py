@@ -23,7 +23,7 @@ RULE = {type(rule).__name__: rule for rule in RULES}
 
 @pytest.fixture(scope="module")
 def learner():
-    made = lasec.LASEC_SS(3, drift=0.05, caution=0.5, seed=1)
+    made = lasec.LASEC_SS(3, drift=0.05, aggressiveness=0.5, seed=1)
     made.run(*lasec.streams.switching(50, dimension=3, every=25, seed=1))
     for t in range(4):
         made.ask([1.0, t, 0.5], draw=0.0)

@@ -360,7 +360,7 @@ def test_settings_and_budgets_reach_every_algorithm(file, tmp_path):
         done = call("run", file, "-l", "fate", "--limit", "2000", "--json", *options)
         return json.loads(done.stdout)
 
-    assert labels("--set", "caution=0.01") != labels()
+    assert labels("--set", "aggressiveness=0.01") != labels()
     days = ["2026-01-01"] * 1_000 + ["2026-01-02"] * 1_000
     columns = {name: values[:2_000] for name, values in table(6_000).items()} | {"day": days}
     pa.csv.write_csv(pa.table(columns), tmp_path / "days.csv")

@@ -473,7 +473,7 @@ def test_selective_holds_its_budget_and_repeats_itself(classifier):
 
 
 def test_a_query_of_ones_own_can_be_given_and_cloned():
-    coin = lasec.queries.MarginCoin(0.1)
+    coin = lasec.queries.MarginSampling(0.1)
     for query in (coin, lasec.queries.Always(), lasec.queries.Budgeted.every("1d", labels=50)):
         for model in (
             LASECClassifier(query=query),

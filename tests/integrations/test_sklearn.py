@@ -27,7 +27,7 @@ from sklearn.svm import SVC
 
 import lasec
 from lasec.book import Book
-from lasec.queries import Always, Budgeted, MarginCoin, Uniform, VarianceThreshold
+from lasec.queries import Always, Budgeted, MarginSampling, Uniform, VarianceThreshold
 from lasec.selector import Selector
 from lasec.session import around
 from lasec.sklearn import (
@@ -530,7 +530,7 @@ def test_a_classifier_that_counts_as_false_goes_on(stream):
     assert model.estimator_.class_count_.sum() == 50
 
 
-@pytest.mark.parametrize("query", [Uniform(0.3), MarginCoin(0.1), Budgeted(rate=0.3)], ids=repr)
+@pytest.mark.parametrize("query", [Uniform(0.3), MarginSampling(0.1), Budgeted(rate=0.3)], ids=repr)
 def test_any_query_of_margins(query, stream):
     X, y = stream
     for model in (LASECClassifier(query=query), ActiveClassifier(GaussianNB(), query=query)):

@@ -1,4 +1,4 @@
-"""A budget that is held: share, windows, hard cap, floor, total, time, backpressure."""
+"""A budget that is held: share, windows, hard cap, audit share, total, time, backpressure."""
 
 import os
 
@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 import lasec
-from lasec.queries import Always, Budgeted, MarginCoin, Uniform, VarianceThreshold
-from lasec.queries.budgeted import BLIND, LABELS, LOAN, settled
+from lasec.queries import Always, Budgeted, MarginSampling, Uniform, VarianceThreshold
+from lasec.queries.budgeted import BLIND, BOOST, LABELS, settled
 from lasec.rules import Perceptron
 from lasec.types import Context, Margin
 
@@ -47,7 +47,7 @@ def test_the_share_is_held_and_so_is_every_window(stream, rate):
 
 
 @pytest.mark.parametrize(
-    "inner", [MarginCoin(0.02), Uniform(0.9), Uniform(0.001), MarginCoin(1e3), Always()]
+    "inner", [MarginSampling(0.02), Uniform(0.9), Uniform(0.001), MarginSampling(1e3), Always()]
 )
 def test_any_probability_can_be_held(inner):
     """Also one that by itself asks always, or hardly ever."""
@@ -57,8 +57,8 @@ def test_any_probability_can_be_held(inner):
     assert abs(learner.run(X, y).rate - 0.1) <= 0.002
 
 
-def test_a_query_that_never_asks_is_left_to_the_floor():
-    query = Budgeted(0.1, VarianceThreshold(0.3), floor=0.5)
+def test_a_query_that_never_asks_is_left_to_the_audit():
+    query = Budgeted(0.1, VarianceThreshold(0.3), audit_share=0.5)
     chances, asked, _ = play(query, np.zeros(2_000), np.random.default_rng(0).random(2_000))
     assert (chances == 0.05).all()
     assert 70 <= asked.sum() <= 130
@@ -68,14 +68,14 @@ def test_a_query_that_never_asks_is_left_to_the_floor():
 @given(
     rate=some.floats(0.005, 0.9),
     burst=some.floats(16.0, 200.0),
-    floor=some.floats(0.01, 1.0),
+    audit=some.floats(0.01, 1.0),
     sure=some.booleans(),
     seed=some.integers(0, 10**6),
 )
-def test_the_hard_cap_is_never_exceeded(rate, burst, floor, sure, seed):
+def test_the_hard_cap_is_never_exceeded(rate, burst, audit, sure, seed):
     """In no stretch of n rounds more than rate n + burst labels, whatever the margins and coins."""
     rng = np.random.default_rng(seed)
-    query = Budgeted(rate, floor=floor, burst=burst)
+    query = Budgeted(rate, audit_share=audit, burst=burst)
     margins = rng.standard_normal(800) * (0.0 if sure else 1.0)
     margins[rng.integers(0, 800, 20)] = 1e9
     coins = rng.random(800) ** rng.choice(
@@ -107,10 +107,10 @@ def test_the_hard_cap_in_a_soak():
 
 def test_unspent_budget_is_carried_over_up_to_the_burst():
     """While nothing can be asked, tokens gather; what is beyond the burst lapses."""
-    query = Budgeted(0.1, Uniform(1.0), burst=40.0, advance=0.0)
+    query = Budgeted(0.1, Uniform(1.0), burst=40.0, warm_up=0.0)
     coins = np.concatenate([np.full(2_000, 0.9999), np.zeros(2_000)])
     margins = np.ones(4_000)
-    slow = query._replace(inner=Uniform(1e-6), floor=1e-9)
+    slow = query._replace(inner=Uniform(1e-6), audit_share=1e-9)
     memory = play(slow, margins[:2_000], coins[:2_000])[2]
     before = memory[LABELS]
     asked = 0
@@ -245,7 +245,7 @@ def test_backpressure_in_a_learner():
             tracker.ask(x)
         counts.append(tracker.asked)
     assert 600 <= counts[0] <= 700  # nothing is learned, so nothing is certain: up to the cap
-    assert counts[1] < 200  # nobody answers: the floor goes on
+    assert counts[1] < 200  # nobody answers: the audit goes on
 
 
 def test_a_run_sees_the_questions_that_were_open_before():
@@ -275,7 +275,7 @@ def test_hurry_asks_more_now_and_less_later():
     for lent in (0, 60):
         tracker = lasec.Tracker(5, rate=0.1, seed=1)
         tracker.run(X[:4_000], y[:4_000])
-        tracker.hurry(lent, over=4_000)
+        tracker.boost(lent, over=4_000)
         parts = [
             tracker.run(X[a : a + 1_000], y[a : a + 1_000]).labels
             for a in range(4_000, 12_000, 1_000)
@@ -286,21 +286,21 @@ def test_hurry_asks_more_now_and_less_later():
 
 
 def test_every_loan_is_paid_back_in_its_own_time():
-    query = Budgeted(0.1, advance=0.0)
+    query = Budgeted(0.1, warm_up=0.0)
     memory = query.init()
     now = Context(1, 1.0, 0)
 
     def left(rounds):
         for _ in range(rounds):
             query.spend(memory, False, now)
-        return memory[LOAN]
+        return memory[BOOST]
 
-    query.lend(memory, 50.0, 100.0)
+    query.boost(memory, 50.0, 100.0)
     assert left(51) == pytest.approx(25.0)
-    query.lend(memory, 100.0, 1_000.0)
+    query.boost(memory, 100.0, 1_000.0)
     assert left(50) == pytest.approx(25.0 + 100.0 - 50 * 0.6)
     assert left(1_000) == 0.0
-    query.lend(memory, 50.0, 500.0)
+    query.boost(memory, 50.0, 500.0)
     assert left(100) == pytest.approx(40.0)
 
 
@@ -321,7 +321,7 @@ def test_parameters_that_do_not_go_together(options, words):
 
 
 def test_a_budget_is_saved_with_the_query_inside():
-    query = Budgeted(0.2, MarginCoin(0.3, power=1.7), max_open=7)
+    query = Budgeted(0.2, MarginSampling(0.3, power=1.7), max_open=7)
     X, y = lasec.streams.switching(500, dimension=3, seed=1)
     learner = lasec.Learner(lasec.rules.SecondOrder(), query, dimension=3)
     learner.run(X[:300], y[:300])

@@ -233,7 +233,10 @@ def test_the_majority_beats_careless_annotators():
     answers = np.where(rng.random((4_000, 5)) < 0.3, -y[:, None], y[:, None])
     accuracy = {
         policy: lasec.evaluate(
-            lasec.LASEC_SS(6, caution=0.3, aggregate=policy, annotators=5), X, y, answers=answers
+            lasec.LASEC_SS(6, aggressiveness=0.3, aggregate=policy, annotators=5),
+            X,
+            y,
+            answers=answers,
         ).records.accuracy
         for policy in ("first", "majority")
     }
@@ -259,7 +262,7 @@ def test_an_alarm_can_raise_the_asking():
         tracker = lasec.Tracker(20, rate=0.2, seed=1)
         evaluation = lasec.evaluate(
             tracker, X, y, alarms=[lasec.alarms.DropAlarm(drop=0.05, every=10_000)],
-            on_alarm=(lambda one, alarm: one.hurry(40, over=2_000)) if hurry else None,
+            on_alarm=(lambda one, alarm: one.boost(40, over=2_000)) if hurry else None,
         )  # fmt: skip
         assert [3_000 <= alarm.ticket < 4_000 for alarm in evaluation.alarms] == [True]
         at = evaluation.alarms[0].ticket

@@ -108,10 +108,10 @@ def test_margins_are_counted_once_each(whole):
 
 
 def test_a_rule_with_unbounded_margins_and_no_budget():
-    learner, run = lasec.LASEC_SS(6, caution=0.3), lasec.RunSummary()
+    learner, run = lasec.LASEC_SS(6, aggressiveness=0.3), lasec.RunSummary()
     for begin in range(0, ROWS, 1_000):
         lasec.evaluate(learner, X[begin : begin + 1_000], Y[begin : begin + 1_000], into=run)
-    records = lasec.LASEC_SS(6, caution=0.3).run(X, Y)
+    records = lasec.LASEC_SS(6, aggressiveness=0.3).run(X, Y)
     assert run.labels == records.labels
     assert run.margins.rows.sum() == ROWS
     assert not run.margins.bounded
@@ -357,7 +357,7 @@ def test_alarms_are_kept_and_saved():
     X, y = lasec.streams.switching(8_000, dimension=6, every=4_000, seed=1)
     alarms = [lasec.alarms.DropAlarm()]
     run = lasec.RunSummary()
-    learner = lasec.LASEC_SS(6, drift=0.0, caution=1.0)
+    learner = lasec.LASEC_SS(6, drift=0.0, aggressiveness=1.0)
     for at in (slice(0, 3_000), slice(3_000, 8_000)):
         lasec.evaluate(learner, X[at], y[at], alarms=alarms, into=run)
     assert run.alarms

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 import lasec
-from lasec.queries import Always, Budgeted, MarginCoin, Uniform, VarianceThreshold
+from lasec.queries import Always, Budgeted, MarginSampling, Uniform, VarianceThreshold
 from lasec.selector import Selector, bvsb_margin
 
 QUERIES = {
     "always": Always(),
     "uniform": Uniform(0.3),
-    "margin": MarginCoin(0.2),
+    "margin": MarginSampling(0.2),
     "variance": VarianceThreshold(0.3),
     "budget": Budgeted(rate=0.1),
     "total": Budgeted(rate=0.3, total=40),
@@ -110,7 +110,7 @@ def test_budgets_by_time_want_times():
 
 
 def test_endless_margins_are_certain():
-    propensity, _, _ = Selector(MarginCoin(1.0)).decide_all([np.inf, -np.inf, 1e300])
+    propensity, _, _ = Selector(MarginSampling(1.0)).decide_all([np.inf, -np.inf, 1e300])
     assert (propensity < 1e-50).all()
 
 

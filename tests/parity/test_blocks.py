@@ -19,9 +19,9 @@ NARROW, WIDE = 12, 140  # on both sides of the dimension from which on only a tr
 
 ALGORITHMS = {
     "LASEC": lambda d: lasec.LASEC(d, drift=0.02, ridge=0.5, seed=5),
-    "LASEC-SS": lambda d: lasec.LASEC_SS(d, drift=0.02, ridge=0.5, caution=0.05, seed=5),
-    "LASEC-SS, hardly asking": lambda d: lasec.LASEC_SS(d, drift=1e-3, caution=3e-4, seed=5),
-    "SOP-SS": lambda d: lasec.SOP_SS(d, ridge=2.0, caution=0.02, seed=5),
+    "LASEC-SS": lambda d: lasec.LASEC_SS(d, drift=0.02, ridge=0.5, aggressiveness=0.05, seed=5),
+    "LASEC-SS, hardly asking": lambda d: lasec.LASEC_SS(d, drift=1e-3, aggressiveness=3e-4, seed=5),
+    "SOP-SS": lambda d: lasec.SOP_SS(d, ridge=2.0, aggressiveness=0.02, seed=5),
     "BBQ": lambda d: lasec.BBQ(d, exponent=0.3, seed=5),
     "BBQ-I": lambda d: lasec.BBQ_I(d, exponent=0.2, seed=5),
     "AROW": lambda d: lasec.Learner(
@@ -29,14 +29,14 @@ ALGORITHMS = {
     ),
     "Probit": lambda d: lasec.Learner(
         lasec.rules.Probit(2.0, 0.01),
-        lasec.queries.MarginCoin(0.5),
+        lasec.queries.MarginSampling(0.5),
         dimension=d,
         learn_from="labels",
         seed=5,
     ),
     "AROW-SS": lambda d: lasec.Learner(
         lasec.rules.AROW(2.0),
-        lasec.queries.MarginCoin(0.5),
+        lasec.queries.MarginSampling(0.5),
         dimension=d,
         learn_from="labels",
         seed=5,
@@ -93,7 +93,7 @@ def test_the_decisions_are_those_of_the_rows(build, dimension):
 
 def test_lazy_runs_skip_most_rows_where_few_are_asked():
     X, y = lasec.streams.switching(4_000, dimension=80, every=500, seed=8)
-    learner = lasec.LASEC_SS(80, drift=0.01, ridge=0.5, caution=0.001)
+    learner = lasec.LASEC_SS(80, drift=0.01, ridge=0.5, aggressiveness=0.001)
     records = learner.run(X, y, lazy=True)
     known = ~np.isnan(records.variance)
     assert records.rate < 0.12
@@ -103,7 +103,7 @@ def test_lazy_runs_skip_most_rows_where_few_are_asked():
 
 def test_narrow_rows_are_all_computed():
     X, y = lasec.streams.switching(1_000, dimension=20, every=500, seed=8)
-    records = lasec.LASEC_SS(20, caution=0.01).run(X, y, lazy=True)
+    records = lasec.LASEC_SS(20, aggressiveness=0.01).run(X, y, lazy=True)
     assert not np.isnan(records.variance).any()
 
 
@@ -121,7 +121,10 @@ def test_narrow_rows_are_all_computed():
 def test_what_is_known_of_eigenvalues_never_outlives_the_covariance(learn):
     """Up to as many updates as weights, each raises the largest eigenvalue by its drift."""
     X, y = lasec.streams.switching(30, dimension=64, every=500, seed=8)
-    rule, query = lasec.rules.SecondOrder(drift=1.9, ridge=0.5), lasec.queries.MarginCoin(np.inf)
+    rule, query = (
+        lasec.rules.SecondOrder(drift=1.9, ridge=0.5),
+        lasec.queries.MarginSampling(np.inf),
+    )
     learner = lasec.Learner(rule, query, dimension=64, learn_from="labels")
     learner.run(X[:10], y[:10], lazy=True)
     assert learner._now.bound.numbers[0] == pytest.approx(2.0 + 10 * 1.9, rel=1e-6)

@@ -19,28 +19,32 @@ def small(seed=2, noise=0.0):
     return lasec.streams.switching(300, dimension=6, every=100, noise=noise, seed=seed)
 
 
-def run(stream, b, c, caution=math.inf, seed=0):
+def run(stream, b, c, aggressiveness=math.inf, seed=0):
     learner = lasec.LASEC_SS(
-        stream.X.shape[1], drift=1 / c if c < math.inf else 0.0, ridge=b, caution=caution, seed=seed
+        stream.X.shape[1],
+        drift=1 / c if c < math.inf else 0.0,
+        ridge=b,
+        aggressiveness=aggressiveness,
+        seed=seed,
     )
     records = learner.run(*stream)
     return records, bounds.terms(learner, stream, records)
 
 
-def pairs(stream, b, c, caution, seeds):
+def pairs(stream, b, c, aggressiveness, seeds):
     """Runs of LASEC-SS and the same ones transcribed, with the same draws."""
     ours, theirs = [], []
     for seed in seeds:
-        ours.append(run(stream, b, c, caution, seed)[1])
+        ours.append(run(stream, b, c, aggressiveness, seed)[1])
         draws = lasec.uniforms(seed, 0, len(stream.y))[:, 0]
-        theirs.append(paper.transcribed(stream, b, c, caution, draws))
+        theirs.append(paper.transcribed(stream, b, c, aggressiveness, draws))
     return ours, theirs
 
 
 @pytest.mark.parametrize(("b", "c"), SETTINGS)
-@pytest.mark.parametrize("caution", [math.inf, 0.1])
-def test_terms_equal_the_papers_sums(b, c, caution):
-    (ours,), (theirs,) = pairs(small(), b, c, caution, [4])
+@pytest.mark.parametrize("aggressiveness", [math.inf, 0.1])
+def test_terms_equal_the_papers_sums(b, c, aggressiveness):
+    (ours,), (theirs,) = pairs(small(), b, c, aggressiveness, [4])
     np.testing.assert_array_equal(np.flatnonzero(ours.updated), theirs.M)
     assert theirs.m >= 20
     for mine, his in [
@@ -64,13 +68,13 @@ def test_supervised_bounds_equal_the_paper(b, c, gamma):
         (bounds.corollary_8(ours, gamma), paper.corollary_8(theirs, gamma, V)),
     ]:
         assert mine.value == pytest.approx(his, rel=1e-9)
-        assert (mine.gamma, mine.caution) == (gamma, math.inf)
+        assert (mine.gamma, mine.aggressiveness) == (gamma, math.inf)
 
 
 @pytest.mark.parametrize(("b", "c"), SETTINGS)
-@pytest.mark.parametrize("caution", [0.03, 0.5])
-def test_selective_bounds_equal_the_paper(b, c, caution):
-    ours, theirs = pairs(small(), b, c, caution, range(4))
+@pytest.mark.parametrize("aggressiveness", [0.03, 0.5])
+def test_selective_bounds_equal_the_paper(b, c, aggressiveness):
+    ours, theirs = pairs(small(), b, c, aggressiveness, range(4))
     V = math.sqrt(2) * 300 * 6 * theirs[0].X / c**1.5
     corollary = [paper.corollary_9_terms(r, V) for r in theirs]
     forms = [
@@ -81,13 +85,17 @@ def test_selective_bounds_equal_the_paper(b, c, caution):
          [k[0] for k in corollary], [k[1] for k in corollary]),
     ]  # fmt: skip
     for bound, transcription, A, B in forms:
-        mine = bound(ours, caution, 1.3)
-        assert mine.value == pytest.approx(transcription(theirs, caution, 1.3), rel=1e-9)
+        mine = bound(ours, aggressiveness, 1.3)
+        assert mine.value == pytest.approx(transcription(theirs, aggressiveness, 1.3), rel=1e-9)
         best = bound(ours, gamma=1.3)
-        assert best.caution == pytest.approx(1.3 * math.sqrt(np.mean(B) / np.mean(A)), rel=1e-9)
-        assert best.value == pytest.approx(transcription(theirs, best.caution, 1.3), rel=1e-9)
+        assert best.aggressiveness == pytest.approx(
+            1.3 * math.sqrt(np.mean(B) / np.mean(A)), rel=1e-9
+        )
+        assert best.value == pytest.approx(
+            transcription(theirs, best.aggressiveness, 1.3), rel=1e-9
+        )
         for factor in (0.5, 0.99, 1.01, 2.0):
-            assert best.value < bound(ours, factor * best.caution, 1.3).value
+            assert best.value < bound(ours, factor * best.aggressiveness, 1.3).value
 
 
 def test_expected_queries_are_the_sum_of_probabilities():
@@ -99,12 +107,12 @@ def test_expected_queries_are_the_sum_of_probabilities():
     assert records.mistake.sum() == theirs.mistakes
 
 
-@pytest.mark.parametrize("caution", [math.inf, 0.1])
+@pytest.mark.parametrize("aggressiveness", [math.inf, 0.1])
 @pytest.mark.parametrize(("b", "c"), SETTINGS)
-def test_the_sum_of_variances_is_below_its_explicit_bound(b, c, caution):
+def test_the_sum_of_variances_is_below_its_explicit_bound(b, c, aggressiveness):
     """Inequality (10), link by link."""
     for seed in range(5):
-        (ours,), (theirs,) = pairs(small(seed), b, c, caution, [seed])
+        (ours,), (theirs,) = pairs(small(seed), b, c, aggressiveness, [seed])
         assert theirs.log_det + theirs.trace_sum + 1e-9 >= theirs.B
         assert theirs.log_det + theirs.trace_sum <= ours.limit(theirs.m) + 1e-9
         assert ours.B <= ours.limit(ours.updated.sum()) <= ours.limit(ours.margins.size)
@@ -198,15 +206,15 @@ def test_the_solved_bound_can_be_far_below_the_number_of_rounds():
     assert bound.gamma < math.inf
 
 
-@pytest.mark.parametrize("caution", [0.01, 0.3, 1e3])
-def test_the_gamma_of_theorem_4_is_the_best(caution):
+@pytest.mark.parametrize("aggressiveness", [0.01, 0.3, 1e3])
+def test_the_gamma_of_theorem_4_is_the_best(aggressiveness):
     stream = lasec.streams.switching(1_000, dimension=8, every=250, seed=5)
-    runs = [run(stream, 0.5, 108.0, caution, seed)[1] for seed in range(8)]
+    runs = [run(stream, 0.5, 108.0, aggressiveness, seed)[1] for seed in range(8)]
     formula = Formula(runs)
-    bound = bounds.selective(runs, caution)
-    found = brute(lambda gamma: formula.theorem_4(gamma, caution), runs[0].margins)
+    bound = bounds.selective(runs, aggressiveness)
+    found = brute(lambda gamma: formula.theorem_4(gamma, aggressiveness), runs[0].margins)
     assert found * (1 - 1e-7) <= bound.value <= found * (1 + 1e-9)
-    assert bound.value == pytest.approx(formula.theorem_4(bound.gamma, caution), rel=1e-9)
+    assert bound.value == pytest.approx(formula.theorem_4(bound.gamma, aggressiveness), rel=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -223,28 +231,30 @@ def test_supervised_bounds_are_satisfied(b, c, seed):
             assert solved.value <= corollary.value + 1e-9
 
 
-@pytest.mark.parametrize("caution", [0.02, 0.1, 1.0])
-def test_selective_bounds_are_satisfied(caution):
+@pytest.mark.parametrize("aggressiveness", [0.02, 0.1, 1.0])
+def test_selective_bounds_are_satisfied(aggressiveness):
     """In expectation over the draws of one stream, as in the paper, and over streams as well."""
     one = [lasec.streams.switching(1_000, dimension=5, every=400, seed=1)] * 40
     several = [lasec.streams.switching(1_000, dimension=5, every=400, seed=s) for s in range(40)]
     for streams in (one, several):
-        made = [run(stream, 0.5, 108.0, caution, seed) for seed, stream in enumerate(streams)]
+        made = [
+            run(stream, 0.5, 108.0, aggressiveness, seed) for seed, stream in enumerate(streams)
+        ]
         mistakes = np.mean([records.mistake.sum() for records, _ in made])
         terms = [t for _, t in made]
         for gamma in (None, 1.0, 5.0):
-            theorem = bounds.selective(terms, caution, gamma).value
-            explicit = bounds.explicit(terms, caution, gamma).value
+            theorem = bounds.selective(terms, aggressiveness, gamma).value
+            explicit = bounds.explicit(terms, aggressiveness, gamma).value
             assert mistakes <= theorem <= explicit
-            corollary = bounds.corollary_9(terms, caution, gamma)
+            corollary = bounds.corollary_9(terms, aggressiveness, gamma)
             assert corollary.covered
             assert explicit <= corollary.value
 
 
 def test_the_first_optimal_caution():
     runs = [run(small(), 0.5, 108.0, 0.1, seed)[1] for seed in range(5)]
-    assert bounds.best_caution(runs, gamma=2.0) == bounds.selective(runs, gamma=2.0).caution
-    with pytest.raises(ValueError, match="caution, gamma"):
+    assert bounds.best_caution(runs, gamma=2.0) == bounds.selective(runs, gamma=2.0).aggressiveness
+    with pytest.raises(ValueError, match="aggressiveness, gamma"):
         bounds.selective(runs)
 
 

@@ -105,16 +105,16 @@ def test_the_selective_limit_is_the_selective_perceptron(a):
     With the same draws, probabilities agree to 10^7 / b, and from some b on so does every decision.
     """
     X, y = lasec.streams.switching(2_000, dimension=20, every=400, seed=3)
-    limit = lasec.Perceptron_SS(20, caution=a, seed=7).run(X, y)
+    limit = lasec.Perceptron_SS(20, aggressiveness=a, seed=7).run(X, y)
     away = []
     for b in (1e8, 1e10, 1e12):
-        near = lasec.SOP_SS(20, ridge=b, caution=a / b, seed=7).run(X, y)
+        near = lasec.SOP_SS(20, ridge=b, aggressiveness=a / b, seed=7).run(X, y)
         np.testing.assert_array_equal(near.asked, limit.asked)
         np.testing.assert_array_equal(near.label, limit.label)
         away.append(np.abs(near.propensity - limit.propensity).max())
         assert away[-1] <= 1e7 / b
     assert away[0] > 30 * away[1] > 900 * away[2]
-    far = lasec.SOP_SS(20, ridge=20.0, caution=a / 20.0, seed=7).run(X, y)
+    far = lasec.SOP_SS(20, ridge=20.0, aggressiveness=a / 20.0, seed=7).run(X, y)
     assert (far.asked != limit.asked).sum() > 50
 
 

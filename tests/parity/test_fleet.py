@@ -6,7 +6,7 @@ import pytest
 import lasec
 
 MODELS, DIMENSION, ROWS = 40, 6, 6_000
-RULE, QUERY = lasec.rules.SecondOrder(0.02, 0.5), lasec.queries.MarginCoin(0.05)
+RULE, QUERY = lasec.rules.SecondOrder(0.02, 0.5), lasec.queries.MarginSampling(0.05)
 
 
 @pytest.fixture(scope="module")

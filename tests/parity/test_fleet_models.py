@@ -8,7 +8,7 @@ import pytest
 
 import lasec
 from catalogue import RULES
-from lasec.queries import Budgeted, MarginCoin, Uniform, VarianceThreshold
+from lasec.queries import Budgeted, MarginSampling, Uniform, VarianceThreshold
 from lasec.rules import Perceptron, SecondOrder, Tracking
 
 KEYS = [5, 0, 3]
@@ -112,7 +112,7 @@ def test_a_learner_of_another_kind_is_refused():
     for name, value in (
         ("rule", SecondOrder(0.2)),
         ("rule", Perceptron()),
-        ("query", MarginCoin()),
+        ("query", MarginSampling()),
         ("query", Budgeted(0.2, inner=VarianceThreshold(0.5))),
         ("dimension", 3),
         ("learn_from", "labels"),

@@ -6,12 +6,12 @@ import pytest
 import lasec
 from lasec.errors import StateError
 from lasec.persistence.container import pack, unpack
-from lasec.queries import Always, Budgeted, MarginCoin
+from lasec.queries import Always, Budgeted, MarginSampling
 from lasec.rules import Perceptron, SecondOrder, Tracking
 
 KINDS = [
-    (SecondOrder(0.01), MarginCoin(0.2), "double"),
-    (SecondOrder(0.01), MarginCoin(0.2), "single"),
+    (SecondOrder(0.01), MarginSampling(0.2), "double"),
+    (SecondOrder(0.01), MarginSampling(0.2), "single"),
     (Perceptron(), Budgeted(rate=0.3), "double"),
     (Tracking(slots=3), Always(), "double"),
 ]
@@ -24,7 +24,7 @@ def batch(seed, models=4, dimension=3):
     return rng.integers(models, size=120), X, np.where(X[:, 0] >= 0.1, 1.0, -1.0)
 
 
-def used(rule=SecondOrder(0.01), query=MarginCoin(0.2), precision="double"):  # noqa: B008
+def used(rule=SecondOrder(0.01), query=MarginSampling(0.2), precision="double"):  # noqa: B008
     fleet = lasec.Fleet(rule, query, models=4, dimension=3, precision=precision, lead=None)
     fleet.run(*batch(1))
     keys, X, _ = batch(2)

@@ -18,11 +18,11 @@ RBF = lasec.mercer.RBF(bandwidth=4.0)
 
 ALGORITHMS = {
     "LASEC": lambda: lasec.LASEC(DIMENSION, drift=0.02, seed=5),
-    "LASEC-SS": lambda: lasec.LASEC_SS(DIMENSION, drift=0.02, caution=0.1, seed=5),
+    "LASEC-SS": lambda: lasec.LASEC_SS(DIMENSION, drift=0.02, aggressiveness=0.1, seed=5),
     "SOP": lambda: lasec.SOP(DIMENSION, seed=5),
-    "SOP-SS": lambda: lasec.SOP_SS(DIMENSION, caution=0.1, seed=5),
+    "SOP-SS": lambda: lasec.SOP_SS(DIMENSION, aggressiveness=0.1, seed=5),
     "Perceptron": lambda: lasec.Perceptron(DIMENSION, seed=5),
-    "Perceptron-SS": lambda: lasec.Perceptron_SS(DIMENSION, caution=2.0, seed=5),
+    "Perceptron-SS": lambda: lasec.Perceptron_SS(DIMENSION, aggressiveness=2.0, seed=5),
     "Shifting": lambda: lasec.Shifting(DIMENSION, decay=0.5, seed=5),
     "Modified": lambda: lasec.Modified(DIMENSION, seed=5),
     "RBP": lambda: lasec.RBP(DIMENSION, budget=40, seed=5),
@@ -145,8 +145,8 @@ def test_the_interpreted_source_does_what_the_compiled_code_does(name, interpret
 
 
 def test_different_seeds_ask_for_different_labels(stream):
-    one = lasec.LASEC_SS(DIMENSION, caution=0.1, seed=1).run(*stream)
-    two = lasec.LASEC_SS(DIMENSION, caution=0.1, seed=2).run(*stream)
+    one = lasec.LASEC_SS(DIMENSION, aggressiveness=0.1, seed=1).run(*stream)
+    two = lasec.LASEC_SS(DIMENSION, aggressiveness=0.1, seed=2).run(*stream)
     assert not np.array_equal(one.asked, two.asked)
 
 

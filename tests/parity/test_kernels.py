@@ -48,11 +48,11 @@ def gram(kernel, rows):
 
 
 @EVERY
-@pytest.mark.parametrize("caution", [SUPERVISED, 0.1])
+@pytest.mark.parametrize("aggressiveness", [SUPERVISED, 0.1])
 @pytest.mark.parametrize("budget", [ROUNDS, 60], ids=["unreached", "reached"])
-def test_a_linear_kernel_is_the_primal_form(stream, drift, ridge, caution, budget):
+def test_a_linear_kernel_is_the_primal_form(stream, drift, ridge, aggressiveness, budget):
     """Beyond the budget too: each row that leaves lies in the span of those that stay."""
-    options = {"drift": drift, "ridge": ridge, "caution": caution}
+    options = {"drift": drift, "ridge": ridge, "aggressiveness": aggressiveness}
     dual = lasec.KernelLASEC_SS(DIMENSION, kernel=Linear(), budget=budget, **options)
     ours = dual.run(*stream)
     tolerance = 1e-9 if budget == ROUNDS else 1e-8
@@ -72,7 +72,7 @@ def test_equals_the_dual_form(stream, kernel, low, drift, ridge):
     """With rows in few dimensions as well, where the Gram matrix is all but singular."""
     X, y = circles(1_000, 1) if low else (stream.X[:1_000], stream.y[:1_000])
     learner = lasec.KernelLASEC_SS(
-        X.shape[1], kernel=kernel, drift=drift, ridge=ridge, caution=0.1, budget=1_000
+        X.shape[1], kernel=kernel, drift=drift, ridge=ridge, aggressiveness=0.1, budget=1_000
     )
     coins = lasec.uniforms(learner.seed, 0, len(X))[:, 0]
     dual = DualLASEC(ridge, 1.0 / drift if drift else math.inf, kernel.product)
@@ -88,7 +88,7 @@ def test_a_polynomial_kernel_is_the_primal_form_on_its_features(drift, ridge):
     features = np.column_stack(
         [np.ones(ROUNDS), root * one, root * two, one**2, two**2, root * one * two]
     )
-    options = {"drift": drift, "ridge": ridge, "caution": 0.1}
+    options = {"drift": drift, "ridge": ridge, "aggressiveness": 0.1}
     ours = lasec.KernelLASEC_SS(2, kernel=Polynomial(2, 1.0), budget=60, **options).run(X, y)
     same(ours, lasec.LASEC_SS(6, **options).run(features, y))
 
@@ -166,7 +166,7 @@ def test_a_row_leaves_by_projection():
 @pytest.mark.parametrize("kernel", [Linear(), RBF(0.3), Polynomial(4, 0.0)], ids=repr)
 def test_saved_and_loaded_to_the_bit(kernel, tmp_path):
     X, y = circles(400, 7)
-    learner = lasec.KernelLASEC_SS(2, kernel=kernel, budget=20, caution=1.0, seed=3)
+    learner = lasec.KernelLASEC_SS(2, kernel=kernel, budget=20, aggressiveness=1.0, seed=3)
     learner.run(X[:200], y[:200])
     learner.save(tmp_path / "model.lasec")
     loaded = lasec.Learner.load(tmp_path / "model.lasec")
@@ -183,10 +183,10 @@ def test_a_fleet_is_many_learners(kernel):
     X, y = circles(600, 10)
     keys = np.random.default_rng(10).integers(3, size=600)
     rule = KernelSecondOrder(kernel, 0.01, 0.5, budget=12)
-    fleet = lasec.Fleet(rule, lasec.queries.MarginCoin(0.5), models=3, dimension=2, seed=4)
+    fleet = lasec.Fleet(rule, lasec.queries.MarginSampling(0.5), models=3, dimension=2, seed=4)
     alone = [fleet.learner(k) for k in range(3)]
     records = fleet.run(keys[:300], X[:300], y[:300])
-    other = lasec.Fleet(rule, lasec.queries.MarginCoin(0.5), models=3, dimension=2, seed=4)
+    other = lasec.Fleet(rule, lasec.queries.MarginSampling(0.5), models=3, dimension=2, seed=4)
     other.run(keys[:300], X[:300], y[:300])
     packed = other.pack([0, 1, 2])
     fleet.unpack([0, 1, 2], packed)
@@ -240,7 +240,7 @@ class Nothing(NamedTuple):
 def test_a_kernel_of_ones_own():
     """It runs compiled, as the dual form does; a file that names it needs the class."""
     X, y = circles(500, 8)
-    learner = lasec.KernelLASEC_SS(2, kernel=Cosine(3), drift=0.01, ridge=0.5, caution=0.1)
+    learner = lasec.KernelLASEC_SS(2, kernel=Cosine(3), drift=0.01, ridge=0.5, aggressiveness=0.1)
     coins = lasec.uniforms(learner.seed, 0, 500)[:, 0]
     dual = DualLASEC(0.5, 100.0, Cosine(3).product)
     same(learner.run(X, y), play(dual, coin(0.1), X, y, coins, coins))

@@ -53,7 +53,7 @@ def cases():
         )  # fmt: skip
         yield (
             "LASEC-SS", i,
-            lambda d, b=b, c=c, a=a: lasec.LASEC_SS(d, drift=1 / c, ridge=b, caution=a),
+            lambda d, b=b, c=c, a=a: lasec.LASEC_SS(d, drift=1 / c, ridge=b, aggressiveness=a),
             lambda d, b=b, c=c: second_order.LASEC(d, b, c), ss, True,
         )  # fmt: skip
         yield (
@@ -61,12 +61,12 @@ def cases():
             lambda d, b=ridge: second_order.SecondOrderPerceptron(d, b), always, True,
         )  # fmt: skip
         yield (
-            "SOP-SS", i, lambda d, b=ridge, a=a: lasec.SOP_SS(d, ridge=b, caution=a),
+            "SOP-SS", i, lambda d, b=ridge, a=a: lasec.SOP_SS(d, ridge=b, aggressiveness=a),
             lambda d, b=ridge: second_order.SecondOrderPerceptron(d, b), ss, True,
         )  # fmt: skip
         yield "Perceptron", i, lasec.Perceptron, first_order.Perceptron, always, True
         yield (
-            "Perceptron-SS", i, lambda d, a=a: lasec.Perceptron_SS(d, caution=100 * a),
+            "Perceptron-SS", i, lambda d, a=a: lasec.Perceptron_SS(d, aggressiveness=100 * a),
             first_order.Perceptron, coin(100 * a), True,
         )  # fmt: skip
         yield (

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 
 import lasec
 from catalogue import QUERIES, RULES
-from lasec.queries import Always, Budgeted, MarginCoin, VarianceThreshold
+from lasec.queries import Always, Budgeted, MarginSampling, VarianceThreshold
 from lasec.rules import BudgetPerceptron, Perceptron, Ridge, SecondOrder, Tracking
 from ownrule import Averaging
 
 MODELS, DIMENSION = 4, 3
 BY_TIME = Budgeted.every(50.0, labels=20, max_open=6)
 PAIRS = (
-    (SecondOrder(0.02, 0.5), MarginCoin(0.1), "mistakes"),
+    (SecondOrder(0.02, 0.5), MarginSampling(0.1), "mistakes"),
     (Ridge(2.0), VarianceThreshold(0.3), "labels"),
     (Perceptron(), Budgeted(rate=0.3, max_open=6), "mistakes"),
     (BudgetPerceptron(4), Always(), "mistakes"),
@@ -226,7 +226,7 @@ def test_looking_ahead_changes_nothing(precision):
     Without drift, a row can be too large for its model.
     """
     rng, options = np.random.default_rng(6), {"precision": precision, "models": 2}
-    pair = (SecondOrder(0.0, 1.0), MarginCoin(0.1), "mistakes")
+    pair = (SecondOrder(0.0, 1.0), MarginSampling(0.1), "mistakes")
     together, single = (build(pair, **options) for _ in range(2))
     X, keys = rng.standard_normal((120, DIMENSION)), rng.integers(2, size=120)
     X[50] *= 1e8

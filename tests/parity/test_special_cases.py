@@ -7,7 +7,7 @@ import pytest
 
 import lasec
 import reference.first_order
-from lasec.queries import MarginCoin, Uniform, VarianceThreshold
+from lasec.queries import MarginSampling, Uniform, VarianceThreshold
 from lasec.rules import BudgetPerceptron, Perceptron, Ridge, SecondOrder, ShiftingPerceptron
 from reference.protocol import always, coin, play
 from reference.second_order import DualLASEC
@@ -35,7 +35,7 @@ def same(one, other, tolerance=0.0):
 
 def test_infinite_caution_is_the_supervised_algorithm(stream):
     rule = SecondOrder(drift=0.01, ridge=0.5)
-    same(run(stream, rule, MarginCoin(caution=math.inf)), run(stream, rule))
+    same(run(stream, rule, MarginSampling(aggressiveness=math.inf)), run(stream, rule))
 
 
 def test_no_drift_is_the_second_order_perceptron(stream):
@@ -116,8 +116,8 @@ def test_uniform_at_one_asks_always(stream):
 def test_the_dual_form_equals_the_primal(stream, query, b, c):
     """The paper's remark on kernels, with a linear one: inner products of rows are enough."""
     X, y = stream.X[:300], stream.y[:300]
-    caution = math.inf if query is always else 0.1
-    learner = lasec.LASEC_SS(DIMENSION, drift=1 / c, ridge=b, caution=caution)
+    aggressiveness = math.inf if query is always else 0.1
+    learner = lasec.LASEC_SS(DIMENSION, drift=1 / c, ridge=b, aggressiveness=aggressiveness)
     coins = lasec.uniforms(learner.seed, 0, 300)[:, 0]
     ours = learner.run(X, y)
     dual = play(DualLASEC(b, c), query, X, y, coins, coins)

@@ -55,7 +55,7 @@ class Conversation(RuleBasedStateMachine):
 
     @initialize(limit=st.integers(1, 4), seed=st.integers(0, 9))
     def begin(self, limit, seed):
-        self.learner = lasec.LASEC_SS(DIMENSION, caution=0.5, seed=seed, max_pending=limit)
+        self.learner = lasec.LASEC_SS(DIMENSION, aggressiveness=0.5, seed=seed, max_pending=limit)
         self.limit, self.open, self.closed, self.told = limit, [], set(), 0
         self.rounds = self.asked = self.dropped = 0
 

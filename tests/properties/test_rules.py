@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 
 import lasec
 from catalogue import GAUSSIAN, QUERIES, RULES, build
-from lasec.queries import MarginCoin, Uniform
+from lasec.queries import MarginSampling, Uniform
 from lasec.types import Margin
 
 DIMENSION = 4
@@ -93,16 +93,16 @@ def test_vanishing_drift_is_the_second_order_perceptron(stream, ridge):
 
 
 @given(
-    caution=st.floats(1e-6, 1e6),
+    aggressiveness=st.floats(1e-6, 1e6),
     margins=st.lists(st.floats(-1e12, 1e12), min_size=2, max_size=2),
     t=st.integers(1, 10**9),
 )
-def test_the_margin_coin_falls_with_the_margin(caution, margins, t):
-    coin = MarginCoin(caution)
+def test_the_margin_coin_falls_with_the_margin(aggressiveness, margins, t):
+    coin = MarginSampling(aggressiveness)
     near, far = sorted(map(abs, margins))
     p_near, p_far = (coin.probability(Margin(m, 0.0, m), t) for m in (near, -far))
     assert 0.0 < p_far <= p_near <= 1.0
-    assert p_near == pytest.approx(caution / (caution + near))
+    assert p_near == pytest.approx(aggressiveness / (aggressiveness + near))
 
 
 @pytest.mark.parametrize("query", QUERIES, ids=repr)

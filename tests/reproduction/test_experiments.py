@@ -77,7 +77,7 @@ def test_the_papers_protocol_tunes_once(out, name):
         cells = [v for k, v in about["tuning"]["once"].items() if k.startswith(f"{algorithm}@")]
         assert cells
         for cell in cells:
-            assert {k: v for k, v in cell["parameters"].items() if k != "caution"} == tuned
+            assert {k: v for k, v in cell["parameters"].items() if k != "aggressiveness"} == tuned
     bbq = [v for k, v in about["tuning"]["once"].items() if k.startswith("BBQ")]
     assert {cell["parameters"]["ridge"] for cell in bbq} == {1.0}
 

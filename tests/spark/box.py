@@ -36,7 +36,7 @@ class Box:
     """One shard of a job that asks about everything, unless told otherwise."""
 
     def __init__(self, model: lasec.Learner | None = None, **options: Any) -> None:
-        asking = lasec.LASEC_SS(dimension=2, drift=0.01, caution=1e6, seed=0)
+        asking = lasec.LASEC_SS(dimension=2, drift=0.01, aggressiveness=1e6, seed=0)
         self.job = Job(model or asking, shards=1, **({"seed": 0} | options))
         self.store = PlainStore()
 

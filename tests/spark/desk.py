@@ -18,7 +18,7 @@ LABELS = "key string, id string, time double, y int"
 
 def job(**options: Any) -> lasec.spark.Job:
     """A job whose labels come a batch later than their events, and some not at all."""
-    model = lasec.LASEC_SS(dimension=DIMENSION, drift=0.01, caution=0.1, seed=5)
+    model = lasec.LASEC_SS(dimension=DIMENSION, drift=0.01, aggressiveness=0.1, seed=5)
     return lasec.spark.Job(model, **({"shards": 4, "max_age": 1_000.0, "seed": 5} | options))
 
 

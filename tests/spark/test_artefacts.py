@@ -77,7 +77,9 @@ def test_a_job_begins_with_models(spark: Any, served: Any, tmp_path: Path) -> No
 
 def test_a_model_of_another_kind_is_refused(spark: Any, served: Any, tmp_path: Path) -> None:
     desk.write(tmp_path / "in", range(1))
-    other = lasec.spark.warm(spark, {"key 1": lasec.LASEC_SS(dimension=9, drift=0.01, caution=0.1)})
+    other = lasec.spark.warm(
+        spark, {"key 1": lasec.LASEC_SS(dimension=9, drift=0.01, aggressiveness=0.1)}
+    )
     with pytest.raises(Exception, match="model of 'key 1' does not fit: dimension: "):
         desk.run(spark, desk.job(), tmp_path / "in", tmp_path / "home", warm=other)
     with pytest.raises(ValueError, match=r"warm: missing columns \['model'\]"):

@@ -51,7 +51,7 @@ def pa_table(place):
 
 
 def test_a_job_is_run_stopped_and_gone_on_with(tmp_path):
-    lasec.LASEC_SS(dimension=3, drift=0.001, caution=0.5).save(tmp_path / "fresh.lasec")
+    lasec.LASEC_SS(dimension=3, drift=0.001, aggressiveness=0.5).save(tmp_path / "fresh.lasec")
     more(tmp_path, 0)
     done = subprocess.run(**command(tmp_path), capture_output=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr

@@ -21,7 +21,7 @@ MAX_AGE = 64 * 60.0  # so that a step is a minute
 
 
 def config() -> Config:
-    model = lasec.LASEC_SS(dimension=2, drift=0.01, caution=1e6)  # asks about everything
+    model = lasec.LASEC_SS(dimension=2, drift=0.01, aggressiveness=1e6)  # asks about everything
     return Job(model, max_age=MAX_AGE, patience=600.0, seed=0).config
 
 

@@ -62,7 +62,7 @@ def test_what_cannot_be_used_is_told_apart_and_nothing_else_suffers(
     wrong = [label | {"id": name} | change for name, (change, _) in BAD_LABELS.items()]
     lines(tmp_path / "labels/0.json", [*wrong, label | {"id": "good 1"}])
     schema = "key string, id string, time string, y string"
-    work = Job(lasec.LASEC_SS(dimension=2, drift=0.01, caution=1e6), shards=4, seed=0)
+    work = Job(lasec.LASEC_SS(dimension=2, drift=0.01, aggressiveness=1e6), shards=4, seed=0)
     events = directory(spark, str(tmp_path / "events"), EVENTS, kind="json")
     labels = directory(spark, str(tmp_path / "labels"), schema, kind="json")
     out = str(tmp_path / "out")
@@ -129,7 +129,7 @@ def test_a_checkpoint_without_space(spark: Any, tmp_path: Path, small: Path) -> 
 
 def test_a_shard_without_rows_is_woken_by_its_alarm(spark: Any, tmp_path: Path) -> None:
     """Questions of keys that never come again expire, as long as the job has any rows at all."""
-    model = lasec.LASEC_SS(dimension=2, drift=0.01, caution=1e6)
+    model = lasec.LASEC_SS(dimension=2, drift=0.01, aggressiveness=1e6)
     work = Job(model, shards=4, max_age=1.0, seed=0)
     inbox, out = tmp_path / "events", str(tmp_path / "out")
     inbox.mkdir()

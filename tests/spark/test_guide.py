@@ -17,7 +17,7 @@ def test_the_script_of_the_guide_runs(spark, tmp_path, monkeypatch, capfd):
     parts = re.findall(r"^```py\n(.*?)^```\n", GUIDE.read_text(), re.DOTALL | re.MULTILINE)
     script = "".join(parts)
     monkeypatch.chdir(tmp_path)
-    lasec.LASEC_SS(dimension=2, drift=0.01, caution=1e9).save("fresh.lasec")
+    lasec.LASEC_SS(dimension=2, drift=0.01, aggressiveness=1e9).save("fresh.lasec")
     lasec.LASEC_SS(dimension=2, drift=0.01).save("tenant7.lasec")
     for name, column in (("events", "features"), ("labels", "y")):
         cells = np.ones((3, 2)).tolist() if column == "features" else pa.array([1, -1, 1], "i4")

@@ -101,7 +101,7 @@ def test_keys_see_nothing_of_each_other() -> None:
         for row in (event("", NOW + batch, x), label("", NOW + batch, rng.choice([-1.0, 1.0])))
     ]
     rows = [row | {"number": hash(row["id"]) % 2**62} for row in rows]
-    model = lasec.LASEC_SS(dimension=2, drift=0.01, caution=1.0, seed=0)
+    model = lasec.LASEC_SS(dimension=2, drift=0.01, aggressiveness=1.0, seed=0)
 
     def served(some: list[Row]) -> pd.DataFrame:
         box = Box(model)

@@ -28,7 +28,7 @@ TICKETS: list[tuple[Any, Any, Any, Any]] = [  # ticket, key, id; and whose label
 
 
 def job() -> Job:
-    model = lasec.LASEC_SS(dimension=2, drift=0.01, caution=1e6)
+    model = lasec.LASEC_SS(dimension=2, drift=0.01, aggressiveness=1e6)
     return Job(model, shards=1, max_age=64.0, seed=0)
 
 

@@ -24,7 +24,7 @@ def second_order(query: Any, **options: Any) -> lasec.Learner:
 
 @pytest.mark.parametrize(("precision", "much"), [("single", 1e16), ("double", 1e19)])
 def test_rows_too_large_for_their_precision_are_dead_letters(precision: Any, much: float) -> None:
-    model = second_order(lasec.queries.MarginCoin(), precision=precision)
+    model = second_order(lasec.queries.MarginSampling(), precision=precision)
     told = Box(model)(event("a", 1.0, (much, 1.0)), event("b", 1.0))
     assert sorted(told.kind) == ["dead", "metrics", "question"]
     scores = Snapshot(model.to_bytes()).scores(
@@ -51,7 +51,7 @@ def test_minus_zero_is_a_time_like_zero() -> None:
 
 
 def test_a_row_from_the_future_does_not_silence_a_budget_by_time() -> None:
-    inner = lasec.queries.MarginCoin(caution=1.0)
+    inner = lasec.queries.MarginSampling(aggressiveness=1.0)
     asked = []
     for ahead in (False, True):
         box = Box(second_order(lasec.queries.Budgeted(rate=0.02, timed=True, inner=inner)))

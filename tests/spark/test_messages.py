@@ -32,7 +32,7 @@ def stream(spark, place, lines, schema):
 def test_messages_in_and_out(spark, tmp_path):
     from lasec.spark.sinks import messages
 
-    model = lasec.LASEC_SS(dimension=2, drift=0.01, caution=1e9)
+    model = lasec.LASEC_SS(dimension=2, drift=0.01, aggressiveness=1e9)
     job = SPARK.Job(model, shards=2, patience=0, seed=0)
     events = stream(spark, tmp_path / "events", EVENTS, SPARK.EVENTS)
     labels = stream(spark, tmp_path / "labels", LABELS, SPARK.LABELS)

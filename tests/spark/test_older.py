@@ -85,7 +85,9 @@ def test_a_ledger_of_a_later_version_is_named() -> None:
 
 
 def test_a_parameter_that_a_version_adds_does_not_make_another_job() -> None:
-    budget = lasec.queries.Budgeted(rate=0.1, inner=lasec.queries.MarginCoin(caution=0.5))
+    budget = lasec.queries.Budgeted(
+        rate=0.1, inner=lasec.queries.MarginSampling(aggressiveness=0.5)
+    )
     model = lasec.Learner(lasec.rules.SecondOrder(drift=0.01), budget, dimension=2, seed=0)
     job = describe(model, 4, 7)
     older = json.loads(job)

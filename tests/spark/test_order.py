@@ -27,7 +27,7 @@ def table(batch: int) -> pd.DataFrame:
 
 def served(seed: int) -> tuple[pd.DataFrame, PlainStore]:
     """What a shard tells and keeps when each batch is shuffled."""
-    model = lasec.LASEC_SS(dimension=3, drift=0.01, caution=0.5)
+    model = lasec.LASEC_SS(dimension=3, drift=0.01, aggressiveness=0.5)
     config = Job(model, max_age=150.0, seed=0).config
     store, told = PlainStore(), []
     for batch in range(6):

@@ -43,7 +43,7 @@ def stream(spark: Any) -> feeding.Batches:
 @pytest.fixture(scope="module")
 def served(spark: Any, tmp_path_factory: Any) -> tuple[Any, ls.Job, Path, Twin]:
     folder = tmp_path_factory.mktemp("same")
-    model = lasec.LASEC_SS(dimension=D, drift=0.01, caution=0.1, seed=11)
+    model = lasec.LASEC_SS(dimension=D, drift=0.01, aggressiveness=0.1, seed=11)
     job = ls.Job(model, shards=16, patience=0.0, seed=11)
     batches = stream(spark)
     feeding.write(folder, batches)

@@ -15,7 +15,7 @@ from lasec.spark.scoring import Snapshot
 from spark import desk
 
 MODELS = {
-    "alike in all rounds": lasec.LASEC_SS(dimension=3, drift=0.01, caution=0.1),
+    "alike in all rounds": lasec.LASEC_SS(dimension=3, drift=0.01, aggressiveness=0.1),
     "by the round": lasec.BBQ(dimension=3),
     "with a budget": lasec.Learner(
         lasec.rules.SecondOrder(drift=0.01), lasec.queries.Budgeted(rate=0.2), dimension=3
@@ -41,7 +41,7 @@ def test_rows_do_not_see_each_other(name: str) -> None:
 
 def test_features_of_any_form(spark: Any, tmp_path: Path) -> None:
     X, y = lasec.streams.switching(40, dimension=3, every=40, seed=1)
-    learner = lasec.LASEC_SS(dimension=3, drift=0.01, caution=0.1)
+    learner = lasec.LASEC_SS(dimension=3, drift=0.01, aggressiveness=0.1)
     learner.run(X, y)
     learner.save(tmp_path / "model.lasec")
     score = lasec.spark.scorer(tmp_path / "model.lasec")

@@ -23,17 +23,19 @@ from spark.twin import Event, Label, Twin
 
 D = 4
 MODELS = {
-    "lasec": lambda: lasec.LASEC_SS(dimension=D, drift=0.01, caution=0.3, seed=3),
+    "lasec": lambda: lasec.LASEC_SS(dimension=D, drift=0.01, aggressiveness=0.3, seed=3),
     "uniform": lambda: lasec.Learner(
         lasec.rules.SecondOrder(), lasec.queries.Uniform(rate=0.4), dimension=D
     ),
     "tracker": lambda: lasec.Tracker(dimension=D, rate=0.3),
     "per time": lambda: lasec.Learner(
         lasec.rules.SecondOrder(),
-        lasec.queries.Budgeted(rate=0.02, timed=True, inner=lasec.queries.MarginCoin(caution=1.0)),
+        lasec.queries.Budgeted(
+            rate=0.02, timed=True, inner=lasec.queries.MarginSampling(aggressiveness=1.0)
+        ),
         dimension=D,
     ),
-    "perceptron": lambda: lasec.Perceptron_SS(dimension=D, caution=1.0),
+    "perceptron": lambda: lasec.Perceptron_SS(dimension=D, aggressiveness=1.0),
 }
 
 
@@ -156,7 +158,7 @@ def test_a_checkpoint_of_another_job_is_refused() -> None:
     store = PlainStore()
     serve(Job(MODELS["lasec"](), shards=1, seed=3), store, *stream(1, 2)[0])
     with pytest.raises(
-        ValueError, match=r"it belongs to another job, .*MarginCoin.*; this is .*Uniform"
+        ValueError, match=r"it belongs to another job, .*MarginSampling.*; this is .*Uniform"
     ):
         serve(Job(MODELS["uniform"](), shards=1, seed=3), store, [], [])
 

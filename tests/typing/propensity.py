@@ -3,13 +3,13 @@
 ``warn_unused_ignores`` makes the ignored line an error as soon as it is accepted.
 """
 
-from lasec.queries import Always, MarginCoin, Uniform, VarianceThreshold
+from lasec.queries import Always, MarginSampling, Uniform, VarianceThreshold
 from lasec.rules import AROW, BudgetPerceptron, ModifiedPerceptron, Perceptron, Ridge, SecondOrder
 from lasec.rules.gaussian import Gaussian
 from lasec.types import Query, RandomQuery, Rule
 
 always: RandomQuery = Always()
-coin: RandomQuery = MarginCoin()
+coin: RandomQuery = MarginSampling()
 uniform: RandomQuery = Uniform()
 any_query: Query = VarianceThreshold()
 threshold: RandomQuery = VarianceThreshold()  # type: ignore[assignment]

@@ -16,10 +16,10 @@ Array = NDArray[np.float64]
 
 
 class Bound(NamedTuple):
-    """A bound on the number of mistakes, with the gamma and the a (``caution``) it is taken at.
+    """A bound on the number of mistakes, with the gamma and the a that it is taken at.
 
-    ``caution`` is infinite where every label is queried. ``covered`` is false where a corollary's
-    condition is not met: then the value is what its formula gives, but it is no bound.
+    ``aggressiveness`` is a: infinite where every label is queried. ``covered`` is false where a
+    corollary's condition is not met: then the value is what its formula gives, but it is no bound.
 
     >>> Bound(value=120.0, gamma=0.5).covered
     True
@@ -27,7 +27,7 @@ class Bound(NamedTuple):
 
     value: float
     gamma: float
-    caution: float = math.inf
+    aggressiveness: float = math.inf
     covered: bool = True
 
 
@@ -94,7 +94,7 @@ def terms(learner: _Learner, stream: Stream, records: Records) -> Terms:
 
     >>> import lasec
     >>> stream = lasec.streams.switching(1_000, dimension=5, seed=1)
-    >>> learner = lasec.LASEC_SS(dimension=5, drift=0.01, caution=0.1, seed=0)
+    >>> learner = lasec.LASEC_SS(dimension=5, drift=0.01, aggressiveness=0.1, seed=0)
     >>> round(terms(learner, stream, learner.run(*stream)).variation, 2)
     10.91
     """

@@ -25,14 +25,16 @@ QUERIES: dict[str, Any] = {name: getattr(queries, name) for name in queries.__al
 KERNELS: dict[str, Any] = {name: getattr(mercer, name) for name in mercer.__all__}
 
 _LARGEST_WEIGHT = LARGEST_ENTRY**4
+# What 0.1.0 called parameters of queries.
+_PARAMETERS = {"caution": "aggressiveness", "floor": "audit_share", "advance": "warm_up"}
 _DEEPEST = 4  # queries in queries, kernels in rules
 
 
 def describe(part: Rule[Any] | Query | Mercer) -> dict[str, Any]:
     """A rule, a query or a Mercer kernel as JSON.
 
-    >>> describe(queries.MarginCoin(caution=math.inf))
-    {'kind': 'MarginCoin', 'parameters': {'caution': 'inf', 'power': 1.0}}
+    >>> describe(queries.MarginSampling(aggressiveness=math.inf))
+    {'kind': 'MarginSampling', 'parameters': {'aggressiveness': 'inf', 'power': 1.0}}
     """
     kind = type(part)
     if (RULES | QUERIES | KERNELS).get(kind.__name__, kind) is not kind:
@@ -66,13 +68,26 @@ def rebuild(description: Mapping[str, Any], known: Mapping[str, Any], depth: int
     """
     if depth > _DEEPEST:
         raise StateError(f"invalid: parts are nested more than {_DEEPEST} deep")
-    kind, values = description["kind"], description["parameters"]
+    kind, values = _renamed(description["kind"], description["parameters"])
     inner = {**QUERIES, **KERNELS, **{n: part for n, part in known.items() if n not in RULES}}
     if kind not in known:
         raise StateError(
             f"foreign: this lasec knows no {kind!r}; one of your own must be given to load"
         )
     return known[kind](**{name: _read(value, inner, depth) for name, value in values.items()})
+
+
+def _renamed(kind: Any, values: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
+    """A part by the name that it has today, if an earlier release wrote another.
+
+    >>> _renamed("MarginCoin", {"caution": 0.5})
+    ('MarginSampling', {'aggressiveness': 0.5})
+    """
+    if kind == "MarginCoin":
+        kind = "MarginSampling"
+    if kind in ("MarginSampling", "Budgeted"):
+        values = {_PARAMETERS.get(name, name): value for name, value in values.items()}
+    return kind, values
 
 
 def _written(value: Any) -> Any:

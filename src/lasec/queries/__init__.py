@@ -2,8 +2,8 @@
 
 from lasec.queries.always import Always
 from lasec.queries.budgeted import Budgeted
-from lasec.queries.margin_coin import MarginCoin
+from lasec.queries.margin_sampling import MarginSampling
 from lasec.queries.uniform import Uniform
 from lasec.queries.variance_threshold import VarianceThreshold
 
-__all__ = ["Always", "Budgeted", "MarginCoin", "Uniform", "VarianceThreshold"]
+__all__ = ["Always", "Budgeted", "MarginSampling", "Uniform", "VarianceThreshold"]

@@ -13,7 +13,7 @@ it lapses (where time runs the bucket, it holds two windows, so that a night wit
 nothing). The bucket is half full at the start, and the controller keeps it so. It moves the odds
 by a proportional and an integral term::
 
-    surplus = tokens - burst / 2 + loan
+    surplus = tokens - burst / 2 + boost
     u       = g surplus + i,     i <- i + (r / 4) min(g, 0.3)^2 surplus      r: labels a round
     P(ask)  = e + (1 - e) o exp(u) / (1 + o exp(u))     with o = p / (1 - p), p the inner chance
                                                         (at most 1 - 1e-6, so that it can be moved)
@@ -21,21 +21,21 @@ by a proportional and an integral term::
 The pull is g = (100 / labels in a ``window``)^3, between 0.08 and 8: then the labels in a window
 are within about a tenth of the plan. The integral's factor makes the loop critically damped.
 
-*Floor.* e = ``floor`` r, so that no row is invisible: every propensity is at least that. The last
-eight tokens (of a small bucket, the last quarter) are left to the floor. Should it become empty all
+*Audit.* e = ``audit_share`` r is the minimum query probability: no row is invisible. The last
+eight tokens (of a small bucket, the last quarter) are left to it. Should it become empty all
 the same, nothing is asked until a token is there: the propensity is 0, and the round is counted as
 blind.
 
-*Cold start.* ``advance`` labels are lent at the start and paid back evenly over the ``horizon`` (in
+*Warm-up.* ``warm_up`` labels are spent early and repaid evenly over the ``horizon`` (in
 ticks); at most a twentieth of its labels, and less where a window has fewer than 50, so that no
-window after the first falls behind by more than a tenth. :meth:`Budgeted.lend` does the same later,
-after an alarm for example, under the same hard cap.
+window after the first falls behind by more than a tenth. :meth:`Budgeted.boost` does the same
+later, after an alarm for example, under the same hard cap.
 
 *Total.* With ``total``, the rate is at most what is left of it over what is left of the horizon, or
 over a tenth of the horizon where less is left: the total is never exceeded.
 
 *Backpressure.* With ``max_open``, asking slows down when more than half as many questions are
-open, and only the floor is left when all of them are.
+open, and only the audit is left when all of them are.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ from lasec.parameters import (
     number,
     seconds,
 )
-from lasec.queries.margin_coin import MarginCoin
+from lasec.queries.margin_sampling import MarginSampling
 from lasec.types import Context, Margin, Query, Vector
 
 __all__ = ["Budgeted", "inner_chance", "pull", "purse", "settled"]
@@ -64,19 +64,19 @@ __all__ = ["Budgeted", "inner_chance", "pull", "purse", "settled"]
 LOOSE, FIRM, MILD, PULL = 0.08, 8.0, 0.3, 100.0
 LARGEST_SHIFT, CERTAIN, RESERVE = 18.0, 1.0 - 1e-6, 8.0
 
-# What is remembered: rounds, labels, the integral, tokens, the loan that is left and what is paid
-# back of it in a tick, the times of the first and the last round, the rows of a window (by time: a
+# The state: rounds, labels, the integral, tokens, the boost that is left and what is repaid of it
+# in a tick, the times of the first and the last round, the rows of a window (by time: a
 # count that fades over a window), blind rounds.
-ROUNDS, LABELS, INTEGRAL, TOKENS, LOAN, REPAY, FIRST, LAST, CROWD, BLIND = range(10)
+ROUNDS, LABELS, INTEGRAL, TOKENS, BOOST, REPAY, FIRST, LAST, CROWD, BLIND = range(10)
 
 
 class Purse(NamedTuple):
-    """The account in one round: labels a tick and a round, tokens, loan, time, rows a window."""
+    """The account in one round: labels a tick and a round, tokens, boost, time, rows a window."""
 
     pace: float
     share: float
     tokens: float
-    loan: float
+    boost: float
     time: float
     crowd: float
 
@@ -87,14 +87,14 @@ def inner_chance(query: Any, margin: Margin, t: int) -> float:
 
 
 def settled(query: Any) -> tuple[float, float, float]:
-    """The rate at the start, what is lent then, and the size of the bucket."""
+    """The rate at the start, the warm-up, and the size of the bucket."""
     rate = min(query.rate, query.total / query.horizon) if query.total > 0.0 else query.rate
     labels = rate * query.window
-    lent = min(query.advance, 0.05 * rate * query.horizon * min(1.0, labels / 50.0))
-    burst = query.burst if query.burst > 0.0 else 2.0 * (2.0 * RESERVE + 0.1 * labels + lent)
+    early = min(query.warm_up, 0.05 * rate * query.horizon * min(1.0, labels / 50.0))
+    burst = query.burst if query.burst > 0.0 else 2.0 * (2.0 * RESERVE + 0.1 * labels + early)
     if query.timed and query.burst == 0.0:
         burst = max(burst, 2.0 * labels)
-    return rate, lent, burst
+    return rate, early, burst
 
 
 def pull(query: Any, pace: float) -> float:
@@ -116,12 +116,12 @@ def purse(query: Any, state: Vector, now: Context) -> Purse:
     tokens = min(burst, state[TOKENS] + pace * ticks)
     if query.total > 0.0 and state[LABELS] + 1.0 > query.total:
         tokens = 0.0
-    loan = max(0.0, state[LOAN] - state[REPAY] * ticks)
+    boost = max(0.0, state[BOOST] - state[REPAY] * ticks)
     share, crowd = pace, 0.0
     if query.timed:
         crowd = 1.0 + state[CROWD] * math.exp(-ticks / query.window)
         share = min(1.0, pace * query.window / crowd)
-    return Purse(pace, share, tokens, loan, time, crowd)
+    return Purse(pace, share, tokens, boost, time, crowd)
 
 
 @checked
@@ -143,11 +143,11 @@ class Budgeted(NamedTuple):
     """
 
     rate: Positive = 0.1
-    inner: Query = MarginCoin(0.5, power=1.5)
-    floor: Share = 0.2
+    inner: Query = MarginSampling(0.5, power=1.5)
+    audit_share: Share = 0.2
     window: Positive = 1000.0
     horizon: Positive = 10_000.0
-    advance: NonNegative = 50.0
+    warm_up: NonNegative = 50.0
     burst: NonNegative = 0.0
     total: NonNegative = 0.0
     max_open: Annotated[int, Range(0, 2**31)] = 0
@@ -174,20 +174,20 @@ class Budgeted(NamedTuple):
 
     def init(self) -> Vector:
         """Nothing asked yet."""
-        _, lent, burst = settled(self)
+        _, early, burst = settled(self)
         state = np.zeros(BLIND + 1)
-        state[TOKENS], state[LOAN], state[REPAY] = burst / 2.0, lent, lent / self.horizon
+        state[TOKENS], state[BOOST], state[REPAY] = burst / 2.0, early, early / self.horizon
         return state
 
     def chance(self, margin: Margin, state: Vector, now: Context) -> float:
         """The probability of asking in the round that follows what is remembered."""
         if self.rate >= 1.0 and not self.timed and self.total == 0.0 and self.max_open == 0:
             return 1.0
-        pace, share, tokens, loan, _, _ = purse(self, state, now)
+        pace, share, tokens, boost, _, _ = purse(self, state, now)
         if tokens < 1.0:
             return 0.0
         burst = settled(self)[2]
-        surplus = tokens - burst / 2.0 + loan
+        surplus = tokens - burst / 2.0 + boost
         shift = pull(self, pace) * surplus + state[INTEGRAL]
         odds = math.exp(min(max(shift, -LARGEST_SHIFT), LARGEST_SHIFT))
         p = min(inner_chance(self.inner, margin, now.round), CERTAIN)
@@ -195,7 +195,7 @@ class Budgeted(NamedTuple):
         allowed = min(1.0, max(0.0, tokens / min(RESERVE, burst / 4.0) - 1.0))
         if self.max_open > 0:
             allowed *= min(1.0, max(0.0, 2.0 - 2.0 * now.open / self.max_open))
-        least = self.floor * share
+        least = self.audit_share * share
         return float(least + (1.0 - least) * wanted * allowed)
 
     def spend(self, state: Vector, asked: bool, now: Context) -> None:
@@ -206,17 +206,17 @@ class Budgeted(NamedTuple):
         state[ROUNDS] += 1.0
         state[LABELS] += asked
         state[BLIND] += account.tokens < 1.0
-        state[TOKENS], state[LOAN] = account.tokens - asked, account.loan
+        state[TOKENS], state[BOOST] = account.tokens - asked, account.boost
         state[LAST], state[CROWD] = account.time, account.crowd
-        if account.loan == 0.0:
+        if account.boost == 0.0:
             state[REPAY] = 0.0
         if self.max_open == 0 or 2 * now.open <= self.max_open:
-            surplus = state[TOKENS] - settled(self)[2] / 2.0 + account.loan
+            surplus = state[TOKENS] - settled(self)[2] / 2.0 + account.boost
             step = account.share * min(pull(self, account.pace), MILD) ** 2 / 4.0 * surplus
             state[INTEGRAL] = min(max(state[INTEGRAL] + step, -LARGEST_SHIFT), LARGEST_SHIFT)
 
     def planned(self, state: Vector) -> float:
-        """The labels that the budget allows by now, without carry-over and loans.
+        """The labels that the budget allows by now, without carry-over and boosts.
 
         >>> query = Budgeted(rate=0.1)
         >>> state = query.init()
@@ -229,9 +229,9 @@ class Budgeted(NamedTuple):
             return float(min(self.rate * ticks, self.total * min(1.0, ticks / self.horizon)))
         return float(self.rate * ticks)
 
-    def lend(self, state: Vector, labels: float, ticks: float) -> None:
+    def boost(self, state: Vector, labels: float, ticks: float) -> None:
         """Spend ``labels`` earlier, to be saved again over the next ``ticks``."""
-        state[LOAN] += labels
+        state[BOOST] += labels
         state[REPAY] += labels / ticks
 
     def validate_state(self, state: Vector) -> str:
@@ -240,7 +240,7 @@ class Budgeted(NamedTuple):
             0.0 <= state[LABELS] <= state[ROUNDS]
             and abs(state[INTEGRAL]) <= LARGEST_SHIFT
             and 0.0 <= state[TOKENS] <= settled(self)[2]
-            and min(state[LOAN], state[REPAY], state[CROWD]) >= 0.0
+            and min(state[BOOST], state[REPAY], state[CROWD]) >= 0.0
             and state[FIRST] <= state[LAST]
             and 0.0 <= state[BLIND] <= state[ROUNDS]
         )
@@ -264,7 +264,7 @@ class Budgeted(NamedTuple):
 
     @property
     def has_propensity(self) -> Literal[True]:
-        """Every row has at least the floor, unless the hard cap forbids to ask."""
+        """Every row has at least the minimum, unless the hard cap forbids to ask."""
         return True
 
     @property

@@ -101,7 +101,7 @@ def spent(points: Sequence[Point]) -> FigureSpec:
         series.append(("budget", "count", [p.planned for p in points]))
     words = (
         "The thin line is how many labels were asked so far, the thick one what the budget allows "
-        "by then: a little ahead at the start is a loan that is paid back."
+        "by then: a little ahead at the start is the warm-up, which is repaid."
         if planned
         else "How many labels were asked so far. This query holds no budget."
     )

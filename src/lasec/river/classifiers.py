@@ -12,7 +12,7 @@ from lasec.types import Margin, Query, Rule
 
 
 class TrackerClassifier(StreamClassifier):
-    """:class:`lasec.Tracker` for River: no drift, no scale and no caution to set.
+    """:class:`lasec.Tracker` for River: no drift, no scale and no aggressiveness to set.
 
     ``learn_one`` learns from every label. ``ask_one`` decides whether to ask for one, and holds a
     ``rate``; ``query`` is a query of :mod:`lasec.queries` to use instead. ``rule`` is another

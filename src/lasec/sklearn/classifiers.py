@@ -38,7 +38,7 @@ class TrackerClassifier(StreamClassifier):
     >>> round(model.score(X[1_500:], spam[1_500:]), 2), model.predict(X[:2]).tolist()
     (0.99, ['ham', 'spam'])
     >>> asked, propensity = model.should_ask(X[1_500:])
-    >>> int(asked.sum())  # a tenth, and 50 that are lent at the start
+    >>> int(asked.sum())  # 10 %, and a warm-up of 50
     99
     """
 

@@ -39,7 +39,7 @@ def belongs(kept: str, job: str, model: Learner) -> bool:
     """Whether a checkpoint with the description ``kept`` is that of this job, with this model.
 
     >>> import lasec
-    >>> model = lasec.LASEC_SS(dimension=2, caution=0.5)
+    >>> model = lasec.LASEC_SS(dimension=2, aggressiveness=0.5)
     >>> mine = describe(model, shards=4, seed=7)
     >>> older = mine.replace(', "power": 1.0', "")
     >>> older != mine, belongs(older, mine, model)

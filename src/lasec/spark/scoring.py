@@ -25,7 +25,7 @@ from lasec.spark.rows import largest, rows_of
 
 SCORES = "label int, margin double, variance double, propensity double, version string"
 _COPIES = 2**24  # bytes of models side by side, where rows must not see each other
-_STEADY = (queries.Always, queries.Uniform, queries.MarginCoin)
+_STEADY = (queries.Always, queries.Uniform, queries.MarginSampling)
 
 Score = Callable[..., Column]
 _udf: Any = arrow_udf  # its types know no struct of several columns
@@ -68,7 +68,7 @@ class Snapshot:
     """A model at rest, ready to judge rows that do not see each other.
 
     >>> import lasec
-    >>> snapshot = Snapshot(lasec.LASEC_SS(dimension=2, caution=1.0).to_bytes())
+    >>> snapshot = Snapshot(lasec.LASEC_SS(dimension=2, aggressiveness=1.0).to_bytes())
     >>> snapshot.judge(np.array([[0.5, -1.0], [1.0, 0.0]]), None)["variance"].tolist()
     [1.25, 1.0]
     """

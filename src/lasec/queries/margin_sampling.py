@@ -5,8 +5,8 @@ Classification*, JMLR 7, 2006; taken up for drift by Moroshko and Crammer (AISTA
 
     P(ask) = a / (a + |p|)
 
-``caution`` is a: infinite asks always, near zero hardly ever. It is computed as
-``1 / (1 + |p|/a)``, which is the same number and right at infinity too. The paper's coin has
+``aggressiveness`` is a: infinite asks always, near zero hardly ever. It is computed as
+``1 / (1 + |p|/a)``, which is the same number and right at infinity too. The paper has
 ``power`` 1; where the margin is P(+1) - P(-1), as the Tracker's is, a higher power s in ``|p|^s``
 asks more evenly where it is in doubt and less where it is sure.
 """
@@ -23,17 +23,17 @@ COIN_REFERENCE = CESA_BIANCHI_2006.text
 
 
 @checked
-class MarginCoin(NamedTuple):
-    """A coin that falls on "ask" the more often, the nearer the margin is to zero.
+class MarginSampling(NamedTuple):
+    """Queries a label the more often, the nearer the margin is to zero.
 
-    >>> coin = MarginCoin(caution=0.5)
-    >>> coin.probability(Margin(raw=0.5, variance=0.0, margin=0.5), t=1)
+    >>> query = MarginSampling(aggressiveness=0.5)
+    >>> query.probability(Margin(raw=0.5, variance=0.0, margin=0.5), t=1)
     0.5
-    >>> coin.probability(Margin(raw=0.0, variance=0.0, margin=0.0), t=1)
+    >>> query.probability(Margin(raw=0.0, variance=0.0, margin=0.0), t=1)
     1.0
     """
 
-    caution: PositiveOrInfinite = 1.0
+    aggressiveness: PositiveOrInfinite = 1.0
     power: Annotated[float, Range(0.1, 10.0)] = 1.0
 
     def probability(self, margin: Margin, t: int) -> float:
@@ -41,7 +41,7 @@ class MarginCoin(NamedTuple):
         size = abs(margin.margin)
         if self.power != 1.0:
             size = size**self.power
-        return 1.0 / (1.0 + size / self.caution)
+        return 1.0 / (1.0 + size / self.aggressiveness)
 
     @property
     def has_propensity(self) -> Literal[True]:
