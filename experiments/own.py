@@ -2,7 +2,8 @@
 
 ``Name`` is a rule (``docs/own-rule.md``), which is run with the paper's query a / (a + |p|); or a
 function ``Name(dimension, *, aggressiveness, seed, **parameters)`` that returns a
-``lasec.Learner``, which brings its own query. ``aggressiveness`` is infinite where every label is queried.
+``lasec.Learner``, which brings its own query. ``aggressiveness`` is infinite where every label is
+queried.
 """
 
 from __future__ import annotations

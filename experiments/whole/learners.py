@@ -2,8 +2,8 @@
 
 The Tracker has one setting. LASEC-SS, SOP-SS and Perceptron-SS query with their papers'
 probability, whose odds a budget moves so that the share is held; their aggressiveness would only
-move the same odds. Their other parameters, and the step of ``river-tuned``, is the best of a grid in hindsight: on the
-very stream that is measured on, with the coins of seed 1. That favours them.
+move the same odds. Their other parameters, and the step of ``river-tuned``, are the best of a grid
+in hindsight: on the very stream that is measured on, with the draws of seed 1. That favors them.
 """
 
 from __future__ import annotations

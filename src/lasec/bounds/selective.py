@@ -25,7 +25,8 @@ def selective(
 
     ``aggressiveness`` is the a of the runs; without ``gamma``, the bound is the smallest over all
     gamma. With ``gamma`` alone, it is taken at the a that would make it smallest, which is
-    ``aggressiveness`` of the result. (Smallest in both at once says nothing: for gamma = a = inf the bound is E[m].)
+    ``aggressiveness`` of the result. (Smallest in both at once says nothing: for gamma = a = inf
+    the bound is E[m].)
 
     >>> import lasec
     >>> stream = lasec.streams.switching(1_000, dimension=5, seed=1)
