@@ -362,4 +362,13 @@ def test_alarms_are_kept_and_saved():
         lasec.evaluate(learner, X[at], y[at], alarms=alarms, into=run)
     assert run.alarms
     assert 4_000 < run.alarms[0].ticket < 5_000
+    heard, other = [], lasec.LASEC_SS(6, drift=0.0, aggressiveness=1.0)
+    watched = [lasec.alarms.DropAlarm()]
+    one_by_one = lasec.evaluate(
+        other, X, y, alarms=watched, on_alarm=lambda _, alarm: heard.append(alarm)
+    )
+    assert one_by_one.alarms == heard
+    for a, b in zip(run.alarms, heard, strict=True):  # margins of blocks differ in the last digits
+        assert a[1:] == pytest.approx(b[1:], rel=1e-9)
+    assert run.estimate == pytest.approx(one_by_one.estimate)
     assert lasec.RunSummary.from_bytes(run.to_bytes()).alarms == run.alarms

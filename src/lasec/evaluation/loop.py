@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lasec import validation
 from lasec.alarms import Alarm, Detector
+from lasec.alarms.waiting import rounds_of
 from lasec.errors import TicketError
 from lasec.evaluation.account import Account, Due
 from lasec.evaluation.points import Answer, Status
@@ -58,7 +59,7 @@ def evaluate(
 
     A long stream can be cut into calls: give each the summary of the one before as ``into``. Then
     memory does not grow, and the run can be saved between calls. A row that is refused ends the
-    call; with no delay and no alarms, the learner and the summary are as they were before it.
+    call; with no delay and no ``on_alarm``, the learner and the summary are as they were before it.
 
     With no delay, ask-then-tell is what :meth:`~lasec.Learner.run` does.
 
@@ -83,8 +84,9 @@ def evaluate(
     stream = _Stream(learner, rows, signs, now.ids(groups, n), times)
     _same(now, learner)
     alone = learner.aggregate is not Aggregate.MAJORITY  # one answer settles a question
-    if answers is None and alone and not (alarms or waits.any() or now.late):
+    if answers is None and alone and not (waits.any() or now.late or (alarms and on_alarm)):
         records = _at_once(stream, now)
+        now.alarms = now.alarms + _raised(alarms, records, stream)
     else:
         records = _Conversation(stream, now, alarms, on_alarm).run(said, waits)
     now.learner = _identity(learner)
@@ -149,6 +151,17 @@ def _at_once(stream: _Stream, now: Account) -> Records:
         return whole
     copy.copy(learner).run(stream.X, stream.y, times=stream.times)  # which counts rows as X does
     raise refused
+
+
+def _raised(detectors: Sequence[Detector], records: Records, stream: _Stream) -> list[Alarm]:
+    """What detectors raise that hear of each row and its answer in turn."""
+    found: list[Alarm | None] = []
+    rows = zip(stream.X, rounds_of(records, stream.y), strict=True) if detectors else ()
+    for x, (decision, outcome) in rows:
+        found += [detector.ask(decision, x) for detector in detectors]
+        if outcome is not None:
+            found += [detector.tell(outcome) for detector in detectors]
+    return [alarm for alarm in found if alarm is not None]
 
 
 class _Conversation:
