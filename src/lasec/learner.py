@@ -223,6 +223,7 @@ class Learner:
 
         With ``first``, the rows are those of the rounds ``first``, ``first`` + 1, and so on,
         counted from 0: a model that follows the time is the less certain, the later a row comes.
+        Several threads may read at once, as long as none writes.
 
         >>> import lasec
         >>> learner = lasec.LASEC(dimension=2)
@@ -230,14 +231,12 @@ class Learner:
         >>> learner.margins([[1.0, 0.0], [-3.0, 0.0]]).round(3).tolist()
         [-0.331, 0.268]
         """
-        with self._busy:
-            now = self._now if self._now.sized else self._begun("X", X, 2)
-            rows = validation.finite("X", validation.rows(X, now.dimension, self._kind))
-            self._now = now
-            if first is not None and isinstance(self.rule, TimedRule):
-                return self._coming(now, rows, number("first", first, int, _ROUNDS))
-            found = np.empty(len(rows))
-            kernel.engine.margins(self.rule, now.model, rows, now.selector.rounds + 1, found)
+        now = self._now if self._now.sized else self._begun("X", X, 2)
+        rows = validation.finite("X", validation.rows(X, now.dimension, self._kind))
+        if first is not None and isinstance(self.rule, TimedRule):
+            return self._coming(now, rows, number("first", first, int, _ROUNDS))
+        found = np.empty(len(rows))
+        kernel.engine.margins(self.rule, now.model, rows, now.selector.rounds + 1, found)
         return found
 
     def predict(self, X: ArrayLike) -> NDArray[np.int8]:

@@ -3,7 +3,7 @@
 import copy
 import pickle
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
 from itertools import pairwise
 
@@ -716,9 +716,10 @@ def test_readers_see_nothing_of_a_refused_call(make, stream):
     with ThreadPoolExecutor(4) as pool:
         writer = pool.submit(refuse)
         readers = [pool.submit(lambda: model.predict(X).tolist()) for _ in range(200)]
-        found = [reader.result() for reader in readers]
+        wait(readers)
         done.set()
         writer.result()
+        found = [reader.result() for reader in readers]
     assert all(labels == wanted for labels in found)
 
 
