@@ -15,10 +15,10 @@ from typing import Annotated, Any
 import typer
 
 from lasec.cli import options as o
-from lasec.cli.inputs import learner
+from lasec.cli.inputs import detectors, learner
 from lasec.cli.jsonl import line
 from lasec.cli.lock import held
-from lasec.cli.output import REFUSED, as_line, honest, put_lines, say
+from lasec.cli.output import REFUSED, as_line, described, honest, put_lines, say
 from lasec.clock import LEAD
 from lasec.errors import TableError, TicketError
 from lasec.persistence.container import read
@@ -55,6 +55,7 @@ def ask(
     max_open: Annotated[
         int, typer.Option("--max-open", min=0, help="Ask less, the nearer to so many questions.")
     ] = 0,
+    alarms: o.Alarms = False,
     labels_per_day: o.PerDay = None,
     time: o.Time = None,
     category: o.Category = None,
@@ -82,7 +83,8 @@ def ask(
     def begin(rows: list[Row]) -> TableLearner:
         if classes is None:
             raise TableError(f"{model} does not exist: make it with lasec run, or give --classes")
-        return _new(rows, [name.strip() for name in classes.split(",")], algorithm, reading, asking)
+        named = [name.strip() for name in classes.split(",")]
+        return _new(rows, named, algorithm, reading, asking, alarms)
 
     def answer(desk: TableLearner, rows: list[Row]) -> list[Row | None]:
         said = zip(rows, _decided(desk, rows), strict=True)
@@ -208,8 +210,9 @@ def _told(desk: TableLearner, row: Row) -> Row:
 
 
 def _new(
-    rows: list[Row], classes: list[str], algorithm: str, reading: o.Reading, asking: o.Asking
-) -> TableLearner:
+    rows: list[Row], classes: list[str], algorithm: str, reading: o.Reading, asking: o.Asking,
+    alarms: bool,
+) -> TableLearner:  # fmt: skip
     """A new model, for rows such as these."""
     if len(classes) != 2:
         raise TableError(f"--classes: expected two, as in ham,spam, got {', '.join(classes)}")
@@ -222,7 +225,10 @@ def _new(
         hash_buckets=reading.hash_buckets, constant=not find(algorithm).has_intercept,
     )  # fmt: skip
     made = learner(algorithm, encoder.dimension, reading, asking)
-    desk = TableLearner(made, encoder, label=str(reading.label), classes=classes, time=reading.time)
+    desk = TableLearner(
+        made, encoder, label=str(reading.label), classes=classes, time=reading.time,
+        detectors=detectors(alarms),
+    )  # fmt: skip
     told = ", ".join(f"{column.name} {column.kind.value}" for column in encoder.columns)
     say(f"lasec: a new model, for {told}")
     return desk
@@ -248,6 +254,8 @@ def _serve(
             written = [as_line(entry) for entry in said if entry is not None]
             desk.save(model, **parts)
         put_lines(written)
+        for alarm in desk.session.alarms:
+            say(f"lasec: alarm: {described(alarm)}")
     if refused:
         say(f"lasec: {refused} line{'s' if refused > 1 else ''} refused")
         raise typer.Exit(REFUSED)
