@@ -106,6 +106,16 @@ def _kept(desk: TableLearner, entry: Row, cells: Row) -> Row:
 
 
 @honest
+def predict(file: Given = "-", model: o.Model = Path("model.lasec")) -> None:
+    """Predict each line: nothing is asked or counted, and the model is not written."""
+
+    def begin(rows: list[Row]) -> TableLearner:
+        raise TableError(f"{model} does not exist: make it with lasec run or lasec ask")
+
+    _serve(file, model, begin, lambda desk, rows: list(_predicted(desk, rows)), save=False)
+
+
+@honest
 def tell(file: Given = "-", model: o.Model = Path("model.lasec")) -> None:
     """Learn the answers: lines with a "ticket" and a "label", and perhaps who answered ("by")."""
 
@@ -183,6 +193,15 @@ def _decided_at_once(desk: TableLearner, rows: list[Row]) -> list[Row]:
     return said
 
 
+def _predicted(desk: TableLearner, rows: list[Row]) -> Iterator[Row]:
+    """The class of each row with its margin, or what is wrong with it."""
+    wrong = [_unreadable(desk, row) for row in rows]
+    X, _ = desk.read([row for row, text in zip(rows, wrong, strict=True) if not text])
+    found = iter(zip(desk.session.predict(X), desk.learner.margins(X).tolist(), strict=True))
+    for text in wrong:
+        yield {"error": text} if text else dict(zip(("label", "margin"), next(found), strict=True))
+
+
 def _unreadable(desk: TableLearner, row: Row) -> str:
     """Why a row cannot be read; empty if it can."""
     try:
@@ -235,9 +254,10 @@ def _new(
 
 
 def _serve(
-    file: str, model: Path, begin: Callable[[list[Row]], TableLearner], answer: Answering
-) -> None:
-    """Take lines as they come; the model is locked, read and written for each handful."""
+    file: str, model: Path, begin: Callable[[list[Row]], TableLearner], answer: Answering, *,
+    save: bool = True,
+) -> None:  # fmt: skip
+    """Take lines as they come; the model is locked, read and saved for each handful."""
     refused = 0
     for number, lines in _handfuls(file):
         parsed = [_parsed(text) for text in lines]
@@ -252,7 +272,8 @@ def _serve(
                 if entry is not None and "error" in entry:
                     entry["line"], refused = number + at, refused + 1
             written = [as_line(entry) for entry in said if entry is not None]
-            desk.save(model, **parts)
+            if save:
+                desk.save(model, **parts)
         put_lines(written)
         for alarm in desk.session.alarms:
             say(f"lasec: alarm: {described(alarm)}")
