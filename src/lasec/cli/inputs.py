@@ -122,10 +122,12 @@ def encoder(opened: Opened, constant: bool) -> Encoder:
 
 def learner(algorithm: str, dimension: int, reading: Reading, asking: Asking) -> Learner:
     """The learner of an algorithm, with its budget."""
+    several = asking.annotators > 1
     return make(
         algorithm, dimension, rate=asking.rate, budget=asking.budget(reading.time),
         settings=asking.parameters(), seed=asking.seed, max_age=asking.oldest(reading.time),
-        lead=asking.lead,
+        lead=asking.lead, aggregate="majority" if several else "first",
+        annotators=asking.annotators if several else 3,
     )  # fmt: skip
 
 

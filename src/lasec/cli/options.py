@@ -121,6 +121,7 @@ class Asking(NamedTuple):
     max_open: int = 0
     max_age: str | None = None
     lead: float = LEAD
+    annotators: int = 1
 
     def budget(self, time: str | None) -> Budgeted | None:
         """The budget, if it is more than a rate."""

@@ -55,6 +55,9 @@ def ask(
     max_open: Annotated[
         int, typer.Option("--max-open", min=0, help="Ask less, the nearer to so many questions.")
     ] = 0,
+    annotators: Annotated[
+        int, typer.Option("--annotators", min=1, help="Learn the majority of so many answers.")
+    ] = 1,
     alarms: o.Alarms = False,
     labels_per_day: o.PerDay = None,
     time: o.Time = None,
@@ -77,7 +80,8 @@ def ask(
         ignore=tuple(ignore or ()), hash_buckets=hash_buckets,
     )  # fmt: skip
     asking = o.Asking(
-        rate, labels_per_day, seed, max_open=max_open, max_age=max_age, lead=lead
+        rate, labels_per_day, seed, max_open=max_open, max_age=max_age, lead=lead,
+        annotators=annotators,
     )  # fmt: skip
 
     def begin(rows: list[Row]) -> TableLearner:
