@@ -30,7 +30,7 @@ def lasec_ss(**options):
 
 
 def session(**options):
-    made = lasec.Session(lasec_ss(), **options)
+    made = lasec.Session(lasec_ss(), classes=[-1, 1], **options)
     for x, sign in zip(X, y, strict=True):
         decision = made.ask(x)
         if decision.asked:
@@ -47,10 +47,11 @@ def three_classes():
 
 
 def session_classes():
-    from sklearn.naive_bayes import GaussianNB
+    from sklearn.linear_model import SGDClassifier
 
     rows, names = three_classes()
-    made = lasec.Session(lasec.session.around(GaussianNB(), classes=np.unique(names), rate=0.3))
+    model = SGDClassifier(loss="log_loss", random_state=0)
+    made = lasec.Session(lasec.session.around(model, classes=np.unique(names), rate=0.3))
     for x, name in zip(rows, names, strict=True):
         decision = made.ask(x)
         if decision.asked:
@@ -76,7 +77,7 @@ def evaluated(**options):
 
 
 def evaluate_annotators():
-    answers = np.column_stack([y, y, -y])
+    answers = np.column_stack([y, -y, y])
     learner, _ = evaluated(learner={"aggregate": "majority"}, answers=answers)
     return learner.contradicted > 0 and learner.told > 0
 
@@ -109,11 +110,12 @@ class Shell:
         return done
 
     def run(self, *options):
-        options = ("--label", "label", "--rate", "0.4", "--json", *options)
+        options = ("--label", "label", "--rate", "0.4", "--seed", "1", "--json", *options)
         return json.loads(self("run", "s.csv", *options).stdout)
 
     def asked(self, rows, *options):
-        done = self("ask", "--classes", "ham,spam", "--rate", "0.4", *options, given=rows)
+        options = ("--classes", "ham,spam", "--rate", "0.4", "--seed", "1", *options)
+        done = self("ask", *options, given=rows)
         return [one for one in map(json.loads, done.stdout.splitlines()) if one["asked"]]
 
     def tell(self, asked, **more):
@@ -232,8 +234,8 @@ def spark_box():
 def spark_accuracy():
     box = spark_box()
     shard = box.Box()
-    told = shard(*(box.event(i, box.NOW + i) for i in range(20)))
-    told = shard(*(box.label(i, box.NOW + 30.0 + i) for i in range(20)))
+    told = shard(*(box.event(f"e{i}", box.NOW + i) for i in range(20)))
+    told = shard(*(box.label(f"e{i}", box.NOW + 30.0 + i) for i in range(20)))
     detail = json.loads(told[told.kind == "metrics"].detail.iloc[-1])
     return lasec.spark.accuracy([detail["accuracy_sums"]]).labels == 20
 
@@ -250,7 +252,7 @@ def spark_predict():
     spark_box()
     from lasec.spark.scoring import Snapshot
 
-    return Snapshot(lasec_ss().to_bytes()).score is not None
+    return Snapshot(lasec_ss().to_bytes()).judge(X, None)["label"].size == len(X)
 
 
 CELLS = {
