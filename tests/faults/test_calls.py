@@ -291,7 +291,7 @@ def snapshot(made):
         states = [array.tobytes() for state in made._states for array in state]
         rows = made._rows.index.copy(), made._rows.row.size
         return (
-            made._gate.to_bytes(),
+            made._selector.to_bytes(),
             made.meter.to_bytes(),
             states,
             made.classes,

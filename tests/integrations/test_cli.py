@@ -465,3 +465,35 @@ def test_a_missing_extra_is_named():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "pip install 'lasec[cli]'" in done.stderr
+
+
+def test_alarms_are_raised_in_a_run_and_while_asking(file, tmp_path):
+    options = ("--label", "fate", "-a", "lasec-ss", "--rate", "0.4", "--set", "drift=0", "--alarms")
+    out = tmp_path / "out"
+    found = json.loads(call("run", file, *options, "--seed", "1", "--out", out, "--json").stdout)
+    assert [2_000 < alarm["ticket"] < 2_600 for alarm in found["alarms"]][:1] == [True]
+    shown = call("run", file, *options, "--seed", "1").stdout
+    assert f"drop in row {found['alarms'][0]['ticket'] + 1:,}" in shown
+    rows = pa.table(table(6_000)).to_pylist()
+    model, said = tmp_path / "m.lasec", ""
+    new = (
+        "--classes",
+        "loss,win",
+        "--label",
+        "fate",
+        "-a",
+        "lasec-ss",
+        "--rate",
+        "0.4",
+        "--alarms",
+    )
+    for at in (slice(0, 400), slice(400, 2_000), slice(2_000, 3_000)):
+        asked = call("ask", "--model", model, *new, given="\n".join(map(json.dumps, rows[at])))
+        assert asked.returncode == 0, asked.stderr
+        answers = [
+            {"ticket": one["ticket"], "label": rows[one["ticket"]]["fate"]}
+            for one in map(json.loads, asked.stdout.splitlines())
+            if one["asked"]
+        ]
+        said += call("tell", "--model", model, given="\n".join(map(json.dumps, answers))).stderr
+    assert "lasec: alarm: drop in row 2," in said

@@ -241,3 +241,22 @@ def test_detectors_hear_of_every_question_that_is_given_up():
     assert len(left) == 5
     assert len(watcher.canceled) == asked - 4 == session.meter.lost
     assert sorted(watcher.canceled + left[1:]) == sorted(set(watcher.canceled + left[1:]))
+
+
+def test_a_saved_session_goes_on_with_its_detectors():
+    alarms = [lasec.alarms.DropAlarm(), lasec.alarms.InputAlarm()]
+    whole = lasec.Session(lasec.LASEC_SS(5, drift=0.0, aggressiveness=1.0), detectors=alarms)
+    stream, heard = lasec.streams.switching(3_000, dimension=5, every=1_500, seed=1), []
+    for t, (x, sign) in enumerate(zip(*stream, strict=True)):
+        decision = whole.ask(x)
+        if decision.asked:
+            whole.tell(decision.ticket, int(sign))
+        if t == 900:
+            heard += whole.alarms
+            cut = lasec.Session.from_bytes(whole.to_bytes())
+        if t > 900:
+            decision = cut.ask(x)
+            if decision.asked:
+                cut.tell(decision.ticket, int(sign))
+    assert whole.alarms == heard + cut.alarms
+    assert whole.alarms

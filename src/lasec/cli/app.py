@@ -6,7 +6,7 @@ import typer
 
 from lasec.cli.compare import compare
 from lasec.cli.inspect import cite, info
-from lasec.cli.questions import ask, forget, questions, tell
+from lasec.cli.questions import ask, forget, predict, questions, tell
 from lasec.cli.run import run
 from lasec.cli.spark import group as spark
 from lasec.cli.streams import datasets
@@ -19,6 +19,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Classify a stream whose concept drifts, when labels cost money.",
 )
-for command in (run, compare, ask, tell, questions, forget, info, cite, datasets):
+for command in (run, compare, ask, tell, predict, questions, forget, info, cite, datasets):
     app.command()(command)
 app.add_typer(spark, name="spark")

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from lasec.alarms import Detector, DropAlarm, InputAlarm
 from lasec.cli.known import is_known, open_known
 from lasec.cli.options import Asking, Reading
 from lasec.cli.output import say
@@ -121,20 +122,29 @@ def encoder(opened: Opened, constant: bool) -> Encoder:
 
 def learner(algorithm: str, dimension: int, reading: Reading, asking: Asking) -> Learner:
     """The learner of an algorithm, with its budget."""
+    several = asking.annotators > 1
     return make(
         algorithm, dimension, rate=asking.rate, budget=asking.budget(reading.time),
         settings=asking.parameters(), seed=asking.seed, max_age=asking.oldest(reading.time),
-        lead=asking.lead,
+        lead=asking.lead, aggregate="majority" if several else "first",
+        annotators=asking.annotators if several else 3,
     )  # fmt: skip
 
 
-def build(opened: Opened, algorithm: str, asking: Asking, **origin: Any) -> TableLearner:
+def detectors(wanted: bool) -> list[Detector]:
+    """What --alarms watches with."""
+    return [DropAlarm(), InputAlarm()] if wanted else []
+
+
+def build(
+    opened: Opened, algorithm: str, asking: Asking, *, alarms: bool = False, **origin: Any
+) -> TableLearner:
     """A new learner for a table."""
     made = encoder(opened, constant=not find(algorithm).has_intercept)
     return TableLearner(
         learner(algorithm, made.dimension, opened.reading, asking), made,
         label=opened.label, classes=opened.classes, positive=opened.reading.positive,
-        time=opened.reading.time, origin=origin,
+        time=opened.reading.time, origin=origin, detectors=detectors(alarms),
     )  # fmt: skip
 
 

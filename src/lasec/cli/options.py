@@ -67,6 +67,9 @@ MaxAge = Annotated[
         f"after so long (as in 12h; default {DAYS}d).",
     ),
 ]
+Alarms = Annotated[
+    bool, typer.Option("--alarms", help="Warn of drops in accuracy and of changed inputs.")
+]
 Lead = Annotated[
     float,
     typer.Option("--lead", min=0.0, help="A row dated more seconds ahead of now moves no clock."),
@@ -118,6 +121,7 @@ class Asking(NamedTuple):
     max_open: int = 0
     max_age: str | None = None
     lead: float = LEAD
+    annotators: int = 1
 
     def budget(self, time: str | None) -> Budgeted | None:
         """The budget, if it is more than a rate."""

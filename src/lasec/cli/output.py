@@ -15,6 +15,7 @@ from typing import Any, ParamSpec
 
 import typer
 
+from lasec.alarms import Alarm
 from lasec.cli.terminal import Terminal, clean, one_line
 from lasec.errors import StateError, TableError, TicketError
 from lasec.metrics import Estimate
@@ -95,6 +96,20 @@ def interval(estimate: Estimate) -> str:
 def as_facts(estimate: Estimate) -> dict[str, float]:
     """An estimate with its interval, for scripts."""
     return {"value": estimate.value, "low": estimate.low, "high": estimate.high}
+
+
+def described(alarm: Alarm) -> str:
+    """An alarm in a line.
+
+    >>> described(Alarm("drop", 5_210, 1.3e5, 0.06, 0.41, 5_030))
+    'drop in row 5,211: error rate 6.0 % before, 41.0 % since row 5,031'
+    """
+    what = "error rate" if alarm.kind == "drop" else "score"
+    shown = percent if alarm.kind == "drop" else "{:.2f}".format
+    return (
+        f"{alarm.kind} in row {alarm.ticket + 1:,}: {what} {shown(alarm.before)} before, "
+        f"{shown(alarm.after)} since row {alarm.since + 1:,}"
+    )
 
 
 def warn_of_no_change(persistence: float, majority: float, accuracy: float) -> None:

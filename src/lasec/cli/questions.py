@@ -15,10 +15,10 @@ from typing import Annotated, Any
 import typer
 
 from lasec.cli import options as o
-from lasec.cli.inputs import learner
+from lasec.cli.inputs import detectors, learner
 from lasec.cli.jsonl import line
 from lasec.cli.lock import held
-from lasec.cli.output import REFUSED, as_line, honest, put_lines, say
+from lasec.cli.output import REFUSED, as_line, described, honest, put_lines, say
 from lasec.clock import LEAD
 from lasec.errors import TableError, TicketError
 from lasec.persistence.container import read
@@ -55,6 +55,10 @@ def ask(
     max_open: Annotated[
         int, typer.Option("--max-open", min=0, help="Ask less, the nearer to so many questions.")
     ] = 0,
+    annotators: Annotated[
+        int, typer.Option("--annotators", min=1, help="Learn the majority of so many answers.")
+    ] = 1,
+    alarms: o.Alarms = False,
     labels_per_day: o.PerDay = None,
     time: o.Time = None,
     category: o.Category = None,
@@ -76,13 +80,15 @@ def ask(
         ignore=tuple(ignore or ()), hash_buckets=hash_buckets,
     )  # fmt: skip
     asking = o.Asking(
-        rate, labels_per_day, seed, max_open=max_open, max_age=max_age, lead=lead
+        rate, labels_per_day, seed, max_open=max_open, max_age=max_age, lead=lead,
+        annotators=annotators,
     )  # fmt: skip
 
     def begin(rows: list[Row]) -> TableLearner:
         if classes is None:
             raise TableError(f"{model} does not exist: make it with lasec run, or give --classes")
-        return _new(rows, [name.strip() for name in classes.split(",")], algorithm, reading, asking)
+        named = [name.strip() for name in classes.split(",")]
+        return _new(rows, named, algorithm, reading, asking, alarms)
 
     def answer(desk: TableLearner, rows: list[Row]) -> list[Row | None]:
         said = zip(rows, _decided(desk, rows), strict=True)
@@ -101,6 +107,16 @@ def _kept(desk: TableLearner, entry: Row, cells: Row) -> Row:
     if cells and entry.get("asked"):
         desk.keep(entry["ticket"], cells)
     return cells
+
+
+@honest
+def predict(file: Given = "-", model: o.Model = Path("model.lasec")) -> None:
+    """Predict each line: nothing is asked or counted, and the model is not written."""
+
+    def begin(rows: list[Row]) -> TableLearner:
+        raise TableError(f"{model} does not exist: make it with lasec run or lasec ask")
+
+    _serve(file, model, begin, lambda desk, rows: list(_predicted(desk, rows)), save=False)
 
 
 @honest
@@ -181,6 +197,15 @@ def _decided_at_once(desk: TableLearner, rows: list[Row]) -> list[Row]:
     return said
 
 
+def _predicted(desk: TableLearner, rows: list[Row]) -> Iterator[Row]:
+    """The class of each row with its margin, or what is wrong with it."""
+    wrong = [_unreadable(desk, row) for row in rows]
+    X, _ = desk.read([row for row, text in zip(rows, wrong, strict=True) if not text])
+    found = iter(zip(desk.session.predict(X), desk.learner.margins(X).tolist(), strict=True))
+    for text in wrong:
+        yield {"error": text} if text else dict(zip(("label", "margin"), next(found), strict=True))
+
+
 def _unreadable(desk: TableLearner, row: Row) -> str:
     """Why a row cannot be read; empty if it can."""
     try:
@@ -208,8 +233,9 @@ def _told(desk: TableLearner, row: Row) -> Row:
 
 
 def _new(
-    rows: list[Row], classes: list[str], algorithm: str, reading: o.Reading, asking: o.Asking
-) -> TableLearner:
+    rows: list[Row], classes: list[str], algorithm: str, reading: o.Reading, asking: o.Asking,
+    alarms: bool,
+) -> TableLearner:  # fmt: skip
     """A new model, for rows such as these."""
     if len(classes) != 2:
         raise TableError(f"--classes: expected two, as in ham,spam, got {', '.join(classes)}")
@@ -222,16 +248,20 @@ def _new(
         hash_buckets=reading.hash_buckets, constant=not find(algorithm).has_intercept,
     )  # fmt: skip
     made = learner(algorithm, encoder.dimension, reading, asking)
-    desk = TableLearner(made, encoder, label=str(reading.label), classes=classes, time=reading.time)
+    desk = TableLearner(
+        made, encoder, label=str(reading.label), classes=classes, time=reading.time,
+        detectors=detectors(alarms),
+    )  # fmt: skip
     told = ", ".join(f"{column.name} {column.kind.value}" for column in encoder.columns)
     say(f"lasec: a new model, for {told}")
     return desk
 
 
 def _serve(
-    file: str, model: Path, begin: Callable[[list[Row]], TableLearner], answer: Answering
-) -> None:
-    """Take lines as they come; the model is locked, read and written for each handful."""
+    file: str, model: Path, begin: Callable[[list[Row]], TableLearner], answer: Answering, *,
+    save: bool = True,
+) -> None:  # fmt: skip
+    """Take lines as they come; the model is locked, read and saved for each handful."""
     refused = 0
     for number, lines in _handfuls(file):
         parsed = [_parsed(text) for text in lines]
@@ -246,8 +276,11 @@ def _serve(
                 if entry is not None and "error" in entry:
                     entry["line"], refused = number + at, refused + 1
             written = [as_line(entry) for entry in said if entry is not None]
-            desk.save(model, **parts)
+            if save:
+                desk.save(model, **parts)
         put_lines(written)
+        for alarm in desk.session.alarms:
+            say(f"lasec: alarm: {described(alarm)}")
     if refused:
         say(f"lasec: {refused} line{'s' if refused > 1 else ''} refused")
         raise typer.Exit(REFUSED)

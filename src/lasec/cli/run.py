@@ -18,6 +18,7 @@ from lasec.cli.output import (
     STOPPED,
     as_text,
     columns,
+    described,
     honest,
     interval,
     percent,
@@ -60,6 +61,7 @@ def run(
     group: Annotated[
         str | None, typer.Option("--group", help="A column to report on value by value.")
     ] = None,
+    alarms: o.Alarms = False,
     labels_per_day: o.PerDay = None,
     time: o.Time = None,
     positive: o.Positive = None,
@@ -95,7 +97,8 @@ def run(
             raise nearest(group, opened.table.names, "column")
         choice = {
             "table": fingerprint(opened.table.head), "algorithm": algorithm, "group": group,
-            "predictions": predictions, **asking._asdict(), **opened.reading.choice,
+            "predictions": predictions, "alarms": alarms,
+            **asking._asdict(), **opened.reading.choice,
         }  # fmt: skip
         choice = json.loads(json.dumps(choice))  # as it comes back from a file
         with _alone(out):
@@ -127,7 +130,9 @@ def _begin(
     choice: dict[str, Any],
 ) -> Run:  # fmt: skip
     """A new run, in a folder that has none, or whose run is to be thrown away."""
-    desk = build(opened, algorithm, asking, file=opened.title, choice=choice)
+    desk = build(
+        opened, algorithm, asking, alarms=choice["alarms"], file=opened.title, choice=choice
+    )
     if out is None:
         return Run(desk, RunSummary(), None, None, choice["group"])
     if (out / MODEL).exists() and not force:
@@ -220,6 +225,8 @@ def _tell(task: Run, summary: dict[str, Any], out: Path | None) -> None:
     console.print(f"{summary['algorithm']} on {summary['file']}", style="bold", markup=False)
     for name, value in facts:
         console.print(f"  {name:<20}{value}", markup=False)
+    for alarm in task.run.alarms:
+        console.print(f"  {'alarm':<20}{described(alarm)}", markup=False)
     if ignored:
         told = ", ".join(f"{column.name} ({column.why})" for column in ignored)
         console.print(f"  {'not read':<20}{told}", markup=False)

@@ -123,8 +123,10 @@ class Run:
         groups = None
         if self.group is not None:
             groups = [str(v) for v in batch[self.group].take(pa.array(rows.kept)).to_pylist()]
-        learner = self.desk.learner
-        evaluate(learner, rows.X, rows.y, groups=groups, times=rows.times, into=self.run)
+        evaluate(
+            self.desk.learner, rows.X, rows.y, groups=groups, times=rows.times,
+            alarms=self.desk.session.detectors, into=self.run,
+        )  # fmt: skip
         self.baselines.extend(rows.y)
         if self.lines is not None:
             self.lines.records(self.run.records, self.desk, self.consumed + rows.kept)
@@ -188,6 +190,7 @@ class Run:
             "estimate": as_facts(estimate),
             "persistence": self.baselines.persistence,
             "majority": self.baselines.majority,
+            "alarms": [alarm._asdict() for alarm in self.run.alarms],
             "classes": self.desk.classes,
             "features": learner.dimension,
             "seed": learner.seed,

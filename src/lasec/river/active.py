@@ -71,7 +71,7 @@ class ActiveClassifier(Asking, base.Wrapper, base.Classifier):  # type: ignore[t
     def learn_one(self, x: Row, y: Any, **kwargs: Any) -> None:
         """Learn a label that came for free; every one of them counts as a round."""
         self.classifier.learn_one(x, named(y), **kwargs)
-        self._gate.skip(1)
+        self._selector.skip(1)
 
     def predict_proba_one(self, x: Row, **kwargs: Any) -> dict[Any, float]:
         """The probabilities of the classifier."""

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Hashable
 from typing import Any
 
+from lasec.alarms import Alarm, Detector
 from lasec.metrics import Meter
 from lasec.parameters import shown
 from lasec.selector import Selector
@@ -48,9 +49,9 @@ class Asking:
         query = query.query if isinstance(query, _Boxed) else query
         self.rate, self.query, self.seed = rate, query, seed
         self.max_pending, self.max_age = max_pending, max_age
-        self._gate = Selector(budget(rate, query), seed=seed)
+        self._selector = Selector(budget(rate, query), seed=seed)
         self._model = AnyModel(
-            self._judged, self._learn, self._gate, max_pending=max_pending, max_age=max_age,
+            self._judged, self._learn, self._selector, max_pending=max_pending, max_age=max_age,
             keep=dict,
         )  # fmt: skip
         patience = max_pending if max_age is None else None
@@ -98,6 +99,23 @@ class Asking:
         ((), 1)
         """
         self._session.cancel(ticket)
+
+    def watch(self, *detectors: Detector) -> None:
+        """Let drift detectors hear of every row and label from now on; see :attr:`alarms`.
+
+        >>> from lasec.alarms import DropAlarm
+        >>> from lasec.river import TrackerClassifier
+        >>> model = TrackerClassifier()
+        >>> model.watch(DropAlarm())
+        >>> model.alarms
+        []
+        """
+        self._session.detectors += detectors
+
+    @property
+    def alarms(self) -> list[Alarm]:
+        """What the detectors have raised so far."""
+        return self._session.alarms
 
     def _get_params(self) -> dict[str, Any]:
         params: dict[str, Any] = super()._get_params()  # type: ignore[misc]

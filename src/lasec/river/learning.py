@@ -69,8 +69,8 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
 
     def learn_one(self, x: Row, y: Any) -> None:
         """Learn a label that came for free; every one of them counts as a round."""
-        self._learn(x, named(y), self._gate.rounds)
-        self._gate.skip(1)
+        self._learn(x, named(y), self._selector.rounds)
+        self._selector.skip(1)
 
     def predict_one(self, x: Row, **kwargs: Any) -> Any:
         """The class of ``x``; None before any label is known."""
@@ -98,7 +98,7 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
         except BaseException:
             self._undo(mark)
             raise
-        self._gate.skip(len(labels))
+        self._selector.skip(len(labels))
 
     def predict_many(self, X: pd.DataFrame) -> pd.Series:
         """The class of each row."""
@@ -126,7 +126,7 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
 
     def _seen(self, row: Vector) -> list[Margin]:
         """What each state says about a row."""
-        return seen(self._rule, self._states, row, self._gate.rounds)
+        return seen(self._rule, self._states, row, self._selector.rounds)
 
     def _winner(self, views: list[Margin]) -> tuple[Any, float, float]:
         """The class that is predicted, its lead, and its variance."""
@@ -199,7 +199,7 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
         rows = self._rows
         return _Mark(
             rows, len(rows.index), rows.row.size, len(self._classes), self._plus,
-            [*self._states], self._gate.rounds,
+            [*self._states], self._selector.rounds,
         )  # fmt: skip
 
     def _undo(self, mark: _Mark) -> None:
@@ -217,8 +217,8 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
         for k, state in enumerate(self._states):
             mine = chosen == (k if len(self._states) > 1 else self._plus)
             teach(
-                self._rule, state, row, 1.0 if mine else -1.0, seed=self._gate.seed, ticket=ticket,
-                mistakes_only=self._mistakes_only,
+                self._rule, state, row, 1.0 if mine else -1.0, seed=self._selector.seed,
+                ticket=ticket, mistakes_only=self._mistakes_only,
             )  # fmt: skip
 
     def _register(self, y: Any) -> int:

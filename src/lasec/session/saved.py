@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from lasec.alarms import Detector, DropAlarm, InputAlarm, read
 from lasec.errors import StateError
 from lasec.learner import Learner
 from lasec.persistence.container import Arrays, restored
@@ -44,6 +45,26 @@ def read_notes(data: bytes) -> dict[int, Note]:
             raise ValueError("a note is not that of a question")
         notes[ticket] = Note(id_, columns, tuple(map(str, names)))
     return notes
+
+
+def write_detectors(detectors: Sequence[Detector]) -> dict[str, bytes]:
+    """The detectors that can be saved, each as a part of its own.
+
+    >>> list(write_detectors([DropAlarm()]))
+    ['detector.0']
+    """
+    kept = [one for one in detectors if isinstance(one, DropAlarm | InputAlarm)]
+    return {f"detector.{place}": one.to_bytes() for place, one in enumerate(kept)}
+
+
+def read_detectors(parts: dict[str, bytes]) -> list[Detector]:
+    """The detectors among the parts of a file, which are taken out.
+
+    >>> read_detectors({"detector.0": DropAlarm().to_bytes()})[0].raised
+    False
+    """
+    names = sorted((n for n in parts if n.startswith("detector.")), key=lambda n: int(n[9:]))
+    return [read(parts.pop(name)) for name in names]
 
 
 def kind_of(data: bytes) -> str:

@@ -16,7 +16,13 @@ from lasec.metrics import Estimate, Meter
 from lasec.persistence.container import Arrays, bundle, pack, read, restored, unbundle
 from lasec.session.models import AskedRows, Carried, OwnModel
 from lasec.session.note import Note
-from lasec.session.saved import read_learner, read_notes, write_notes
+from lasec.session.saved import (
+    read_detectors,
+    read_learner,
+    read_notes,
+    write_detectors,
+    write_notes,
+)
 from lasec.types import Decision, Outcome
 
 KIND = "session"
@@ -190,13 +196,17 @@ class Session:
         return self.model.learner
 
     def parts(self) -> dict[str, bytes]:
-        """The learner, the meter and the notes of open questions, each as bytes of its own."""
+        """Learner, meter, notes of open questions and detectors, each as bytes of its own."""
         made = {"learner": self.learner.to_bytes(), "meter": self.meter.to_bytes()}
         notes = {t: note for t, note in self.notes.items() if self.model.is_open(t)}
-        return made | ({"notes": write_notes(notes)} if notes else {})
+        made |= {"notes": write_notes(notes)} if notes else {}
+        return made | write_detectors(self.detectors)
 
     def to_bytes(self) -> bytes:
-        """The whole session but its detectors, as bytes that :meth:`from_bytes` reads.
+        """The session as bytes that :meth:`from_bytes` reads.
+
+        A detector of another library (:class:`~lasec.alarms.Watch`) is not among them; give it to
+        ``detectors`` of the session that is loaded.
 
         >>> import lasec
         >>> session = Session(lasec.LASEC(dimension=1), classes=["ham", "spam"])
@@ -246,7 +256,7 @@ class Session:
         return cls(
             read_learner(parts["learner"]), classes=header["classes"],
             positive=header["positive"], meter=Meter.from_bytes(parts["meter"]),
-            notes=read_notes(parts.get("notes", b"[]")),
+            notes=read_notes(parts.get("notes", b"[]")), detectors=read_detectors(parts),
         )  # fmt: skip
 
     def __repr__(self) -> str:

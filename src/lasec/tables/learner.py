@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from lasec.alarms import Detector
 from lasec.classes import Classes
 from lasec.errors import ClassError, StateError, TableError
 from lasec.files import write
@@ -18,7 +19,7 @@ from lasec.learner import Learner
 from lasec.metrics import Meter
 from lasec.persistence.container import Arrays, bundle, pack, read, restored, unbundle
 from lasec.session import Note, OwnModel, Session
-from lasec.session.saved import read_learner, read_notes
+from lasec.session.saved import read_detectors, read_learner, read_notes
 from lasec.tables.cells import as_label, batch_of, moment, moments
 from lasec.tables.encoder import Encoder
 from lasec.types import Decision, Outcome
@@ -63,13 +64,16 @@ class TableLearner:
         meter: Meter | None = None,
         origin: Mapping[str, Any] | None = None,
         notes: Mapping[int, Note] | None = None,
+        detectors: Sequence[Detector] = (),
     ) -> None:
         self.encoder, self.label, self.time = encoder, label, time
         try:
             self.names = Classes([as_label(name) or "" for name in classes], as_label(positive))
         except ValueError as error:
             raise TableError(str(error)) from error
-        self.session = Session(OwnModel(learner, self.names), meter=meter, notes=notes)
+        self.session = Session(
+            OwnModel(learner, self.names), meter=meter, notes=notes, detectors=detectors
+        )
         self.learner, self.meter = learner, self.session.meter
         self.origin = dict(origin or {})
 
@@ -196,7 +200,7 @@ class TableLearner:
             classes=() if header["positive"] is not None else header["classes"],
             positive=header["positive"], time=header["time"],
             meter=Meter.from_bytes(parts.pop("meter")), origin=header["origin"],
-            notes=read_notes(parts.pop("notes", b"[]")),
+            notes=read_notes(parts.pop("notes", b"[]")), detectors=read_detectors(parts),
         )  # fmt: skip
         names = {column.name for column in encoder.columns}
         if made.learner.dimension != encoder.dimension or len(names) < len(encoder.columns):
