@@ -1,7 +1,7 @@
 """Rules that the paper does not compare with: for context, and as examples of ``--rule``.
 
 ``python -m experiments panel a --algorithms LASEC --rule experiments.outside:PassiveAggressive
---grid aggressiveness=0.001,0.003,0.01,0.03,0.1,0.3,1 --learn-from labels --out DIR``
+--grid max_step=0.001,0.003,0.01,0.03,0.1,0.3,1 --learn-from labels --out DIR``
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from lasec.rules.perceptron import Linear, first_order
 
 
 class PassiveAggressive(NamedTuple):
-    """PA-I: the smallest step that gives the row a margin of 1, of at most ``aggressiveness``."""
+    """PA-I: the smallest step that gives the row a margin of 1, of at most ``max_step``."""
 
-    aggressiveness: float = 0.1
+    max_step: float = 0.1
 
     def init(self, dimension: int) -> Linear:
         """No weights yet."""
@@ -30,7 +30,7 @@ class PassiveAggressive(NamedTuple):
         """A step of the hinge loss over the squared norm."""
         w = state.weights
         loss = max(0.0, 1.0 - y * np.dot(w, x))
-        w += min(self.aggressiveness, loss / np.dot(x, x)) * y * x
+        w += min(self.max_step, loss / np.dot(x, x)) * y * x
 
     @property
     def reference(self) -> str:
