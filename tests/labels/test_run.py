@@ -372,3 +372,11 @@ def test_alarms_are_kept_and_saved():
         assert a[1:] == pytest.approx(b[1:], rel=1e-9)
     assert run.estimate == pytest.approx(one_by_one.estimate)
     assert lasec.RunSummary.from_bytes(run.to_bytes()).alarms == run.alarms
+
+
+@pytest.mark.parametrize("delay", [0, 30])
+def test_a_meter_that_is_given_hears_the_run(delay):
+    meter = lasec.Meter(window=500)
+    run = lasec.evaluate(lasec.Tracker(rate=0.2), X[:2_000], Y[:2_000], meter=meter, delay=delay)
+    assert meter.rounds == 2_000
+    assert meter.accuracy == run.estimate

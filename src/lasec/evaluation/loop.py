@@ -72,6 +72,7 @@ def evaluate(
     """
     rows = validation.finite("X", validation.real("X", X, 2))
     n = len(rows)
+    fresh = into is None
     if into is None:
         if n == 0:
             raise ValueError("X: there are no rows to evaluate on")
@@ -80,7 +81,7 @@ def evaluate(
         raise ValueError("meter, every: the summary that is given has its own")
     signs = validation.labels(y, n)
     said, waits = _replies(signs, np.asarray(delay, dtype=np.float64), answers)
-    now = into.begin(n)
+    now = into.begin(0 if fresh else n)  # a new summary takes the meter that was given itself
     stream = _Stream(learner, rows, signs, now.ids(groups, n), times)
     _same(now, learner)
     alone = learner.aggregate is not Aggregate.MAJORITY  # one answer settles a question
