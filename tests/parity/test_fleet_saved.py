@@ -95,7 +95,7 @@ def test_bad_contents_are_refused(change, words):
 
 def test_a_budget_that_cannot_be_is_refused():
     data = used(Perceptron(), Budgeted(rate=0.3)).to_bytes()
-    with pytest.raises(StateError, match="memory"):
+    with pytest.raises(StateError, match="the query's state"):
         lasec.Fleet.from_bytes(changed(data, spoil("memory", (2, 0), np.nan)))
 
 

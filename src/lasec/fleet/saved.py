@@ -82,7 +82,7 @@ def _memory(query: Query, kept: Any, models: int) -> Any:
     """What the query remembers of each model."""
     blank = codec.query_state(query)
     if kept.shape != (models, blank.size) or kept.dtype != blank.dtype:
-        raise StateError("invalid: the query's memory has not the shape and type of this query")
+        raise StateError("invalid: the query's state has not the shape and type of this query")
     for row in kept if blank.size else ():
         codec.query_state(query, row)
     return kept
