@@ -233,6 +233,8 @@ class Learner:
         """
         now = self._now if self._now.sized else self._begun("X", X, 2)
         rows = validation.finite("X", validation.rows(X, now.dimension, self._kind))
+        if not self._now.sized:
+            self._now = now
         if first is not None and isinstance(self.rule, TimedRule):
             return self._coming(now, rows, number("first", first, int, _ROUNDS))
         found = np.empty(len(rows))
