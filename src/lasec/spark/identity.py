@@ -14,6 +14,14 @@ from typing import Any
 
 from lasec import Learner
 
+# Names of queries and their parameters that earlier descriptions have.
+_RENAMED = {
+    "MarginCoin": "MarginSampling",
+    "caution": "aggressiveness",
+    "floor": "audit_share",
+    "advance": "warm_up",
+}
+
 
 def describe(model: Learner, shards: int, seed: int | None) -> str:
     """The description of a job; without a seed it is that of any seed.
@@ -47,6 +55,8 @@ def belongs(kept: str, job: str, model: Learner) -> bool:
     >>> belongs(mine.replace("0.5", "0.4"), mine, model)
     False
     """
+    for old, new in _RENAMED.items():
+        kept = re.sub(rf"\b{old}\b", new, kept)
     if kept.startswith("("):
         return _of_format_1(kept, job, model)
     mine, its = json.loads(job), json.loads(kept)
