@@ -53,7 +53,7 @@ def LASEC_SS(
     aggressiveness: float = 0.1,
     **options: Unpack[Options],
 ) -> Learner:
-    """LASEC with selective sampling: queries with probability a / (a + |margin|).
+    """LASEC with selective sampling: queries with probability ``a / (a + |margin|)``.
 
     ``aggressiveness`` is a.
 
@@ -103,7 +103,7 @@ def KernelLASEC_SS(
     aggressiveness: float = 0.1,
     **options: Unpack[Options],
 ) -> Learner:
-    """LASEC-SS with a Mercer kernel: queries with probability a / (a + |margin|).
+    """LASEC-SS with a Mercer kernel: queries with probability ``a / (a + |margin|)``.
 
     ``aggressiveness`` is a.
 

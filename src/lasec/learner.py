@@ -138,7 +138,7 @@ class Learner:
         with self._busy:
             now = self._now if self._now.sized else self._begun("x", x, 1)
             row = self._row(x, now.dimension)
-            given = -1.0 if draw is None else float(validation.coins("draw", [draw], 1)[0])
+            given = -1.0 if draw is None else float(validation.uniforms("draw", [draw], 1)[0])
             selector, book = now.selector, now.book
             when = selector.moment(time)
             seen, spent = selector.look(self.rule, now.model, row, given, when, book.waiting)
@@ -310,7 +310,7 @@ class Learner:
         y: ArrayLike,
         *,
         times: ArrayLike | None = None,
-        coins: ArrayLike | None = None,
+        draws: ArrayLike | None = None,
         lazy: bool = False,
     ) -> Records:
         """Ask and, where asked, tell at once, for each row: a whole chunk in compiled code.
@@ -318,7 +318,7 @@ class Learner:
         The decisions are those of the loop over :meth:`ask` and :meth:`tell`, however the stream is
         cut into chunks (questions that were open before count as open to the end of the chunk, and
         one label settles a question in any case). ``times`` says when each row came, for budgets by
-        time; ``coins`` are uniform numbers to use instead of the learner's own. With
+        time; ``draws`` are uniform numbers to use instead of the learner's own. With
         ``lazy`` the decisions are the same, but margin, variance and propensity of a row that was
         not asked are only computed where the decision needs them, and may be NaN elsewhere; that
         saves most of the time where rows are wide (from 64 features on) and few are asked.
@@ -329,17 +329,17 @@ class Learner:
         Records(rounds=10000, accuracy=0.700, labels=3496, rate=0.350)
         """
         with self._busy:
-            return self._run(X, y, times, coins, lazy)
+            return self._run(X, y, times, draws, lazy)
 
     def _run(
-        self, X: ArrayLike, y: ArrayLike, times: ArrayLike | None, coins: ArrayLike | None,
+        self, X: ArrayLike, y: ArrayLike, times: ArrayLike | None, draws: ArrayLike | None,
         lazy: bool,
     ) -> Records:  # fmt: skip
         """All rows of a chunk, or none of them."""
         now = self._now if self._now.sized else self._begun("X", X, 2)
         rows, selector = validation.rows(X, now.dimension, self._kind), now.selector
         n = len(rows)
-        signs, given = validation.labels(y, n), validation.given(coins, n)
+        signs, given = validation.labels(y, n), validation.given(draws, n)
         when = selector.times(times, n)
         lazy = number("lazy", lazy, bool, None) and self._can_be_lazy(now.dimension)
         (bad, columns, model, bound), spent = selector.run(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from copy import copy
-from typing import Any, NamedTuple, Self, overload
+from typing import Any, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,50 +14,19 @@ from lasec import kernel, validation
 from lasec.busy import Busy
 from lasec.clock import LEAD, Clock
 from lasec.errors import StateError
+from lasec.kernel.given import GivenMargin
 from lasec.parameters import Range, number
 from lasec.persistence import codec
 from lasec.persistence.container import Arrays, pack, restored
 from lasec.random import SEEDS, seed_or_random
-from lasec.types import BudgetQuery, Margin, Matrix, Query, Vector
+from lasec.types import BudgetQuery, Matrix, Query, Vector
 from lasec.validation import LARGEST_ENTRY
 
 _COUNTS = Range(0, 2**62)
 _NO_DRAWS: Vector = np.empty(0)
 
 
-class _NoModel(NamedTuple):
-    """The state of a rule that learns nothing."""
-
-    weights: Vector
-
-    def validate(self) -> str:
-        """Any array will do."""
-        return ""
-
-
-class _Given(NamedTuple):
-    """A rule whose rows are a margin and its variance: the way of a margin into compiled code."""
-
-    unused: float = 0.0
-
-    def init(self, dimension: int) -> _NoModel:
-        """Nothing, ever."""
-        return _NoModel(np.zeros(dimension))
-
-    def margin(self, state: _NoModel, x: Vector) -> Margin:
-        """What the row says."""
-        return Margin(float(x[0]), float(x[1]), float(x[0]))
-
-    def update(self, state: _NoModel, x: Vector, y: float, draw: float) -> None:
-        """Learn nothing."""
-
-    @property
-    def reference(self) -> str:
-        """None."""
-        return ""
-
-
-_RULE = _Given()
+_RULE = GivenMargin()
 _MODEL = _RULE.init(2)
 
 

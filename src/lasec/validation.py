@@ -203,20 +203,20 @@ def ticket(value: object) -> int:
 
 
 def given(draws: ArrayLike | None, count: int) -> NDArray[np.float64]:
-    """The coins that were passed for a chunk, or none.
+    """The draws that were passed for a chunk, or none.
 
     >>> given(None, count=2).size
     0
     """
-    return np.empty(0) if draws is None else coins("coins", draws, count)
+    return np.empty(0) if draws is None else uniforms("draws", draws, count)
 
 
-def coins(name: str, draws: ArrayLike, count: int) -> NDArray[np.float64]:
+def uniforms(name: str, draws: ArrayLike, count: int) -> NDArray[np.float64]:
     """Uniform draws in [0, 1), one for each row.
 
-    >>> coins("coins", [0.5, 1.0], count=2)
+    >>> uniforms("draws", [0.5, 1.0], count=2)
     Traceback (most recent call last):
-    ValueError: coins: must lie in [0, 1), got 1
+    ValueError: draws: must lie in [0, 1), got 1
     """
     clean = finite(name, real(name, draws, 1))
     if clean.size != count:

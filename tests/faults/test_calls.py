@@ -185,7 +185,7 @@ def columns(**other):
 
 DICT = {"a": 1.0, "b": 2.0}
 PAIR, TWO = [[1.0, 2.0, 3.0], [0.5, 0.0, 1.0]], [1, -1]
-BATCH = {"keys": [0, 1], "X": PAIR, "times": [1.0, 2.0], "coins": [0.1, 0.2]}
+BATCH = {"keys": [0, 1], "X": PAIR, "times": [1.0, 2.0], "draws": [0.1, 0.2]}
 DECISIONS, OUTCOMES, RECORDS = "decisions", "outcomes", "records"  # spoiled inside, see below
 # Each: what makes the object, and calls with good arguments, one or all of which become hostile.
 TARGETS = {
@@ -193,7 +193,7 @@ TARGETS = {
         ("ask", {"x": ROWS[0], "time": 1.0, "coin": 0.5}),
         ("tell", {"ticket": 82, "y": 1}),
         ("learn", {"x": ROWS[0], "y": -1}),
-        ("run", {"X": PAIR, "y": TWO, "times": [1.0, 2.0], "coins": [0.1, 0.2], "lazy": False}),
+        ("run", {"X": PAIR, "y": TWO, "times": [1.0, 2.0], "draws": [0.1, 0.2], "lazy": False}),
         ("boost", {"labels": 5.0, "over": 10.0}),
         ("is_open", {"ticket": 81}),
         ("from_bytes", {"data": b""}),
@@ -202,7 +202,7 @@ TARGETS = {
         ("ask", {"x": ROWS[0], "time": 1.0, "coin": 0.5}),
         ("tell", {"ticket": 1, "y": 1}),
         ("learn", {"x": ROWS[0], "y": -1}),
-        ("run", {"X": PAIR, "y": TWO, "times": [1.0, 2.0], "coins": [0.1, 0.2], "lazy": True}),
+        ("run", {"X": PAIR, "y": TWO, "times": [1.0, 2.0], "draws": [0.1, 0.2], "lazy": True}),
         ("boost", {"labels": 5.0, "over": 10.0}),
         ("predict_proba", {"X": PAIR}),
     ],
@@ -235,7 +235,7 @@ TARGETS = {
     fleet: [
         ("run", BATCH | {"y": TWO}),
         ("serve", BATCH | {"y": [0, 1], "tickets": [-1, 0], "after": [-1, -1]}),
-        ("coins", {"keys": [0, 1], "numbers": [5, 6]}),
+        ("draws", {"keys": [0, 1], "numbers": [5, 6]}),
         ("pack", {"keys": [0, 1]}),
         ("unpack", {"keys": [0], "packed": np.zeros((1, 72), np.uint8)}),
         ("learner", {"key": 1}),
@@ -390,7 +390,7 @@ def test_arrays_that_no_memory_holds(given):
         (lasec.Tracker(), "ask", (given,)), (lasec.Tracker(), "run", (given, given)),
         (learner(), "run", (PAIR, given)), (meter(), "extend", (columns(margin=given), TWO)),
         (gate(), "decide_all", (given,)), (fleet(), "run", (given, given, given)),
-        (fleet(), "serve", ([0, 1], PAIR, [0, 0], given)), (fleet(), "coins", ([0], given)),
+        (fleet(), "serve", ([0, 1], PAIR, [0, 0], given)), (fleet(), "draws", ([0], given)),
         (sk_tracker(), "should_ask", (given,)), (sk_tracker(), "predict", (given,)),
     ):  # fmt: skip
         before = snapshot(made)

@@ -85,7 +85,7 @@ def test_bad_labels_are_refused(learner, y, error):
 
 
 @pytest.mark.parametrize(
-    ("X", "y", "coins", "words"),
+    ("X", "y", "draws", "words"),
     [
         (GOOD, [1], None, "X: expected 2 axis"),
         ([[GOOD]], [1], None, "X: expected 2 axis"),
@@ -93,15 +93,15 @@ def test_bad_labels_are_refused(learner, y, error):
         ([GOOD], [[1]], None, "y: expected 1 axis"),
         ([GOOD, GOOD], [[1], [1, 1]], None, "y: not a rectangular array"),
         ([GOOD], [True], None, "y: expected real numbers, got dtype bool"),
-        ([GOOD], [1], [0.5, 0.5], "coins: expected 1"),
-        ([GOOD], [1], [1.0], "coins: must lie in"),
-        ([GOOD], [1], [-0.1], "coins: must lie in"),
-        ([GOOD], [1], [np.nan], "coins: contains NaN"),
+        ([GOOD], [1], [0.5, 0.5], "draws: expected 1"),
+        ([GOOD], [1], [1.0], "draws: must lie in"),
+        ([GOOD], [1], [-0.1], "draws: must lie in"),
+        ([GOOD], [1], [np.nan], "draws: contains NaN"),
         (np.empty((0, 2)), [], None, "X: expected 3 features"),
     ],
 )
-def test_bad_chunks_are_refused(learner, X, y, coins, words):
-    refuses(learner, lambda: learner.run(X, y, coins=coins), (TypeError, ValueError), words)
+def test_bad_chunks_are_refused(learner, X, y, draws, words):
+    refuses(learner, lambda: learner.run(X, y, draws=draws), (TypeError, ValueError), words)
 
 
 def test_a_bad_coin_is_refused(learner):

@@ -101,7 +101,7 @@ def test_save_and_load_in_the_middle_are_invisible(build, stream, tmp_path):
 def test_passed_coins_replace_the_learners_own(build, stream):
     seeded, fed = build(), build()
     coins = lasec.uniforms(5, 0, ROUNDS)[:, 0]
-    fed_records = fed.run(*stream, coins=coins)
+    fed_records = fed.run(*stream, draws=coins)
     same_run(fed, seeded, fed_records, seeded.run(*stream))
     assert build().ask(stream.X[0], draw=coins[0]) == build().ask(stream.X[0])
 

@@ -118,6 +118,7 @@ def _agree(now: Account) -> None:
         or len(now.marks) > now.limit
         or max(marks[-1], ends[-1]) > now.rounds
         or ends[-1] > now.settled
+        or not {row for row in marks if row <= now.settled} <= set(ends)
         or any(after <= before for rows in (marks, ends) for before, after in pairwise(rows))
         or not np.array_equal(now.rest.ticket, tickets)
     ):

@@ -16,7 +16,7 @@ from lasec.types import Counter
 
 def given(draws: ArrayLike | None, count: int) -> NDArray[np.float64]:
     """The draws of a batch; none where the models use their own."""
-    return np.empty(0) if draws is None else validation.coins("draws", draws, count)
+    return np.empty(0) if draws is None else validation.uniforms("draws", draws, count)
 
 
 def answered(
