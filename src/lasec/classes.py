@@ -19,7 +19,7 @@ class Classes:
     (1, 'ham', 'spam')
     >>> names.sign("eggs")
     Traceback (most recent call last):
-    lasec.errors.ClassError: 'eggs' is a third class, beside 'ham' and 'spam': ...
+    lasec.errors.ClassError: 'eggs' is a third class: this learner separates 'ham' and 'spam'
     >>> Classes(positive="fraud").sign("anything else")
     -1
     """
@@ -44,9 +44,7 @@ class Classes:
         if name not in self.names:
             if len(self.names) == 2:
                 known = " and ".join(map(repr, self.names))
-                raise ClassError(
-                    f"{name!r} is a third class, beside {known}: this learner separates two"
-                )
+                raise ClassError(f"{name!r} is a third class: this learner separates {known}")
             self.names.append(name)
         return 1 if self.names.index(name) else -1
 

@@ -41,5 +41,5 @@ class ClassError(ValueError):
     >>> session = lasec.Session(lasec.LASEC(dimension=1), classes=["ham", "spam"])
     >>> session.learn([1.0], "eggs")
     Traceback (most recent call last):
-    lasec.errors.ClassError: 'eggs' is a third class, beside 'ham' and 'spam': ...
+    lasec.errors.ClassError: 'eggs' is a third class: this learner separates 'ham' and 'spam'
     """

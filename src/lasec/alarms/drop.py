@@ -153,7 +153,7 @@ class DropAlarm:
         >>> [alarm.kind for alarm in alarms]
         ['drop']
         """
-        found = raised_by(self, records, y)
+        found = raised_by([self], records, y)
         self.raised = bool(found)
         return found
 

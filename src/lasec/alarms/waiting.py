@@ -8,7 +8,8 @@ rows later counts as not asked, so that a lost answer delays what follows, but n
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -142,12 +143,17 @@ def rounds_of(records: Any, y: ArrayLike) -> Iterator[tuple[Decision, Outcome | 
         yield decision, Outcome(decision, label, *effect) if decision.asked else None
 
 
-def raised_by(detector: Detector, records: Any, y: ArrayLike) -> list[Alarm]:
-    """All alarms that a detector raises in a chunk of rows, as if each label had come at once."""
-    found = []
-    for decision, outcome in rounds_of(records, y):
-        if alarm := detector.ask(decision):
-            found.append(alarm)
-        if outcome is not None and (alarm := detector.tell(outcome)):
-            found.append(alarm)
-    return found
+def raised_by(
+    detectors: Sequence[Detector], records: Any, y: ArrayLike, X: Iterable[ArrayLike | None] = ()
+) -> list[Alarm]:
+    """All alarms that detectors raise in a chunk of rows, as if each label had come at once.
+
+    ``X`` are the rows, for detectors that look at them.
+    """
+    found: list[Alarm | None] = []
+    rounds = rounds_of(records, y) if detectors else ()
+    for x, (decision, outcome) in zip(chain(X, repeat(None)), rounds, strict=False):
+        found += [detector.ask(decision, x) for detector in detectors]
+        if outcome is not None:
+            found += [detector.tell(outcome) for detector in detectors]
+    return [alarm for alarm in found if alarm is not None]

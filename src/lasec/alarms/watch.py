@@ -93,7 +93,7 @@ class Watch:
 
     def extend(self, records: Any, y: ArrayLike) -> list[Alarm]:
         """All alarms of a chunk of rows, as if each label had come at once."""
-        found = raised_by(self, records, y)
+        found = raised_by([self], records, y)
         self.raised = bool(found)
         return found
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lasec import validation
 from lasec.alarms import Alarm, Detector
-from lasec.alarms.waiting import rounds_of
+from lasec.alarms.waiting import raised_by
 from lasec.errors import TicketError
 from lasec.evaluation.account import Account, Due
 from lasec.evaluation.points import Answer, Status
@@ -87,7 +87,8 @@ def evaluate(
     alone = learner.aggregate is not Aggregate.MAJORITY  # one answer settles a question
     if answers is None and alone and not (waits.any() or now.late or (alarms and on_alarm)):
         records = _at_once(stream, now)
-        now.alarms = now.alarms + _raised(alarms, records, stream)
+        stream.answers = _prompt(records, signs, now.rounds) if into.keep else []
+        now.alarms = now.alarms + raised_by(alarms, records, signs, rows)
     else:
         records = _Conversation(stream, now, alarms, on_alarm).run(said, waits)
     now.learner = _identity(learner)
@@ -144,25 +145,16 @@ def _at_once(stream: _Stream, now: Account) -> Records:
         refused = error
     else:
         learner.adopt(tried)
-        whole = Records.join(parts)
-        before = now.rounds - len(whole)
-        for at in np.flatnonzero(whole.asked).tolist():
-            y = int(stream.y[at])
-            stream.answers.append(Answer(whole.first + at, y, before + at + 1, verdict=y))
-        return whole
+        return Records.join(parts)
     copy.copy(learner).run(stream.X, stream.y, times=stream.times)  # which counts rows as X does
     raise refused
 
 
-def _raised(detectors: Sequence[Detector], records: Records, stream: _Stream) -> list[Alarm]:
-    """What detectors raise that hear of each row and its answer in turn."""
-    found: list[Alarm | None] = []
-    rows = zip(stream.X, rounds_of(records, stream.y), strict=True) if detectors else ()
-    for x, (decision, outcome) in rows:
-        found += [detector.ask(decision, x) for detector in detectors]
-        if outcome is not None:
-            found += [detector.tell(outcome) for detector in detectors]
-    return [alarm for alarm in found if alarm is not None]
+def _prompt(records: Records, y: Array, rounds: int) -> list[Answer]:
+    """The answers of rows that were answered at once; ``rounds`` is where the run is after them."""
+    first, before = records.first, rounds - len(records)
+    asked = zip(np.flatnonzero(records.asked).tolist(), y[records.asked].tolist(), strict=True)
+    return [Answer(first + at, int(sign), before + at + 1, int(sign)) for at, sign in asked]
 
 
 class _Conversation:
@@ -182,7 +174,7 @@ class _Conversation:
     def run(self, said: Array, waits: Array) -> Records:
         """Ask about every row, and tell each answer that is due by then."""
         decisions: list[Decision] = []
-        now, first = self.now, self.stream.learner.rounds
+        now = self.now
         for cut in _pieces(now, len(self.stream.X)):
             made = [self._step(t, said[t], waits[t]) for t in range(cut.start, cut.stop)]
             decisions += made
@@ -190,7 +182,7 @@ class _Conversation:
             rows = self.stream.rows(self._records(made, cut), cut)
             now.add(rows, _status(self.stream.learner, now, clock, rows))
         now.alarms = now.alarms + self.session.alarms
-        return self._records(decisions, slice(0, len(decisions)), first)
+        return self._records(decisions, slice(0, len(decisions)))
 
     def _step(self, t: int, said: Array, waits: Array) -> Decision:
         """One row, and the answers that have come by then."""
@@ -225,7 +217,7 @@ class _Conversation:
         if self.on_alarm is not None:
             self.on_alarm(self.stream.learner, alarm)
 
-    def _records(self, decisions: list[Decision], cut: slice, first: int = 0) -> Records:
+    def _records(self, decisions: list[Decision], cut: slice) -> Records:
         """The decisions as columns."""
         if not decisions:
             return self.stream.learner.run(self.stream.X[:0], self.stream.y[:0])

@@ -68,6 +68,7 @@ class RunSummary:
         self._kept: list[Records] = []
         self._answers: list[Answer] = []
         self._seen: tuple[Account, Account] | None = None
+        self._points: tuple[Account, list[Point]] | None = None
 
     @property
     def records(self) -> Records:
@@ -139,7 +140,10 @@ class RunSummary:
     @property
     def points(self) -> list[Point]:
         """The run at the multiples of ``every`` rows and at the last row."""
-        return [mark.point for mark in self._view.marks]
+        now = self._view
+        if self._points is None or self._points[0] is not now:  # intervals take a while
+            self._points = now, [mark.point for mark in now.marks]
+        return list(self._points[1])
 
     @property
     def margins(self) -> Margins:

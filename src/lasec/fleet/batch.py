@@ -14,11 +14,6 @@ from lasec.random import SEEDS, words
 from lasec.types import Counter
 
 
-def given(draws: ArrayLike | None, count: int) -> NDArray[np.float64]:
-    """The draws of a batch; none where the models use their own."""
-    return np.empty(0) if draws is None else validation.uniforms("draws", draws, count)
-
-
 def answered(
     after: ArrayLike | None, keys: NDArray[np.int64], y: NDArray[np.float64]
 ) -> NDArray[np.int64]:

@@ -111,7 +111,7 @@ class Fleet:
         rows = validation.rows(X, self.dimension, self.precision.kind)
         n = len(rows)
         signs, numbers = validation.labels(y, n), self._keys(keys, n)
-        given, clock = batch.given(draws, n), self._times(times, n)
+        given, clock = validation.given(draws, n), self._times(times, n)
         with self._busy:
             if kernel.engine.blocked(self.rule, self.state) and not self.memory.shape[1]:
                 with ThreadPoolExecutor(self.threads) as pool:
@@ -157,7 +157,7 @@ class Fleet:
         rows = validation.rows(X, self.dimension, self.precision.kind)
         n = len(rows)
         signs, numbers = validation.labels_or_none(y, n), self._keys(keys, n)
-        given, clock = batch.given(draws, n), self._times(times, n)
+        given, clock = validation.given(draws, n), self._times(times, n)
         answered = batch.answered(after, numbers, signs)
         claimed = batch.claimed(tickets, numbers, (signs != 0.0) & (answered < 0), self.rounds)
         with self._busy:
