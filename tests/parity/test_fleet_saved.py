@@ -79,7 +79,7 @@ def spoil(name, place, value):
         (lambda header, arrays: arrays.pop("state.cov"), "expected the arrays"),
         (lambda header, arrays: arrays.pop("seeds"), "invalid: 'seeds'"),
         (lambda header, arrays: arrays.update(seeds=np.zeros(3, np.int64)), "one seed for each"),
-        (lambda header, arrays: arrays.update(memory=np.zeros((4, 1))), "memory has not"),
+        (lambda header, arrays: arrays.update(memory=np.zeros((4, 1))), "query's state has not"),
         (lambda header, arrays: arrays.update(more=np.zeros(4)), "arrays of no known use"),
         (spoil("state.weights", (2, 1), np.nan), "weights contains NaN"),
         (spoil("state.cov", (3, 0, 0), -1.0), "cov is not positive definite"),
