@@ -38,7 +38,7 @@ def resident() -> float:
 
 
 def with_dimension(quick: bool) -> Iterator[dict[str, Any]]:
-    """Microseconds per round against d, every label used and 10 % asked."""
+    """Microseconds per row against d, every label used and 10 % asked."""
     for dimension in DIMENSIONS[:6] if quick else DIMENSIONS:
         rows = int(min(40_000, max(1_500, 4e9 / dimension**2 / 4)))
         X, y = stream(dimension, rows)
@@ -62,7 +62,7 @@ def with_dimension(quick: bool) -> Iterator[dict[str, Any]]:
 
 
 def with_time(quick: bool) -> Iterator[dict[str, Any]]:
-    """Microseconds per round and resident memory against T, d = 50, one learner that goes on."""
+    """Microseconds per row and resident memory against T, d = 50, one learner that goes on."""
     X, y = stream(50, CHUNK)
     aggressiveness = caution_for(0.1, 50, X[:20_000], y[:20_000])
     learner = selective(50, aggressiveness)

@@ -12,7 +12,7 @@ import lasec
 from benchmarks.measure import ROWS, caution_for, compare, selective, spread, stream, supervised
 from benchmarks.pseudocode import rounds as pseudocode
 
-# Rounds of the paper's pseudocode that are timed: it inverts matrices in each of them.
+# Rows of the paper's pseudocode that are timed: it inverts matrices in each of them.
 PSEUDO_ROUNDS = {50: 400, 256: 12, 1_000: 2}
 
 

@@ -1,6 +1,6 @@
 """Rounds per second of the learners that people know, on the same rows, in the same run.
 
-A round is a prediction and, where the learner wants it, learning from the label. What a peer can be
+A row is a prediction and, where the learner wants it, learning from the label. What a peer can be
 handed beforehand (dicts, instances, a file in its own format) is made before the clock starts.
 """
 

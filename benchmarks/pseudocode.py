@@ -1,4 +1,4 @@
-"""LASEC as its paper writes it down: matrices D and vectors e, inverted in every round."""
+"""LASEC as its paper writes it down: matrices D and vectors e, inverted in every row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the Tracker costs: time per round against LASEC's on the same rows, and memory.
+"""What the Tracker costs: time per step against LASEC's on the same rows, and memory.
 
 LASEC-SS asks for the same share of labels. Through ``ask`` and ``tell`` both work row by row; in
 ``run``, LASEC works in blocks and the Tracker row by row, because its hypotheses weigh each other

@@ -18,14 +18,14 @@ TUNING = 0
 class Dataset(NamedTuple):
     """How many rows it has, and its stream of so many rows in a run."""
 
-    rounds: int
+    rows: int
     draw: Callable[[int, int], Stream]
 
 
 def draw(name: str, run: int, size: float = 1.0) -> Stream:
     """The stream of run ``run``: the same for every algorithm."""
     dataset = DATASETS[name]
-    return dataset.draw(max(20, round(dataset.rounds * size)), run)
+    return dataset.draw(max(20, round(dataset.rows * size)), run)
 
 
 @lru_cache

@@ -26,7 +26,7 @@ __all__ = ["everything", "summary"]
 PERIODS = (5000, 2500, 1000, 500, 250, 125)
 RATES = (0.1, 0.4)
 CAUTIONS = (0.001, 0.004, 0.016, 0.064, 0.25, 1.0, 4.0, 16.0)
-# Lemma 7 at its best gamma is never above the number of rounds, where it has no slope. Its growth
+# Lemma 7 at its best gamma is never above the number of rows, where it has no slope. Its growth
 # with the drift is read at one gamma for all: 1, the usual margin of the hinge loss.
 GAMMA = 1.0
 TRIES = 20  # steps towards the a that suits the runs made with it
@@ -53,7 +53,7 @@ def supervised_run(parameters: Parameters, number: int, size: float) -> dict[str
 
 
 def growing_drift(every: int, number: int, size: float) -> dict[str, Any]:
-    """The same where the concept is replaced every ``every`` rounds, b and c set from V."""
+    """The same where the concept is replaced every ``every`` rows, b and c set from V."""
     rounds = round(10_000 * size)
     stream = switching(rounds, dimension=50, every=max(1, round(every * size)), seed=number)
     return {"V": _variation(stream)} | _supervised(stream, _advised(stream))
@@ -217,7 +217,7 @@ def _mean(sample: Sample, name: str) -> float:
 
 
 def _advised(stream: Stream) -> Parameters:
-    """b and c as Corollaries 8 and 9 set them, from V over all rounds."""
+    """b and c as Corollaries 8 and 9 set them, from V over all rows."""
     rounds, dimension = stream.X.shape
     radius = float(np.linalg.norm(stream.X, axis=1).max())
     advice = bounds.advise(rounds, dimension, radius, _variation(stream))

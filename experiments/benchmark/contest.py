@@ -32,7 +32,7 @@ class Contest(NamedTuple):
 def benchmark_run(
     stream: str, learner: str, rate: float, parameters: Parameters, seed: int, size: float
 ) -> tuple[float, float]:
-    """One run: accuracy over all rounds, and the share of labels that were used."""
+    """One run: accuracy over all rows, and the share of labels that were used."""
     given = {key: value for key, value in parameters.items() if key != STANDARDISE}
     rows = prepared(stream, seed, size, parameters.get(STANDARDISE, False))
     accuracy, share = LEARNERS[learner].run(rows, rate, given, seed)

@@ -26,7 +26,7 @@ STEPS = {"PA": 0, "PA-I": 1, "PA-II": 2}
 
 
 class Trace(NamedTuple):
-    """What a run did, a round an entry, and the weights it ended with."""
+    """What a run did, a row an entry, and the weights it ended with."""
 
     margin: Array
     propensity: Array

@@ -25,13 +25,13 @@ KNOWN = {known.name: known for known in catalogue()}
 SEGMENT = 10_000
 SEGMENTS = 30  # steps between the first segment of a file and the last
 RARER = 50  # rows of the rarer label that a segment of kdd has at least
-SLOW, FASTER = 0.03, 0.06  # LASEC with every label is right in about .86 and .79 of the rounds
+SLOW, FASTER = 0.03, 0.06  # LASEC with every label is right in about .86 and .79 of the rows
 
 
 class Source(NamedTuple):
-    """How many rounds, the stream of so many rounds in a draw, and the file it needs."""
+    """How many rows, the stream of so many rows in a draw, and the file it needs."""
 
-    rounds: int
+    rows: int
     draw: Callable[[int, int], Stream]
     file: str | None = None
 
@@ -53,7 +53,7 @@ def prepared(name: str, seed: int, size: float, standardise: bool) -> Stream:
         stream = prepared(name, seed, size, False)
         return Stream(standardised(stream.X), stream.y, stream.concept)
     source = STREAMS[name]
-    return source.draw(max(20, round(source.rounds * size)), seed)
+    return source.draw(max(20, round(source.rows * size)), seed)
 
 
 def standardised(X: NDArray[np.float64]) -> NDArray[np.float64]:

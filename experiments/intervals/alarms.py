@@ -70,7 +70,7 @@ def detectors(least: float) -> dict[str, Any]:
 
 
 def switching(dimension: int, rate: float, seed: int) -> dict[str, list[int]]:
-    """The rounds in which each detector raised the alarm, on a stream with switches."""
+    """The rows in which each detector raised the alarm, on a stream with switches."""
     stream = lasec.streams.switching(ROUNDS, dimension=dimension, every=EVERY, seed=seed)
     records = lasec.Tracker(rate=rate, horizon=ROUNDS, seed=seed).run(*stream)
     return _alarms(records, stream.y, 0, FLOOR * rate)
@@ -79,7 +79,7 @@ def switching(dimension: int, rate: float, seed: int) -> dict[str, list[int]]:
 def quiet(case: str, noise: float, dimension: int, rate: float, seed: int) -> dict[str, list[int]]:
     """The same where the concept stays; but for ``cold``, from when the learner has learned.
 
-    Alarms that are justified count as negative rounds.
+    Alarms that are justified count as negative rows.
     """
     stream = lasec.streams.stationary(2 * ROUNDS, dimension=dimension, noise=noise, seed=seed)
     warm = 0 if case == "cold" else ROUNDS // 2
@@ -119,7 +119,7 @@ def _learner(case: str, dimension: int, rate: float, seed: int) -> Any:
 
 
 def _alarms(records: lasec.Records, y: Any, warm: int, least: float) -> dict[str, list[int]]:
-    """The rounds of alarms after the first ``warm``, from there; detectors see all rounds."""
+    """The rows of alarms after the first ``warm``, from there; detectors see all rows."""
     found = {}
     for name, detector in detectors(least).items():
         tickets = [alarm.ticket - warm for alarm in detector.extend(records, y)]
@@ -128,7 +128,7 @@ def _alarms(records: lasec.Records, y: Any, warm: int, least: float) -> dict[str
 
 
 def delays(tickets: Sequence[int]) -> tuple[list[float], int]:
-    """For each switch the rounds until the first alarm before the next; and how many are false.
+    """For each switch the rows until the first alarm before the next; and how many are false.
 
     False are those before the first switch, and all after the first one of a switch.
     """

@@ -1,4 +1,4 @@
-"""Whether a budget is held: at the end, and in every window of 1,000 rounds after the first.
+"""Whether a budget is held: at the end, and in every window of 1,000 rows after the first.
 
 The windows are those that follow one upon the other, and, for a harder look, all that can be laid
 over the stream ("sliding"). ``cap`` is the largest share of the bucket that was ever used up: at 1,

@@ -42,6 +42,6 @@ def hold(journal: Journal, study: Study, out: Path) -> str:
         meter={"window": scenarios.WINDOW, "fade": scenarios.FADE},
         costs=scenarios.COSTS._asdict(),
     )
-    (out / "summary.md").write_text(document(cells, study.rounds))
+    (out / "summary.md").write_text(document(cells, study.rows))
     picture(out, cells)
     return "\n".join(reached(cells))

@@ -1,4 +1,4 @@
-"""Estimates from asked labels beside the truth of the very same rounds."""
+"""Estimates from asked labels beside the truth of the very same rows."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ COLUMNS = ("estimator", "metric", "estimate", "low", "high", "truth", "labels", 
 
 
 class Study(NamedTuple):
-    """Which scenarios, at which label rates, how many streams of how many rounds."""
+    """Which scenarios, at which label rates, how many streams of how many rows."""
 
     scenarios: list[str]
     rates: list[float]
     streams: int
-    rounds: int
+    rows: int
 
 
 class Beside(NamedTuple):
-    """An estimate beside the truth of the rounds that it speaks of."""
+    """An estimate beside the truth of the rows that it speaks of."""
 
     estimate: float
     low: float
@@ -65,7 +65,7 @@ def honesty(scenario: str, rate: float, number: int, rounds: int) -> list[list[A
 
 
 def plain(run: Run) -> Beside:
-    """The mean of the answered rounds, with its interval as if they were drawn at random."""
+    """The mean of the answered rows, with its interval as if they were drawn at random."""
     until = run.meter.accuracy.until
     right = ~run.records.mistake[:until]
     sample = right[run.heard[:until]]
@@ -87,8 +87,8 @@ def beside(
 
 
 def truth(run: Run, metric: str, estimate: Estimate, over: str = "all") -> float:
-    """A metric with all labels known, of the rounds that an estimate is about; NaN if it is 0/0."""
-    rows = slice(estimate.until - estimate.rounds if over == "window" else 0, estimate.until)
+    """A metric with all labels known, of the rows that an estimate is about; NaN if it is 0/0."""
+    rows = slice(estimate.until - estimate.rows if over == "window" else 0, estimate.until)
     label, y = run.records.label[rows], run.y[rows]
     if not y.size:
         return math.nan
@@ -102,7 +102,7 @@ def truth(run: Run, metric: str, estimate: Estimate, over: str = "all") -> float
 
 
 def _of_counts(metric: str, said: NDArray[np.bool_], is_: NDArray[np.bool_]) -> float:
-    """What follows from the four kinds of rounds."""
+    """What follows from the four kinds of rows."""
     tp, fp, fn = (int(kind.sum()) for kind in (said & is_, said & ~is_, ~said & is_))
     if metric == "cost":
         return (COSTS.false_positive * fp + COSTS.false_negative * fn) / said.size
@@ -120,7 +120,7 @@ def measure(journal: Journal, study: Study) -> list[Row]:
         for scenario in study.scenarios
         for rate in study.rates
     ]
-    tasks: list[Task] = [(honesty, (*cell, study.rounds)) for cell in cells]
+    tasks: list[Task] = [(honesty, (*cell, study.rows)) for cell in cells]
     names = ("scenario", "rate", "stream", *COLUMNS)
     return [
         dict(zip(names, (*cell, *row), strict=True))

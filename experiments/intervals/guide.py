@@ -20,7 +20,7 @@ WRONG, OURS, TRUTH, ALARM = "#D55E00", "#0072B2", "#222222", "#c0392b"
 
 
 def story() -> tuple[lasec.RunSummary, NDArray[Any]]:
-    """A stream whose concept changes in the middle; answers take about a hundred rounds."""
+    """A stream whose concept changes in the middle; answers take about a hundred rows."""
     X, y = lasec.streams.switching(ROUNDS, dimension=20, every=CHANGE, noise=0.03, seed=6)
     delay = np.random.default_rng(1).geometric(1 / 100, ROUNDS)
     run = lasec.evaluate(

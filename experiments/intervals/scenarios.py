@@ -27,12 +27,12 @@ DIMENSION, NOISE = 10, 0.05
 WINDOW, FADE = 1_000, 1_000.0
 COSTS = Costs(false_positive=1.0, false_negative=5.0)
 MEAN_DELAY, LOST, PATIENCE = 200.0, 0.1, 2_000
-LOOK = 25  # rounds between two looks where answers are late
+LOOK = 25  # rows between two looks where answers are late
 ALPHA = 0.05
 
 
 class Scenario(NamedTuple):
-    """What it is called in tables, its stream by rounds and seed, and whether answers are late."""
+    """What it is called in tables, its stream by rows and seed, and whether answers are late."""
 
     title: str
     draw: Callable[[int, int], Stream]
@@ -60,7 +60,7 @@ SCENARIOS = {
 
 
 class Run(NamedTuple):
-    """A stream that has been run: its labels, the rounds, the meter, and which rounds it heard of.
+    """A stream that has been run: its labels, the rows, the meter, and which rows it heard of.
 
     ``always`` is whether the sequence never missed the truth, as often as it was looked at.
     """
@@ -101,11 +101,11 @@ def _delays(rounds: int, number: int) -> Floats:
 
 
 def evidence(records: lasec.Records, y: NDArray[Any]) -> Floats:
-    """What the sequence holds against the true number of errors, after each round.
+    """What the sequence holds against the true number of errors, after each row.
 
     The truth lies in the interval at the level alpha as long as this is less than -log alpha; that
     is how :mod:`lasec.metrics.confidence_sequence` defines it, and far quicker than an interval for
-    each round.
+    each row.
     """
     p, q = likely(records.margin), records.propensity
     values = Values(p, loss=False)

@@ -17,19 +17,19 @@ from experiments.figures import interval
 from experiments.journal import Journal, Task
 from lasec.streams import walking
 
-STEP = 5  # rounds between two looks
+STEP = 5  # rows between two looks
 RATES = (0.1, 0.4, 1.0)
 SPEEDS = (0.0, 0.01, 0.02, 0.03, 0.05, 0.07)
 
 
 def watch(stream: Any, rate: float, seed: int) -> list[dict[str, float]]:
-    """What is believed, every few rounds."""
+    """What is believed, every few rows."""
     X, y = stream
     tracker = lasec.Tracker(rate=rate, horizon=len(y), seed=seed)
     seen = []
     for begin in range(0, len(y), STEP):
         tracker.run(X[begin : begin + STEP], y[begin : begin + STEP])
-        seen.append({"round": tracker.rounds, **tracker.belief._asdict()})
+        seen.append({"round": tracker.rows, **tracker.drift_estimate._asdict()})
     return seen
 
 
@@ -52,7 +52,7 @@ def switches(stream: str, rate: float, seed: int, size: float) -> dict[str, Any]
 
 
 def speed(walk: float, rate: float, seed: int, size: float) -> dict[str, float]:
-    """The drift a round that is believed in over the second half, and the true one."""
+    """The drift a row that is believed in over the second half, and the true one."""
     rows = walking(round(10_000 * size), dimension=50, speed=walk, seed=seed)
     seen = watch(rows, rate, seed)
     late = [b["drift"] for b in seen[len(seen) // 2 :]]

@@ -68,7 +68,7 @@ def missing(learner: str) -> str | None:
 def whole_run(
     stream: str, learner: str, rate: float, parameters: Parameters, seed: int, size: float
 ) -> dict[str, float]:
-    """One run: accuracy over all rounds, share of labels asked, seconds without compiling."""
+    """One run: accuracy over all rows, share of labels asked, seconds without compiling."""
     about = LEARNERS[learner]
     rows = (scaled if about.scaled else whole)(stream, size)
     if about.module == "lasec":

@@ -26,7 +26,7 @@ from lasec.random import uniforms
 from lasec.records import Records
 from lasec.registry import make
 from lasec.session import Session
-from lasec.tracker import Belief, Tracker
+from lasec.tracker import DriftEstimate, Tracker
 from lasec.types import Aggregate, Decision, LearnFrom, Margin, Outcome, Precision
 
 __version__ = "0.1.0"
@@ -40,9 +40,9 @@ __all__ = [
     "SOP",
     "SOP_SS",
     "Aggregate",
-    "Belief",
     "ClassError",
     "Decision",
+    "DriftEstimate",
     "Estimate",
     "Fleet",
     "KernelLASEC",

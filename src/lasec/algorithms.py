@@ -40,7 +40,7 @@ def LASEC(
     >>> import lasec
     >>> X, y = lasec.streams.switching(seed=1)
     >>> lasec.LASEC(dimension=50, drift=0.01, ridge=0.5).run(X, y)
-    Records(rounds=10000, accuracy=0.808, labels=10000, rate=1.000)
+    Records(rows=10000, accuracy=0.808, labels=10000, rate=1.000)
     """
     return Learner(SecondOrder(drift, ridge), dimension=dimension, name="LASEC", **options)
 
@@ -60,7 +60,7 @@ def LASEC_SS(
     >>> import lasec
     >>> X, y = lasec.streams.switching(seed=1)
     >>> lasec.LASEC_SS(dimension=50, drift=0.01, ridge=0.5, aggressiveness=0.02, seed=0).run(X, y)
-    Records(rounds=10000, accuracy=0.700, labels=3496, rate=0.350)
+    Records(rows=10000, accuracy=0.700, labels=3496, rate=0.350)
     """
     rule, query = SecondOrder(drift, ridge), MarginSampling(aggressiveness)
     return Learner(rule, query, dimension=dimension, name="LASEC-SS", **options)
@@ -85,9 +85,9 @@ def KernelLASEC(
     >>> X = np.random.default_rng(0).standard_normal((2_000, 2))
     >>> y = np.where((X**2).sum(axis=1) < 1.4, 1, -1)
     >>> lasec.KernelLASEC(dimension=2, kernel=lasec.mercer.RBF(bandwidth=0.5)).run(X, y)
-    Records(rounds=2000, accuracy=0.966, labels=2000, rate=1.000)
+    Records(rows=2000, accuracy=0.966, labels=2000, rate=1.000)
     >>> lasec.LASEC(dimension=2).run(X, y)
-    Records(rounds=2000, accuracy=0.506, labels=2000, rate=1.000)
+    Records(rows=2000, accuracy=0.506, labels=2000, rate=1.000)
     """
     rule = KernelSecondOrder(kernel, drift, ridge, budget)
     return Learner(rule, dimension=dimension, name="KernelLASEC", **options)
@@ -112,7 +112,7 @@ def KernelLASEC_SS(
     >>> y = np.where((X**2).sum(axis=1) < 1.4, 1, -1)
     >>> kernel = lasec.mercer.Polynomial(degree=2)
     >>> lasec.KernelLASEC_SS(dimension=2, kernel=kernel, aggressiveness=0.1, seed=0).run(X, y)
-    Records(rounds=2000, accuracy=0.949, labels=540, rate=0.270)
+    Records(rows=2000, accuracy=0.949, labels=540, rate=0.270)
     """
     rule, query = KernelSecondOrder(kernel, drift, ridge, budget), MarginSampling(aggressiveness)
     return Learner(rule, query, dimension=dimension, name="KernelLASEC-SS", **options)
@@ -124,7 +124,7 @@ def SOP(dimension: int, *, ridge: float = 1.0, **options: Unpack[Options]) -> Le
     >>> import lasec
     >>> X, y = lasec.streams.switching(seed=1)
     >>> lasec.SOP(dimension=50, ridge=16.0).run(X, y)
-    Records(rounds=10000, accuracy=0.788, labels=10000, rate=1.000)
+    Records(rows=10000, accuracy=0.788, labels=10000, rate=1.000)
     """
     return Learner(SecondOrder(0.0, ridge), dimension=dimension, name="SOP", **options)
 
@@ -137,7 +137,7 @@ def SOP_SS(
     >>> import lasec
     >>> X, y = lasec.streams.switching(seed=1)
     >>> lasec.SOP_SS(dimension=50, ridge=16.0, aggressiveness=0.02, seed=0).run(X, y)
-    Records(rounds=10000, accuracy=0.596, labels=1940, rate=0.194)
+    Records(rows=10000, accuracy=0.596, labels=1940, rate=0.194)
     """
     rule, query = SecondOrder(0.0, ridge), MarginSampling(aggressiveness)
     return Learner(rule, query, dimension=dimension, name="SOP-SS", **options)
@@ -149,7 +149,7 @@ def Perceptron(dimension: int, **options: Unpack[Options]) -> Learner:
     >>> import lasec
     >>> X, y = lasec.streams.switching(seed=1)
     >>> lasec.Perceptron(dimension=50).run(X, y)
-    Records(rounds=10000, accuracy=0.780, labels=10000, rate=1.000)
+    Records(rows=10000, accuracy=0.780, labels=10000, rate=1.000)
     """
     return Learner(PerceptronRule(), dimension=dimension, name="Perceptron", **options)
 
@@ -162,19 +162,19 @@ def Perceptron_SS(
     >>> import lasec
     >>> X, y = lasec.streams.switching(seed=1)
     >>> lasec.Perceptron_SS(dimension=50, aggressiveness=5.0, seed=0).run(X, y)
-    Records(rounds=10000, accuracy=0.594, labels=1747, rate=0.175)
+    Records(rows=10000, accuracy=0.594, labels=1747, rate=0.175)
     """
     rule, query = PerceptronRule(), MarginSampling(aggressiveness)
     return Learner(rule, query, dimension=dimension, name="Perceptron-SS", **options)
 
 
 def Shifting(dimension: int, *, decay: float = 0.01, **options: Unpack[Options]) -> Learner:
-    """The shifting perceptron: a perceptron that lets its past fade.
+    """The shifting perceptron: a perceptron whose old updates decay.
 
     >>> import lasec
     >>> X, y = lasec.streams.switching(seed=1)
     >>> lasec.Shifting(dimension=50, decay=0.01).run(X, y)
-    Records(rounds=10000, accuracy=0.792, labels=10000, rate=1.000)
+    Records(rows=10000, accuracy=0.792, labels=10000, rate=1.000)
     """
     return Learner(ShiftingPerceptron(decay), dimension=dimension, name="Shifting", **options)
 
@@ -185,7 +185,7 @@ def Modified(dimension: int, *, reflect: bool = True, **options: Unpack[Options]
     >>> import lasec
     >>> X, y = lasec.streams.switching(seed=1)
     >>> lasec.Modified(dimension=50).run(X, y)
-    Records(rounds=10000, accuracy=0.794, labels=10000, rate=1.000)
+    Records(rows=10000, accuracy=0.794, labels=10000, rate=1.000)
     """
     return Learner(ModifiedPerceptron(reflect), dimension=dimension, name="Modified", **options)
 
@@ -196,7 +196,7 @@ def RBP(dimension: int, *, budget: int = 500, **options: Unpack[Options]) -> Lea
     >>> import lasec
     >>> X, y = lasec.streams.switching(seed=1)
     >>> lasec.RBP(dimension=50, budget=500, seed=0).run(X, y)
-    Records(rounds=10000, accuracy=0.739, labels=10000, rate=1.000)
+    Records(rows=10000, accuracy=0.739, labels=10000, rate=1.000)
     """
     return Learner(BudgetPerceptron(budget), dimension=dimension, name="RBP", **options)
 
@@ -209,7 +209,7 @@ def BBQ(
     >>> import lasec
     >>> X, y = lasec.streams.switching(seed=1)
     >>> lasec.BBQ(dimension=50, exponent=0.4, seed=0).run(X, y)
-    Records(rounds=10000, accuracy=0.528, labels=2104, rate=0.210)
+    Records(rows=10000, accuracy=0.528, labels=2104, rate=0.210)
     """
     rule, query = Ridge(ridge), VarianceThreshold(exponent)
     return Learner(rule, query, dimension=dimension, learn_from="labels", name="BBQ", **options)
@@ -223,7 +223,7 @@ def BBQ_I(
     >>> import lasec
     >>> X, y = lasec.streams.switching(seed=1)
     >>> lasec.BBQ_I(dimension=50, exponent=0.25).run(X, y)
-    Records(rounds=10000, accuracy=0.592, labels=1915, rate=0.192)
+    Records(rows=10000, accuracy=0.592, labels=1915, rate=0.192)
     """
     rule, query = Ridge(ridge), VarianceThreshold(exponent)
     return Learner(rule, query, dimension=dimension, name="BBQ-I", **options)

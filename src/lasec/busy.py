@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Busy:
-    """Held while an object is read or written; whoever comes meanwhile gets a RuntimeError.
+    """Held while an object is read or written; any other call meanwhile raises RuntimeError.
 
     Compiled loops run without Python's global lock, so that two threads in one model would write
     the same arrays. Waiting instead would hide that the order of the rows is left to chance.

@@ -1,6 +1,6 @@
 """Files that are written all or nothing, and are private from their first byte.
 
-A draft is written beside the target, and takes its place when all of it is on disk::
+A draft is written next to the target, and takes its place when all of it is on disk::
 
     .model.lasec.<16 hex digits>.tmp      mode 0600, locked by its writer as long as it lives
 

@@ -61,15 +61,15 @@ class Learner:
     ``ask`` predicts and decides; it never changes the model. ``tell`` is the only writer. Labels
     may come late, out of order, or never: up to ``max_pending`` asked rows are remembered, and past
     that the oldest question is dropped; with ``max_age``, a question that has been open for more
-    rounds (or more seconds, where times are given) expires. Times are seconds since 1970: a row
+    steps (or more seconds, where times are given) expires. Times are seconds since 1970: a row
     dated more than ``lead`` seconds ahead of the machine's clock is served, but moves no clock
     (``lead=None``: every time is taken as it is, in any unit). Several answers to one question are
     settled by ``aggregate``: "first", "last", or the "majority" of so many ``annotators``. A draw
     depends only on ``seed`` and its ticket. Without a ``seed``, 64 random bits are drawn and saved
-    with the model: whoever knows the seed knows which rows will be asked about. A learner belongs
+    with the model: anyone who knows the seed knows which rows will be queried. A learner belongs
     to one thread at a time.
 
-    ``dimension`` is that of the first row where it is None. ``rounds``, ``asked``, ``told``,
+    ``dimension`` is that of the first row where it is None. ``rows``, ``asked``, ``told``,
     ``updates``, ``dropped``, ``expired`` and ``contradicted`` count what has happened so far;
     ``state`` holds the model's arrays, ``query_state`` that of the query, if it has one.
 
@@ -82,7 +82,7 @@ class Learner:
     ...     if decision.asked:
     ...         outcome = learner.tell(decision.ticket, label)
     >>> learner
-    Learner('SecondOrder + Uniform', dimension=5, rounds=1000, asked=187, updates=23)
+    Learner('SecondOrder + Uniform', dimension=5, rows=1000, asked=187, updates=23)
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class Learner:
     ) -> Decision:
         """Predict the label of ``x``, and decide whether to ask for the true one.
 
-        ``time`` is when ``x`` came, for budgets by time; without it, rounds are counted. ``draw``
+        ``time`` is when ``x`` came, for budgets by time; without it, rows are counted. ``draw``
         is a uniform number in [0, 1) to use instead of the learner's own.
 
         >>> import lasec
@@ -146,7 +146,7 @@ class Learner:
             if not fine:
                 raise self._refusal(row)
             label = 1 if raw >= 0.0 else -1
-            decision = Decision(label, margin, variance, propensity, asked, selector.rounds)
+            decision = Decision(label, margin, variance, propensity, asked, selector.rows)
             # From here on nothing is refused. A signal can cost a question that nobody has seen.
             selector.note(spent, 1, asked, None if time is None else when)
             self._now = now
@@ -176,7 +176,7 @@ class Learner:
         """
         with self._busy:
             label = validation.label(y)
-            return self._hear(self._now.book.find(ticket, self._now.selector.rounds), label)
+            return self._hear(self._now.book.find(ticket, self._now.selector.rows), label)
 
     def cancel(self, ticket: int) -> None:
         """Give up an open question: its answer will not come, and would be refused if it did.
@@ -189,7 +189,7 @@ class Learner:
         """
         with self._busy:
             now = self._now
-            now.book.find(ticket, now.selector.rounds)
+            now.book.find(ticket, now.selector.rows)
             now.dropped += now.book.give_up(int(ticket))
 
     def learn(self, x: ArrayLike, y: int) -> Outcome:
@@ -206,12 +206,12 @@ class Learner:
             now = self._now if self._now.sized else self._begun("x", x, 1)
             row, label, selector = self._row(x, now.dimension), validation.label(y), now.selector
             (fine, raw, margin, variance, _, _), _ = selector.look(
-                self.rule, now.model, row, 0.0, float(selector.rounds), 0
+                self.rule, now.model, row, 0.0, float(selector.rows), 0
             )
             if not fine:
                 raise self._refusal(row)
             sign = 1 if raw >= 0.0 else -1
-            decision = Decision(sign, margin, variance, 0.0, asked=False, ticket=selector.rounds)
+            decision = Decision(sign, margin, variance, 0.0, asked=False, ticket=selector.rows)
             outcome = self._learn(now, decision, row, label)
             now.told += 1
             selector.skip(1)
@@ -219,9 +219,9 @@ class Learner:
             return outcome
 
     def margins(self, X: ArrayLike, *, first: int | None = None) -> Vector:
-        """The margin of each row, as of the next round; nothing is counted, queried or learned.
+        """The margin of each row, as of the next step; nothing is counted, queried or learned.
 
-        With ``first``, the rows are those of the rounds ``first``, ``first`` + 1, and so on,
+        With ``first``, the rows are those of the steps ``first``, ``first`` + 1, and so on,
         counted from 0: a model that follows the time is the less certain, the later a row comes.
         Several threads may read at once, as long as none writes.
 
@@ -238,22 +238,22 @@ class Learner:
         if first is not None and isinstance(self.rule, TimedRule):
             return self._coming(now, rows, number("first", first, int, _ROUNDS))
         found = np.empty(len(rows))
-        kernel.engine.margins(self.rule, now.model, rows, now.selector.rounds + 1, found)
+        kernel.engine.margins(self.rule, now.model, rows, now.selector.rows + 1, found)
         return found
 
     def predict(self, X: ArrayLike) -> NDArray[np.int8]:
-        """The label of each row, -1 or +1, as of the next round; a margin of zero counts as +1.
+        """The label of each row, -1 or +1, as of the next step; a margin of zero counts as +1.
 
         >>> import lasec
         >>> learner = lasec.LASEC(dimension=2)
         >>> outcome = learner.learn([1.0, 0.0], -1)
-        >>> learner.predict([[1.0, 0.0], [-3.0, 0.0]]).tolist(), learner.rounds
+        >>> learner.predict([[1.0, 0.0], [-3.0, 0.0]]).tolist(), learner.rows
         ([-1, 1], 1)
         """
         return np.where(self.margins(X) >= 0.0, 1, -1).astype(np.int8)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """The probabilities of -1 and +1 for each row, as of the next round; nothing is asked.
+        """The probabilities of -1 and +1 for each row, as of the next step; nothing is asked.
 
         Only for rules whose margins are P(+1) - P(-1): see :attr:`has_probabilities`.
 
@@ -282,7 +282,7 @@ class Learner:
     def boost(self, labels: float, *, over: float) -> None:
         """Ask more for a while: spend ``labels`` of the budget now, and save them again later.
 
-        They are saved evenly over the next ``over`` rounds (or so much time, where the budget is by
+        They are saved evenly over the next ``over`` rows (or so much time, where the budget is by
         time), and the budget's hard cap holds all the same. For use after an alarm.
 
         >>> import lasec
@@ -326,7 +326,7 @@ class Learner:
         >>> import lasec
         >>> X, y = lasec.streams.switching(seed=1)
         >>> lasec.LASEC_SS(50, drift=0.01, ridge=0.5, aggressiveness=0.02, seed=0).run(X, y)
-        Records(rounds=10000, accuracy=0.700, labels=3496, rate=0.350)
+        Records(rows=10000, accuracy=0.700, labels=3496, rate=0.350)
         """
         with self._busy:
             return self._run(X, y, times, draws, lazy)
@@ -349,7 +349,7 @@ class Learner:
         if bad >= 0:
             validation.finite("X", rows[bad])
             raise self._too_large(f"X: row {bad}")
-        records = Records(*columns, first=selector.rounds)
+        records = Records(*columns, first=selector.rows)
         after = copy(selector)
         after.note(spent, n, records.labels, float(when.max()) if when.size else None)
         self._now = self._aged(
@@ -357,7 +357,7 @@ class Learner:
                 now, model=model, bound=bound, selector=after, told=now.told + records.labels,
                 updates=now.updates + int(records.updated.sum()),
             ),
-            float(when[-1]) if when.size else float(after.rounds),
+            float(when[-1]) if when.size else float(after.rows),
         )  # fmt: skip
         return records
 
@@ -366,12 +366,12 @@ class Learner:
 
         >>> import lasec
         >>> learner = lasec.LASEC(dimension=2)
-        >>> learner.counted(rounds=7).rounds, learner.rounds
+        >>> learner.counted(rows=7).rows, learner.rows
         (7, 0)
         """
         given = {name: number(name, count, int, _ROUNDS) for name, count in counters.items()}
         selector = copy(self._now.selector)
-        selector.rounds = given.pop("rounds", selector.rounds)
+        selector.rows = given.pop("rows", selector.rows)
         selector.asked = given.pop("asked", selector.asked)
         twin = object.__new__(type(self))
         state = replace(self._now, selector=selector, book=copy(self._now.book), **given)
@@ -385,14 +385,14 @@ class Learner:
         >>> learner = lasec.LASEC(dimension=2)
         >>> other = copy.copy(learner)
         >>> records = other.run([[1.0, 2.0]], [-1])
-        >>> before = learner.rounds
+        >>> before = learner.rows
         >>> learner.adopt(other)
-        >>> before, learner.rounds
+        >>> before, learner.rows
         (0, 1)
         """
         self._now = other._now
 
-    rounds, asked = Counter("selector.rounds"), Counter("selector.asked")
+    rows, asked = Counter("selector.rows"), Counter("selector.asked")
     told, updates, contradicted = Counter("told"), Counter("updates"), Counter("contradicted")
     dropped, expired = Counter("dropped"), Counter("expired")
 
@@ -530,7 +530,7 @@ class Learner:
         >>> learner.questions == (decision,)
         True
         """
-        return tuple(self._now.book.find(t, self.rounds).decision for t in self.unanswered)
+        return tuple(self._now.book.find(t, self.rows).decision for t in self.unanswered)
 
     def is_open(self, ticket: int) -> bool:
         """Whether a ticket can still be told: it was asked, and is not settled, expired or dropped.
@@ -563,7 +563,7 @@ class Learner:
         >>> import lasec
         >>> learner = lasec.LASEC(dimension=3)
         >>> lasec.Learner.from_bytes(learner.to_bytes())
-        Learner('LASEC', dimension=3, rounds=0, asked=0, updates=0)
+        Learner('LASEC', dimension=3, rows=0, asked=0, updates=0)
         """
         with self._busy:
             if not self._now.sized:
@@ -610,7 +610,7 @@ class Learner:
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     lasec.LASEC(dimension=3).save(f"{folder}/model.lasec")
         ...     lasec.Learner.load(f"{folder}/model.lasec")
-        Learner('LASEC', dimension=3, rounds=0, asked=0, updates=0)
+        Learner('LASEC', dimension=3, rows=0, asked=0, updates=0)
         """
         write(path, self.to_bytes())
 
@@ -657,18 +657,18 @@ class Learner:
     def __repr__(self) -> str:
         return (
             f"{type(self).__name__}({self.name!r}, dimension={self.dimension}, "
-            f"rounds={self.rounds}, asked={self.asked}, updates={self.updates})"
+            f"rows={self.rows}, asked={self.asked}, updates={self.updates})"
         )
 
     def _repr_html_(self) -> str:
         """A card in a notebook."""
-        spent = f"{self.asked:,} of {self.rounds:,}"
+        spent = f"{self.asked:,} of {self.rows:,}"
         facts = {
             "rule": repr(self.rule),
             "asks": repr(self.query),
             "learns from": f"asked {self.learn_from.value}",
             "features": f"{self.dimension:,}" if self._now.sized else "as in the first row",
-            "labels asked": f"{spent} ({notebook.percent(self.asked / max(self.rounds, 1))})",
+            "labels asked": f"{spent} ({notebook.percent(self.asked / max(self.rows, 1))})",
             "open questions": f"{self._now.book.waiting:,}",
         }
         return notebook.card(self.name, facts)
@@ -690,7 +690,7 @@ class Learner:
         return replace(now, book=book, expired=now.expired + expired)
 
     def _coming(self, now: LearnerState, rows: Any, first: int) -> Vector:
-        """The margins of rows of the rounds from ``first`` on, none of which is queried."""
+        """The margins of rows of the steps from ``first`` on, none of which is queried."""
         chunk = kernel.engine.Chunk(rows, np.ones(len(rows)), np.uint64(0), first)
         silent = np.zeros_like(_SILENT.init())
         _, columns, _, _ = kernel.engine.run(

@@ -1,4 +1,4 @@
-"""All that a round changes in a learner, as one value, and how that value is saved and loaded."""
+"""All that a row changes in a learner, as one value, and how that value is saved and loaded."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class LearnerState:
     >>> other = state.copy()
     >>> other.model.weights[:] = 1.0
     >>> other.selector.skip(5)
-    >>> state.model.weights.tolist(), state.selector.rounds
+    >>> state.model.weights.tolist(), state.selector.rows
     ([0.0, 0.0], 0)
     """
 
@@ -66,7 +66,7 @@ class LearnerState:
     @property
     def counters(self) -> dict[str, int]:
         """What has been counted, by name."""
-        counts = {"rounds": self.selector.rounds, "asked": self.selector.asked}
+        counts = {"rounds": self.selector.rows, "asked": self.selector.asked}
         return counts | {name: getattr(self, name) for name in _COUNTERS[2:]}
 
 
@@ -76,7 +76,7 @@ class Counter:
     >>> import lasec
     >>> learner = lasec.LASEC(dimension=2)
     >>> decision = learner.ask([0.5, -1.0])
-    >>> learner.rounds, learner.asked, learner.told
+    >>> learner.rows, learner.asked, learner.told
     (1, 1, 0)
     """
 
@@ -137,9 +137,9 @@ def unpacked(
     counts = {
         name: number(name, _count(header["counters"], name), int, _COUNTS) for name in _COUNTERS
     }
-    selector.rounds, selector.asked = counts.pop("rounds"), counts.pop("asked")
+    selector.rows, selector.asked = counts.pop("rounds"), counts.pop("asked")
     book = Book(settings["max_pending"])
-    book.restore(pending, dimension, selector.rounds, precision.kind)
+    book.restore(pending, dimension, selector.rows, precision.kind)
     state = LearnerState(model, dimension, selector, book, **counts)
     if not _possible(state):
         raise StateError("invalid: the counters contradict each other")
@@ -160,9 +160,9 @@ def _possible(state: LearnerState) -> bool:
     """Whether the counters can be those of one learner."""
     selector, unanswered = state.selector, state.dropped + state.expired + state.book.waiting
     return (
-        unanswered <= selector.asked <= selector.rounds
+        unanswered <= selector.asked <= selector.rows
         and state.updates <= state.told + state.contradicted
-        and state.told <= selector.rounds - unanswered
+        and state.told <= selector.rows - unanswered
     )
 
 

@@ -28,7 +28,7 @@ _INK, _SOFT = "#3b82bd", "#9a6a00"
 def card(title: str, facts: Mapping[str, str], below: str = "") -> str:
     """A title, a table of facts, and what stands below it.
 
-    >>> "<b>Tracker</b>" in card("Tracker", {"rounds": "10"})
+    >>> "<b>Tracker</b>" in card("Tracker", {"rows": "10"})
     True
     """
     rows = "".join(

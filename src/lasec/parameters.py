@@ -1,4 +1,4 @@
-"""Parameters with declared ranges: what a rule or query accepts is written beside its name.
+"""Parameters with declared ranges: what a rule or query accepts is declared with its name.
 
 A parameter is annotated with its range, and :func:`checked` turns the NamedTuple's constructor
 into one that refuses what lies outside of it:

@@ -1,8 +1,8 @@
-"""Uniform draws that depend on nothing but the seed and the round.
+"""Uniform draws that depend on nothing but the seed and the row.
 
 Philox-4x64 with ten rounds (Salmon, Moraes, Dror and Shaw, *Parallel Random Numbers: As Easy as
 1, 2, 3*, SC 2011): a bijection of a counter under a key. The key is (seed, 0), the counter is
-(ticket, 0, 0, 0); of the four words that come out, the first is the coin of the query and the
+(ticket, 0, 0, 0); of the four words that come out, the first is the draw of the query and the
 second is the draw of a rule that is itself random. Here they are NumPy's; compiled loops have their
 own (:mod:`lasec.kernel.philox`), and a test holds the two together bit for bit.
 """
@@ -40,7 +40,7 @@ def words(seed: int, counter: int, count: int) -> NDArray[np.uint64]:
 
 
 def uniforms(seed: int, first: int, count: int) -> NDArray[np.float64]:
-    """The draws of rounds ``first`` to ``first + count - 1``, one row a round: coin, rule's draw.
+    """The draws of steps ``first`` to ``first + count - 1``, of the query and of the rule.
 
     These are the numbers that a learner with this seed uses for the tickets of these numbers.
 

@@ -29,13 +29,13 @@ class Records:
     skipped), ``mistake`` whether that was wrong, ``updated`` whether the model changed. What does
     not apply is NaN or False.
 
-    ``first`` is the ticket of the first row, where they are consecutive rounds of one learner;
+    ``first`` is the ticket of the first row, where they are consecutive steps of one learner;
     ``key`` is the model of each row in a fleet, and ``refused`` are rows too large for their model.
 
     >>> import lasec
     >>> X, y = lasec.streams.switching(1_000, dimension=5, every=500, seed=1)
     >>> lasec.Perceptron(dimension=5).run(X, y)
-    Records(rounds=1000, accuracy=0.899, labels=1000, rate=1.000)
+    Records(rows=1000, accuracy=0.899, labels=1000, rate=1.000)
     >>> fleet = lasec.Fleet(lasec.rules.SecondOrder(), models=2, dimension=1)
     >>> served = fleet.serve([1, 0, 1], [[1.0], [2.0], [1.0]], [0, 0, -1], after=[-1, -1, 0])
     >>> served
@@ -69,9 +69,9 @@ class Records:
 
     @property
     def accuracy(self) -> float:
-        """The share of correct predictions over all rounds, asked or not.
+        """The share of correct predictions over all rows, asked or not.
 
-        NaN without rounds, or where not all labels are known.
+        NaN without rows, or where not all labels are known.
         """
         return 1.0 - float(self.mistake.mean()) if self.all_labels and len(self) else float("nan")
 
@@ -82,13 +82,13 @@ class Records:
 
     @property
     def rate(self) -> float:
-        """The share of rounds that were asked (NaN without rounds)."""
+        """The share of rows that were asked (NaN without rows)."""
         return self.labels / len(self) if len(self) else float("nan")
 
     def __repr__(self) -> str:
         if self.all_labels:
             return (
-                f"Records(rounds={len(self)}, accuracy={self.accuracy:.3f}, labels={self.labels}, "
+                f"Records(rows={len(self)}, accuracy={self.accuracy:.3f}, labels={self.labels}, "
                 f"rate={self.rate:.3f})"
             )
         return (
@@ -99,7 +99,7 @@ class Records:
     def _repr_html_(self) -> str:
         """A card in a notebook, with accuracy and share asked over time."""
         facts = {
-            "rounds": f"{len(self):,}",
+            "rows": f"{len(self):,}",
             "right": notebook.percent(self.accuracy),
             "labels asked": f"{self.labels:,} ({notebook.percent(self.rate)})",
         }
@@ -114,7 +114,7 @@ class Records:
         >>> X, y = lasec.streams.switching(1_000, dimension=5, every=500, seed=1)
         >>> learner = lasec.Perceptron(dimension=5)
         >>> Records.join([learner.run(X[:300], y[:300]), learner.run(X[300:], y[300:])])
-        Records(rounds=1000, accuracy=0.899, labels=1000, rate=1.000)
+        Records(rows=1000, accuracy=0.899, labels=1000, rate=1.000)
         """
         if not parts:
             raise ValueError("parts: there is nothing to join")

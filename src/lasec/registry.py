@@ -107,9 +107,9 @@ def make(
     :class:`~lasec.Learner`.
 
     >>> make("lasec-ss", 5, settings={"aggressiveness": 0.02})
-    Learner('LASEC-SS', dimension=5, rounds=0, asked=0, updates=0)
+    Learner('LASEC-SS', dimension=5, rows=0, asked=0, updates=0)
     >>> make("lasec-ss", 5, rate=0.2, settings={"drift": 0.001})
-    Learner('Budgeted LASEC-SS', dimension=5, rounds=0, asked=0, updates=0)
+    Learner('Budgeted LASEC-SS', dimension=5, rows=0, asked=0, updates=0)
     """
     chosen = find(name)
     small = _smallest(name, chosen, settings or {})

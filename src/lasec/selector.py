@@ -34,9 +34,9 @@ class Selector:
     """Decides which labels to query, by the margins of any model, under a ``query``.
 
     Every learner has one; on its own, a selector holds the label budget of a model that is not
-    lasec's. A round's random draw depends only on ``seed`` and its ticket, so the decisions are
+    lasec's. A row's random draw depends only on ``seed`` and its ticket, so the decisions are
     those of a learner with this query, seed and margins. Without a ``seed``, a random one is drawn
-    and saved. ``rounds`` and ``asked`` count rows and queries, ``query_state`` is the state of
+    and saved. ``rows`` and ``asked`` count rows and queries, ``query_state`` is the state of
     the query. A call that is refused or interrupted changes nothing. The nearer a margin is to 0,
     the more uncertain is the model; its sign is not used. For more than two classes, see
     :func:`bvsb_margin`.
@@ -48,13 +48,13 @@ class Selector:
     (1.0, True, 0)
     >>> propensity, asked, tickets = selector.decide_all(np.linspace(-1.0, 1.0, 2_000))
     >>> selector
-    Selector(Budgeted, rounds=2001, asked=239)
+    Selector(Budgeted, rows=2001, asked=239)
     """
 
     def __init__(self, query: Query, *, seed: int | None = None, lead: float | None = LEAD) -> None:
         self.seed = seed_or_random(seed)
         self.clock = Clock(lead)
-        self.rounds = self.asked = 0
+        self.rows = self.asked = 0
         self._busy = Busy("selector")
         self.use(query)
 
@@ -74,7 +74,7 @@ class Selector:
         """
         x = np.array([_size("margin", margin, -math.inf), _size("variance", variance, 0.0)])
         with self._busy:
-            when, ticket = self.moment(time), self.rounds
+            when, ticket = self.moment(time), self.rows
             (_, _, _, _, propensity, asked), state = self.look(
                 _RULE, _MODEL, x, -1.0, when, _open(waiting)
             )
@@ -101,7 +101,7 @@ class Selector:
         """
         pairs = _pairs(margins, variances)
         with self._busy:
-            count, first, when = len(pairs), self.rounds, self.times(times, len(pairs))
+            count, first, when = len(pairs), self.rows, self.times(times, len(pairs))
             (_, columns, _, _), state = self.run(
                 _RULE, _MODEL, pairs, np.ones(count), _NO_DRAWS, when, _open(waiting),
                 mistakes_only=True,
@@ -110,7 +110,7 @@ class Selector:
             tickets = np.arange(first, first + count, dtype=np.int64)
             return columns.propensity, columns.asked, tickets
 
-    def skip(self, rounds: int) -> None:
+    def skip(self, rows: int) -> None:
         """Count rows about which nothing had to be decided: labels that nobody asked for.
 
         >>> from lasec.queries import Always
@@ -119,7 +119,7 @@ class Selector:
         >>> selector.decide(0.0)
         (1.0, True, 10)
         """
-        self.rounds += number("rounds", rounds, int, _COUNTS)
+        self.rows += number("rows", rows, int, _COUNTS)
 
     def use(self, query: Query) -> None:
         """Decide by another query from now on, which begins with a state of its own.
@@ -136,15 +136,15 @@ class Selector:
         self._asker: Callable[..., Any] | None = None
 
     def moment(self, time: float | None) -> float:
-        """When a row came: the time that was given, or the number of its round."""
+        """When a row came: the time that was given, or the number of its step."""
         if time is not None:
             return self.clock.one(float(validation.times([time], 1)[0]))
         if self._by_time:
             validation.clock(self.query, None, 0)  # says what is missing
-        return self.rounds + 1.0
+        return self.rows + 1.0
 
     def times(self, times: ArrayLike | None, count: int) -> Vector:
-        """When rows came; empty where rounds are counted."""
+        """When rows came; empty where steps are counted."""
         return self.clock.trusted(validation.clock(self.query, times, count))
 
     def look(
@@ -159,7 +159,7 @@ class Selector:
         if self._asker is None:
             self._asker = kernel.engine.asker(rule, self.query, model, state, x)
         found = self._asker(
-            rule, self.query, model, state, x, self.seed, self.rounds, draw, time, waiting
+            rule, self.query, model, state, x, self.seed, self.rows, draw, time, waiting
         )
         return found, state
 
@@ -177,16 +177,16 @@ class Selector:
         """The same for a chunk of rows, with their labels: what ``kernel.engine.run`` gives."""
         state = self.query_state.copy()
         engine, seed = kernel.engine, np.uint64(self.seed)
-        chunk = engine.Chunk(X, y, seed, self.rounds, draws, times, waiting)
+        chunk = engine.Chunk(X, y, seed, self.rows, draws, times, waiting)
         return engine.run(rule, self.query, model, state, chunk, **options), state
 
-    def note(self, state: Vector, rounds: int, asked: int, latest: float | None) -> None:
-        """Count rounds in which so many labels were queried, up to the ``latest`` time if any."""
+    def note(self, state: Vector, rows: int, asked: int, latest: float | None) -> None:
+        """Count rows in which so many labels were queried, up to the ``latest`` time if any."""
         clock = self.clock
         until = clock.latest if latest is None else max(clock.latest, latest)
         # One statement without calls, so that no signal can come in between.
-        self.query_state, self.rounds, self.asked, clock.latest = (
-            state, self.rounds + rounds, self.asked + asked, until,
+        self.query_state, self.rows, self.asked, clock.latest = (
+            state, self.rows + rows, self.asked + asked, until,
         )  # fmt: skip
 
     def to_bytes(self) -> bytes:
@@ -200,7 +200,7 @@ class Selector:
             "gate": codec.describe(self.query),
             "seed": self.seed,
             "clock": self.clock.header(),
-            "counters": {"rounds": self.rounds, "asked": self.asked},
+            "counters": {"rounds": self.rows, "asked": self.asked},
         }
         return pack(header, {"memory": self.query_state})
 
@@ -224,10 +224,10 @@ class Selector:
         made.clock = Clock.restore(header.get("clock"))
         kept = arrays.pop("memory")
         made.query_state = codec.query_state(made.query, kept) if kept.size else made.query_state
-        made.rounds, made.asked = (
+        made.rows, made.asked = (
             number(name, header["counters"][name], int, _COUNTS) for name in ("rounds", "asked")
         )
-        if arrays or made.asked > made.rounds or made.query_state.size != kept.size:
+        if arrays or made.asked > made.rows or made.query_state.size != kept.size:
             raise StateError("invalid: counters or arrays contradict each other")
         return made
 
@@ -246,7 +246,7 @@ class Selector:
 
     def __repr__(self) -> str:
         name = type(self.query).__name__
-        return f"{type(self).__name__}({name}, rounds={self.rounds}, asked={self.asked})"
+        return f"{type(self).__name__}({name}, rows={self.rows}, asked={self.asked})"
 
 
 def _latest(times: Vector) -> float | None:

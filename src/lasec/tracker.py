@@ -26,20 +26,20 @@ def steady(rate: float, horizon: float = 10_000) -> Budgeted:
     return Budgeted(share, inner, horizon=horizon)
 
 
-class Belief(NamedTuple):
-    """What a Tracker believes about its stream, each as an expectation over its hypotheses.
+class DriftEstimate(NamedTuple):
+    """What a Tracker estimates about its stream: expectations over its hypotheses.
 
-    ``since`` is the round after which the present concept began (the median of what is believed),
-    ``certainty`` the probability of just that round among the few that are considered, and ``age``
-    how many rounds ago the last change is expected to have been.
-    ``drift`` is the share of the concept that is replaced in a round, ``hazard`` the probability of
-    a sudden change in a round, ``noise`` that of a wrong label.
+    ``since`` is the row after which the present concept began (the posterior median),
+    ``certainty`` the probability of just that row among the few that are considered, and ``age``
+    how many rows ago the last change is expected to have been.
+    ``drift`` is the share of the concept that is replaced in a row, ``hazard`` the probability of
+    a sudden change in a row, ``noise`` that of a wrong label.
 
     >>> import lasec
     >>> tracker = lasec.Tracker(rate=0.4, seed=0)
     >>> records = tracker.run(*lasec.streams.switching(2_750, every=1_000, noise=0.05, seed=1))
-    >>> belief = tracker.belief
-    >>> belief.since, round(belief.certainty, 2), round(belief.noise, 2)
+    >>> estimate = tracker.drift_estimate
+    >>> estimate.since, round(estimate.certainty, 2), round(estimate.noise, 2)
     (2010, 0.97, 0.06)
     """
 
@@ -58,14 +58,14 @@ class Tracker(Learner):
     labels are wrong (:mod:`lasec.rules.tracking`), and asks where it is in doubt, with a controller
     that holds the rate (:mod:`lasec.queries.budgeted`). Rows need no scaling and no intercept. The
     margin of a decision is P(y = +1) - P(y = -1). ``dimension`` is that of the first row, if not
-    given. ``horizon`` is the number of rounds in which the warm-up labels are repaid.
+    given. ``horizon`` is the number of rows in which the warm-up labels are repaid.
     Other budgets (labels a day, a total, backpressure): ``budget``. Other settings of the mixture:
     ``rule``. The other options are those of :class:`~lasec.Learner`.
 
     >>> import lasec
     >>> X, y = lasec.streams.switching(seed=1)
     >>> lasec.Tracker(rate=0.4, seed=0).run(X, y)
-    Records(rounds=10000, accuracy=0.816, labels=3991, rate=0.399)
+    Records(rows=10000, accuracy=0.816, labels=3991, rate=0.399)
     """
 
     def __init__(
@@ -97,22 +97,23 @@ class Tracker(Learner):
         return self._aim.rate
 
     @property
-    def belief(self) -> Belief:
-        """What it believes about changes, drift and label noise, in short.
+    def drift_estimate(self) -> DriftEstimate:
+        """The last change, the drift rate and the noise, as estimated from the labels so far.
 
         >>> import lasec
         >>> tracker = lasec.Tracker(rate=1.0, seed=0)
         >>> records = tracker.run(*lasec.streams.stationary(seed=1))
-        >>> tracker.belief.since, round(tracker.belief.drift, 5), round(tracker.belief.noise, 3)
+        >>> estimate = tracker.drift_estimate
+        >>> estimate.since, round(estimate.drift, 5), round(estimate.noise, 3)
         (0, 3e-05, 0.001)
         """
         marginal = self.posterior
-        age = self.rounds - self.state.born
+        age = self.rows - self.state.born
         order = np.argsort(self.state.born, kind="stable")
         middle = int(np.searchsorted(np.cumsum(marginal["since"][order]), 0.5))
         slot = int(order[min(middle, order.size - 1)])
         rule: Any = self.rule
-        return Belief(
+        return DriftEstimate(
             since=int(self.state.born[slot]),
             certainty=float(marginal["since"][slot]),
             age=float(marginal["since"] @ age),
@@ -125,7 +126,7 @@ class Tracker(Learner):
     def posterior(self) -> dict[str, NDArray[np.float64]]:
         """The probability of each hypothesis: of ``since``, ``drift``, ``hazard`` and ``noise``.
 
-        ``since`` belongs to the rounds in ``state.born``, the others to the grids of the rule.
+        ``since`` belongs to the rows in ``state.born``, the others to the grids of the rule.
 
         >>> import lasec
         >>> lasec.Tracker(dimension=2, seed=0).posterior["hazard"].tolist()

@@ -37,9 +37,9 @@ class Margin(NamedTuple):
 
 
 class Context(NamedTuple):
-    """When a question would be asked: the round (from 1), the event time, and the open questions.
+    """When a question would be asked: the row (from 1), the event time, and the open questions.
 
-    Where no time is given, it is the round.
+    Where no time is given, it is the row.
 
     >>> Context(round=1, time=1.0, open=0).open
     0
@@ -55,7 +55,7 @@ class Decision(NamedTuple):
 
     ``label`` is -1 or +1 from a learner, and a class by its name from a session. ``propensity`` is
     the probability with which the label was going to be queried; ``asked`` is the result of that
-    random draw. ``ticket`` numbers the rounds from 0 and is what ``tell`` wants back.
+    random draw. ``ticket`` numbers the rows from 0 and is what ``tell`` wants back.
 
     >>> decision = Decision(label=1, margin=0.2, variance=2.0, propensity=0.5, asked=True, ticket=7)
     >>> decision.ticket if decision.asked else None
@@ -139,7 +139,7 @@ class Precision(StrEnum):
 
 
 class State(Protocol):
-    """A NamedTuple of plain arrays: all that the next round needs, and nothing else."""
+    """A NamedTuple of plain arrays: all that the next row needs, and nothing else."""
 
     def validate(self) -> str:
         """What makes these arrays no valid state, as a phrase; empty if nothing does."""
@@ -171,7 +171,7 @@ class Rule(Protocol[S]):
     """
 
     def init(self, dimension: int) -> S:
-        """The state before the first round."""
+        """The state before the first row."""
 
     def margin(self, state: S, x: Vector) -> Margin:
         """What the model says about ``x``."""
@@ -186,7 +186,7 @@ class Rule(Protocol[S]):
 
 @runtime_checkable
 class TimedRule(Protocol):
-    """A rule whose ``margin`` and ``update`` take the round ``t``, from 1, as a last argument.
+    """A rule whose ``margin`` and ``update`` take the row ``t``, from 1, as a last argument.
 
     Its default means: as of the last label.
     """
@@ -254,7 +254,7 @@ class Query(Protocol):
     """When to ask: a margin turned into a probability, as a NamedTuple of parameters."""
 
     def probability(self, margin: Margin, t: int) -> float:
-        """The probability of asking in round ``t`` (the first round is 1)."""
+        """The probability of asking in row ``t`` (the first row is 1)."""
 
     @property
     def has_propensity(self) -> bool:
@@ -270,13 +270,13 @@ class StatefulQuery(Protocol):
     """A query with a state, an array that ``ask`` writes: what a budget has spent, for example."""
 
     def init(self) -> Vector:
-        """The state before the first round."""
+        """The state before the first row."""
 
     def chance(self, margin: Margin, state: Vector, now: Context) -> float:
-        """The probability of asking in the round ``now``; takes the place of ``probability``."""
+        """The probability of asking in the row ``now``; takes the place of ``probability``."""
 
     def spend(self, state: Vector, asked: bool, now: Context) -> None:
-        """Take note of a round, in place."""
+        """Take note of a row, in place."""
 
     def validate_state(self, state: Vector) -> str:
         """What makes an array no state of this query, as a phrase; empty if nothing does."""
@@ -284,7 +284,7 @@ class StatefulQuery(Protocol):
 
 @runtime_checkable
 class BudgetQuery(StatefulQuery, Protocol):
-    """A query that spends labels by a plan, counted in rounds or, where ``timed``, in time."""
+    """A query that spends labels by a plan, counted in rows or, where ``timed``, in time."""
 
     @property
     def timed(self) -> bool:

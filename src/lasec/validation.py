@@ -241,7 +241,7 @@ def times(values: ArrayLike, count: int) -> NDArray[np.float64]:
 
 
 def clock(query: object, values: ArrayLike | None, count: int) -> NDArray[np.float64]:
-    """When each row came; empty where rounds are counted, which a budget by time cannot do."""
+    """When each row came; empty where steps are counted, which a budget by time cannot do."""
     if values is not None:
         return times(values, count)
     if getattr(query, "timed", False):

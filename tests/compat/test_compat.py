@@ -25,7 +25,7 @@ def go_on(learner):
     told = [learner.tell(ticket, -1).updated for ticket in learner.pending]
     rows = np.linspace(-1.0, 1.0, 12).reshape(4, 3)
     return {
-        "counters": [learner.rounds, learner.asked, learner.told, learner.dropped],
+        "counters": [learner.rows, learner.asked, learner.told, learner.dropped],
         "told": told,
         "decisions": [list(learner.ask(row)) for row in rows],
     }

@@ -49,9 +49,9 @@ def test_a_copy_shares_nothing_until_it_is_adopted():
 def test_counters_cannot_be_set():
     learner = make(dimension=4)
     with pytest.raises(AttributeError, match="counter"):
-        learner.rounds = 7
-    assert learner.counted(rounds=7, asked=2).ask(X[0]).ticket == 7
-    assert (learner.rounds, learner.asked) == (0, 0)
+        learner.rows = 7
+    assert learner.counted(rows=7, asked=2).ask(X[0]).ticket == 7
+    assert (learner.rows, learner.asked) == (0, 0)
 
 
 def test_probabilities_where_the_rule_declares_them():
@@ -67,12 +67,12 @@ def test_probabilities_where_the_rule_declares_them():
 
 
 def test_margins_of_rounds_to_come_are_those_of_ask():
-    """Only a rule that depends on time tells them from those of the next round."""
+    """Only a rule that depends on time tells them from those of the next row."""
     tracker = lasec.Tracker(dimension=4, rate=0.3, seed=1)
     tracker.run(X[:200], Y[:200])
     coming = tracker.margins(X[200:220], first=210)
     before = tracker.to_bytes()
-    asked = [tracker.counted(rounds=210 + k).ask(X[200 + k]).margin for k in range(20)]
+    asked = [tracker.counted(rows=210 + k).ask(X[200 + k]).margin for k in range(20)]
     np.testing.assert_allclose(coming, asked, rtol=1e-12)
     assert tracker.to_bytes() == before
     assert np.abs(coming - tracker.margins(X[200:220])).max() > 0.0

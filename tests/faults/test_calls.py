@@ -229,7 +229,7 @@ TARGETS = {
     gate: [
         ("decide", {"margin": 0.5, "time": 1.0, "waiting": 0, "variance": 0.0}),
         ("decide_all", {"margins": [0.5, 1.0], "times": [1.0, 2.0], "variances": [0.0, 1.0]}),
-        ("skip", {"rounds": 1}),
+        ("skip", {"rows": 1}),
         ("from_bytes", {"data": b""}),
     ],
     fleet: [
@@ -284,7 +284,7 @@ CONSTRUCTORS = [
 def snapshot(made):
     """All that a refused call must not change."""
     if isinstance(made, lasec.Tracker) and not made.is_sized:
-        return made.dimension, made.rounds, made.asked
+        return made.dimension, made.rows, made.asked
     if hasattr(made, "to_bytes"):
         return made.to_bytes()
     if isinstance(made, lasec.river.TrackerClassifier):

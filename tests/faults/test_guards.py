@@ -274,7 +274,7 @@ def test_one_source_for_seed_and_policy():
     for ours, theirs in zip(looped.state, chunked.state, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-14)
     assert lasec.Learner.from_bytes(looped.to_bytes()).learn_from == "labels"
-    assert twin.rounds == 0
+    assert twin.rows == 0
     assert not twin.state.weights.any()
 
 

@@ -133,7 +133,7 @@ def use_learner(made):
     yield lambda: made.ask(np.ones(made.dimension), time=1e6 if timed else None)
     yield lambda: made.learn(np.ones(made.dimension), 1)
     if isinstance(made, lasec.Tracker):
-        yield lambda: made.belief
+        yield lambda: made.drift_estimate
     yield made.to_bytes
 
 

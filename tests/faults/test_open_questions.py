@@ -89,7 +89,7 @@ def test_many_open_questions_hold_the_estimate_back_and_it_is_said(tmp_path):
     assert "of 2,000 rows: " in said
     assert "open questions hold the rest back (lasec questions lists them)" in said
     estimate = table.meter.reaching().accuracy
-    assert 950 <= estimate.rounds <= 1_060
+    assert 950 <= estimate.rows <= 1_060
 
 
 def test_questions_can_be_listed_again_after_a_broken_pipe(tmp_path):

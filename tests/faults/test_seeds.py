@@ -50,7 +50,7 @@ def test_scikit_learn_and_river_draw_one_too():
 
 
 def asked_of_the_attacker(seed, known):
-    """An attacker sends the rounds whose draws under ``known`` are above 0.8, 20 % of all rows."""
+    """An attacker sends the steps whose draws under ``known`` are above 0.8, 20 % of all rows."""
     rng = np.random.default_rng(5)
     rounds = 6_000
     attacks = uniforms(known, 0, rounds)[:, 0] > 0.8

@@ -58,7 +58,7 @@ def test_misuse_raises_and_what_is_saved_can_be_loaded(learner):
     assert all("in use by another thread" in str(error) for error in wrong)
     assert len(set(tickets)) == len(tickets)
     again = lasec.Learner.from_bytes(learner.to_bytes())
-    assert again.rounds == learner.rounds == len(tickets) + 1
+    assert again.rows == learner.rows == len(tickets) + 1
 
 
 def test_run_save_and_gate_are_held_too():
@@ -76,7 +76,7 @@ def test_run_save_and_gate_are_held_too():
                 refused += 1
     thread.join()
     assert refused
-    assert lasec.Tracker.from_bytes(tracker.to_bytes()).rounds == 40_200
+    assert lasec.Tracker.from_bytes(tracker.to_bytes()).rows == 40_200
     gate = Selector(Budgeted(), seed=1)
     with gate._busy, pytest.raises(RuntimeError, match="this selector is in use"):
         gate.decide(0.1)
@@ -88,7 +88,7 @@ def test_a_broken_state_is_not_saved(tmp_path):
     learner.state.cov[0, 1] = 5.0
     with pytest.raises(lasec.StateError, match="symmetric"):
         learner.save(tmp_path / "model.lasec")
-    assert lasec.Learner.load(tmp_path / "model.lasec").rounds == 0
+    assert lasec.Learner.load(tmp_path / "model.lasec").rows == 0
 
 
 def test_copies_are_free():

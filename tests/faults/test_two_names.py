@@ -107,7 +107,7 @@ def test_a_run_holds_its_model(tmp_path):
     assert second.returncode == 2
     assert "is in use by another lasec process" in second.stderr
     assert json.loads(waited.stdout)["ticket"] == 150_000  # after the run, which lost nothing
-    assert TableLearner.load(out / "model.lasec").learner.rounds == 150_001
+    assert TableLearner.load(out / "model.lasec").learner.rows == 150_001
 
 
 def test_only_the_owner_can_open_the_lock(tmp_path):

@@ -105,7 +105,7 @@ def test_run_writes_model_report_and_predictions(file, tmp_path):
     assert "stream.csv" in page
     assert "north" in page
     shown = json.loads(call("info", tmp_path / "out/model.lasec", "--json").stdout)
-    assert shown["rounds"] == 6_000
+    assert shown["rows"] == 6_000
     assert shown["classes"] == ["loss", "win"]
 
 
@@ -265,7 +265,7 @@ def test_ask_and_tell_in_a_pipe(file, tmp_path):
     assert again.returncode == 1
     assert "not open" in json.loads(again.stdout)["error"]
     shown = json.loads(call("info", model, "--json").stdout)
-    assert (shown["rounds"], shown["open"]) == (3_500, 0)
+    assert (shown["rows"], shown["open"]) == (3_500, 0)
     assert shown["estimate"]["low"] <= shown["estimate"]["value"] <= shown["estimate"]["high"]
 
 
@@ -290,7 +290,7 @@ def test_ask_and_tell_at_the_same_time_lose_nothing(tmp_path):
     assert (asking.wait(), telling.returncode) == (0, 0)
     assert len(out.splitlines()) == told
     shown = json.loads(call("info", model, "--json").stdout)
-    assert (shown["rounds"], shown["asked"], shown["told"], shown["open"]) == (n, told, told, 0)
+    assert (shown["rows"], shown["asked"], shown["told"], shown["open"]) == (n, told, told, 0)
 
 
 def answer(telling, question, columns):

@@ -201,7 +201,7 @@ def test_answers_that_came_behind_an_open_question_are_not_denied(tmp_path):
     delay[0], delay[np.flatnonzero(found.records.asked)[200]] = 20.0, np.inf
     found = lasec.evaluate(learner := lasec.Tracker(rate=0.1), X, Y, delay=delay)
     words = said(write(tmp_path, "half", found, learner))
-    assert f"asked labels of the first {found.estimate.rounds:,} of 3,000 rows, since the" in words
+    assert f"asked labels of the first {found.estimate.rows:,} of 3,000 rows, since the" in words
     assert f"question of row {found.meter.oldest + 1:,} is still open" in words
 
 

@@ -168,7 +168,7 @@ def test_a_row_that_is_refused_is_explained_and_leaves_no_trace(value, error, wo
             model.learn_many(table, pd.Series([True, False]))
         model._rows.widen(model._rows.row.size)
         assert pickle.dumps(model._states) == pickle.dumps(pickle.loads(before)._states)
-        assert (model.classes, model._selector.rounds) == ((False, True), 1)
+        assert (model.classes, model._selector.rows) == ((False, True), 1)
 
 
 def test_a_refused_row_brings_neither_features_nor_a_class():
@@ -202,7 +202,7 @@ def test_a_table_is_learned_as_a_whole_or_not_at_all():
     with pytest.raises(ValueError, match="two columns are named 'b'"):
         model.learn_many(pd.DataFrame(np.ones((3, 2)), columns=["b", "b"]), y)
     assert model.classes == same.classes
-    assert model._selector.rounds == same._selector.rounds == 3
+    assert model._selector.rows == same._selector.rows == 3
     assert pickle.dumps(model._states) == pickle.dumps(same._states)
 
 
@@ -265,7 +265,7 @@ def test_a_label_that_never_comes_is_given_up(selective):
 
     model = run()
     assert model.pending == (3,)
-    assert model.meter.accuracy.rounds < 10
+    assert model.meter.accuracy.rows < 10
     model.cancel_one(3)
     assert (model.pending, model.meter.lost, model.meter.open) == ((), 1, 0)
     assert model.meter.accuracy.value == pytest.approx(0.86, abs=0.06)
@@ -274,9 +274,9 @@ def test_a_label_that_never_comes_is_given_up(selective):
     for options in ({"max_age": 50}, {"max_pending": 100}):
         given_up = run(**options).meter
         assert given_up.lost == 1
-        assert given_up.accuracy.rounds == 1250
+        assert given_up.accuracy.rows == 1250
         assert given_up.accuracy.value == pytest.approx(model.meter.accuracy.value, abs=0.01)
-    # a question is open for max_age rounds, and not for one more
+    # a question is open for max_age rows, and not for one more
     model = run(max_age=50)
     ticket = model.ask_one(x := next(iter(datasets.Phishing()))[0]).ticket
     while ticket not in model.pending:
@@ -292,7 +292,7 @@ def test_a_label_for_free_counts_as_a_round():
     for model in (TrackerClassifier(), ActiveClassifier(linear_model.LogisticRegression())):
         model.learn_one({"a": 1.0}, True)
         assert model.ask_one({"a": 1.0}).ticket == 1
-        assert model.meter.rounds == 1
+        assert model.meter.rows == 1
 
 
 def test_for_many_classes_the_margin_is_the_lead_that_the_gate_knows():

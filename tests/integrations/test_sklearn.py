@@ -197,7 +197,7 @@ def test_the_tracker_asks_what_the_plain_tracker_asks(step, delay, stream):
     close(model.predict_proba(X[:50]), plain.predict_proba(X[:50]))
     assert model.selector_.asked == plain.asked
     assert model.selector_.query_state.tolist() == plain.query_state.tolist()
-    assert model.learner_.rounds == plain.rounds
+    assert model.learner_.rows == plain.rows
 
 
 def test_free_labels_are_those_of_learn(stream):
@@ -217,7 +217,7 @@ def test_free_labels_are_those_of_learn(stream):
     plain.learn(X[900], y[900])
     plain.tell(int(second), y[second])
     close(model.predict_proba(X), plain.predict_proba(X))
-    assert model.selector_.rounds == plain.rounds == 201
+    assert model.selector_.rows == plain.rows == 201
 
 
 @each
@@ -318,9 +318,9 @@ def test_fit_forgets_and_the_oldest_questions_are_forgotten(stream):
     assert model.should_ask(X[:50])[0].all()
     assert model.open_questions_ == 20
     model.partial_fit(X[29:31], y[29:31], classes=[-1, 1])  # the first of these is not known now
-    assert (model.open_questions_, model.selector_.rounds) == (19, 51)
+    assert (model.open_questions_, model.selector_.rows) == (19, 51)
     model.fit(X[:100], y[:100])
-    assert (model.open_questions_, model.selector_.rounds, model.selector_.asked) == (0, 100, 0)
+    assert (model.open_questions_, model.selector_.rows, model.selector_.asked) == (0, 100, 0)
     close(
         model.decision_function(X), TrackerClassifier().fit(X[:100], y[:100]).decision_function(X)
     )
@@ -402,7 +402,7 @@ def test_detectors_hear_rows_and_answers(make, stream):
         model.partial_fit(rows[asked], labels[asked], classes=[-1, 1])
     moves = [alarm.ticket for alarm in model.alarms_ if alarm.kind.startswith("input")]
     assert moves
-    assert min(moves) >= model.selector_.rounds - len(X)
+    assert min(moves) >= model.selector_.rows - len(X)
     again = pickle.loads(pickle.dumps(model))
     assert again.alarms_ == model.alarms_
     assert make(detectors=detectors).should_ask(X)[0].any()  # the templates have heard nothing
@@ -438,11 +438,11 @@ def test_the_wrapper_of_a_classifier_that_only_fits(stream):
     assert not hasattr(model, "partial_fit")
     asked, _ = model.should_ask(texts[:100])
     model.refit(texts[:100][asked], stream.y[:100][asked])
-    assert model.selector_.rounds == 100
+    assert model.selector_.rows == 100
     assert model.score(texts, stream.y) > 0.9
     model.should_ask(texts[100:])
-    assert model.selector_.rounds == 1_200
-    assert model.fit(texts, stream.y).selector_.rounds == 0
+    assert model.selector_.rows == 1_200
+    assert model.fit(texts, stream.y).selector_.rows == 0
     with pytest.raises(NotFittedError):
         ActiveClassifier(SGDClassifier()).predict(stream.X)
 
@@ -471,7 +471,7 @@ def test_the_wrapper_wants_a_score_for_each_class(blobs):
     for model in (pairs, piped.fit(X, y), four):
         with pytest.raises(ValueError, match=r"a score for each of (3|4) classes"):
             model.should_ask(X[:3])
-        assert model.selector_.rounds == 0
+        assert model.selector_.rows == 0
     assert ActiveClassifier(SVC()).fit(X, y).should_ask(X[:3])[0].shape == (3,)
     two = ActiveClassifier(SVC(decision_function_shape="ovo")).fit(X, y == "cat")
     assert two.should_ask(X[:3])[0].shape == (3,)
@@ -509,7 +509,7 @@ def test_rows_are_checked_before_there_is_a_classifier(stream):
     model.should_ask(X[:4])
     with pytest.raises(ValueError, match="features"):
         model.should_ask(X[:4, :3])
-    assert model.selector_.rounds == 4
+    assert model.selector_.rows == 4
     for inner in (HistGradientBoostingClassifier(), make_pipeline(SimpleImputer(), GaussianNB())):
         assert ActiveClassifier(inner).should_ask(bad)[0].all()
         with pytest.raises(ValueError, match="infinity"):
@@ -615,7 +615,7 @@ def test_learners_can_be_shipped_without_pickle(stream):
     model = TrackerClassifier().fit(X, y)
     loaded = lasec.Tracker.from_bytes(model.learner_.to_bytes())
     close(loaded.predict_proba(X), model.predict_proba(X))
-    assert loaded.belief == model.learner_.belief
+    assert loaded.drift_estimate == model.learner_.drift_estimate
     assert isinstance(LASECClassifier().fit(X, y).learner_.query, Always)
 
 
@@ -731,7 +731,7 @@ def test_rows_are_known_again_in_another_precision(asking, telling, stream):
     assert model.should_ask(X[:20].astype(asking))[0].all()
     assert model.open_questions_ == 20
     model.partial_fit(X[:15].astype(telling), y[:15], classes=[-1, 1])
-    assert (model.open_questions_, model.selector_.rounds) == (5, 20)
+    assert (model.open_questions_, model.selector_.rows) == (5, 20)
 
 
 def test_the_intercept_is_that_of_the_fit(stream):

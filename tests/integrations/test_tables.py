@@ -324,7 +324,7 @@ def test_ask_and_tell_by_name_keep_a_meter():
         decision = desk.ask([{"a": x}])[0]
         if decision.asked:
             desk.tell(decision.ticket, "up" if x > 0 else "down")
-    assert desk.meter.rounds == 200
+    assert desk.meter.rows == 200
     assert desk.meter.labels == desk.learner.told > 10
     assert desk.meter.accuracy.value > 0.8
 

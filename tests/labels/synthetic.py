@@ -61,7 +61,7 @@ def world(rounds: int, seed: int, rate: float = 0.1, trust: float = 0.7) -> Chun
 
 
 def tossed(chunk: Chunk, seed: int) -> Chunk:
-    """The same rounds with new coins."""
+    """The same rows with new coins."""
     coins = np.random.default_rng([seed, 1]).random(len(chunk))
     return Chunk(**{**vars(chunk), "asked": coins < chunk.propensity})
 

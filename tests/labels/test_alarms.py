@@ -18,7 +18,7 @@ margins = st.floats(-1e6, 1e6)
 
 
 def round_of(rng, t, error, margin=None, least=0.05):
-    """A round in which unsure rows are asked more often, and the outcome if asked."""
+    """A step in which unsure rows are asked more often, and the outcome if asked."""
     margin = float(rng.uniform(-1, 1)) if margin is None else margin
     q = least + (1 - least) * (1 - abs(margin))
     decision = Decision(1, margin, 0.0, q, asked=bool(rng.random() < q), ticket=t)
@@ -35,7 +35,7 @@ def feed(alarm, decision, outcome):
 
 
 def first_alarm(alarm, errors, seed, limit):
-    """The round of the first alarm; ``errors(alarm, t)`` is the chance of a mistake."""
+    """The row of the first alarm; ``errors(alarm, t)`` is the chance of a mistake."""
     rng = np.random.default_rng(seed)
     for t in range(limit):
         if feed(alarm, *round_of(rng, t, errors(alarm, t))):
@@ -64,7 +64,7 @@ def test_estimates_are_unbiased_whatever_the_guess(margin, q, error):
 
 
 def test_false_alarms_at_the_edge_of_the_null_are_as_rare_as_promised():
-    """Every round's chance of a mistake is exactly the threshold: nothing is worse in the null."""
+    """Every row's chance of a mistake is exactly the threshold: nothing is worse in the null."""
 
     def edge(alarm, t):
         limit = alarm._baseline.value + alarm.drop

@@ -73,7 +73,7 @@ def test_a_query_that_never_asks_is_left_to_the_audit():
     seed=some.integers(0, 10**6),
 )
 def test_the_hard_cap_is_never_exceeded(rate, burst, audit, sure, seed):
-    """In no stretch of n rounds more than rate n + burst labels, whatever the margins and coins."""
+    """In no stretch of n rows more than rate n + burst labels, whatever the margins and coins."""
     rng = np.random.default_rng(seed)
     query = Budgeted(rate, audit_share=audit, burst=burst)
     margins = rng.standard_normal(800) * (0.0 if sure else 1.0)
@@ -88,7 +88,7 @@ def test_the_hard_cap_is_never_exceeded(rate, burst, audit, sure, seed):
 
 
 def test_the_hard_cap_in_a_soak():
-    """``LASEC_ROUNDS=10000000`` for ten million rounds."""
+    """``LASEC_ROUNDS=10000000`` for ten million rows."""
     query = Budgeted(0.1)
     learner = lasec.Learner(Perceptron(), query, dimension=3, seed=2)
     most, least, over = -np.inf, np.inf, 0.0
@@ -188,7 +188,7 @@ def test_a_budget_by_time_needs_times():
         learner.run([[1.0, 2.0]], [1])
     assert learner.ask([1.0, 2.0], time=1.7e9).asked
     learner.ask([1.0, 2.0], time=1.6e9)  # a clock that jumps back stands still
-    assert learner.rounds == 2
+    assert learner.rows == 2
 
 
 def test_run_is_ask_and_tell_with_times():

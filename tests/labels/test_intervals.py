@@ -92,7 +92,7 @@ def test_the_truth_is_that_of_the_rounds_an_estimate_speaks_of():
     whole, window = (run.meter.estimate(over=over) for over in ("all", "window"))
     assert 0 < whole.until < 2_000
     assert coverage.truth(run, "accuracy", whole) == right[: whole.until].mean()
-    rows = slice(window.until - window.rounds, window.until)
+    rows = slice(window.until - window.rows, window.until)
     assert coverage.truth(run, "accuracy", window, "window") == right[rows].mean()
     assert 0.85 < run.heard[: whole.until].sum() / run.records.asked[: whole.until].sum() < 0.95
     precision = coverage.truth(run, "precision", whole)

@@ -157,7 +157,7 @@ def test_points_where_times_are_no_rounds():
         point = lasec.evaluate(timed, X[part], y[part], times=times[part]).points[-1]
     assert point.labels == timed.asked - before
     assert point.planned == pytest.approx(0.3 * 399 - before)
-    assert np.isnan(point.truth) or point.estimate.rounds <= 200
+    assert np.isnan(point.truth) or point.estimate.rows <= 200
 
 
 def test_corrections_are_updates():
@@ -283,7 +283,7 @@ def test_gain_waits_for_late_answers():
             _, ticket, answer = due.pop(0)
             gain.tell(tracker.tell(ticket, answer))
     assert len(gain.gains) >= 3
-    assert all(300 <= one.rounds <= 700 for one in list(gain.gains)[1:])
+    assert all(300 <= one.rows <= 700 for one in list(gain.gains)[1:])
     assert len(gain._before) <= 200
 
 

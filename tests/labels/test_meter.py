@@ -15,7 +15,7 @@ METHODS = ("aipw", "snipw", "ipw")
 
 
 def naive(chunk, metric, method, weights=None):
-    """The definition, round by round."""
+    """The definition, row by row."""
     w = np.ones(len(chunk)) if weights is None else weights
     z, q, p, plus = chunk.asked, chunk.propensity, chunk.p, chunk.label > 0
 
@@ -61,7 +61,7 @@ def everything(meter, sequence=True):
 
 
 def play(meter, chunk, delay=lambda t: 0, look=lambda t: False, upto=None, since=0, mail=None):
-    """The loop, with answers ``delay(t)`` rounds later; gives what is still in the mail."""
+    """The loop, with answers ``delay(t)`` rows later; gives what is still in the mail."""
     mail = {} if mail is None else mail
     for t, decision in enumerate(chunk.decisions()[:upto]):
         if t < since:
@@ -84,9 +84,9 @@ def test_the_definition(metric, method):
     meter = metered(chunk, window=640, decay=500.0, costs=COSTS)
     got = meter.estimate(metric, method=method)
     assert got.value == pytest.approx(naive(chunk, metric, method), rel=1e-10)
-    assert (got.rounds, got.labels, got.until) == (3_000, chunk.asked.sum(), 3_000)
+    assert (got.rows, got.labels, got.until) == (3_000, chunk.asked.sum(), 3_000)
     got = meter.estimate(metric, method=method, over="window")
-    assert got.value == pytest.approx(naive(chunk[-got.rounds :], metric, method), rel=1e-10)
+    assert got.value == pytest.approx(naive(chunk[-got.rows :], metric, method), rel=1e-10)
     size = math.ceil(500 / 32)
     ends = np.minimum((np.arange(3_000) // size + 1) * size, 3_000)
     weights = np.exp(-(3_000 - ends) / 500.0)
@@ -168,7 +168,7 @@ def test_a_window_is_about_as_long_as_asked():
         meter.extend(chunk, chunk.y)
         for stop in range(3):
             got = meter.estimate(over="window")
-            assert window <= got.rounds <= window + 2 * math.ceil(window / 32), (window, stop)
+            assert window <= got.rows <= window + 2 * math.ceil(window / 32), (window, stop)
             meter.ask(lasec.Decision(1, 0.5, 1.0, 0.5, asked=False, ticket=3_000 + stop))
 
 
@@ -208,7 +208,7 @@ def test_windows_and_fading_estimates_are_covered_under_drift():
     for seed in range(300):
         meter = metered(tossed(truth, seed), window=640, decay=500.0)
         got = meter.estimate(over="window")
-        hits[0] += right[-got.rounds :].mean() in got
+        hits[0] += right[-got.rows :].mean() in got
         ends = np.minimum((np.arange(3_000) // 16 + 1) * 16, 3_000)
         weights = np.exp(-(3_000 - ends) / 500.0)
         hits[1] += float(weights @ right / weights.sum()) in meter.estimate(over="decay")
@@ -251,7 +251,7 @@ def test_losses_do_not_pull_the_sequence_to_the_model():
         meter = Meter(window=1_600, patience=20)
         play(meter, tossed(truth, seed), delay=lambda t, gone=gone: None if gone[t] else 0)
         got = meter.estimate(over="window", interval="anytime")
-        want = (truth.label == truth.y)[got.until - got.rounds : got.until].mean()
+        want = (truth.label == truth.y)[got.until - got.rows : got.until].mean()
         off.append((got.low + got.high) / 2.0 - want)
         hits += want in got
     assert abs(np.mean(off)) < 0.03
@@ -302,7 +302,7 @@ def test_saving_in_the_middle_is_invisible(cut):
     assert repr(second) == repr(first)
     play(second, chunk, delay, since=cut, mail=mail)
     np.testing.assert_allclose(everything(second), everything(straight), rtol=1e-11, atol=1e-12)
-    for name in ("rounds", "asked", "labels", "lost", "ignored", "open", "blind"):
+    for name in ("rows", "asked", "labels", "lost", "ignored", "open", "blind"):
         assert getattr(second, name) == getattr(straight, name)
 
 
@@ -348,7 +348,7 @@ def test_blind_rounds():
     sure = np.where(chunk.label > 0, chunk.p, 1.0 - chunk.p)
     want = (1_500 * only.accuracy.value + sure[blind].sum()) / 2_000
     assert meter.accuracy.value == pytest.approx(want, rel=1e-10)
-    for interval in ("normal", "anytime"):  # a quarter of the rounds can be anything
+    for interval in ("normal", "anytime"):  # a quarter of the rows can be anything
         assert meter.estimate(interval=interval).width > only.estimate(interval=interval).width
         assert meter.estimate(interval=interval).width > 0.25
         assert chunk.accuracy in meter.estimate(interval=interval)
@@ -422,7 +422,7 @@ def test_what_is_refused_changes_nothing():
     with pytest.raises(ValueError, match="label"):
         meter.tell(told(good, 0))
     meter.tell(told(good._replace(ticket=2), 1))
-    assert (meter.rounds, meter.asked, meter.labels, meter.ignored) == (1, 1, 0, 1)
+    assert (meter.rows, meter.asked, meter.labels, meter.ignored) == (1, 1, 0, 1)
     chunk = tossed(world(10, 1), 1)
     with pytest.raises(ValueError, match="tickets"):
         meter.extend(chunk, chunk.y)
@@ -457,7 +457,7 @@ def test_with_a_tracker_whose_free_rows_take_tickets():
         right.append(decision.label == label)
         if decision.asked:
             meter.tell(tracker.tell(decision.ticket, int(label)))
-    assert (meter.rounds, meter.open, meter.blind) == (2_700, 0, 0)
+    assert (meter.rows, meter.open, meter.blind) == (2_700, 0, 0)
     assert np.mean(right) in meter.accuracy
     assert np.mean(right) in meter.estimate(interval="anytime")
 

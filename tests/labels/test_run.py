@@ -33,7 +33,7 @@ def whole():
 
 def same(a, b):
     assert a.to_bytes() == b.to_bytes()
-    assert (a.rounds, a.labels, a.accuracy) == (b.rounds, b.labels, b.accuracy)
+    assert (a.rows, a.labels, a.accuracy) == (b.rows, b.labels, b.accuracy)
     assert a.points == b.points
     assert a.estimate == b.estimate
     assert a.groups == b.groups
@@ -56,8 +56,8 @@ def test_looking_changes_nothing(whole):
     for begin in range(0, ROWS, 999):
         rows = slice(begin, begin + 999)
         lasec.evaluate(learner, X[rows], Y[rows], groups=GROUPS[rows], into=run)
-        assert run.points[-1].round == run.rounds == run.meter.rounds
-        assert sum(part.rounds for part in run.parts()) == run.rounds
+        assert run.points[-1].round == run.rows == run.meter.rows
+        assert sum(part.rows for part in run.parts()) == run.rows
     same(run, whole)
 
 
@@ -91,7 +91,7 @@ def test_parts_and_groups_are_what_a_meter_of_their_own_would_say(whole):
         columns = ("label", "margin", "propensity", "asked", "ticket")
         chosen = type("Chosen", (), {name: getattr(records, name)[mask] for name in columns})()
         meter.extend(chosen, Y[mask])
-        assert part.rounds == mask.sum()
+        assert part.rows == mask.sum()
         assert part.labels == records.asked[mask].sum()
         assert part.accuracy == pytest.approx(1.0 - records.mistake[mask].mean())
         assert part.estimate[:5] == pytest.approx(meter.accuracy[:5], rel=1e-9)
@@ -115,7 +115,7 @@ def test_a_rule_with_unbounded_margins_and_no_budget():
     assert run.labels == records.labels
     assert run.margins.rows.sum() == ROWS
     assert not run.margins.bounded
-    assert all(point.belief is None and np.isnan(point.planned) for point in run.points)
+    assert all(point.drift_estimate is None and np.isnan(point.planned) for point in run.points)
     assert run.accuracy in run.estimate
 
 
@@ -166,7 +166,7 @@ def test_what_is_refused():
         lasec.evaluate(learner, X[:10], Y[:10], groups=["DE"], into=run)
     with pytest.raises(ValueError, match="NaN"):
         lasec.evaluate(learner, np.full((10, 6), np.nan), Y[:10], groups=GROUPS[:10], into=run)
-    assert run.rounds == learner.rounds == 100
+    assert run.rows == learner.rows == 100
 
 
 def test_a_damaged_file_is_refused(whole):
@@ -183,7 +183,7 @@ def test_an_evaluation_has_parts_and_margins_too():
     (all_of_it,) = found.parts(1)
     assert all_of_it.estimate == pytest.approx(found.estimate)
     assert all_of_it.accuracy == pytest.approx(found.accuracy)
-    assert found.margins.rows.sum() == found.rounds == 4_000
+    assert found.margins.rows.sum() == found.rows == 4_000
     assert [part.name for part in found.parts(4)][1] == "1001-2000"
 
 
@@ -198,7 +198,7 @@ def test_parts_of_an_evaluation_with_late_lost_and_contradicting_answers():
     (whole,) = found.parts(1)
     assert found.meter.lost > 50
     assert whole.estimate.labels == found.estimate.labels
-    assert whole.estimate.rounds == found.estimate.rounds < n
+    assert whole.estimate.rows == found.estimate.rows < n
     assert whole.estimate.value == pytest.approx(found.estimate.value, rel=1e-9)
     assert whole.estimate.width == pytest.approx(found.estimate.width, rel=0.02)
 
@@ -243,10 +243,10 @@ def test_margins_that_are_no_numbers_are_refused_and_leave_everything_as_it_was(
     make = lambda: lasec.Learner(Lost(), dimension=6, learn_from="labels")  # noqa: E731
     learner, run = make(), lasec.RunSummary()
     lasec.evaluate(learner, X[:75], Y[:75], into=run)
-    then = learner.rounds, learner.state.weights.tolist(), run.to_bytes()
+    then = learner.rows, learner.state.weights.tolist(), run.to_bytes()
     with pytest.raises(ValueError, match="X: the margin of row 130"):
         lasec.evaluate(learner, broken(130), Y[:200], into=run)
-    assert (learner.rounds, learner.state.weights.tolist(), run.to_bytes()) == then
+    assert (learner.rows, learner.state.weights.tolist(), run.to_bytes()) == then
     lasec.evaluate(learner, X[75:200], Y[75:200], into=run)
     assert lasec.RunSummary.from_bytes(run.to_bytes()).estimate == run.estimate
     assert run.accuracy == pytest.approx(make().run(X[:200], Y[:200]).accuracy)
@@ -259,16 +259,16 @@ def test_single_rows_and_expired_questions_are_taken_back_too():
     lasec.evaluate(
         learner, X[1:50], Y[1:50], into=run
     )  # a piece of one row is next, up to the 50th
-    assert (run.rounds, learner.expired) == (49, 1)
+    assert (run.rows, learner.expired) == (49, 1)
     learner.ask(X[0])
-    learner = learner.counted(rounds=learner.rounds - 1)  # as if the run had seen it
+    learner = learner.counted(rows=learner.rows - 1)  # as if the run had seen it
     then = learner.to_bytes()
     with pytest.raises(ValueError, match="X: row 130: too large"):
         lasec.evaluate(learner, broken(130), Y[:200], into=run)
     assert learner.to_bytes() == then
-    assert (run.rounds, learner.pending) == (49, (50,))
+    assert (run.rows, learner.pending) == (49, (50,))
     lasec.evaluate(learner, X[50:100], Y[50:100], into=run)
-    assert (run.rounds, learner.pending, learner.expired) == (99, (), 2)
+    assert (run.rows, learner.pending, learner.expired) == (99, (), 2)
 
 
 def test_other_is_a_name_like_any():
@@ -278,7 +278,7 @@ def test_other_is_a_name_like_any():
     with pytest.raises(ValueError, match="every row must have one"):
         lasec.evaluate(learner, X[60:120], Y[60:120], into=run)
     lasec.evaluate(learner, X[60:120], Y[60:120], groups=["DE"] * 60, into=run)
-    assert [(group.name, group.rounds) for group in run.groups] == [("DE", 60), ("other", 60)]
+    assert [(group.name, group.rows) for group in run.groups] == [("DE", 60), ("other", 60)]
     bare, other = lasec.RunSummary(), lasec.Tracker(6)
     lasec.evaluate(other, X[:0], Y[:0], groups=[], into=bare)
     lasec.evaluate(other, X[:20], Y[:20], into=bare)
@@ -301,7 +301,7 @@ def test_another_learner_of_the_same_age_is_refused():
     with pytest.raises(ValueError, match=r"has followed Tracker .* this one is LASEC"):
         lasec.evaluate(other, X[100:200], Y[100:200], into=run)
     lasec.evaluate(lasec.Tracker.from_bytes(learner.to_bytes()), X[100:200], Y[100:200], into=run)
-    assert run.rounds == 200
+    assert run.rows == 200
 
 
 def test_whether_margins_are_bounded_is_a_matter_of_the_rule():
@@ -342,11 +342,11 @@ def test_late_answers_reach_their_rows_across_calls_and_files(saving):
 
 def test_groups_and_parts_of_a_run_with_late_answers_add_up_to_the_meter():
     run, _ = late([])
-    assert sum(group.rounds for group in run.groups) == run.rounds == 5_000
+    assert sum(group.rows for group in run.groups) == run.rows == 5_000
     assert sum(group.labels for group in run.groups) == run.labels
     assert sum(part.labels for part in run.parts()) == run.labels
     assert sum(part.estimate.labels for part in run.parts()) == run.estimate.labels
-    assert sum(group.estimate.rounds for group in run.groups) == run.estimate.rounds < 5_000
+    assert sum(group.estimate.rows for group in run.groups) == run.estimate.rows < 5_000
     (whole,) = run.parts(1)
     assert whole.estimate.value == pytest.approx(run.estimate.value, rel=1e-9)
     covered = [part.accuracy in part.estimate for part in (*run.parts(), *run.groups)]
@@ -378,5 +378,5 @@ def test_alarms_are_kept_and_saved():
 def test_a_meter_that_is_given_hears_the_run(delay):
     meter = lasec.Meter(window=500)
     run = lasec.evaluate(lasec.Tracker(rate=0.2), X[:2_000], Y[:2_000], meter=meter, delay=delay)
-    assert meter.rounds == 2_000
+    assert meter.rows == 2_000
     assert meter.accuracy == run.estimate

@@ -27,7 +27,7 @@ TIMES = np.cumsum(DRAWN.exponential(size=600))
 
 
 def facts(selector):
-    return selector.rounds, selector.asked, selector.query_state.tolist()
+    return selector.rows, selector.asked, selector.query_state.tolist()
 
 
 @each
@@ -54,7 +54,7 @@ def test_the_decisions_are_those_of_a_learner():
     assert propensity.tolist() == records.propensity.tolist()
     assert asked.tolist() == records.asked.tolist()
     assert tickets.tolist() == list(range(2_000))
-    assert facts(selector) == (learner.rounds, learner.asked, learner.query_state.tolist())
+    assert facts(selector) == (learner.rows, learner.asked, learner.query_state.tolist())
 
 
 @each
@@ -72,7 +72,7 @@ def test_copies_pickles_and_files_go_on(query):
     wanted = selector.decide_all(MARGINS[300:], TIMES[300:], variances=SPREAD[300:])
     assert wanted[2][0] == 303
     for other in others:
-        assert other.rounds == 303
+        assert other.rows == 303
         found = other.decide_all(MARGINS[300:], TIMES[300:], variances=SPREAD[300:])
         assert [a.tolist() for a in found] == [a.tolist() for a in wanted]
         assert facts(other) == facts(selector)
@@ -93,7 +93,7 @@ def test_refused_calls_change_nothing(query):
         (lambda: selector.decide_all([[0.5]], [1e3]), "margin"),
         (lambda: selector.decide_all([0.5], [1e3, 1e3]), "time"),
         (lambda: selector.decide_all([0.5], [1e3], variances=[1.0, 1.0]), "variance"),
-        (lambda: selector.skip(-1), "rounds"),
+        (lambda: selector.skip(-1), "rows"),
     ):
         with pytest.raises((TypeError, ValueError), match=message):
             call()
@@ -106,7 +106,7 @@ def test_budgets_by_time_want_times():
         selector.decide(0.0)
     with pytest.raises(ValueError, match="time"):
         selector.decide_all([0.0])
-    assert selector.rounds == 0
+    assert selector.rows == 0
 
 
 def test_endless_margins_are_certain():

@@ -17,7 +17,7 @@ SURE = st.floats(0.001, 0.999)
 
 
 def factors(p, q, z, y, loss):
-    """log K of each round and bet, as the meter adds it up."""
+    """log K of each row and bet, as the meter adds it up."""
     rows = sums.of_rounds(p, q, q, loss=loss)[:, sums.SUMS :]
     rows[z] += sums.of_answers(p[z], q[z], q[z], y[z], loss=loss)[:, sums.SUMS :]
     return rows
@@ -163,7 +163,7 @@ def test_all_windows_hold_at_once():
         for start in range(0, 1_500, 50):
             meter.extend(chunk[start : start + 50], chunk.y[start : start + 50])
             got = meter.estimate(over="window", interval="anytime")
-            off |= right[got.until - got.rounds : got.until].mean() not in got
+            off |= right[got.until - got.rows : got.until].mean() not in got
         missed += off
     assert missed / 60 <= 0.05
 

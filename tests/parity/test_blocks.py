@@ -1,6 +1,6 @@
 """Blocks, lazy or not, of any size, make the decisions of the row-by-row form.
 
-``LASEC_ROUNDS=1000000 pytest tests/parity/test_blocks.py`` compares a million rounds each.
+``LASEC_ROUNDS=1000000 pytest tests/parity/test_blocks.py`` compares a million rows each.
 """
 
 import os

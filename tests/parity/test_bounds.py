@@ -360,13 +360,13 @@ def test_advice_is_the_corollarys():
 @pytest.mark.parametrize(
     ("given", "name"),
     [
-        ({"rounds": 0}, "rounds"), ({"dimension": 1.5}, "dimension"), ({"radius": 0.0}, "radius"),
+        ({"rows": 0}, "rows"), ({"dimension": 1.5}, "dimension"), ({"radius": 0.0}, "radius"),
         ({"variation": -1.0}, "variation"), ({"share": 1.0}, "share"),
         ({"variation": 0.0, "ridge": 0.0}, "ridge"),
     ],
 )  # fmt: skip
 def test_bad_advice_is_refused(given, name):
-    good = {"rounds": 10, "dimension": 2, "radius": 1.0, "variation": 1.0}
+    good = {"rows": 10, "dimension": 2, "radius": 1.0, "variation": 1.0}
     with pytest.raises((TypeError, ValueError), match=name):
         bounds.advise(**good | given)
 

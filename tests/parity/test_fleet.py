@@ -61,7 +61,7 @@ def test_threads_and_cuts_change_nothing(batch, threads):
         joined = np.concatenate([getattr(piece, name) for piece in pieces])
         np.testing.assert_array_equal(joined, getattr(records, name))
     np.testing.assert_allclose(cut.state.cov, expected.state.cov, rtol=1e-11, atol=1e-13)
-    np.testing.assert_array_equal(cut.rounds, expected.rounds)
+    np.testing.assert_array_equal(cut.rows, expected.rows)
     np.testing.assert_array_equal(cut.asked, expected.asked)
     np.testing.assert_array_equal(cut.updates, expected.updates)
 
@@ -96,7 +96,7 @@ def test_a_row_too_large_is_one_models_trouble_only(batch):
     assert np.isnan(records.margin[bad]).all()
     np.testing.assert_array_equal(np.delete(records.mistake, bad), expected.mistake)
     np.testing.assert_allclose(dirty.state.cov, clean.state.cov, rtol=1e-11, atol=1e-13)
-    assert dirty.rounds.sum() == clean.rounds.sum() + len(bad)
+    assert dirty.rows.sum() == clean.rows.sum() + len(bad)
 
 
 def test_bad_batches_are_refused_whole(batch):
@@ -117,7 +117,7 @@ def test_bad_batches_are_refused_whole(batch):
         with pytest.raises(error, match=words):
             whole.run(*arguments)
     np.testing.assert_array_equal(whole.state.cov, state)
-    assert whole.rounds.sum() == 0
+    assert whole.rows.sum() == 0
     assert len(whole.run([], np.empty((0, DIMENSION)), [])) == 0
 
 

@@ -101,7 +101,7 @@ def test_a_learner_out_and_in_again(rule):
     np.testing.assert_array_equal(back.query_state, learner.query_state)
     for mine, its in zip(back.state, learner.state, strict=True):
         np.testing.assert_array_equal(mine, its)
-    assert other.rounds.tolist() == [0, learner.rounds, 0]
+    assert other.rows.tolist() == [0, learner.rows, 0]
 
 
 def test_a_learner_of_another_kind_is_refused():

@@ -15,7 +15,7 @@ KINDS = [
     (Perceptron(), Budgeted(rate=0.3), "double"),
     (Tracking(slots=3), Always(), "double"),
 ]
-PARTS = ("memory", "seeds", "rounds", "asked", "told", "updates", "waiting")
+PARTS = ("memory", "seeds", "rows", "asked", "told", "updates", "waiting")
 
 
 def batch(seed, models=4, dimension=3):
@@ -71,8 +71,8 @@ def spoil(name, place, value):
     ("change", "words"),
     [
         (lambda header, arrays: header.pop("kind"), "this is a learner, not a fleet"),
-        (lambda header, arrays: header.update(models=5), "invalid: rounds"),
-        (lambda header, arrays: header.update(models=2**31), "invalid: rounds"),
+        (lambda header, arrays: header.update(models=5), "invalid: rows"),
+        (lambda header, arrays: header.update(models=2**31), "invalid: rows"),
         (lambda header, arrays: header.update(dimension=2**15), "weights has not the shape"),
         (lambda header, arrays: header.update(seed=-1), "invalid: seed"),
         (lambda header, arrays: header.pop("clock"), "invalid: 'clock'"),

@@ -52,7 +52,7 @@ def same_run(one, other, records, expected):
     np.testing.assert_allclose(records.variance, expected.variance, rtol=1e-12, atol=1e-12)
     for ours, theirs in zip(one.state, other.state, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
-    for counter in ("rounds", "asked", "told", "updates", "dropped", "pending"):
+    for counter in ("rows", "asked", "told", "updates", "dropped", "pending"):
         assert getattr(one, counter) == getattr(other, counter)
 
 

@@ -125,7 +125,7 @@ def same(fleet, learners, parts, steps):
         np.testing.assert_allclose(got, wanted, rtol=1e-12, atol=1e-12, err_msg=name)
     for k, learner in enumerate(learners):
         assert fleet.waiting[k] == len(learner.pending)
-        for name in ("rounds", "asked", "told", "updates"):
+        for name in ("rows", "asked", "told", "updates"):
             assert getattr(fleet, name)[k] == getattr(learner, name)
         np.testing.assert_allclose(fleet.memory[k], learner.query_state, rtol=1e-12, atol=1e-12)
         for mine, its in zip(fleet.state, learner.state, strict=True):
@@ -213,8 +213,8 @@ def test_run_is_that_of_a_learner_for_every_rule(pair):
             )
         np.testing.assert_array_equal(records.key, keys)
         taken = fleet.learner(k)
-        assert (taken.rounds, taken.asked, taken.told, taken.updates) == (
-            learner.rounds, learner.asked, learner.told, learner.updates,
+        assert (taken.rows, taken.asked, taken.told, taken.updates) == (
+            learner.rows, learner.asked, learner.told, learner.updates,
         )  # fmt: skip
         np.testing.assert_allclose(taken.query_state, learner.query_state, rtol=1e-12, atol=1e-12)
 
@@ -254,7 +254,7 @@ def test_too_large_rows_are_flagged_and_not_asked():
     assert served.asked.tolist() == [True, False, False]
     assert served.learned.tolist() == [False, False, False]
     assert np.isnan(served.propensity[1])
-    assert (fleet.rounds[0], fleet.asked[0], fleet.waiting[0]) == (2, 1, 1)
+    assert (fleet.rows[0], fleet.asked[0], fleet.waiting[0]) == (2, 1, 1)
     before = [array.copy() for array in fleet.state]
     late = fleet.serve([0], huge, [-1], tickets=[0])
     assert late.refused.tolist() == [True]
@@ -265,7 +265,7 @@ def test_too_large_rows_are_flagged_and_not_asked():
 
 
 def everything(fleet):
-    counters = (fleet.rounds, fleet.asked, fleet.told, fleet.updates, fleet.waiting)
+    counters = (fleet.rows, fleet.asked, fleet.told, fleet.updates, fleet.waiting)
     return [a.copy() for a in (*fleet.state, fleet.memory, *counters)]
 
 

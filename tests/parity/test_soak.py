@@ -16,7 +16,7 @@ Long = np.longdouble
 
 
 def twin(X, y, drift, ridge):
-    """The closed form in extended precision; gives the margins of the last rounds and the state."""
+    """The closed form in extended precision; gives the margins of the last rows and the state."""
     w, C = np.zeros(DIMENSION, Long), np.eye(DIMENSION, dtype=Long) / Long(ridge)
     diagonal, square = np.diag_indices(DIMENSION), np.empty((DIMENSION, DIMENSION), Long)
     margins = np.empty(len(X), Long)

@@ -74,7 +74,7 @@ class GrowingPerceptron(reference.first_order.Perceptron):
 def test_large_ridge_approaches_a_perceptron(stream, epsilon):
     """As b = epsilon c grows, C tends to (1 + k epsilon) I/b after k updates.
 
-    So the predictions become, round for round, those of a perceptron that weights its k-th update
+    So the predictions become, row for row, those of a perceptron that weights its k-th update
     by 1 + k epsilon: the plain perceptron where epsilon k is small, and only there.
     """
     X, y = stream

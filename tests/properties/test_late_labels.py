@@ -57,7 +57,7 @@ class Conversation(RuleBasedStateMachine):
     def begin(self, limit, seed):
         self.learner = lasec.LASEC_SS(DIMENSION, aggressiveness=0.5, seed=seed, max_pending=limit)
         self.limit, self.open, self.closed, self.told = limit, [], set(), 0
-        self.rounds = self.asked = self.dropped = 0
+        self.rows = self.asked = self.dropped = 0
 
     @rule(row=rows)
     def ask(self, row):
@@ -65,8 +65,8 @@ class Conversation(RuleBasedStateMachine):
         decision = self.learner.ask(row)
         for old, new in zip(before, self.learner.state, strict=True):
             np.testing.assert_array_equal(old, new)
-        assert decision.ticket == self.rounds
-        self.rounds += 1
+        assert decision.ticket == self.rows
+        self.rows += 1
         if not decision.asked:
             self.closed.add(decision.ticket)
             return
@@ -94,7 +94,7 @@ class Conversation(RuleBasedStateMachine):
 
     @rule(ahead=st.integers(0, 5), y=labels)
     def tell_a_ticket_of_the_future(self, ahead, y):
-        self.refused(self.rounds + ahead, y, "was never given out")
+        self.refused(self.rows + ahead, y, "was never given out")
 
     def refused(self, ticket, y, why):
         before = self.learner.to_bytes()
@@ -106,8 +106,8 @@ class Conversation(RuleBasedStateMachine):
     def tell_row(self, row, y):
         outcome = self.learner.learn(row, y)
         assert outcome.decision.propensity == 0.0
-        self.closed.add(self.rounds)
-        self.rounds += 1
+        self.closed.add(self.rows)
+        self.rows += 1
         self.told += 1
 
     @rule()
@@ -121,8 +121,8 @@ class Conversation(RuleBasedStateMachine):
             return
         learner = self.learner
         assert learner.pending == tuple(decision.ticket for decision in self.open)
-        expected = (self.rounds, self.asked, self.told, self.dropped)
-        assert (learner.rounds, learner.asked, learner.told, learner.dropped) == expected
+        expected = (self.rows, self.asked, self.told, self.dropped)
+        assert (learner.rows, learner.asked, learner.told, learner.dropped) == expected
 
 
 TestConversation = Conversation.TestCase

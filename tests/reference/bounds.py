@@ -1,7 +1,7 @@
 """The bounds of Moroshko and Crammer (2014), section 4, symbol by symbol.
 
-The algorithm is played by its Figure 1 with matrices inverted in every round, and each sum is taken
-as the paper writes it: over rounds, one at a time.
+The algorithm is played by its Figure 1 with matrices inverted in every row, and each sum is taken
+as the paper writes it: over rows, one at a time.
 """
 
 from math import log, sqrt
@@ -14,7 +14,7 @@ from reference.second_order import LASEC
 
 
 def transcribed(stream, b, c, a=np.inf, draws=None):
-    """One run: M as rounds, and the sums that the bounds are made of."""
+    """One run: M as rows, and the sums that the bounds are made of."""
     T, d = stream.X.shape
     model = LASEC(d, b, c)
     D_0 = model.D.copy()
@@ -44,7 +44,7 @@ def transcribed(stream, b, c, a=np.inf, draws=None):
 
 
 def loss(run, gamma, rounds=None):
-    """L_{gamma,T} over all rounds, or the part of it over some."""
+    """L_{gamma,T} over all rows, or the part of it over some."""
     s = run.stream
     over = range(run.T) if rounds is None else rounds
     return sum(max(0.0, gamma - s.y[t] * (s.target[t] @ s.X[t])) for t in over)

@@ -1,4 +1,4 @@
-"""The round of selective sampling, and the three ways of asking."""
+"""The row of selective sampling, and the three ways of asking."""
 
 from types import SimpleNamespace
 
@@ -20,7 +20,7 @@ def always(p, r, t):
 
 
 def play(model, query, X, y, coins, drops, mistakes_only=True):
-    """Predict, ask, learn; gives columns of what happened in each round."""
+    """Predict, ask, learn; gives columns of what happened in each row."""
     rows = []
     for t, (x, label) in enumerate(zip(X, y, strict=True), start=1):
         p, r = model.margin(x)

@@ -1,4 +1,4 @@
-"""Second-order algorithms with their matrices inverted in every round."""
+"""Second-order algorithms with their matrices inverted in every row."""
 
 import numpy as np
 from numpy.linalg import inv

@@ -294,7 +294,7 @@ def test_paa_asks_by_its_margin():
 
 
 def test_soal_follows_its_equations():
-    """Against the equations with matrices written out, and its first round by hand."""
+    """Against the equations with matrices written out, and its first row by hand."""
     eta, gamma, delta = 0.3, 2.0, 0.4
     coins = np.array([0.9, 0.9, 0.0])
     trace = papers.soal(X, Y, coins, delta, eta, gamma)

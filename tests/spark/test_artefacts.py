@@ -16,7 +16,7 @@ from spark import desk
 def test_every_key_has_its_model(spark: Any, served: Any) -> None:
     table = lasec.spark.models(spark, served.checkpoint, desk.job()).toPandas()
     told = desk.told(spark, served.path, "predictions")
-    assert dict(zip(table["key"], table["rounds"], strict=True)) == dict(told.groupby("key").size())
+    assert dict(zip(table["key"], table["rows"], strict=True)) == dict(told.groupby("key").size())
     receipts = desk.told(spark, served.path, "receipts")
     learned = receipts[receipts["outcome"] == "learned"].groupby("key").size()
     assert dict(zip(table["key"], table["told"], strict=True)) == dict(learned)
@@ -70,7 +70,7 @@ def test_a_job_begins_with_models(spark: Any, served: Any, tmp_path: Path) -> No
     after = lasec.spark.models(spark, checkpoint, job).toPandas().set_index("key")
     fourth = desk.rows(tmp_path / "in", 3).groupby("key").size()
     for key, learner in (kept | {"key 0": blank, "absent": absent}).items():
-        assert after.loc[key, "rounds"] == learner.rounds + fourth.get(key, 0)
+        assert after.loc[key, "rows"] == learner.rows + fourth.get(key, 0)
     saved = lasec.Learner.from_bytes(bytes(after.loc["absent", "model"]))
     assert all((a == b).all() for a, b in zip(saved.state, absent.state, strict=True))
 

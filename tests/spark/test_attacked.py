@@ -110,10 +110,10 @@ def test_a_key_with_a_nul_is_a_key_of_its_own(spark: Any, attacked: Attacked) ->
     assert learned == asked != set()
     table = lasec.spark.models(spark, attacked.checkpoint, attacked.job).toPandas()
     table = table.set_index("key")
-    assert table.loc["attacker", "rounds"] == CHOSEN
+    assert table.loc["attacker", "rows"] == CHOSEN
     assert table.loc["victim", "told"] == 0
     assert table.loc[EVIL, "told"] == len(asked)
-    assert (table["rounds"].loc[["victim", EVIL]] == 2 * ROWS).all()
+    assert (table["rows"].loc[["victim", EVIL]] == 2 * ROWS).all()
 
 
 def test_bad_lines_are_dead_letters(spark: Any, attacked: Attacked) -> None:

@@ -85,7 +85,7 @@ def test_a_job_is_run_stopped_and_gone_on_with(tmp_path):
                           capture_output=True, check=False, timeout=300)  # fmt: skip
     rounds = 2 * ROWS // 5
     assert done.stdout.startswith(f"wrote tenant3.lasec: {rounds} rows"), done.stderr
-    assert lasec.Learner.load(tmp_path / "tenant3.lasec").rounds == rounds
+    assert lasec.Learner.load(tmp_path / "tenant3.lasec").rows == rounds
 
 
 def refused(place, *more, env=None, **names):

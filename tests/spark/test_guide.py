@@ -33,6 +33,6 @@ def test_the_script_of_the_guide_runs(spark, tmp_path, monkeypatch, capfd):
     assert re.search(r"learned\|\s+3\|", capfd.readouterr().out)
     spark.streams.removeListener(names["listener"])
     assert len(parts) == 5
-    assert names["estimate"].rounds == 3
+    assert names["estimate"].rows == 3
     assert names["scored"].first()["scored"]["asked"] is True
     assert lasec.spark.state(spark, str(tmp_path / "memory")).rdd.getNumPartitions() == 4

@@ -129,8 +129,8 @@ def test_a_key_with_a_nul_teaches_no_other_key() -> None:
         told = [label(f"{batch - 1}-{i}", NOW + batch, -1.0, EVIL) for i in range(8) if batch]
         assert set(outcomes(box(*events, *told))) <= {"learned"}
     victim, evil = box.shard.state.take(["victim", EVIL])
-    assert (victim.rounds, victim.told, victim.state.weights.any()) == (48, 0, False)
-    assert (evil.rounds, evil.told) == (48, 40)
+    assert (victim.rows, victim.told, victim.state.weights.any()) == (48, 0, False)
+    assert (evil.rows, evil.told) == (48, 40)
 
 
 @pytest.mark.parametrize(("round_", "x"), [(1, (1.0, 2.0)), (-1, (1.0, 2.0)), (0, (1.0,))])

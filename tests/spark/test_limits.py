@@ -52,7 +52,7 @@ def test_a_key_without_rows_is_forgotten_and_its_slot_used_again() -> None:
     assert box.shard.state.index.keys == ["b", "c"]
     assert (metrics(told)["keys"], metrics(told)["models"]) == (2, 2)
     kept = box.shard.state.take(["b"])[0]
-    assert (kept.rounds, kept.told, kept.seed) == (2, 2, learned.seed)
+    assert (kept.rows, kept.told, kept.seed) == (2, 2, learned.seed)
     taught(box, "d", NOW + 65 * DAY)
     assert box.head.slots == 3  # that of a
     assert box.shard.state.index.counts[:, -1].tolist() == [1, 2, 0]

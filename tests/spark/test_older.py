@@ -126,7 +126,7 @@ def test_a_checkpoint_of_an_older_version_continues(
     desk.write(tmp_path / "in", range(3))
     checkpoint = str(home / "checkpoint")
     before = lasec.spark.models(spark, checkpoint, desk.job(shards=2, seed=None)).toPandas()
-    assert (len(before), before["rounds"].sum()) == (desk.KEYS, 2 * desk.ROWS)
+    assert (len(before), before["rows"].sum()) == (desk.KEYS, 2 * desk.ROWS)
     desk.run(spark, desk.job(shards=2), tmp_path / "in", home)
     for what in ("predictions", "questions", "receipts"):
         ours, its = (

@@ -93,7 +93,7 @@ def test_every_model(served: Any) -> None:
             ours, truth = fleet.learner(row), twin.learner(key)
             np.testing.assert_allclose(ours.state.weights, truth.state.weights, atol=1e-12)
             np.testing.assert_allclose(ours.state.cov, truth.state.cov, atol=1e-12)
-            counts = ("rounds", "asked", "told", "updates", "seed")
+            counts = ("rows", "asked", "told", "updates", "seed")
             assert [getattr(ours, n) for n in counts] == [getattr(truth, n) for n in counts]
             seen.add(key)
     assert len(seen) == len(twin.learners) >= 0.97 * KEYS

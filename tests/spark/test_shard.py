@@ -104,8 +104,8 @@ def compare(twin: Twin, told: list[pd.DataFrame], store: PlainStore, job: Job) -
         for ours_, theirs in zip(kept.state, plain.state, strict=True):
             np.testing.assert_allclose(ours_, theirs, rtol=1e-11, atol=1e-12)
         np.testing.assert_allclose(kept.query_state, plain.query_state, rtol=1e-11, atol=1e-12)
-        assert (kept.rounds, kept.asked, kept.told, kept.updates) == (
-            plain.rounds, plain.asked, plain.told, plain.updates
+        assert (kept.rows, kept.asked, kept.told, kept.updates) == (
+            plain.rows, plain.asked, plain.told, plain.updates
         )  # fmt: skip
     opened = sum(kept[:1] == b"o" for (part, _), kept in store.items() if part == "question")
     assert opened == sum(asked.state == "open" for asked in twin.asked.values())
@@ -201,7 +201,7 @@ def test_the_accuracy_of_shards_is_that_of_a_meter(name: str) -> None:
     assert both == pytest.approx(metered(pd.concat(tables))._replace(until=0), rel=1e-7)
     early = json.loads(told[3].detail.iloc[-1])["accuracy_sums"]
     rest = lasec.spark.accuracy([np.subtract(last["accuracy_sums"], early)])
-    assert rest.rounds == want.rounds - lasec.spark.accuracy([early]).rounds
+    assert rest.rows == want.rows - lasec.spark.accuracy([early]).rows
 
 
 def test_metrics_of_a_shard() -> None:
@@ -213,7 +213,7 @@ def test_metrics_of_a_shard() -> None:
     assert last["learned"] == len(learned)
     assert last["accuracy_low"] < last["accuracy"] < last["accuracy_high"]
     assert last["predicted"] == table.kind.isin(["prediction", "question"]).sum()
-    assert last["predicted"] == lasec.spark.accuracy([last["accuracy_sums"]]).rounds
+    assert last["predicted"] == lasec.spark.accuracy([last["accuracy_sums"]]).rows
 
 
 def test_a_replayed_batch_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,7 +43,7 @@ def test_a_long_quiet_life_does_not_freeze():
     tracker.run(X, y)
     records = tracker.run(X[:1_000], -y[:1_000])
     assert (~records.mistake[500:]).mean() > 0.95
-    assert tracker.belief.since >= 30_000 - 5
+    assert tracker.drift_estimate.since >= 30_000 - 5
     sound(tracker)
 
 
@@ -125,7 +125,7 @@ def test_a_row_for_free_costs_nothing_of_the_budget():
     before = tracker.query_state.copy()
     tracker.learn([1.0, 2.0], 1)
     np.testing.assert_array_equal(tracker.query_state, before)
-    assert (tracker.asked, tracker.told, tracker.rounds) == (0, 1, 1)
+    assert (tracker.asked, tracker.told, tracker.rows) == (0, 1, 1)
     assert tracker.predict_proba([[1.0, 2.0]])[0, 1] > 0.5
 
 
@@ -153,7 +153,7 @@ def test_a_saved_tracker_goes_on(tmp_path):
     tracker.run(X[:300], y[:300])
     tracker.save(tmp_path / "t.lasec")
     loaded, copied = lasec.Tracker.load(tmp_path / "t.lasec"), copy.deepcopy(tracker)
-    assert loaded.belief == tracker.belief
+    assert loaded.drift_estimate == tracker.drift_estimate
     assert loaded.rate == 0.3
     for other in (loaded, copied):
         other.run(X[300:], y[300:])
@@ -203,16 +203,16 @@ def test_probabilities_are_kept():
 def test_beliefs_are_right_where_the_truth_is_known():
     noisy = lasec.Tracker(rate=1.0)
     noisy.run(*lasec.streams.stationary(5_000, dimension=10, noise=0.2, seed=1))
-    assert noisy.belief.noise == pytest.approx(0.2, abs=0.03)
-    assert noisy.belief.since == 0
-    assert noisy.belief.drift < 0.0005
+    assert noisy.drift_estimate.noise == pytest.approx(0.2, abs=0.03)
+    assert noisy.drift_estimate.since == 0
+    assert noisy.drift_estimate.drift < 0.0005
     walker = lasec.Tracker(rate=1.0)
     walker.run(*lasec.streams.walking(5_000, dimension=10, speed=0.05, seed=1))
-    assert 0.0005 < walker.belief.drift < 0.01
+    assert 0.0005 < walker.drift_estimate.drift < 0.01
     switched = lasec.Tracker(rate=1.0)
     switched.run(*lasec.streams.switching(3_500, dimension=10, every=1_000, seed=1))
-    assert abs(switched.belief.since - 3_000) < 30
-    assert switched.belief.age == pytest.approx(500, abs=50)
+    assert abs(switched.drift_estimate.since - 3_000) < 30
+    assert switched.drift_estimate.age == pytest.approx(500, abs=50)
     for tracker in (noisy, walker, switched):
         for share in tracker.posterior.values():
             assert share.sum() == pytest.approx(1.0)
@@ -222,5 +222,5 @@ def test_one_slot_never_suspects_a_change():
     X, y = lasec.streams.switching(1_000, dimension=4, every=250, seed=2)
     tracker = lasec.Tracker(rate=1.0, rule=Tracking(slots=1))
     tracker.run(X, y)
-    assert tracker.belief.since == 0
+    assert tracker.drift_estimate.since == 0
     assert tracker.state.born.tolist() == [0]

@@ -170,7 +170,7 @@ def test_the_best_path_through_changes(monkeypatch):
 
 
 def test_a_path_ends_with_the_slot_that_is_given_up(monkeypatch):
-    """Labels are turned round for a while: the old concept is given up, and would have been best.
+    """Labels are turned row for a while: the old concept is given up, and would have been best.
 
     Were its path followed on, the bound would be 161, which the mixture's loss of 171 exceeds.
     """
@@ -187,7 +187,7 @@ def test_a_path_ends_with_the_slot_that_is_given_up(monkeypatch):
 
 
 def test_the_cost_of_a_path():
-    """Without a change: the prior, the share at each label, and the smallest hazard a round."""
+    """Without a change: the prior, the share at each label, and the smallest hazard a row."""
     X, y = STREAMS["stationary"]
     found = bounds.mixture(tracker(3), X, y)
     assert found.changes == 0

@@ -100,7 +100,7 @@ class Baseline:
 
 
 def _upper(w: float, ww: float, s: float, ss: float, h: float) -> tuple[float, float]:
-    """The upper estimate, with one more round that is wrong and of the mean weight; the mean."""
+    """The upper estimate, with one more row that is wrong and of the mean weight; the mean."""
     hit = h / w
     mean = (s + hit) / (w + 1.0)
     variance = max((ss + hit * hit) / (w + 1.0) - mean * mean, 0.0)

@@ -89,7 +89,7 @@ class InputAlarm:
         self.reference = int(number("reference", reference, int, Range(2 * BINS, 1_000_000)))
         self.confidence = bool(number("confidence", confidence, bool, None))
         self.raised = False
-        self.rounds = 0
+        self.rows = 0
         self._rng = np.random.default_rng(number("seed", seed, int, Range(0, 2**64 - 1)))
         self._start: list[Array] | None = []  # rows of the reference, until there are enough
         self._dimension = 0
@@ -126,8 +126,8 @@ class InputAlarm:
         >>> InputAlarm().see([0.5, -1.0])
         """
         row = self._row(x, decision)
-        ticket = self.rounds if decision is None else decision.ticket
-        self.rounds += 1
+        ticket = self.rows if decision is None else decision.ticket
+        self.rows += 1
         self.raised = False
         if self._start is not None:
             self._start.append(row)
@@ -182,7 +182,7 @@ class InputAlarm:
     def _saved(self) -> tuple[dict[str, Any], Arrays]:
         random = self._rng.bit_generator.state["state"]
         header = {
-            "rounds": self.rounds,
+            "rows": self.rows,
             "dimension": self._dimension,
             "random": [random["state"], random["inc"]],
         }
@@ -191,7 +191,7 @@ class InputAlarm:
         return header, {name: getattr(self, f"_{name}") for name in _ARRAYS}
 
     def _restore(self, header: dict[str, Any], arrays: Arrays) -> None:
-        self.rounds = number("rounds", header["rounds"], int, Range(0, 2**53))
+        self.rows = number("rows", header["rows"], int, Range(0, 2**53))
         self._dimension = number("dimension", header["dimension"], int, Range(0, 2**31))
         state = dict(self._rng.bit_generator.state)
         most = Range(0, 2**128 - 1)

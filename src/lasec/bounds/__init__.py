@@ -2,8 +2,8 @@
 
 Moroshko and Crammer, *Selective Sampling with Drift*, AISTATS 2014, section 4. Each bound compares
 the algorithm with a sequence of reference vectors u_t; a synthetic stream has the true ones. With M
-the set of rounds with an update (mistakes whose label was queried), m their number, V_m the sum
-over M of ``|u_k - u_{k-1}|^2`` (u_1, u_2, ... being the references of those rounds), and X the
+the set of rows with an update (mistakes whose label was queried), m their number, V_m the sum
+over M of ``|u_k - u_{k-1}|^2`` (u_1, u_2, ... being the references of those rows), and X the
 largest ``|x_t|``::
 
     L = sum over t of max(0, gamma - y_t u_t'x_t)         the references' hinge loss
@@ -25,7 +25,7 @@ Corollary 9      :func:`corollary_9`        the same where c is set from the amo
 ===============  =========================  =======================================================
 
 Any gamma > 0 gives a bound; by default it is the one that makes the bound smallest, found exactly.
-As gamma grows without limit, Theorem 2 and Lemma 7 tend to the number of rounds T, so that their
+As gamma grows without limit, Theorem 2 and Lemma 7 tend to the number of rows T, so that their
 smallest values are never above it. The others tend to E[m] + B/(2a).
 
 **What the expectation is over.** The paper fixes one sequence of examples and takes expectations

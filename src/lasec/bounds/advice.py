@@ -27,7 +27,7 @@ class Advice(NamedTuple):
 
 
 def advise(
-    rounds: int,
+    rows: int,
     dimension: int,
     radius: float,
     variation: float,
@@ -37,20 +37,20 @@ def advise(
     """The parameters that Corollaries 8 and 9 set when the amount of drift is known.
 
     ``radius`` bounds every ``|x_t|``; ``variation`` is V, the sum of squared moves of the target
-    over the rounds with an update, or a bound on it. c = (sqrt(2) T d X / V)^(2/3) and b =
+    over the rows with an update, or a bound on it. c = (sqrt(2) T d X / V)^(2/3) and b =
     ``share`` times c. The corollaries cover V <= T sqrt(2) d X / mu^(3/2), where
     mu = max(9 X^2 / 8, (b + X^2)^2 / (8 X^2)).
 
     A target that stays has V = 0, and c is infinite: ``drift`` is 0, the second-order perceptron.
     Then b cannot be a share of c, the corollaries leave it free, and it is ``ridge``.
 
-    >>> advice = advise(rounds=10_000, dimension=50, radius=10.0, variation=1_900.0)
+    >>> advice = advise(rows=10_000, dimension=50, radius=10.0, variation=1_900.0)
     >>> f"drift {advice.drift:.4f}, ridge {advice.ridge:.2f}", advice.covered
     ('drift 0.0042, ridge 2.40', True)
-    >>> advise(rounds=10_000, dimension=50, radius=10.0, variation=0.0)
+    >>> advise(rows=10_000, dimension=50, radius=10.0, variation=0.0)
     Advice(drift=0.0, ridge=1.0, covered=True)
     """
-    T = number("rounds", rounds, int, Range(1, LARGEST))
+    T = number("rows", rows, int, Range(1, LARGEST))
     d = number("dimension", dimension, int, Range(1, LARGEST))
     X: float = number("radius", radius, float, _POSITIVE)
     V: float = number("variation", variation, float, Range(0.0, LARGEST))

@@ -6,7 +6,7 @@ between the speeds and may let a concept begin. Each of these steps leaves a hyp
 tau_t(j, k) of the posterior weight of j, where tau is
 
 - 1 - share for the same speed, share/3 for another speed of the slot;
-- at a birth, with H = 1 - (1 - hazard)^(rounds since the last one): 1 - H for staying, and H/4 for
+- at a birth, with H = 1 - (1 - hazard)^(rows since the last one): 1 - H for staying, and H/4 for
   each speed of the new slot;
 - giving up a slot only adds to the weight of the others; paths through it end.
 
@@ -63,10 +63,10 @@ class _Tracker(Protocol):
 
     rule: Any
     state: Any
-    rounds: int
+    rows: int
 
     def run(self, X: ArrayLike, y: ArrayLike) -> Any:
-        """Rounds with their labels."""
+        """Rows with their labels."""
 
 
 def mixture(tracker: _Tracker, X: ArrayLike, y: ArrayLike) -> Mixture:
@@ -82,14 +82,14 @@ def mixture(tracker: _Tracker, X: ArrayLike, y: ArrayLike) -> Mixture:
     >>> found.mistakes, round(found.log_loss / math.log(2)), round(found.value)
     (24, 94, 98)
     """
-    if not isinstance(tracker.rule, Tracking) or tracker.rounds:
+    if not isinstance(tracker.rule, Tracking) or tracker.rows:
         raise ValueError("tracker: expected a Tracker that has seen nothing yet")
     rows, labels = np.atleast_2d(np.asarray(X, dtype=np.float64)), np.asarray(y)
     path, mistakes, loss = _Path(tracker.rule, tracker.state.posterior), 0, 0.0
     lapse = tracker.rule.lapse * np.array(LAPSES)[:, None]
     for row, label in zip(rows, labels, strict=True):
         before = tracker.state
-        right = _right(tracker.rule, before, row, float(label), tracker.rounds + 1)
+        right = _right(tracker.rule, before, row, float(label), tracker.rows + 1)
         chances = np.broadcast_to(lapse + (1.0 - 2.0 * lapse) * right, before.posterior.shape)
         lean = float((before.posterior * (1.0 - 2.0 * lapse) * (right - 0.5)).sum())
         mistakes += int(lean < 0.0 or (lean == 0.0 and label < 0))  # zero predicts +1

@@ -41,7 +41,7 @@ def lemma_7(D: float, A: float, B: float, C: float, gamma: float) -> float:
 def solved(run: Terms, gamma: float | None = None) -> Bound:
     """Lemma 7: Theorem 2 with B bounded by the data alone, B' + m C, and solved for m.
 
-    Without ``gamma``, the smallest bound over all gamma, which is never above the number of rounds.
+    Without ``gamma``, the smallest bound over all gamma, which is never above the number of rows.
 
     >>> import lasec
     >>> stream = lasec.streams.switching(1_000, dimension=5, seed=1)
@@ -64,7 +64,7 @@ def corollary_8(run: Terms, gamma: float | None = None) -> Bound:
         B = ln|D_m / b| + d eps/(1 - eps),      C = (4 d X)^(2/3) T^(-1/3) V^(1/3)
 
     ``covered`` says whether V_m <= V and V <= T sqrt(2) d X / mu^(3/2) (which is c >= mu). The
-    drift of all rounds, V = sum over t of ``|u_t - u_{t-1}|^2``, need not bound V_m: a reference
+    drift of all rows, V = sum over t of ``|u_t - u_{t-1}|^2``, need not bound V_m: a reference
     that moves steadily in one direction is seen to move further between two updates than in single
     steps, when squared. For c = inf, V is 0 and the bound is the second-order perceptron's.
 

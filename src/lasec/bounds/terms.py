@@ -34,7 +34,7 @@ class Bound(NamedTuple):
 class Terms(NamedTuple):
     """The quantities of the bounds for one run.
 
-    ``margins`` are y_t u_t'x_t of all T rounds and ``updated`` marks M; ``start`` is ``b |u_1|^2``,
+    ``margins`` are y_t u_t'x_t of all T rows and ``updated`` marks M; ``start`` is ``b |u_1|^2``,
     ``variation`` is V_m, ``fit`` the sum over M of (u_t'x_t)^2, ``B`` the sum over M of
     x_t' D_k^-1 x_t, and ``log_det`` is ``ln|D_m / b|``. ``ridge`` is b, ``drift`` is 1/c and
     ``radius`` is X.
@@ -89,7 +89,7 @@ class _Learner(Protocol):
 def terms(learner: _Learner, stream: Stream, records: Records) -> Terms:
     """The quantities of the bounds for a learner's whole run on a stream whose targets are known.
 
-    ``learner`` is LASEC, LASEC-SS, SOP or SOP-SS after the run from its first round, ``records``
+    ``learner`` is LASEC, LASEC-SS, SOP or SOP-SS after the run from its first row, ``records``
     what its ``run`` returned.
 
     >>> import lasec

@@ -88,7 +88,7 @@ def compare(
                 if shown.due():
                     first = race.runs[0]
                     progress = opened.table.progress
-                    shown.show(progress, first.rounds, first.labels, first.estimate)
+                    shown.show(progress, first.rows, first.labels, first.estimate)
     rows = [race.row(i) for i in range(len(names))]
     _finish(race, rows, out, as_json, finished=not stop.wanted)
     warn_of_cells(opened.table)
@@ -139,7 +139,7 @@ class Race:
             "accuracy": run.accuracy,
             "estimate": as_facts(estimate),
             "labels": run.labels,
-            "rate": run.labels / max(run.rounds, 1),
+            "rate": run.labels / max(run.rows, 1),
         }
 
 

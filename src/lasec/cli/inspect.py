@@ -64,7 +64,7 @@ def info(
     facts: dict[str, Any] = {
         "algorithm": learner.name,
         "features": learner.dimension,
-        "rounds": learner.rounds,
+        "rows": learner.rows,
         "asked": learner.asked,
         "told": learner.told,
         "open": len(learner.unanswered),
@@ -80,10 +80,10 @@ def info(
             "columns": {column.name: column.kind.value for column in desk.encoder.columns},
         }
     if isinstance(learner, Tracker) and learner.told:
-        facts["belief"] = learner.belief._asdict()
+        facts["drift_estimate"] = learner.drift_estimate._asdict()
     if estimate is not None:
         facts["estimate"] = as_facts(estimate) | {
-            "labels": estimate.labels, "rows": estimate.rounds, "open_as_lost": lost,
+            "labels": estimate.labels, "rows": estimate.rows, "open_as_lost": lost,
         }  # fmt: skip
     if as_json:
         put(facts)
@@ -104,9 +104,9 @@ def _estimated(learner: Learner, estimate: Estimate, lost: int) -> str:
     parts = [interval(estimate) if math.isnan(estimate.value) else known]
     if lost:
         parts.append(f"{lost:,} open {_questions(lost)} counted as lost")
-    if estimate.until < learner.rounds and waiting:
+    if estimate.until < learner.rows and waiting:
         parts.append(
-            f"about the first {estimate.until:,} of {learner.rounds:,} rows: {waiting:,} open "
+            f"about the first {estimate.until:,} of {learner.rows:,} rows: {waiting:,} open "
             f"{_questions(waiting)} hold the rest back (lasec questions lists them)"
         )
     return "; ".join(parts)

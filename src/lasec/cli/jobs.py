@@ -66,9 +66,9 @@ def begin(model: Path | None, algorithm: str, dimension: int | None, asking: Ask
             f"{model} reads a table of its own; a job needs a model saved by Learner.save"
         )
     learner = read_learner(data)
-    if learner.rounds:
+    if learner.rows:
         raise TableError(
-            f"{model} has seen {learner.rounds:,} rows, and every key would begin with them: "
+            f"{model} has seen {learner.rows:,} rows, and every key would begin with them: "
             "give a fresh one here, and trained ones key by key as a warm start (docs/spark.md)"
         )
     return learner

@@ -27,7 +27,7 @@ class Lines:
         self._file.seek(size)
 
     def records(self, records: Records, desk: TableLearner, rows: NDArray[np.int64]) -> None:
-        """One line for each round; ``rows`` are the numbers of the rows in their table."""
+        """One line for each step; ``rows`` are the numbers of the rows in their table."""
         names = {sign: json.dumps(desk.name(sign)) for sign in (-1, 1)}
         columns = (
             rows.tolist(), records.ticket.tolist(), records.label.tolist(),

@@ -85,7 +85,7 @@ def percent(value: float) -> str:
 def interval(estimate: Estimate) -> str:
     """An estimate with its interval, for people.
 
-    >>> interval(Estimate(0.9, 0.88, 0.92, rounds=1_000, labels=100, until=1_000))
+    >>> interval(Estimate(0.9, 0.88, 0.92, rows=1_000, labels=100, until=1_000))
     '90.0 % (88.0 to 92.0)'
     """
     if math.isnan(estimate.value) or estimate.labels < FEW:

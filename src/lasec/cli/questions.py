@@ -141,7 +141,7 @@ def questions(model: o.Model = Path("model.lasec")) -> None:
     with held(model):
         desk, _ = _load(model)
     put_lines(
-        as_line(line(decision) | {"age": desk.learner.rounds - decision.ticket} | cells)
+        as_line(line(decision) | {"age": desk.learner.rows - decision.ticket} | cells)
         for decision, cells in desk.questions
     )
 

@@ -168,7 +168,7 @@ def _finish(
     summary = {"file": opened.title, "finished": finished, **result}
     if out is not None:
         write_file(out / "summary.json", as_text(summary))
-        if finished and task.run.rounds:
+        if finished and task.run.rows:
             from lasec.reports import write  # noqa: PLC0415
 
             write(

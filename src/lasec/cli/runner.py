@@ -110,7 +110,7 @@ class Run:
                 told = "another table" if name == "table" else f"{name} {was}, not {wanted}"
                 raise TableError(f"this run was begun with {told}: resume it as it was begun")
         run = RunSummary.from_bytes(parts["run"])
-        if desk.learner.rounds != run.rounds:
+        if desk.learner.rows != run.rows:
             raise TableError(f"{file} was asked about other rows since: it cannot be resumed")
         lines = None
         if choice["predictions"]:
@@ -182,10 +182,10 @@ class Run:
         learner, estimate = self.desk.learner, self.run.estimate
         return {
             "algorithm": learner.name,
-            "rows": self.run.rounds,
-            "unlabelled": self.consumed - self.run.rounds,
+            "rows": self.run.rows,
+            "unlabelled": self.consumed - self.run.rows,
             "labels": self.run.labels,
-            "rate": self.run.labels / max(self.run.rounds, 1),
+            "rate": self.run.labels / max(self.run.rows, 1),
             "accuracy": self.run.accuracy,
             "estimate": as_facts(estimate),
             "persistence": self.baselines.persistence,

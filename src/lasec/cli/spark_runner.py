@@ -69,7 +69,7 @@ def take_out(
                 learner = export(spark, checkpoint, job, key, path)
             except KeyError:
                 raise TableError(f"{checkpoint} has no key {key!r}") from None
-    put_lines([f"wrote {path}: {learner.rounds:,} rows, {learner.told:,} labels\n"])
+    put_lines([f"wrote {path}: {learner.rows:,} rows, {learner.told:,} labels\n"])
 
 
 @contextmanager

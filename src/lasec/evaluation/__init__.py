@@ -1,4 +1,4 @@
-"""Runs over streams whose labels are known, and what labels are worth."""
+"""Runs over streams whose labels are known, and what labels gain."""
 
 from lasec.evaluation.gain import LabelGain
 from lasec.evaluation.loop import evaluate

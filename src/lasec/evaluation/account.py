@@ -51,7 +51,7 @@ class Account:
     every: int
     first: int = 0
     before: int = 0
-    rounds: int = 0
+    rows: int = 0
     labels: int = 0
     mistakes: int = 0
     answers: int = 0
@@ -82,7 +82,7 @@ class Account:
         twin = copy.copy(self)
         for name in ("marks", "ends", "names", "verdicts", "due", "alarms"):
             setattr(twin, name, copy.copy(getattr(self, name)))
-        same = rows is not None and self.rounds // self.step == (self.rounds + rows) // self.step
+        same = rows is not None and self.rows // self.step == (self.rows + rows) // self.step
         if not same:  # something will be summed
             twin.meter = copy.deepcopy(self.meter)
         return twin
@@ -119,13 +119,13 @@ class Account:
     def add(self, rows: Rows, status: Status) -> None:
         """Add a piece, which ends at the next multiple of ``every`` at the latest."""
         self.rest = self.rest + rows
-        self.rounds += rows.y.size
+        self.rows += rows.y.size
         self.labels += int(rows.asked.sum())
         self.mistakes += int(rows.mistake.sum())
         self.status = status
-        at_mark = bool(rows.y.size) and self.rounds % self.every == 0
+        at_mark = bool(rows.y.size) and self.rows % self.every == 0
         if not self.late:
-            self._sum_up_to(self.rounds // self.step * self.step)
+            self._sum_up_to(self.rows // self.step * self.step)
         elif at_mark:
             self._sum_up_to(self.reached)
         if at_mark:
@@ -134,20 +134,20 @@ class Account:
     def listen(self) -> None:
         """From now on the meter hears of rows and answers one by one, from a session."""
         if not self.late:
-            self._sum_up_to(self.rounds)
+            self._sum_up_to(self.rows)
             self.late = True
 
     @property
     def reached(self) -> int:
         """Up to which row of the run everything is settled."""
         if not self.late:
-            return self.rounds
-        return min(max(self.meter.scope().until - self.first, self.settled), self.rounds)
+            return self.rows
+        return min(max(self.meter.scope().until - self.first, self.settled), self.rows)
 
     def settle_all(self) -> None:
         """Sum all that can be, and put a mark at the last row: for a look at a copy."""
         self._sum_up_to(self.reached)
-        if self.rounds and self.rounds % self.every:
+        if self.rows and self.rows % self.every:
             self.mark()
 
     def mark(self) -> None:
@@ -157,7 +157,7 @@ class Account:
         truth = math.nan
         if 0 < spoken <= self.recent.size:
             truth = 1.0 - float(self.recent[-spoken:].mean())
-        self.marks.append(Mark(self.rounds, scope, truth, self.status))
+        self.marks.append(Mark(self.rows, scope, truth, self.status))
         if len(self.marks) > self.limit:
             self.every *= 2
             self.marks = [mark for mark in self.marks if mark.round % self.every == 0]

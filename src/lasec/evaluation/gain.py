@@ -67,7 +67,7 @@ class LabelGain:
         self._waiting = Waiting(self.patience)
         self._before: dict[int, int] = {}
         self._old: Any = None
-        self._begin(learner.rounds)
+        self._begin(learner.rows)
 
     @property
     def gain(self) -> Estimate | None:
@@ -156,7 +156,7 @@ class LabelGain:
         low, high = within(found.interval(0.95), (-1.0, 1.0))
         rounds, labels = (round(float(self._sums[c])) for c in (Sum.ROUNDS, Sum.ANSWERS))
         self.gains.append(Estimate(found.value, low, high, rounds, labels, until))
-        self._begin(self._learner.rounds)
+        self._begin(self._learner.rows)
 
     def _begin(self, ticket: int) -> None:
         """Keep a copy of the model as it is before the row ``ticket``."""

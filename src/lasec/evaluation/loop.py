@@ -66,9 +66,9 @@ def evaluate(
     >>> import lasec
     >>> X, y = lasec.streams.switching(3_000, dimension=5, every=1_000, seed=1)
     >>> lasec.evaluate(lasec.Tracker(rate=0.2, seed=0), X, y)
-    RunSummary(rounds=3000, accuracy=0.971, labels=636, answers=636, alarms=0)
+    RunSummary(rows=3000, accuracy=0.971, labels=636, answers=636, alarms=0)
     >>> lasec.evaluate(lasec.Tracker(rate=0.2, seed=0), X, y, delay=500)
-    RunSummary(rounds=3000, accuracy=0.768, labels=624, answers=534, alarms=0)
+    RunSummary(rows=3000, accuracy=0.768, labels=624, answers=534, alarms=0)
     """
     rows = validation.finite("X", validation.real("X", X, 2))
     n = len(rows)
@@ -87,7 +87,7 @@ def evaluate(
     alone = learner.aggregate is not Aggregate.MAJORITY  # one answer settles a question
     if answers is None and alone and not (waits.any() or now.late or (alarms and on_alarm)):
         records = _at_once(stream, now)
-        stream.answers = _prompt(records, signs, now.rounds) if into.keep else []
+        stream.answers = _prompt(records, signs, now.rows) if into.keep else []
         now.alarms = now.alarms + raised_by(alarms, records, signs, rows)
     else:
         records = _Conversation(stream, now, alarms, on_alarm).run(said, waits)
@@ -104,7 +104,7 @@ class _Stream:
     ) -> None:
         self.learner, self.X, self.y, self.group = learner, X, y, group
         self.times = None if times is None else validation.times(times, len(X))
-        rounds = learner.rounds + 1.0 + np.arange(len(X), dtype=np.float64)
+        rounds = learner.rows + 1.0 + np.arange(len(X), dtype=np.float64)
         self.clock = rounds if self.times is None else self.times
         self.answers: list[Answer] = []
 
@@ -124,7 +124,7 @@ def _pieces(now: Account, count: int) -> Iterable[slice]:
     """Rows from one multiple of ``every`` to the next; one empty piece where there are none."""
     begin = 0
     while begin < count or count == 0:
-        end = min(count, begin + now.every - now.rounds % now.every)
+        end = min(count, begin + now.every - now.rows % now.every)
         yield slice(begin, end)
         if end == count:
             return
@@ -151,7 +151,7 @@ def _at_once(stream: _Stream, now: Account) -> Records:
 
 
 def _prompt(records: Records, y: Array, rounds: int) -> list[Answer]:
-    """The answers of rows that were answered at once; ``rounds`` is where the run is after them."""
+    """The answers of rows that were answered at once; ``rows`` is where the run is after them."""
     first, before = records.first, rounds - len(records)
     asked = zip(np.flatnonzero(records.asked).tolist(), y[records.asked].tolist(), strict=True)
     return [Answer(first + at, int(sign), before + at + 1, int(sign)) for at, sign in asked]
@@ -241,8 +241,8 @@ def _status(learner: Learner, now: Account, clock: Array, rows: Rows | None = No
         known = np.concatenate([now.rest.time, rows.time])
         place = min(max(waiting[0] - now.first - now.settled, 0), known.size - 1)
         age = float(clock[-1] - known[place]) if clock.size else now.status.age
-    belief = learner.belief if isinstance(learner, Tracker) else None
-    return Status(learner.asked - now.before, planned - now.before, len(waiting), age, belief)
+    drift = learner.drift_estimate if isinstance(learner, Tracker) else None
+    return Status(learner.asked - now.before, planned - now.before, len(waiting), age, drift)
 
 
 def _replies(y: Array, waits: Array, answers: ArrayLike | None) -> tuple[Array, Array]:
@@ -271,15 +271,15 @@ def _identity(learner: Learner) -> tuple[str, str, int]:
 
 def _same(now: Account, learner: Learner) -> None:
     """Refuse a learner that is not the one of the calls before."""
-    if now.rounds == 0:
-        now.first, now.before = learner.rounds, learner.asked
+    if now.rows == 0:
+        now.first, now.before = learner.rows, learner.asked
         now.margins = Margins.none(bounded=learner.has_probabilities)
-    if learner.rounds != now.first + now.rounds:
+    if learner.rows != now.first + now.rows:
         raise ValueError(
-            f"learner: this run has followed one up to row {now.first + now.rounds}, "
-            f"and this one is at row {learner.rounds}"
+            f"learner: this run has followed one up to row {now.first + now.rows}, "
+            f"and this one is at row {learner.rows}"
         )
-    if now.rounds and now.learner is not None and _identity(learner) != now.learner:
+    if now.rows and now.learner is not None and _identity(learner) != now.learner:
         then, here = (
             f"{name} ({rule}, {dimension} features)"
             for name, rule, dimension in (now.learner, _identity(learner))

@@ -106,7 +106,7 @@ def accuracy(
 ) -> None:
     """Estimated accuracy with its two bands, the true one, and the alarms.
 
-    An estimate stands at the last round that it speaks of: answers that are still out make it lag.
+    An estimate stands at the last row that it speaks of: answers that are still out make it lag.
     """
     points = [point for point in points if np.isfinite(point.estimate.value)]
     rounds = np.array([point.estimate.until - first for point in points])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lasec.metrics import Estimate, Interval
 from lasec.metrics.estimate import Scope
 from lasec.metrics.totals import estimate_of
-from lasec.tracker import Belief
+from lasec.tracker import DriftEstimate
 
 Array = NDArray[np.float64]
 
@@ -29,15 +29,15 @@ class Answer(NamedTuple):
 
 
 class Point(NamedTuple):
-    """The run after ``round`` rows.
+    """The run after ``row`` rows.
 
     ``estimate`` is the estimated accuracy of the last window, with its interval for this moment;
     ``always`` has the interval that holds at all moments at once. ``truth`` is the true accuracy of
     the same rows, which only a simulation can know. ``labels`` were queried since the run began,
     and ``planned`` is what the budget allows by now, less what had been queried before
     (NaN without a budget). ``open`` counts the questions without an answer, and ``age`` is that of
-    the oldest, in rows or in the time that was given. ``belief`` is what a Tracker estimates about
-    its stream at that moment; None for other learners.
+    the oldest, in rows or in the time that was given. ``drift_estimate`` is what a Tracker
+    estimates about its stream at that moment; None for other learners.
     """
 
     round: int
@@ -48,7 +48,7 @@ class Point(NamedTuple):
     planned: float
     open: int
     age: float
-    belief: Belief | None = None
+    drift_estimate: DriftEstimate | None = None
 
 
 class Status(NamedTuple):
@@ -58,7 +58,7 @@ class Status(NamedTuple):
     planned: float = math.nan
     open: int = 0
     age: float = 0.0
-    belief: Belief | None = None
+    drift_estimate: DriftEstimate | None = None
 
 
 class Mark(NamedTuple):
@@ -79,10 +79,10 @@ class Mark(NamedTuple):
 
     def facts(self) -> list[float]:
         """All but the sums, as numbers."""
-        *counted, belief = self.status
-        believed = belief or [math.nan] * len(Belief._fields)
+        *counted, drift = self.status
+        estimated = drift or [math.nan] * len(DriftEstimate._fields)
         head = [self.round, self.scope.start, self.scope.until, self.truth]
-        return [*map(float, head), *map(float, counted), *believed]
+        return [*map(float, head), *map(float, counted), *estimated]
 
     @classmethod
     def of(cls, facts: list[float], block: Array) -> Mark:
@@ -91,9 +91,9 @@ class Mark(NamedTuple):
         counts = [round_, start, until, labels, open_, 0.0 if math.isnan(since) else since]
         if not all(0.0 <= count <= 2.0**53 for count in counts) or not age >= 0.0:
             raise ValueError("marks: impossible counts")
-        belief = None if math.isnan(since) else Belief(int(since), *rest)
+        drift = None if math.isnan(since) else DriftEstimate(int(since), *rest)
         scope = Scope(block, block, int(start), int(until))
-        return cls(int(round_), scope, truth, Status(int(labels), planned, int(open_), age, belief))
+        return cls(int(round_), scope, truth, Status(int(labels), planned, int(open_), age, drift))
 
 
-FACTS = 8 + len(Belief._fields)
+FACTS = 8 + len(DriftEstimate._fields)

@@ -21,7 +21,7 @@ from lasec.persistence.container import Arrays, bundle, pack, restored, unbundle
 
 KIND = "run"
 _COUNTERS = (
-    "every", "first", "before", "rounds", "labels", "mistakes", "answers", "refused", "settled",
+    "every", "first", "before", "rows", "labels", "mistakes", "answers", "refused", "settled",
 )  # fmt: skip
 _EMPTY = np.zeros(sums.SHAPE)
 
@@ -112,11 +112,11 @@ def _agree(now: Account) -> None:
     if (
         now.every < 1
         or now.meter.window is None
-        or now.settled + now.rest.y.size != now.rounds
-        or now.meter.rounds < (now.rounds if now.late else now.settled)
-        or max(now.labels, now.mistakes) > now.rounds
+        or now.settled + now.rest.y.size != now.rows
+        or now.meter.rows < (now.rows if now.late else now.settled)
+        or max(now.labels, now.mistakes) > now.rows
         or len(now.marks) > now.limit
-        or max(marks[-1], ends[-1]) > now.rounds
+        or max(marks[-1], ends[-1]) > now.rows
         or ends[-1] > now.settled
         or not {row for row in marks if row <= now.settled} <= set(ends)
         or any(after <= before for rows in (marks, ends) for before, after in pairwise(rows))

@@ -38,7 +38,7 @@ class RunSummary:
     ...     rows = slice(begin, begin + 6_000)
     ...     summary = lasec.evaluate(tracker, X[rows], y[rows], into=summary)
     >>> summary
-    RunSummary(rounds=20000, accuracy=0.974, labels=2000, answers=2000, alarms=0)
+    RunSummary(rows=20000, accuracy=0.974, labels=2000, answers=2000, alarms=0)
     >>> summary.accuracy in summary.estimate
     True
     """
@@ -98,9 +98,9 @@ class RunSummary:
         return self._now.first
 
     @property
-    def rounds(self) -> int:
+    def rows(self) -> int:
         """How many rows there were."""
-        return self._now.rounds
+        return self._now.rows
 
     @property
     def labels(self) -> int:
@@ -135,7 +135,7 @@ class RunSummary:
     @property
     def accuracy(self) -> float:
         """The true accuracy (all labels) over all rows; NaN without rows."""
-        return 1.0 - self._now.mistakes / self.rounds if self.rounds else math.nan
+        return 1.0 - self._now.mistakes / self.rows if self.rows else math.nan
 
     @property
     def points(self) -> list[Point]:
@@ -175,7 +175,7 @@ class RunSummary:
         """
         now = self._view
         rounds = np.array([mark.round for mark in now.marks])
-        wanted = np.linspace(0.0, self.rounds, count + 1)[1:] if rounds.size else np.empty(0)
+        wanted = np.linspace(0.0, self.rows, count + 1)[1:] if rounds.size else np.empty(0)
         ends = sorted({int(rounds[np.abs(rounds - end).argmin()]) for end in wanted})
         parts = []
         for begin, end in zip([0, *ends], ends, strict=False):
@@ -224,7 +224,7 @@ class RunSummary:
 
     def __repr__(self) -> str:
         return (
-            f"RunSummary(rounds={self.rounds}, accuracy={self.accuracy:.3f}, "
+            f"RunSummary(rows={self.rows}, accuracy={self.accuracy:.3f}, "
             f"labels={self.labels}, answers={self.answered}, alarms={len(self.alarms)})"
         )
 
@@ -236,9 +236,9 @@ class RunSummary:
         """A card in a notebook."""
         here = self.estimate
         span = f"{notebook.percent(here.low)} to {notebook.percent(here.high)}"
-        rate = self.labels / self.rounds if self.rounds else math.nan
+        rate = self.labels / self.rows if self.rows else math.nan
         facts = {
-            "rows": f"{self.rounds:,}",
+            "rows": f"{self.rows:,}",
             "estimated accuracy": f"{notebook.percent(here.value)} ({span})",
             "true accuracy (all labels)": notebook.percent(self.accuracy),
             "labels queried": f"{self.labels:,} ({notebook.percent(rate)})",
@@ -267,7 +267,7 @@ class RunSummary:
     def _view(self) -> Account:
         """The account with all summed that can be, and a mark at the last row."""
         now = self._now
-        if now.settled == now.rounds and now.rounds % now.every == 0:
+        if now.settled == now.rows and now.rows % now.every == 0:
             return now
         if self._seen is None or self._seen[0] is not now:
             twin = now.copy()

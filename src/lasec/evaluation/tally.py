@@ -64,7 +64,7 @@ class Part(NamedTuple):
     """
 
     name: str
-    rounds: int
+    rows: int
     labels: int
     accuracy: float
     estimate: Estimate
@@ -72,7 +72,7 @@ class Part(NamedTuple):
     @property
     def rate(self) -> float:
         """The share of rows whose label was queried."""
-        return self.labels / self.rounds if self.rounds else math.nan
+        return self.labels / self.rows if self.rows else math.nan
 
 
 class Margins(NamedTuple):
@@ -115,7 +115,7 @@ class Margins(NamedTuple):
         return np.linspace(-1.0, 1.0, BINS + 1)
 
     def add(self, columns: Rows) -> Margins:
-        """These and the margins of some more rounds."""
+        """These and the margins of some more rows."""
         m = columns.margin if self.bounded else columns.margin / (1.0 + np.abs(columns.margin))
         bins = ((m + 1.0) * (BINS / 2.0)).astype(np.int64).clip(0, BINS - 1)
         more = [
@@ -140,7 +140,7 @@ def part(name: str, row: Array, until: int, more: Array = NO_MORE) -> Part:
     """The part of a run that has these sums; ``more`` counts rows that are not settled yet.
 
     >>> part("none", np.zeros(WIDTH), 0).estimate
-    Estimate(value=nan, low=0.0, high=1.0, rounds=0, labels=0, until=0)
+    Estimate(value=nan, low=0.0, high=1.0, rows=0, labels=0, until=0)
     """
     rounds, asked, mistakes = (row[[Sum.ROUNDS, Sum.ASKED, Sum.MISTAKES]] + more).tolist()
     truth = 1.0 - mistakes / rounds if rounds else math.nan

@@ -42,7 +42,7 @@ def check(
 
 
 def claimed(
-    tickets: ArrayLike | None, keys: Counter, needed: NDArray[np.bool_], rounds: Counter
+    tickets: ArrayLike | None, keys: Counter, needed: NDArray[np.bool_], rows: Counter
 ) -> NDArray[np.int64]:
     """The tickets of labels whose rows came earlier; of other rows, anything."""
     if tickets is None:
@@ -50,12 +50,12 @@ def claimed(
             raise ValueError("tickets: a label must say which question it answers")
         return np.full(keys.size, -1, dtype=np.int64)
     numbers = validation.whole("tickets", tickets, keys.size)
-    wrong = needed & ((numbers < 0) | (numbers >= rounds[keys]))
+    wrong = needed & ((numbers < 0) | (numbers >= rows[keys]))
     if wrong.any():
         i = int(np.argmax(wrong))
         raise ValueError(
             f"tickets: ticket {numbers[i]} of key {keys[i]} was never given out: "
-            f"the next one is {rounds[keys[i]]}"
+            f"the next one is {rows[keys[i]]}"
         )
     return numbers
 

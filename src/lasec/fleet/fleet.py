@@ -27,21 +27,21 @@ from lasec.types import LearnFrom, Precision, Query, Rule
 
 # Fewer rows are not worth threads, which take longer to begin.
 _FEW = 64
-_COUNTERS = ("rounds", "asked", "told", "updates")
+_COUNTERS = ("rows", "asked", "told", "updates")
 _SAME = ("rule", "query", "dimension", "learn_from", "precision")
 
 
 class Fleet:
     """One learner for each of ``models`` keys: tenants, users, sensors; of any rule and any query.
 
-    Model k is a :class:`~lasec.Learner` of its own, with its own rounds and its own seed (derived
+    Model k is a :class:`~lasec.Learner` of its own, with its own rows and its own seed (derived
     from ``seed``, which is random if not given, or given in ``seeds``), and does to its rows what
     that learner would do. A batch of rows in any order of keys is one call, :meth:`run` where
     labels are known, :meth:`serve` where they come later, and ``threads`` of it are run at once
     (all cores unless told). A call that is refused leaves every model as it was.
 
     ``state`` holds the models' arrays and ``memory`` what their queries remember, both with one
-    more axis in front; ``rounds``, ``asked``, ``told``, ``updates`` and ``waiting`` (questions that
+    more axis in front; ``rows``, ``asked``, ``told``, ``updates`` and ``waiting`` (questions that
     are open) count, model by model.
 
     >>> import numpy as np, lasec
@@ -49,9 +49,9 @@ class Fleet:
     >>> X, y = lasec.streams.switching(50_000, dimension=16, every=50_000, seed=1)
     >>> keys = np.random.default_rng(0).integers(1_000, size=50_000)
     >>> fleet.run(keys, X, y)
-    Records(rounds=50000, accuracy=0.717, labels=50000, rate=1.000)
+    Records(rows=50000, accuracy=0.717, labels=50000, rate=1.000)
     >>> fleet.learner(7)
-    Learner('SecondOrder + Always', dimension=16, rounds=37, asked=37, updates=14)
+    Learner('SecondOrder + Always', dimension=16, rows=37, asked=37, updates=14)
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Fleet:
         self.state: Any = type(one)(*(_tiled(array, self.models) for array in one))
         self.memory = _tiled(codec.query_state(query), self.models)
         self.seeds = batch.seeds(seeds, self.seed, self.models)
-        self.rounds, self.asked, self.told, self.updates, self.waiting = np.zeros(
+        self.rows, self.asked, self.told, self.updates, self.waiting = np.zeros(
             (5, self.models), dtype=np.int64
         )
         self.clock, self._busy = Clock(lead), Busy("fleet")
@@ -117,7 +117,7 @@ class Fleet:
                 with ThreadPoolExecutor(self.threads) as pool:
                     return self._run_blocks(pool, numbers, rows, signs, given)
             batch.check(map, rows, [(0, n)])
-            order, begins, tickets = kernel.engine.group(numbers, self.rounds)
+            order, begins, tickets = kernel.engine.group(numbers, self.rows)
             columns = (rows, signs, tickets, tickets, clock, given, order, begins)
             return self._row_by_row(numbers, kernel.engine.Requests(*columns), at_once=True)
 
@@ -159,10 +159,10 @@ class Fleet:
         signs, numbers = validation.labels_or_none(y, n), self._keys(keys, n)
         given, clock = validation.given(draws, n), self._times(times, n)
         answered = batch.answered(after, numbers, signs)
-        claimed = batch.claimed(tickets, numbers, (signs != 0.0) & (answered < 0), self.rounds)
+        claimed = batch.claimed(tickets, numbers, (signs != 0.0) & (answered < 0), self.rows)
         with self._busy:
             batch.check(map, rows, [(0, n)])
-            order, begins, _ = kernel.engine.group(numbers, self.rounds)
+            order, begins, _ = kernel.engine.group(numbers, self.rows)
             columns = (rows, signs, claimed, answered, clock, given, order, begins)
             return self._row_by_row(numbers, kernel.engine.Requests(*columns), at_once=False)
 
@@ -272,7 +272,7 @@ class Fleet:
         >>> learner = fleet.learner(3)
         >>> outcome = learner.learn([0.5, -1.0], -1)
         >>> fleet.put(3, learner)
-        >>> fleet.rounds[2:5].tolist(), fleet.updates[2:5].tolist()
+        >>> fleet.rows[2:5].tolist(), fleet.updates[2:5].tolist()
         ([0, 1, 0], [0, 1, 0])
         >>> fleet.put(4, lasec.LASEC(dimension=2, drift=0.1))
         Traceback (most recent call last):
@@ -297,7 +297,7 @@ class Fleet:
         >>> import lasec
         >>> fleet = Fleet(lasec.rules.SecondOrder(), models=10, dimension=2, seed=0)
         >>> Fleet.from_bytes(fleet.to_bytes())
-        Fleet(SecondOrder + Always, models=10, dimension=2, rounds=0)
+        Fleet(SecondOrder + Always, models=10, dimension=2, rows=0)
         """
         with self._busy:
             return saved.packed(self)
@@ -330,7 +330,7 @@ class Fleet:
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     Fleet(lasec.rules.Perceptron(), models=3, dimension=2).save(f"{folder}/fleet.lasec")
         ...     Fleet.load(f"{folder}/fleet.lasec")
-        Fleet(Perceptron + Always, models=3, dimension=2, rounds=0)
+        Fleet(Perceptron + Always, models=3, dimension=2, rows=0)
         """
         write(path, self.to_bytes())
 
@@ -352,13 +352,13 @@ class Fleet:
     def __repr__(self) -> str:
         return (
             f"Fleet({type(self.rule).__name__} + {type(self.query).__name__}, "
-            f"models={self.models}, dimension={self.dimension}, rounds={int(self.rounds.sum())})"
+            f"models={self.models}, dimension={self.dimension}, rows={int(self.rows.sum())})"
         )
 
     def _stack(self) -> Any:
         """The models as compiled code takes them."""
         return kernel.engine.ModelStack(
-            self.state, self.memory, self.seeds, self.rounds, self.asked, self.told, self.updates,
+            self.state, self.memory, self.seeds, self.rows, self.asked, self.told, self.updates,
             self.waiting,
         )  # fmt: skip
 
@@ -397,7 +397,7 @@ class Fleet:
         engine, stack, n = kernel.engine, self._stack(), keys.size
         spans = list(pairwise(np.linspace(0, n, self.threads + 1).astype(int).tolist()))
         batch.check(pool.map, X, spans)
-        order, begins, tickets = engine.group(keys, self.rounds)
+        order, begins, tickets = engine.group(keys, self.rows)
         requests = engine.Requests(X, y, tickets, tickets, given[:0], given, order, begins)
         packed, out = np.empty((n, 4)), engine.Answers.empty(n)._replace(ticket=tickets)
 
@@ -445,7 +445,7 @@ class Fleet:
         return numbers
 
     def _times(self, times: ArrayLike | None, count: int) -> NDArray[np.float64]:
-        """When the rows of a batch came, as far as it can be trusted; empty for rounds."""
+        """When the rows of a batch came, as far as it can be trusted; empty for steps."""
         return self.clock.trusted(validation.clock(self.query, times, count))
 
 

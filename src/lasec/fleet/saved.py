@@ -17,7 +17,7 @@ from lasec.types import Precision, Query, Rule
 if TYPE_CHECKING:
     from lasec.fleet.fleet import Fleet
 
-_COUNTERS = ("rounds", "asked", "told", "updates", "waiting")
+_COUNTERS = ("rows", "asked", "told", "updates", "waiting")
 
 
 def packed(fleet: Fleet) -> bytes:
@@ -72,7 +72,7 @@ def _counters(arrays: Arrays, models: int) -> dict[str, Any]:
         if array.shape != (models,) or array.dtype != np.int64 or array.min() < 0:
             raise StateError(f"invalid: {name} does not count anything, model by model")
     if not (
-        (counters["waiting"] <= counters["asked"]) & (counters["asked"] <= counters["rounds"])
+        (counters["waiting"] <= counters["asked"]) & (counters["asked"] <= counters["rows"])
     ).all():
         raise StateError("invalid: the counters contradict each other")
     return counters

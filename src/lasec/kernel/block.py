@@ -41,7 +41,7 @@ from lasec.kernel.block_update import (
     project,
 )
 from lasec.kernel.chunk import Chunk, Columns, drawn, inner, limit
-from lasec.kernel.dispatch import compiled, inlined, probability, strain
+from lasec.kernel.dispatch import compiled, conditioning, inlined, probability
 from lasec.rules.gaussian import Gaussian, Step, judge, largest_variance, step
 from lasec.types import Matrix, Query, Rule, Vector
 
@@ -62,7 +62,7 @@ class Block(NamedTuple):
 
 @compiled
 def weigh(rule: Rule[Any], query: Query, m: float, q: float, t: int) -> tuple[float, float]:
-    """The margin that follows from m and q, and the probability of asking in round t."""
+    """The margin that follows from m and q, and the probability of asking in step t."""
     seen = judge(rule, m, q)
     return seen.margin, probability(query, seen, t)
 
@@ -130,9 +130,9 @@ def learnable(
     ``largest`` was the largest variance at the block's start, and can have grown by ``swell`` only;
     where that does not settle it, the present variances do.
     """
-    if strain(rule, size, largest + swell) <= limit(C):
+    if conditioning(rule, size, largest + swell) <= limit(C):
         return True
-    return strain(rule, size, largest_now(C, G, J, swell)) <= limit(C)
+    return conditioning(rule, size, largest_now(C, G, J, swell)) <= limit(C)
 
 
 @compiled
@@ -156,7 +156,7 @@ def run_block(
     rule: Rule[Any], query: Query, state: Gaussian, chunk: Chunk, block: Block, space: Workspace,
     out: Columns,
 ) -> tuple[int, int, float]:  # fmt: skip
-    """The rounds of one block; gives a row to refuse or -1, the number of updates, their drift.
+    """The steps of one block; gives a row to refuse or -1, the number of updates, their drift.
 
     ``space.size`` holds ``|x|^2``. Where a row is refused, the state must not be used any more.
     """

@@ -1,4 +1,4 @@
-"""A chunk of rounds of a second-order rule, block by block (:mod:`lasec.kernel.block`)."""
+"""A chunk of rows of a second-order rule, block by block (:mod:`lasec.kernel.block`)."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ class Chunk(NamedTuple):
     """Consecutive rows of one model with their labels.
 
     ``draws`` are the queries' random draws; where it is empty they come from the seed and the
-    tickets, of which ``first`` is the first. ``times`` are event times; where it is empty, rounds
+    tickets, of which ``first`` is the first. ``times`` are event times; where it is empty, rows
     are taken for them. ``waiting`` counts the questions that were open before and stay so.
     """
 
@@ -35,7 +35,7 @@ class Chunk(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """What a chunk of rounds leaves behind, an entry a round: the columns of ``Records``."""
+    """What a chunk of rows leaves behind, an entry a row: the columns of ``Records``."""
 
     label: NDArray[np.int8]
     margin: NDArray[np.float64]
@@ -47,7 +47,7 @@ class Columns(NamedTuple):
 
     @classmethod
     def empty(cls, count: int) -> Columns:
-        """Columns for ``count`` rounds, not yet written."""
+        """Columns for ``count`` rows, not yet written."""
         margin, variance, propensity = np.empty((3, count))
         asked, mistake, updated = np.empty((3, count), dtype=np.bool_)
         label = np.empty(count, dtype=np.int8)
@@ -68,7 +68,7 @@ def entry(values: Vector, i: int, otherwise: float) -> float:
 
 @compiled
 def limit(array: Any) -> float:
-    """The conditioning limit: the largest strain that the precision of ``array`` allows."""
+    """The conditioning limit: the largest conditioning that the precision of ``array`` allows."""
     return LARGEST_STRAIN if array.itemsize == 8 else LARGEST_STRAIN_SINGLE
 
 

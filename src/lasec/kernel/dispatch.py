@@ -69,12 +69,12 @@ def update(self: Rule[Any], state: Any, x: Vector, y: float, draw: float) -> Non
 
 
 def margin_at(self: Rule[Any], state: Any, x: Vector, t: int) -> Margin:
-    """``rule.margin(state, x, t)`` where the rule asks for the round; else without it."""
+    """``rule.margin(state, x, t)`` where the rule asks for the row; else without it."""
     return self.margin(state, x, t) if _timed(type(self)) else self.margin(state, x)  # type: ignore[call-arg]
 
 
 def update_at(self: Rule[Any], state: Any, x: Vector, y: float, draw: float, t: int) -> None:
-    """``rule.update(state, x, y, draw, t)`` where the rule asks for the round; else without it."""
+    """``rule.update(state, x, y, draw, t)`` where the rule asks for the row; else without it."""
     if _timed(type(self)):
         self.update(state, x, y, draw, t)  # type: ignore[call-arg]
     else:
@@ -100,7 +100,7 @@ def probability(self: Query, margin: Margin, t: int) -> float:
     return self.probability(margin, t)
 
 
-def strain(self: Rule[Any], size: float, largest: float) -> float:
+def conditioning(self: Rule[Any], size: float, largest: float) -> float:
     """``rule.conditioning(size, largest)`` where the rule has such a method; else zero."""
     return float(self.conditioning(size, largest)) if hasattr(self, "conditioning") else 0.0
 
@@ -168,7 +168,7 @@ overload(probability, strict=False)(lambda self, margin, t: self.instance_class.
 overload(budgeted.inner_chance, strict=False)(
     lambda query, margin, t: query.instance_class.probability
 )
-overload(strain, strict=False)(
+overload(conditioning, strict=False)(
     lambda self, size, largest: getattr(self.instance_class, "conditioning", _unstrained)
 )
 overload(squared_norm, strict=False)(

@@ -61,7 +61,7 @@ def teller(rule: Rule[Any], state: Any, x: NDArray[Any]) -> Callable[..., Any]:
 
 
 def margins(rule: Rule[Any], state: Any, X: NDArray[Any], t: int, out: Vector) -> None:
-    """out <- the margin of each row, as of round t."""
+    """out <- the margin of each row, as of step t."""
     _LOOK((rule,), rule, state, X, t, out)
 
 
@@ -72,7 +72,7 @@ def blocked(rule: Rule[Any], state: Any) -> bool:
 
 
 def largest_strain(state: Any) -> float:
-    """The largest strain that a state of this precision can carry."""
+    """The largest conditioning that a state of this precision can carry."""
     return LARGEST_STRAIN if state[0].itemsize == 8 else LARGEST_STRAIN_SINGLE
 
 
@@ -80,7 +80,7 @@ def run(
     rule: Rule[Any], query: Query, state: Any, memory: Vector, chunk: Chunk, *,
     mistakes_only: bool, lazy: bool = False, bound: EigenvalueBound | None = None, block: int = 0,
 ) -> tuple[int, Columns, Any, EigenvalueBound | None]:  # fmt: skip
-    """A chunk of rounds; gives a row to refuse or -1, the columns, state and bound after it.
+    """A chunk of steps; gives a row to refuse or -1, the columns, state and bound after it.
 
     The state that was given is not touched, unless the chunk is a single row that is not refused;
     ``memory``, which is the query's, is written. ``block`` is the number of rows in a block, 0 to
@@ -128,7 +128,7 @@ def run_share(
 def draws(
     seeds: NDArray[np.uint64], keys: Counter, numbers: NDArray[np.uint64]
 ) -> NDArray[np.float64]:
-    """The query's draw for each key's seed, in the round of each number."""
+    """The query's draw for each key's seed, in the row of each number."""
     out = np.empty(keys.size)
     _DRAW((), seeds, keys, numbers, out)
     return out

@@ -50,7 +50,7 @@ def sort_rows(
 ) -> None:
     """Sort rows by key, equal keys in the order in which they came, and give them their tickets.
 
-    ``order[begins[k] : begins[k + 1]]`` are the rows of key k, which has had ``rounds[k]`` so far.
+    ``order[begins[k] : begins[k + 1]]`` are the rows of key k, which has had ``rows[k]`` so far.
     """
     models = begins.size - 1
     begins[:] = 0
@@ -132,7 +132,7 @@ def count(stack: ModelStack, k: int, out: Columns, n: int) -> None:
         stack.asked[k] += out.asked[i]
         stack.told[k] += out.asked[i]
         stack.updates[k] += out.updated[i]
-    stack.rounds[k] += n
+    stack.rows[k] += n
 
 
 def run_share(
@@ -151,7 +151,7 @@ def run_share(
             gather(requests, begin, n, bench)
             bench.w[:], bench.C[:] = w, C
             draws = bench.draws[: n if requests.draws.size else 0]
-            chunk = Chunk(bench.X, bench.y, stack.seeds[k], stack.rounds[k], draws, draws, 0)
+            chunk = Chunk(bench.X, bench.y, stack.seeds[k], stack.rows[k], draws, draws, 0)
             inner(bench.X[:n], bench.X[:n], bench.space.size)
             while n > 0:
                 block = Block(0, n, BLOCK, False, 0.0, mistakes_only)
@@ -164,7 +164,7 @@ def run_share(
             count(stack, k, bench.out, n)
             if n < whole:
                 refuse(w, n, bench, requests.order[begin + n], packed)
-                stack.rounds[k] += 1
+                stack.rows[k] += 1
                 n += 1
             begin += n
         mirror(C)

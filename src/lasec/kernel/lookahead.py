@@ -14,7 +14,7 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from lasec.kernel.chunk import inner, limit
-from lasec.kernel.dispatch import compiled, strain
+from lasec.kernel.dispatch import compiled, conditioning
 from lasec.kernel.stack import Requests
 from lasec.rules.gaussian import Gaussian, judge, largest_variance
 from lasec.types import Margin, Matrix, Rule, Vector
@@ -53,7 +53,7 @@ def predict(rule: Rule[Any], state: Gaussian, n: int, found: Lookahead) -> None:
     for i in range(n):
         seen = judge(rule, float(np.dot(state.weights, X[i])), found.variance[i])
         found.raw[i], found.variance[i], found.margin[i] = seen.raw, seen.variance, seen.margin
-        found.fine[i] = strain(rule, found.size[i], largest) <= limit(X)
+        found.fine[i] = conditioning(rule, found.size[i], largest) <= limit(X)
 
 
 @compiled

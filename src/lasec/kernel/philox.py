@@ -1,4 +1,4 @@
-"""The draws of :mod:`lasec.random`, one round at a time, for compiled code."""
+"""The draws of :mod:`lasec.random`, one row at a time, for compiled code."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def high_word(a: np.uint64, b: np.uint64) -> np.uint64:
 
 @compiled
 def draw(seed: np.uint64, ticket: np.uint64) -> tuple[float, float]:
-    """The two uniform draws in [0, 1) of one round: the query's and the rule's."""
+    """The two uniform draws in [0, 1) of one row: the query's and the rule's."""
     c0, c1, c2, c3 = ticket, _ZERO, _ZERO, _ZERO
     k0, k1 = seed, _ZERO
     for _ in range(10):
@@ -41,6 +41,6 @@ def draw_all(
     seeds: NDArray[np.uint64], keys: NDArray[np.int64], numbers: NDArray[np.uint64],
     out: NDArray[np.float64],
 ) -> None:  # fmt: skip
-    """out[i] <- the query's draw for the seed of row i's key, in the round of that number."""
+    """out[i] <- the query's draw for the seed of row i's key, in the step of that number."""
     for i in range(keys.size):
         out[i] = draw(seeds[keys[i]], numbers[i])[0]

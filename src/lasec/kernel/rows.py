@@ -1,9 +1,9 @@
-"""One round of one row, written once; every compiled loop over rows is made of it.
+"""One step of one row, written once; every compiled loop over rows is made of it.
 
-A round predicts, decides whether to query (:func:`ask`) and, where the label is to be used, learns
+A row predicts, decides whether to query (:func:`ask`) and, where the label is to be used, learns
 (:func:`learn`). :func:`play` is all of it, for labels that are known at once.
 
-One label shrinks the variance along x by up to the factor 1/(1 + strain), where the strain is
+One label shrinks the variance along x by up to the factor 1/(1 + c), where c, the conditioning, is
 ``|x|^2`` times the largest variance of any weight (less where drift keeps the variance up). Beyond
 the conditioning limit the covariance could lose its positive definiteness: such a row is refused.
 """
@@ -20,10 +20,10 @@ from lasec.kernel.chunk import Chunk, Columns, entry, largest_entry, limit
 from lasec.kernel.dispatch import (
     chance,
     compiled,
+    conditioning,
     margin_at,
     spend,
     squared_norm,
-    strain,
     update_at,
 )
 from lasec.kernel.philox import draw
@@ -72,7 +72,7 @@ def _largest(state: Any) -> Any:
 @compiled
 def learnable(rule: Rule[Any], state: Any, x: Vector) -> bool:
     """Whether a label at ``x`` stays within the conditioning limit."""
-    return strain(rule, squared_norm(rule, x), largest(state)) <= limit(x)
+    return conditioning(rule, squared_norm(rule, x), largest(state)) <= limit(x)
 
 
 @compiled
@@ -108,7 +108,7 @@ def ask(query: Query, memory: Vector, fine: bool, seen: Margin, turn: Turn) -> A
 
 @compiled
 def learn(rule: Rule[Any], state: Any, x: Vector, y: float, seed: np.uint64, ticket: int) -> None:
-    """Learn a label, with the rule's own draw of the round."""
+    """Learn a label, with the rule's own draw of the row."""
     update_at(rule, state, x, y, draw(seed, np.uint64(ticket))[1], ticket + 1)
 
 
@@ -189,6 +189,6 @@ def run_rows(
 
 
 def look_rows(rule: Rule[Any], state: Any, X: NDArray[Any], t: int, out: Vector) -> None:
-    """The margin of each row in round t."""
+    """The margin of each row in step t."""
     for i in range(X.shape[0]):
         out[i] = margin_at(rule, state, X[i], t).margin

@@ -22,7 +22,7 @@ _tell = compiled(tell_row)
 @compiled
 def turn_of(stack: ModelStack, k: int, requests: Requests, i: int) -> Turn:
     """The place of row ``i`` in the stream of model ``k``, if it is the next one to ask."""
-    ticket = stack.rounds[k]
+    ticket = stack.rows[k]
     given, time = entry(requests.draws, i, -1.0), entry(requests.times, i, ticket + 1.0)
     return Turn(stack.seeds[k], ticket, given, time, stack.waiting[k])
 
@@ -31,8 +31,8 @@ def turn_of(stack: ModelStack, k: int, requests: Requests, i: int) -> Turn:
 def note(stack: ModelStack, k: int, out: Answers, i: int, done: tuple[Asked, bool, bool]) -> None:
     """Write down the question in row ``i``, the next one of model ``k``, and count it."""
     write(out, i, done)
-    out.ticket[i], out.refused[i] = stack.rounds[k], not done[0].fine
-    stack.rounds[k] += 1
+    out.ticket[i], out.refused[i] = stack.rows[k], not done[0].fine
+    stack.rows[k] += 1
     stack.asked[k] += done[0].asked
 
 

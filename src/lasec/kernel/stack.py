@@ -18,7 +18,7 @@ class ModelStack(NamedTuple):
     state: Any
     memory: Matrix
     seeds: NDArray[np.uint64]
-    rounds: Counter
+    rows: Counter
     asked: Counter
     told: Counter
     updates: Counter

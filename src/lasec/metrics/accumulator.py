@@ -33,7 +33,7 @@ Array = NDArray[np.float64]
 
 PANES, PLAIN = 32, 256
 LAST = 2**53  # tickets are summed up among floats
-_COUNTERS = ("rounds", "blind", "asked", "labels", "lost", "ignored")
+_COUNTERS = ("blind", "asked", "labels", "lost", "ignored")
 _COUNTS = Range(0, 2**62)
 
 
@@ -60,7 +60,7 @@ class Pane:
 class Accumulator:
     """Panes of sums, the open questions in the order of their rows, and counters.
 
-    ``rounds`` were added, ``blind`` of them with propensity 0; ``asked`` questions are the
+    ``rows`` were added, ``blind`` of them with propensity 0; ``asked`` questions are the
     ``labels``, the ``lost``, and the open ones. ``ignored`` answers had no open question. ``last``
     is the last ticket.
 
@@ -82,29 +82,29 @@ class Accumulator:
         self.settled = self.until = 0
         self.questions: dict[int, Question] = {}
         self.last = -1
-        self.rounds = self.blind = self.asked = self.labels = self.lost = self.ignored = 0
+        self.rows = self.blind = self.asked = self.labels = self.lost = self.ignored = 0
         # The weights 1/q of all that was answered and lost, and the share answered as of the chunk.
         self._answered = self._gone = 0.0
         self._share = 1.0
 
     def begin_chunk(self) -> None:
-        """Take the share of answers so far for that of the rounds to come."""
+        """Take the share of answers so far for that of the rows to come."""
         weights = self._answered + self._gone
         self._share = self._answered / weights if self._answered > 0.0 else 1.0
 
     def add(self, columns: Array, p: Array, y: Array | None = None) -> None:
-        """Add rounds (label, margin, propensity, asked, ticket); with ``y`` the asked are answered.
+        """Add rows (label, margin, propensity, asked, ticket); with ``y`` the asked are answered.
 
         ``p`` is P(y = +1) of each, as the model has it.
         """
         label, _, q, asked, ticket = columns.T
-        rounds = self.rounds + np.arange(q.size)
+        rounds = self.rows + np.arange(q.size)
         panes = rounds // self.size
         for end in np.flatnonzero(np.diff(panes, append=-1)):
             self.waiting.setdefault(int(panes[end]), Pane()).until = int(ticket[end]) + 1
         parts = [sums.of_rounds(p, q, q * self._share, loss=loss) for loss in (False, True)]
         self._gather(panes, label, *parts)
-        self.rounds += q.size
+        self.rows += q.size
         self.last = int(ticket[-1])
         self.blind += int((q == 0.0).sum())
         chosen = np.flatnonzero(asked)
@@ -117,7 +117,7 @@ class Accumulator:
             self.questions[int(place)] = Question(*rest)
 
     def answer(self, answers: list[tuple[int, float, int]], patience: int | None) -> None:
-        """Add answers: ticket, label, and how many rounds had been when it came."""
+        """Add answers: ticket, label, and how many rows had been when it came."""
         found, labels, late = [], [], []
         for ticket, y, now in answers:
             question = self.questions.pop(ticket, None)
@@ -135,7 +135,7 @@ class Accumulator:
         self._forget(late)
 
     def expire(self, before: int) -> None:
-        """Give up the questions of rounds that are too long ago."""
+        """Give up the questions of rows that are too long ago."""
         late = []
         for ticket, question in self.questions.items():
             if question.round >= before:
@@ -154,7 +154,7 @@ class Accumulator:
     def _learn(
         self, rounds: NDArray[np.int64], label: Array, p: Array, q: Array, y: Array, share: Any
     ) -> None:
-        """Add the answers of these rounds to their panes."""
+        """Add the answers of these rows to their panes."""
         parts = [sums.of_answers(p, q, q * share, y, loss=loss) for loss in (False, True)]
         self._gather(rounds // self.size, label, *parts)
         self.labels += y.size
@@ -185,7 +185,7 @@ class Accumulator:
     def settle(self) -> None:
         """Merge the panes that are full and have no open question, up to the first that has."""
         first = self._first_open
-        while self.settled < first and (self.settled + 1) * self.size <= self.rounds:
+        while self.settled < first and (self.settled + 1) * self.size <= self.rows:
             pane = self.waiting.pop(self.settled)
             self.total += pane.block
             self.decayed = self._with(pane, self.size)
@@ -229,13 +229,13 @@ class Accumulator:
 
     def _filled(self, pane: int) -> int:
         """How many rows a pane has so far."""
-        return min(self.size, self.rounds - pane * self.size)
+        return min(self.size, self.rows - pane * self.size)
 
     def header(self) -> dict[str, Any]:
         """What a saved file has in its header."""
         open_in = Counter(question.round // self.size for question in self.questions.values())
         return {
-            "counters": {name: getattr(self, name) for name in _COUNTERS},
+            "counters": {"rounds": self.rows} | {n: getattr(self, n) for n in _COUNTERS},
             "last": self.last,
             "settled": [self.settled, self.until],
             "weights": [self._answered, self._gone, self._share],
@@ -259,6 +259,7 @@ class Accumulator:
 
     def restore(self, header: dict[str, Any], arrays: Arrays) -> None:
         """Take back what :meth:`header` and :meth:`arrays` gave."""
+        self.rows = number("rows", header["counters"]["rounds"], int, _COUNTS)
         for name in _COUNTERS:
             setattr(self, name, number(name, header["counters"][name], int, _COUNTS))
         self.last = number("last", header["last"], int, Range(-1, LAST))
@@ -274,7 +275,7 @@ class Accumulator:
         self._check(header["panes"])
 
     def _restore_panes(self, counts: Any, arrays: Arrays) -> None:
-        waiting = range(self.settled, -(-self.rounds // self.size))
+        waiting = range(self.settled, -(-self.rows // self.size))
         kept = min(self.settled, self.kept.maxlen or 0)
         shapes = {"total": (), "faded": (2,), "kept": (kept,), "waiting": (len(waiting),)}
         for name, shape in shapes.items():
@@ -286,7 +287,7 @@ class Accumulator:
         for n, (_, _, _, until), block in zip(waiting, counts, arrays["waiting"], strict=True):
             pane = self.waiting[n] = Pane(number("panes", until, int, Range(0, LAST)))
             if pane.until < before + self._filled(n):
-                raise ValueError("the panes are not those of the rounds")
+                raise ValueError("the panes are not those of the rows")
             pane.block, before = block.copy(), pane.until
 
     def _check(self, counts: Any) -> None:
@@ -296,19 +297,19 @@ class Accumulator:
         rounds = [question.round for question in self.questions.values()]
         latest = max((pane.until for pane in self.waiting.values()), default=self.until)
         if (
-            (rounds and rounds[-1] >= self.rounds)
+            (rounds and rounds[-1] >= self.rows)
             or (rounds and rounds[0] < self.settled * self.size)
             or max(self.questions, default=-1) > self.last
             or latest > self.last + 1
-            or self.last + 1 < self.rounds
-            or self.asked + self.blind > self.rounds
+            or self.last + 1 < self.rows
+            or self.asked + self.blind > self.rows
             or self.asked != self.labels + self.lost + len(rounds)
         ):
             raise ValueError("the counters contradict each other")
 
 
 def _questions(tickets: NDArray[Any], table: NDArray[Any]) -> dict[int, Question]:
-    """The open questions, as a meter would have written them: in the order of their rounds."""
+    """The open questions, as a meter would have written them: in the order of their rows."""
     width = len(Question._fields)
     if tickets.dtype != np.int64 or table.dtype != np.float64 or tickets.ndim != 1:
         raise ValueError("the open questions are not numbers of the right kind")

@@ -1,6 +1,6 @@
 """Confidence sequences: intervals valid at all times at once, however the concept drifts.
 
-Of each round t let v be a value that depends on the label, so one of two known numbers, and a any
+Of each row t let v be a value that depends on the label, so one of two known numbers, and a any
 guess made before. What is missing is D_T = sum of d_t, with d_t = v_t - a_t equal to d0 (label -1)
 or d1 (label +1). Whether it was queried, Z, has the known probability q. For a number l let::
 
@@ -9,7 +9,7 @@ or d1 (label +1). Whether it was queried, Z, has the known probability q. For a 
              (exp(l d) - (1 - q) h) / q          if it was, and d is known
 
 The factor is positive, since (1 - q) h < exp(min(l d0, l d1)), and over Z it has the mean
-(1 - q) h + exp(l d) - (1 - q) h = exp(l d), exactly. (A round with q = 0 has only the first case,
+(1 - q) h + exp(l d) - (1 - q) h = exp(l d), exactly. (A row with q = 0 has only the first case,
 and h <= exp(l d).) So with K_T(l) the product of the factors, ::
 
     K_T(l) exp(-l D_T)
@@ -22,10 +22,10 @@ T at once with probability 1 - alpha, D_T lies in ::
 
 which is an interval, as the left side is convex in D. Nothing was assumed about labels, drift or
 the smallest q. Any h up to exp(min)/(1 - q) would do. That largest one lets a bet lose everything
-in one round; with q/2 in place of q it loses about half at most, which makes intervals narrower
-where labels are few (at 5 % asked, 1,000 rounds: .48 instead of .66 for the accuracy).
+in one row; with q/2 in place of q it loses about half at most, which makes intervals narrower
+where labels are few (at 5 % asked, 1,000 rows: .48 instead of .66 for the accuracy).
 
-Where a round begins does not matter to its factor, so log K of a window is the sum over its rounds.
+Where a row begins does not matter to its factor, so log K of a window is the sum over its rows.
 The window that begins with the i-th pane is given the share 1/(i (i + 1)) of alpha. These shares
 sum to one, so all windows hold at once.
 
@@ -53,7 +53,7 @@ _STAGES, _POINTS = 9, 33
 
 
 def unasked(d0: Array, d1: Array, q: Array) -> Array:
-    """log h for each round and each bet: the factor of a round that was not asked.
+    """log h for each row and each bet: the factor of a row that was not asked.
 
     >>> bet = int(np.searchsorted(BETS, 1.0))
     >>> unasked(np.array([-0.5]), np.array([0.5]), np.array([0.2]))[0, bet].round(4).tolist()

@@ -17,11 +17,11 @@ Array = NDArray[np.float64]
 class Estimate(NamedTuple):
     """An estimated value with its confidence interval, for rows before the ticket ``until``.
 
-    ``rounds`` is the number of rows that it covers and ``labels`` the number of labels among them;
+    ``rows`` is the number of rows that it covers and ``labels`` the number of labels among them;
     rows from ``until`` on wait for answers. ``low`` and ``high`` are clipped to the possible range;
     ``value`` is not, because clipping would bias it.
 
-    >>> estimate = Estimate(0.81, 0.78, 0.84, rounds=10_000, labels=400, until=10_000)
+    >>> estimate = Estimate(0.81, 0.78, 0.84, rows=10_000, labels=400, until=10_000)
     >>> round(estimate.width, 2), 0.8 in estimate
     (0.06, True)
     """
@@ -29,7 +29,7 @@ class Estimate(NamedTuple):
     value: float
     low: float
     high: float
-    rounds: int
+    rows: int
     labels: int
     until: int
 
@@ -109,10 +109,10 @@ class Interval(StrEnum):
 class Scope(NamedTuple):
     """The sums of the rows that an estimate covers.
 
-    ``block`` are sums with the weights of the rounds, ``square`` with the weights squared, and the
+    ``block`` are sums with the weights of the rows, ``square`` with the weights squared, and the
     sums of squares in it with their fourth power (all the same where all weights are one).
     ``start`` is the number, from 1, of the pane with which a window begins, and 0 if it begins with
-    the first round of all.
+    the first row of all.
     """
 
     block: Array

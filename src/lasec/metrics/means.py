@@ -125,7 +125,7 @@ def accuracy(row: Array, until: int = 0, level: float = 0.95) -> Estimate:
     """The estimated accuracy of the rows with these sums.
 
     >>> accuracy(np.zeros(len(Sum)))
-    Estimate(value=nan, low=0.0, high=1.0, rounds=0, labels=0, until=0)
+    Estimate(value=nan, low=0.0, high=1.0, rows=0, labels=0, until=0)
     """
     found = mean(row).complement
     low, high = totals.within(found.interval(level), (0.0, 1.0))

@@ -66,7 +66,7 @@ class Meter:
     ...     if decision.asked:
     ...         meter.tell(tracker.tell(decision.ticket, label))
     >>> meter
-    Meter(window=1000, rounds=5000, asked=1024, labels=1024)
+    Meter(window=1000, rows=5000, asked=1024, labels=1024)
     >>> value, low, high, *_ = meter.estimate("accuracy", over="window")
     >>> print(f"estimated accuracy {value:.1%} (95 % CI {low:.1%} to {high:.1%})")
     estimated accuracy 91.2% (95 % CI 88.0% to 94.4%)
@@ -101,7 +101,7 @@ class Meter:
         >>> import lasec
         >>> meter = lasec.metrics.Meter()
         >>> meter.ask(lasec.Decision(1, 0.6, 1.0, 0.5, asked=False, ticket=0))
-        >>> meter.rounds
+        >>> meter.rows
         1
         """
         decision = checked(decision, self._last)
@@ -132,7 +132,7 @@ class Meter:
         if outcome.decision.propensity == 0.0:  # a label that came for free
             self._sums.ignored += 1
             return
-        self._answers.append((self._seen(ticket), y, self.rounds))
+        self._answers.append((self._seen(ticket), y, self.rows))
         if len(self._answers) > CHUNK:
             self._flush()
 
@@ -159,7 +159,7 @@ class Meter:
         >>> X, y = lasec.streams.switching(5_000, seed=1)
         >>> meter = lasec.metrics.Meter()
         >>> meter.extend(lasec.Tracker(rate=0.1, seed=0).run(X, y), y)
-        >>> meter.rounds, meter.labels
+        >>> meter.rows, meter.labels
         (5000, 526)
         """
         columns, labels = columns_of(records, y, self._last)
@@ -221,7 +221,7 @@ class Meter:
 
         >>> import lasec
         >>> lasec.metrics.Meter().accuracy
-        Estimate(value=nan, low=0.0, high=1.0, rounds=0, labels=0, until=0)
+        Estimate(value=nan, low=0.0, high=1.0, rows=0, labels=0, until=0)
         """
         return self.estimate()
 
@@ -266,9 +266,9 @@ class Meter:
         return [spread.of_labels(max(1.0, rate * rounds), rounds, level) for rate in shares]
 
     @property
-    def rounds(self) -> int:
+    def rows(self) -> int:
         """How many rows were recorded, settled or not."""
-        return self._sums.rounds + len(self._asks)
+        return self._sums.rows + len(self._asks)
 
     @property
     def asked(self) -> int:
@@ -328,7 +328,7 @@ class Meter:
         ...     meter.ask(decision)
         ...     if decision.asked and decision.ticket > 10:
         ...         meter.tell(tracker.tell(decision.ticket, label))
-        >>> meter.accuracy.rounds, meter.reaching().accuracy.rounds, meter.reaching().lost
+        >>> meter.accuracy.rows, meter.reaching().accuracy.rows, meter.reaching().lost
         (0, 2000, 11)
         """
         share: float = number("tolerated", tolerated, float, Range(0.0, 1.0))
@@ -361,7 +361,7 @@ class Meter:
         >>> meter = lasec.Meter(window=500)
         >>> meter.ask(lasec.Decision(1, 0.6, 1.0, 0.5, asked=True, ticket=0))
         >>> lasec.Meter.from_bytes(meter.to_bytes())
-        Meter(window=500, rounds=1, asked=1, labels=0)
+        Meter(window=500, rows=1, asked=1, labels=0)
         """
         self._flush()
         header = {
@@ -396,12 +396,12 @@ class Meter:
         costs = None if header["costs"] is None else Costs(*header["costs"])
         made = cls(header["window"], header["fade"], header["patience"], probability, costs)
         made._sums.restore(header, arrays)
-        made._last, made._room = made._sums.last, -made._sums.rounds % CHUNK
+        made._last, made._room = made._sums.last, -made._sums.rows % CHUNK
         return made
 
     def __repr__(self) -> str:
         return (
-            f"{type(self).__name__}(window={self.window}, rounds={self.rounds}, "
+            f"{type(self).__name__}(window={self.window}, rows={self.rows}, "
             f"asked={self.asked}, labels={self.labels})"
         )
 
@@ -428,7 +428,7 @@ class Meter:
             answers, self._answers = self._answers, []
             made.answer(answers, self.patience)
         if self.patience is not None:
-            made.expire(made.rounds - 1 - self.patience)
+            made.expire(made.rows - 1 - self.patience)
         made.settle()
         return made
 

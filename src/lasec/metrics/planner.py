@@ -1,12 +1,12 @@
 """How many labels an interval of a wanted width costs, and how wide one is that a budget buys.
 
 Of "aipw" accuracy with propensities q, and d the error less its guess, let A be the mean of
-d^2/q and B that of d^2 over rounds; the labels estimate both. If all propensities are multiplied by
-k, a round adds A/k - B to the variance, so over N rounds::
+d^2/q and B that of d^2 over rows; the labels estimate both. If all propensities are multiplied by
+k, a row adds A/k - B to the variance, so over N rows::
 
     width = 2 z sqrt((A/k - B)/N)      k = A/(B + N (width/(2 z))^2)      labels = k N (mean of q)
 
-with z the normal quantile, 1.96 for 95 %. It is a forecast: it takes the coming rounds to be like
+with z the normal quantile, 1.96 for 95 %. It is a forecast: it takes the coming rows to be like
 those that were, and where k q is more than 1 it takes it at its word. Before the first label only
 asking at random can be planned: d^2 is then at most accuracy (1 - accuracy) on average, for a model
 that is calibrated, and q is the same for all.
@@ -24,7 +24,7 @@ RATES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4)
 
 
 class Plan(NamedTuple):
-    """So many labels in a window of so many rounds, and how wide the accuracy's interval then is.
+    """So many labels in a window of so many rows, and how wide the accuracy's interval then is.
 
     >>> Plan(labels=500, rate=0.05, width=0.068, window=10_000).labels
     500
@@ -82,7 +82,7 @@ def plan(
 ) -> Plan:
     """The labels for a width, or the width for labels, before there is any: asking at random.
 
-    ``window`` is a number of rounds, or a time such as "1d", "12h" or "30min" together with
+    ``window`` is a number of rows, or a time such as "1d", "12h" or "30min" together with
     ``rows_per_day``. ``accuracy`` is a guess of it; the nearer to 1/2, the more labels.
 
     >>> plan(width=0.05, window=10_000)
@@ -97,7 +97,7 @@ def plan(
 
 
 def rounds_in(window: int | str, rows_per_day: float | None = None) -> int:
-    """A window as a number of rounds.
+    """A window as a number of rows.
 
     >>> rounds_in("30min", rows_per_day=48_000)
     1000

@@ -1,10 +1,10 @@
-"""What is kept of a round: sums over rounds and over labels, all of them additive.
+"""What is kept of a row: sums over rows and over labels, all of them additive.
 
 Three channels are followed, each with a value v that depends on the label and a guess a of it::
 
-    PLUS    rounds predicted +1      v = 1[y = +1], a = p      the sum of v is TP
-    MINUS   rounds predicted -1      v = 1[y = +1], a = p      the sum of v is FN
-    LOSS    all rounds               v = -log p_y,  a = its expectation under p
+    PLUS    rows predicted +1      v = 1[y = +1], a = p      the sum of v is TP
+    MINUS   rows predicted -1      v = 1[y = +1], a = p      the sum of v is FN
+    LOSS    all rows               v = -log p_y,  a = its expectation under p
 
 where p is what the model gives for P(y = +1). A block holds, for each channel, the sums named in
 :class:`Column` and log K for each bet of :mod:`lasec.metrics.confidence_sequence`.
@@ -32,7 +32,7 @@ SMALLEST, LARGEST = 1e-30, 1e140
 
 
 class Column(IntEnum):
-    """The sums of a channel. d = v - a; those from LABELS on run over the answered rounds.
+    """The sums of a channel. d = v - a; those from LABELS on run over the answered rows.
 
     ``LOW`` and ``HIGH`` are what the sum of v is at least and at most, given the answers.
 
@@ -40,7 +40,7 @@ class Column(IntEnum):
     (0, 21)
     """
 
-    ROUNDS = 0  # rounds
+    ROUNDS = 0  # rows
     SEEN = 1  # rows that could have been queried: q > 0
     CHANCE = 2  # q
     GUESS = 3  # a
@@ -48,7 +48,7 @@ class Column(IntEnum):
     HIGH = 5
     BELOW = 6  # a less the least v, over the rows that could not be queried
     ABOVE = 7  # the most v less a, over the same
-    EXPECTED = 8  # (1 - q)/q times the variance of v under p, over the rounds seen
+    EXPECTED = 8  # (1 - q)/q times the variance of v under p, over the rows seen
     LOST = 9  # 1/q of questions that will not be answered
     LABELS = 10  # answers
     W1 = 11  # 1/q
@@ -68,7 +68,7 @@ WIDTH = SUMS + confidence_sequence.BETS.size
 SHAPE = (3, WIDTH)
 
 
-# What only grows with every round or answer.
+# What only grows with every row or answer.
 _SLACK = 1.0 + 1e-9
 _SHARED = [Column.ROUNDS, Column.SEEN, Column.LOST, Column.LABELS, Column.W1]
 _GROWING = [c for c in Column if c not in (Column.LOW, Column.HIGH, Column.D1)]
@@ -128,7 +128,7 @@ def likely(margin: Array) -> Array:
 
 
 def of_rounds(p: Array, q: Array, chance: Array, *, loss: bool) -> Array:
-    """What each round adds to its channel before any answer; ``chance`` is q times what is kept.
+    """What each row adds to its channel before any answer; ``chance`` is q times what is kept.
 
     >>> one = of_rounds(np.array([0.8]), np.array([0.1]), np.array([0.1]), loss=False)[0]
     >>> one[: Column.LABELS].round(2).tolist()

@@ -1,6 +1,6 @@
 """Estimates of totals, and the metrics and normal intervals that are made of them.
 
-Of each class c (rounds predicted +1, and -1) the number of rounds n_c is known and the number S_c
+Of each class c (rows predicted +1, and -1) the number of rows n_c is known and the number S_c
 of positives among them is not. TP = S+, FP = n+ - S+, FN = S-, TN = n- - S-, and::
 
     error = (FP + FN)/T    precision = S+/n+    recall = S+/(S+ + S-)    f1 = 2 S+/(n+ + S+ + S-)
@@ -135,7 +135,7 @@ def estimate_of(
 
 
 def total(scope: Scope, channel: int, method: Method, b0: float = 0.0, b1: float = 1.0) -> Total:
-    """The sum of b0 + b1 v over the rounds of a channel.
+    """The sum of b0 + b1 v over the rows of a channel.
 
     >>> block = np.zeros((3, 64))
     >>> block[LOSS, [C.W1]] = block[PLUS, [C.W1]] = 50.0
@@ -166,7 +166,7 @@ def total(scope: Scope, channel: int, method: Method, b0: float = 0.0, b1: float
 
 
 def value(scope: Scope, metric: Metric, method: Method, costs: Costs | None) -> Value:
-    """A metric over the rounds of ``scope``."""
+    """A metric over the rows of ``scope``."""
     nothing = Value(math.nan, math.nan, math.inf)
     if math.isnan(scope.share):
         return nothing
@@ -191,7 +191,7 @@ def value(scope: Scope, metric: Metric, method: Method, costs: Costs | None) -> 
 
 
 def linear(costs: Costs) -> dict[int, tuple[float, float]]:
-    """The cost of a round of each class as b0 + b1 v.
+    """The cost of a row of each class as b0 + b1 v.
 
     >>> linear(ERRORS)
     {0: (1.0, -1.0), 1: (0.0, 1.0)}
@@ -299,7 +299,7 @@ def anytime(scope: Scope, metric: Metric, costs: Costs, alpha: float) -> Pair:
 
 
 def channel(scope: Scope, which: int, alpha: float) -> Pair:
-    """The sum of v over the rounds of a channel."""
+    """The sum of v over the rows of a channel."""
     row = scope.block[which]
     guess = float(row[C.GUESS])
     least, most = float(row[C.LOW]) - guess, float(row[C.HIGH]) - guess

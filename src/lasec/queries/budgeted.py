@@ -4,17 +4,17 @@ A query's probability depends on margins, and which share of labels comes out of
 stream and changes with it. This one takes the probability of another query, ``inner``, and moves
 its odds so that the labels spent keep to a plan. There is one account, a bucket of tokens::
 
-    tokens <- min(burst, tokens + rate * ticks)        a tick is a round, or a unit of event time
+    tokens <- min(burst, tokens + rate * ticks)        a tick is a row, or a unit of event time
     tokens <- tokens - 1                               for each label that is asked
 
-Nothing is asked without a token, so that in any stretch of n ticks at most rate n + burst labels
+Nothing is asked without a token, so that in any n consecutive ticks at most rate n + burst labels
 are asked: that is the hard cap. Unspent budget is carried over up to ``burst``; what comes beyond
 it lapses (where time runs the bucket, it holds two windows, so that a night without rows loses
 nothing). The bucket is half full at the start, and the controller keeps it so. It moves the odds
 by a proportional and an integral term::
 
     surplus = tokens - burst / 2 + boost
-    u       = g surplus + i,     i <- i + (r / 4) min(g, 0.3)^2 surplus      r: labels a round
+    u       = g surplus + i,     i <- i + (r / 4) min(g, 0.3)^2 surplus      r: labels a row
     P(ask)  = e + (1 - e) o exp(u) / (1 + o exp(u))     with o = p / (1 - p), p the inner chance
                                                         (at most 1 - 1e-6, so that it can be moved)
 
@@ -23,7 +23,7 @@ are within about a tenth of the plan. The integral's factor makes the loop criti
 
 *Audit.* e = ``audit_share`` r is the minimum query probability: no row is invisible. The last
 eight tokens (of a small bucket, the last quarter) are left to it. Should it become empty all
-the same, nothing is asked until a token is there: the propensity is 0, and the round is counted as
+the same, nothing is asked until a token is there: the propensity is 0, and the row is counted as
 blind.
 
 *Warm-up.* ``warm_up`` labels are spent early and repaid evenly over the ``horizon`` (in
@@ -64,14 +64,14 @@ __all__ = ["Budgeted", "inner_chance", "pull", "purse", "settled"]
 LOOSE, FIRM, MILD, PULL = 0.08, 8.0, 0.3, 100.0
 LARGEST_SHIFT, CERTAIN, RESERVE = 18.0, 1.0 - 1e-6, 8.0
 
-# The state: rounds, labels, the integral, tokens, the boost that is left and what is repaid of it
-# in a tick, the times of the first and the last round, the rows of a window (by time: a
-# count that fades over a window), blind rounds.
+# The state: rows, labels, the integral, tokens, the boost that is left and what is repaid of it
+# in a tick, the times of the first and the last step, the rows of a window (by time: a
+# count that decays over a window), blind rows.
 ROUNDS, LABELS, INTEGRAL, TOKENS, BOOST, REPAY, FIRST, LAST, CROWD, BLIND = range(10)
 
 
 class Purse(NamedTuple):
-    """The account in one round: labels a tick and a round, tokens, boost, time, rows a window."""
+    """The account in one step: labels a tick and a step, tokens, boost, time, rows a window."""
 
     pace: float
     share: float
@@ -103,7 +103,7 @@ def pull(query: Any, pace: float) -> float:
 
 
 def purse(query: Any, state: Vector, now: Context) -> Purse:
-    """The account as of this round, before it is decided."""
+    """The account as of this row, before it is decided."""
     seen = state[ROUNDS]
     time = seen + 1.0
     if query.timed:
@@ -126,7 +126,7 @@ def purse(query: Any, state: Vector, now: Context) -> Purse:
 
 @checked
 class Budgeted(NamedTuple):
-    """Ask for ``rate`` labels a round (or a unit of time), where ``inner`` finds them worth most.
+    """Ask for ``rate`` labels a row (or a unit of time), where ``inner`` finds them most useful.
 
     What the query remembers is an array. The controller needs no knowledge of the stream:
 
@@ -180,7 +180,7 @@ class Budgeted(NamedTuple):
         return state
 
     def chance(self, margin: Margin, state: Vector, now: Context) -> float:
-        """The probability of asking in the round that follows what is remembered."""
+        """The probability of asking in the row that follows what is remembered."""
         if self.rate >= 1.0 and not self.timed and self.total == 0.0 and self.max_open == 0:
             return 1.0
         pace, share, tokens, boost, _, _ = purse(self, state, now)
@@ -199,7 +199,7 @@ class Budgeted(NamedTuple):
         return float(least + (1.0 - least) * wanted * allowed)
 
     def spend(self, state: Vector, asked: bool, now: Context) -> None:
-        """Remember a round."""
+        """Remember a row."""
         account = purse(self, state, now)
         if state[ROUNDS] == 0.0:
             state[FIRST] = account.time
@@ -247,7 +247,7 @@ class Budgeted(NamedTuple):
         return "" if possible else "the query's state holds impossible numbers"
 
     def probability(self, margin: Margin, t: int) -> float:
-        """The probability of asking in a first round."""
+        """The probability of asking in a first row."""
         return self.chance(margin, self.init(), Context(1, 0.0, 0))
 
     def validate(self) -> str:
@@ -269,7 +269,7 @@ class Budgeted(NamedTuple):
 
     @property
     def rises_with_variance(self) -> bool:
-        """The controller must see every round."""
+        """The controller must see every row."""
         return False
 
     @property

@@ -55,5 +55,5 @@ class MarginSampling(NamedTuple):
 
     @property
     def reference(self) -> str:
-        """The coin's paper."""
+        """The paper."""
         return COIN_REFERENCE

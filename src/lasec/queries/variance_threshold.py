@@ -1,11 +1,11 @@
 """Ask where the estimate is uncertain, and less so as time goes on.
 
 Cesa-Bianchi, Gentile and Orabona, *Robust Bounds for Classification via Selective Sampling*,
-ICML 2009 (BBQ): in round t = 1, 2, ... ask iff::
+ICML 2009 (BBQ): in step t = 1, 2, ... ask iff::
 
     r_t = x_t' A_t^-1 x_t = q / (1 + q) > t^-kappa
 
-``exponent`` is kappa. No coin is thrown: the probability is 0 or 1, and ``has_propensity`` is
+``exponent`` is kappa. There is no random draw: the probability is 0 or 1, and ``has_propensity`` is
 false, because a row that could never be asked about cannot be weighted up to stand for itself.
 """
 

@@ -98,7 +98,7 @@ def summary(runs: Runs, baselines: Mapping[str, float]) -> list[tuple[str, ...]]
     rows: list[tuple[str, ...]] = [
         (
             run, percent(source.accuracy), between(source.estimate), f"{source.labels:,}",
-            percent(source.labels / max(source.rounds, 1)),
+            percent(source.labels / max(source.rows, 1)),
         )
         for run, (source, _) in ((run, runs[run]) for run in order(runs))
     ]  # fmt: skip
@@ -180,23 +180,23 @@ def _legend(figure: Any, axes: Any, names: Sequence[str]) -> None:
 
 def _headline(runs: Runs, best: str) -> str:
     source = runs[best][0]
-    if not source.rounds:
+    if not source.rows:
         return "There were no rows, so there is nothing to compare."
     return (
         f"{best} was the best of these: right in {percent(source.accuracy)} of "
-        f"{counted(source.rounds, 'row')}, with {counted(source.labels, 'label')} asked."
+        f"{counted(source.rows, 'row')}, with {counted(source.labels, 'label')} asked."
     )
 
 
 def _title(runs: Runs) -> str:
-    counts = {source.rounds for source, _ in runs.values()}
+    counts = {source.rows for source, _ in runs.values()}
     same = "the same" if len(counts) == 1 else "up to"
     return f"{counted(len(runs), 'learner')} on {same} {counted(max(counts), 'row')}"
 
 
 def _lengths(runs: Runs) -> list[str]:
     """What to say where not all ran over as many rows."""
-    counts = {run: source.rounds for run, (source, _) in runs.items()}
+    counts = {run: source.rows for run, (source, _) in runs.items()}
     if len(set(counts.values())) == 1:
         return []
     most = max(counts.values())

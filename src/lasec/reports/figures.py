@@ -57,7 +57,7 @@ def all_figures(source: RunSummary, classes: Classes = NAMELESS) -> list[FigureS
     if not points:
         return []
     made = [accuracy(source, points), spent(points)]
-    if points[-1].belief is not None and len(points) > 1:
+    if points[-1].drift_estimate is not None and len(points) > 1:
         made.append(belief(source, points))
     if len(points) > 1:
         made.append(asked(points))
@@ -76,7 +76,7 @@ def accuracy(source: RunSummary, points: Sequence[Point]) -> FigureSpec:
     def paint(figure: Any, columns: int) -> None:
         draw.accuracy(figure.subplots(), points, source.first, alarms, columns)
 
-    window = max((point.estimate.rounds for point in points), default=0)
+    window = max((point.estimate.rows for point in points), default=0)
     return FigureSpec(
         "accuracy", "How good was it?",
         f"The solid line is the share of right predictions among the last rows (up to {window:,}) "
@@ -114,7 +114,7 @@ def spent(points: Sequence[Point]) -> FigureSpec:
 
 def belief(source: RunSummary, points: Sequence[Point]) -> FigureSpec:
     """What a Tracker believes over time."""
-    held = [point.belief for point in points if point.belief is not None]
+    held = [point.drift_estimate for point in points if point.drift_estimate is not None]
     rounds = _rounds(points)
     since = [max(0.0, float(b.since - source.first)) for b in held]
     # A level is shown from a thousandth of a percent on, as the axis is logarithmic.

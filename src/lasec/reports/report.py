@@ -54,7 +54,7 @@ def write(
     """
     named = pair(classes)
     shown = {name: percent(value) for name, value in baselines.items()}
-    name = title or f"{learner.name} on {counted(source.rounds, 'row')}"
+    name = title or f"{learner.name} on {counted(source.rows, 'row')}"
     body = [
         f"<header>\n<h1>{escape(name)}</h1>",
         html.paragraph(headline(source), "headline"),
@@ -128,7 +128,7 @@ def _file(figure: Any, kind: str) -> bytes:
 
 def numbers(source: RunSummary) -> list[tuple[str, str]]:
     """The few numbers that everybody asks for."""
-    rate = source.labels / source.rounds if source.rounds else math.nan
+    rate = source.labels / source.rows if source.rows else math.nan
     shown = [
         ("right, as estimated", percent(source.estimate.value)),
         ("right, in truth", percent(source.accuracy)),
@@ -190,7 +190,7 @@ def _parts(parts: Sequence[Part], what: str, caption: str) -> str:
         (
             _stretch(part.name) if what == "rows" else part.name,
             between(part.estimate), percent(part.accuracy), f"{part.labels:,}", percent(part.rate),
-            f"{part.rounds:,}",
+            f"{part.rows:,}",
         )
         for part in parts
     ]  # fmt: skip

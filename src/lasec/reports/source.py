@@ -45,24 +45,24 @@ def headline(source: RunSummary) -> str:
     >>> headline(run)
     '96.7 % right (between 95.5 % and 97.9 %), as estimated from 440 asked labels of ...'
     """
-    here, rows, truth = source.estimate, counted(source.rounds, "row"), percent(source.accuracy)
+    here, rows, truth = source.estimate, counted(source.rows, "row"), percent(source.accuracy)
     if math.isnan(here.value):
         return _unknown(source, rows, truth)
-    if source.labels == source.rounds and here.width < 5e-4:
+    if source.labels == source.rows and here.width < 5e-4:
         return f"{truth} right, counted over {rows}: every label was asked."
     said = (
         f"{percent(here.value)} right (between {percent(here.low)} and {percent(here.high)}), "
         f"as estimated from {counted(here.labels, 'asked label')} of {_spoken(source, rows)}; "
         f"in truth {truth}."
     )
-    if here.rounds == source.rounds and source.accuracy not in here:
+    if here.rows == source.rows and source.accuracy not in here:
         said += " The truth lies outside the interval, as it does in about one run of twenty."
     return said
 
 
 def _unknown(source: RunSummary, rows: str, truth: str) -> str:
     """Why there is no estimate."""
-    if not source.rounds:
+    if not source.rows:
         return "There were no rows, so nothing can be estimated."
     why = "No label was asked" if not source.labels else "No answer has come"
     if source.meter.labels and (still := _still(source)):
@@ -73,9 +73,9 @@ def _unknown(source: RunSummary, rows: str, truth: str) -> str:
 def _spoken(source: RunSummary, rows: str) -> str:
     """Of which rows an estimate speaks: of those before the oldest question that is open."""
     still = _still(source)
-    if source.estimate.rounds >= source.rounds or not still:
+    if source.estimate.rows >= source.rows or not still:
         return rows
-    return f"the first {source.estimate.rounds:,} of {rows}, since {still}"
+    return f"the first {source.estimate.rows:,} of {rows}, since {still}"
 
 
 def _still(source: RunSummary) -> str:
@@ -90,16 +90,16 @@ def now(source: RunSummary) -> str:
     if not source.points or math.isnan(source.points[-1].estimate.value):
         return ""
     last = source.points[-1]
-    if last.estimate.rounds >= source.rounds:
+    if last.estimate.rows >= source.rows:
         return ""
     return (
-        f"At the end, over the last {counted(last.estimate.rounds, 'settled row')}, it was "
+        f"At the end, over the last {counted(last.estimate.rows, 'settled row')}, it was "
         f"{between(last.estimate)} right; in truth {percent(last.truth)}."
     )
 
 
 def changes(points: Sequence[Point], first: int = 0) -> list[int]:
-    """After which rounds of the run the concept changed, as a Tracker believes, oldest first.
+    """After which rows of the run the concept changed, as a Tracker believes, oldest first.
 
     The last is where the present concept began, as is believed at the end; the one before it is
     where its predecessor began, as was believed just before that; and so on. No learner but a
@@ -114,10 +114,10 @@ def changes(points: Sequence[Point], first: int = 0) -> list[int]:
     found: list[int] = []
     end: float = math.inf
     for point in reversed(points):
-        if point.belief is None:
+        if point.drift_estimate is None:
             return []
         if point.round <= end:
-            end = point.belief.since - first
+            end = point.drift_estimate.since - first
             if end > 0:
                 found.append(int(end))
             else:
@@ -128,11 +128,11 @@ def changes(points: Sequence[Point], first: int = 0) -> list[int]:
 def beliefs(source: RunSummary) -> str:
     """What a Tracker believes about the stream; empty for others, and before it can know."""
     points = source.points
-    if not points or points[-1].belief is None:
+    if not points or points[-1].drift_estimate is None:
         return ""
-    if source.rounds < SOME or source.meter.labels < FEW:
+    if source.rows < SOME or source.meter.labels < FEW:
         return ""
-    belief, found = points[-1].belief, changes(points, source.first)
+    drift, found = points[-1].drift_estimate, changes(points, source.first)
     if not found:
         said = "It believes that the concept has never changed suddenly."
     else:
@@ -141,8 +141,8 @@ def beliefs(source: RunSummary) -> str:
         rows = "row" if len(found) == 1 else "rows"
         said = f"It believes that the concept changed suddenly after {rows} {newest}{more}."
     return (
-        f"{said} In a thousand rows some {percent(-math.expm1(-1000.0 * belief.drift))} of the "
-        f"concept drifts away, and about {percent(belief.noise)} of the labels are wrong."
+        f"{said} In a thousand rows some {percent(-math.expm1(-1000.0 * drift.drift))} of the "
+        f"concept drifts away, and about {percent(drift.noise)} of the labels are wrong."
     )
 
 

@@ -19,10 +19,10 @@ class ActiveClassifier(Asking, base.Wrapper, base.Classifier):  # type: ignore[t
     Its margin is the largest probability less the second, and rows with a small one are asked more
     often. It is 0 while fewer than two classes are known, and for a classifier that gives no
     probabilities: then all rows are alike, and asked as if in full doubt. Every row has a known
-    probability of being asked, so that ``meter.accuracy`` is an honest estimate over all rows. The
-    same ``seed`` asks for the same rows. ``query`` is any query of :mod:`lasec.queries` to use
+    probability of being asked, so that ``meter.accuracy`` is an unbiased estimate over all rows.
+    The same ``seed`` asks for the same rows. ``query`` is any query of :mod:`lasec.queries` to use
     instead of a ``rate``. Up to ``max_pending`` rows wait for their labels; then the oldest is
-    given up, as is any after ``max_age`` rounds.
+    given up, as is any after ``max_age`` rows.
 
     ``predict_one`` and ``predict_proba_one`` are those of the classifier, and ``learn_one`` lets it
     learn a label that came for free. Put it around the whole pipeline: then whatever comes before
@@ -37,7 +37,7 @@ class ActiveClassifier(Asking, base.Wrapper, base.Classifier):  # type: ignore[t
     ...     if decision.asked:
     ...         right = model.tell_one(decision.ticket, y)
     >>> model.meter
-    Meter(window=1000, rounds=1250, asked=..., labels=...)
+    Meter(window=1000, rows=1250, asked=..., labels=...)
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class ActiveClassifier(Asking, base.Wrapper, base.Classifier):  # type: ignore[t
         yield {"classifier": tree.HoeffdingTreeClassifier(), "rate": 0.5}
 
     def learn_one(self, x: Row, y: Any, **kwargs: Any) -> None:
-        """Learn a label that came for free; every one of them counts as a round."""
+        """Learn a label that came for free; every one of them counts as a row."""
         self.classifier.learn_one(x, named(y), **kwargs)
         self._selector.skip(1)
 

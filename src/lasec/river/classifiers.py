@@ -20,7 +20,7 @@ class TrackerClassifier(StreamClassifier):
     ``max_features``, and missing ones are zero. ``dimension`` is the number of features, if it is
     known: with fewer in the first row, a Tracker that grows is not quite one that knew them all
     (:mod:`lasec.river.growth`). The probabilities mean what they say. Up to ``max_pending`` rows
-    wait for their labels; then the oldest is given up, as is any after ``max_age`` rounds.
+    wait for their labels; then the oldest is given up, as is any after ``max_age`` rows.
 
     >>> from river import datasets, evaluate, metrics
     >>> from lasec.river import TrackerClassifier

@@ -6,7 +6,7 @@ coordinate that was always zero. So there is always a spare one at the end, whic
 and a state grows by repeating it: exactly what it had been with all features from the start.
 
 The Tracker divides its rows by the root of the number of features, and what it has learned cannot
-be had for another number without learning it again. Its beliefs about the features that it knows
+be had for another number without learning it again. Its posterior over the features that it knows
 are carried over as they are, to the new unit: it says the same as before about the rows it knew.
 The prior, drift, and how long a row may be before it is shortened are those of the new number from
 then on.
@@ -57,7 +57,7 @@ def widened(rule: Rule[Any], state: Any, dimension: int, known: int) -> Any:
 
 
 def _carried(state: Beliefs, larger: Beliefs, known: int) -> Beliefs:
-    """The Tracker's beliefs about ``known`` features, the intercept and the last label."""
+    """The Tracker's posterior over ``known`` features, the intercept and the last label."""
     before, after = state.squares.size, larger.squares.size
     old = np.r_[0:known, before : before + EXTRA]
     new = np.r_[0:known, after : after + EXTRA]

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 class _Mark(NamedTuple):
     """Where a model was before a row that it may have to refuse."""
 
-    rows: Rows
+    table: Rows
     features: int
     places: int
     classes: int
     plus: int
     states: list[Any]
-    rounds: int
+    rows: int
 
 
 class StreamClassifier(Asking, base.MiniBatchClassifier):
@@ -68,8 +68,8 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
         return tuple(self._classes)
 
     def learn_one(self, x: Row, y: Any) -> None:
-        """Learn a label that came for free; every one of them counts as a round."""
-        self._learn(x, named(y), self._selector.rounds)
+        """Learn a label that came for free; every one of them counts as a row."""
+        self._learn(x, named(y), self._selector.rows)
         self._selector.skip(1)
 
     def predict_one(self, x: Row, **kwargs: Any) -> Any:
@@ -93,7 +93,7 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
         try:
             self._meet(names)
             self._rows.arrange(names)
-            for ticket, (values, label) in enumerate(zip(table, labels, strict=True), mark.rounds):
+            for ticket, (values, label) in enumerate(zip(table, labels, strict=True), mark.rows):
                 self._teach(self._rows.put(values), label, ticket)
         except BaseException:
             self._undo(mark)
@@ -126,7 +126,7 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
 
     def _seen(self, row: Vector) -> list[Margin]:
         """What each state says about a row."""
-        return seen(self._rule, self._states, row, self._selector.rounds)
+        return seen(self._rule, self._states, row, self._selector.rows)
 
     def _winner(self, views: list[Margin]) -> tuple[Any, float, float]:
         """The class that is predicted, its lead, and its variance."""
@@ -199,12 +199,12 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
         rows = self._rows
         return _Mark(
             rows, len(rows.index), rows.row.size, len(self._classes), self._plus,
-            [*self._states], self._selector.rounds,
+            [*self._states], self._selector.rows,
         )  # fmt: skip
 
     def _undo(self, mark: _Mark) -> None:
         """Be as before a row that was refused, which no state has learned."""
-        self._rows, self._states, self._plus = mark.rows, mark.states, mark.plus
+        self._rows, self._states, self._plus = mark.table, mark.states, mark.plus
         self._rows.back(mark.features, mark.places)
         while len(self._classes) > mark.classes:
             self._classes.popitem()

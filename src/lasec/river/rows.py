@@ -1,4 +1,4 @@
-"""From dicts to rows: which feature has which place, and the one row that is filled anew."""
+"""From dicts to rows: which feature has which place, and the one row that is refilled."""
 
 from __future__ import annotations
 

@@ -17,12 +17,12 @@ _LOOK: dict[type, Callable[..., Any]] = {}
 _TELL: dict[type, Callable[..., Any]] = {}
 
 
-def seen(rule: Rule[Any], states: Iterable[Any], row: Vector, rounds: int) -> list[Margin]:
-    """What each state says about a row after so many rounds, or an error about the row.
+def seen(rule: Rule[Any], states: Iterable[Any], row: Vector, rows: int) -> list[Margin]:
+    """What each state says about a row after so many steps, or an error about the row.
 
     >>> import lasec
     >>> rule = lasec.rules.SecondOrder()
-    >>> seen(rule, [rule.init(2)], np.array([1.0, 2.0]), rounds=0)
+    >>> seen(rule, [rule.init(2)], np.array([1.0, 2.0]), rows=0)
     [Margin(raw=0.0, variance=5.0, margin=0.0)]
     """
     look = _LOOK.get(type(rule))
@@ -32,7 +32,7 @@ def seen(rule: Rule[Any], states: Iterable[Any], row: Vector, rounds: int) -> li
     found = []
     for state in states:
         fine, raw, margin, variance, _, _ = look(
-            rule, _ALWAYS, state, _NOTHING, row, 0, rounds, 0.0, 0.0, 0
+            rule, _ALWAYS, state, _NOTHING, row, 0, rows, 0.0, 0.0, 0
         )
         if not fine:
             raise _too_large()

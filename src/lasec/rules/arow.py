@@ -9,7 +9,7 @@ mu = 0, Sigma = I. On a label y whose margin y x'mu is below 1 (their Figure 1):
 
 ``noise`` is r. Labels with a margin of 1 or more change nothing, so AROW is meant to be run with
 ``learn_from="labels"``. The margin handed to a query rule is x'mu as it stands: the paper has no
-selective form, and AROW's prediction is not shrunk by its variance. Cost: O(d^2) a round.
+selective form, and AROW's prediction is not shrunk by its variance. Cost: O(d^2) a row.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ support holds B already, one of those B, drawn uniformly, leaves first::
     w = sum over the support of y_i x_i
 
 The draw comes in as data, so the same seed drops the same examples. The weights follow the support
-by one addition and one subtraction, and are summed anew on every B-th update, so that no rounding
-error outlives B updates. Cost: O(d) a round; (B + 1) d numbers of state.
+by one addition and one subtraction, and are summed again on every B-th update, so that no rounding
+error outlives B updates. Cost: O(d) a row; (B + 1) d numbers of state.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What every second-order rule shares: a Gaussian belief, read and moved through two numbers.
+"""What every second-order rule shares: a Gaussian posterior, read and moved through two numbers.
 
 All of these rules look at a row x through m = x'w and q = x'Cx, and learn its label by one step
 along g = Cx::
@@ -24,7 +24,7 @@ __all__ = ["Gaussian", "Step", "judge", "largest_variance", "learn", "look", "sh
 
 
 class Gaussian(NamedTuple):
-    """A Gaussian belief about the target: mean ``weights``, covariance ``cov``, never an inverse.
+    """A Gaussian posterior: mean ``weights``, covariance ``cov``, never an inverse.
 
     >>> Gaussian.prior(2, variance=0.5).cov.tolist()
     [[0.5, 0.0], [0.0, 0.5]]
@@ -55,7 +55,7 @@ class Gaussian(NamedTuple):
 
 
 class Step(NamedTuple):
-    """How one label moves the belief: w += gain g, C -= shrink g g', C += inflate I.
+    """How one label moves the posterior: w += gain g, C -= shrink g g', C += inflate I.
 
     >>> Step(gain=0.5, shrink=0.25, inflate=0.0)
     Step(gain=0.5, shrink=0.25, inflate=0.0)

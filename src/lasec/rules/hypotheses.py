@@ -1,7 +1,7 @@
 """How the Tracker weighs its hypotheses: the mixture's machinery, apart from what it mixes.
 
 The posterior is an array over (hazard h, lapse l, state i), where state i = slot * 4 + speed is one
-Gaussian belief. Everything here is exact Bayes for the model in :mod:`lasec.rules.tracking`, but
+Gaussian posterior. Everything here is exact Bayes for the model in :mod:`lasec.rules.tracking`, but
 for three approximations that keep it finite: a concept can only begin where a birth is allowed,
 there are no more beginnings than slots, and a slot whose weight falls below 10^-9 is given up.
 """
@@ -35,7 +35,7 @@ def lapse_of(rule: Any, number: int) -> float:
 
 
 def speed_of(rule: Any, i: int) -> float:
-    """The drift a round of state i."""
+    """The drift a row of state i."""
     return float(rule.drift * SPEEDS[i % len(SPEEDS)])
 
 

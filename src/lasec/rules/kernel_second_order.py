@@ -36,8 +36,8 @@ C without that place. What was learned about the span of the others is kept, whi
 learned from; the direction that is lost counts as unknown again. C stays positive definite: a
 principal submatrix of a rotated positive definite matrix is positive definite, and so is alpha I
 on the rest. Where the oldest row depends on the others, nothing is lost at all: with a kernel of n
-features, a budget of n or a few more rows is enough for ever. Marginalizing a Gaussian belief to a
-support of fixed size follows Van Vaerenbergh, Lazaro-Gredilla and Santamaria, *Kernel Recursive
+features, a budget of n or a few more rows is enough for ever. Marginalizing a Gaussian posterior to
+a support of fixed size follows Van Vaerenbergh, Lazaro-Gredilla and Santamaria, *Kernel Recursive
 Least-Squares Tracker for Time-Varying Regression*, IEEE Trans. Neural Networks and Learning Systems
 23(8), 2012, who choose the row to leave by the loss it causes.
 
@@ -69,7 +69,7 @@ LARGEST_SIZE = 1e120
 
 
 class Span(NamedTuple):
-    """A Gaussian belief in the span of a support set, in an orthonormal basis of it.
+    """A Gaussian posterior in the span of a support set, in an orthonormal basis of it.
 
     There is one place more than the budget. The places after the support's are free: no weight, and
     the covariance alpha I of all directions outside of the span.
@@ -90,7 +90,7 @@ class Span(NamedTuple):
         return ("cov",)
 
     def validate(self) -> str:
-        """What makes these arrays no belief of this kind, as a phrase; empty if nothing does.
+        """What makes these arrays no posterior of this kind, as a phrase; empty if nothing does.
 
         >>> state = KernelSecondOrder(budget=2).init(dimension=1)
         >>> state._replace(size=np.array([3])).validate()

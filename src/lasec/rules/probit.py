@@ -1,7 +1,7 @@
-"""A Gaussian belief under a probit link, filtered one label at a time: what the Tracker mixes.
+"""A Gaussian posterior under a probit link, filtered one label at a time: what the Tracker mixes.
 
 The label of x is sign(w'x + noise), noise standard normal, and flipped with probability l (lapse).
-Under the belief w ~ N(m, P), with mean m = x'w and variance v = x'Px of the margin::
+Under the posterior w ~ N(m, P), with mean m = x'w and variance v = x'Px of the margin::
 
     z   = y m / sqrt(1 + v)
     L   = l + (1 - 2 l) Phi(z)                     the probability of the label y
@@ -82,7 +82,7 @@ class Probit(NamedTuple):
     >>> import lasec
     >>> X, y = lasec.streams.stationary(seed=1)
     >>> lasec.Learner(Probit(), dimension=50, learn_from="labels").run(X, y)
-    Records(rounds=10000, accuracy=0.985, labels=10000, rate=1.000)
+    Records(rows=10000, accuracy=0.985, labels=10000, rate=1.000)
     """
 
     prior: Positive = 20.0

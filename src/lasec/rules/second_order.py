@@ -1,7 +1,7 @@
 """LASEC, and with no drift the second-order perceptron.
 
 Moroshko and Crammer, *Selective Sampling with Drift*, AISTATS 2014. The paper keeps D and e and
-inverts matrices in every round (its Figure 1)::
+inverts matrices in every row (its Figure 1)::
 
     S_t = (D_{k-1}^-1 + I/c)^-1 + x_t x_t'                       (2)
     p_t = x_t' S_t^-1 (I + D_{k-1}/c)^-1 e_{k-1}                 (5)

@@ -8,11 +8,11 @@ With the mean square s_j of feature j over the rows whose labels have come::
 
 so that ``|u|`` is about 1 whatever the units are. Nothing is centred: zeros stay zeros. A row more
 than twice as long as usual is shortened to that, in u and in what s learns of it, so that no single
-row can dominate a belief or spoil the scale; and if ten rows in a row are a hundred times shorter
-than s says, then s was wrong (or the units have changed) and begins anew. ``distance`` is how many
-rounds lie between the row and the last label: where labels run in streaks this feature finds out,
-and elsewhere its weight stays near zero. s forgets what is more than ``MEMORY`` labels ago, because
-inputs drift too.
+row can dominate a posterior or spoil the scale; and if ten rows in a row are a hundred times
+shorter than s says, then s was wrong (or the units have changed) and restarts. ``distance`` is how
+many steps lie between the row and the last label: where labels run in streaks this feature finds
+out, and elsewhere its weight stays near zero. s forgets what is more than ``MEMORY`` labels ago,
+because inputs drift too.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ CLOCKS = 6
 
 
 def seen(state: Any, x: Vector, t: int) -> Vector:
-    """u for the row x of round t."""
+    """u for the row x of step t."""
     d, clock = x.size, state.clock
     u = np.empty(d + EXTRA)
     scale = in_units(state, x, u[:d])

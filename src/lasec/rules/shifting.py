@@ -1,4 +1,4 @@
-"""The shifting perceptron: a perceptron that lets its past fade.
+"""The shifting perceptron: a perceptron whose old updates decay.
 
 Cavallanti, Cesa-Bianchi and Gentile, *Tracking the Best Hyperplane with a Simple Budget
 Perceptron*, Machine Learning 69, 2007. On the mistake after k earlier ones::
@@ -28,7 +28,7 @@ SHIFTING_REFERENCE = CAVALLANTI_2007.text
 MOST_STEPS = 2**62
 
 
-class Fading(NamedTuple):
+class Decaying(NamedTuple):
     """Weights, and how many updates they have seen."""
 
     weights: Vector
@@ -37,7 +37,7 @@ class Fading(NamedTuple):
     def validate(self) -> str:
         """A number of steps is one that can have been counted.
 
-        >>> Fading(np.zeros(1), np.array([-1])).validate()
+        >>> Decaying(np.zeros(1), np.array([-1])).validate()
         'steps are negative or too many'
         """
         return "" if 0 <= self.steps[0] <= MOST_STEPS else "steps are negative or too many"
@@ -57,15 +57,15 @@ class ShiftingPerceptron(NamedTuple):
 
     decay: NonNegative = 0.01
 
-    def init(self, dimension: int) -> Fading:
+    def init(self, dimension: int) -> Decaying:
         """w = 0, k = 0."""
-        return Fading(np.zeros(dimension), np.zeros(1, dtype=np.int64))
+        return Decaying(np.zeros(dimension), np.zeros(1, dtype=np.int64))
 
-    def margin(self, state: Fading, x: Vector) -> Margin:
+    def margin(self, state: Decaying, x: Vector) -> Margin:
         """w'x."""
         return first_order(state.weights, x)
 
-    def update(self, state: Fading, x: Vector, y: float, draw: float) -> None:
+    def update(self, state: Decaying, x: Vector, y: float, draw: float) -> None:
         """w <- (1 - lambda_k) w + y x, with 1 - lambda_k = k / (lambda + k)."""
         w, steps = state
         k = steps[0]

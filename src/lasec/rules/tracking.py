@@ -1,15 +1,15 @@
 """The Tracker's rule: a Bayesian mixture over when the concept began, its drift, and label noise.
 
-Each state is a Gaussian belief N(w, P) under a probit link (:mod:`lasec.rules.probit`), about rows
-as :mod:`lasec.rules.seen` makes them, for one hypothesis of
+Each state is a Gaussian posterior N(w, P) under a probit link (:mod:`lasec.rules.probit`), about
+rows as :mod:`lasec.rules.seen` makes them, for one hypothesis of
 
-- *when the present concept began*: one of ``slots`` rounds at which a concept may have begun;
-- *how fast it drifts meanwhile*: k = 0, 1, 5 or 20 times ``drift`` a round, in an
+- *when the present concept began*: one of ``slots`` rows at which a concept may have begun;
+- *how fast it drifts meanwhile*: k = 0, 1, 5 or 20 times ``drift`` a row, in an
   Ornstein-Uhlenbeck walk whose stationary law is the prior N(0, S I), S = ``prior``.
 
-Beside these, the posterior pi[h, l, i] (:mod:`lasec.rules.hypotheses`) is over *how often concepts
-end* (hazard h on a grid from ``hazard`` down to ``hazard``/64 a round) and *how often labels are
-wrong* (l on a grid from ``lapse`` down to ``lapse``/300). With g rounds since the last label::
+In addition, the posterior pi[h, l, i] (:mod:`lasec.rules.hypotheses`) is over *how often concepts
+end* (hazard h on a grid from ``hazard`` down to ``hazard``/64 a row) and *how often labels are
+wrong* (l on a grid from ``lapse`` down to ``lapse``/300). With g rows since the last label::
 
     f = (1 - k)^g,   m = sqrt(f) w'u,   v = f u'Pu + (1 - f) S |u|^2
     lean_i = (1 - 2 l_i) (2 Phi(m / sqrt(1 + v)) - 1),    l_i the expected lapse under state i
@@ -18,11 +18,11 @@ wrong* (l on a grid from ``lapse`` down to ``lapse``/300). With g rounds since t
 On a label: drift (w <- sqrt(f) w, P <- f P + (1 - f) S I), one filtering step in every state, pi
 weighed by the probability of the label, a ``share`` of the weight moved between the speeds. Where
 the label was missed, at least ``patience`` labels after the last birth, a concept that begins with
-the next row takes the place of the weakest, with weight 1 - (1 - h)^(rounds since that birth).
+the next row takes the place of the weakest, with weight 1 - (1 - h)^(steps since that birth).
 
 A surprising label can widen P (see the filter), but never beyond the prior along its row.
 
-Approximations, beside those of the filter and of the finite number of slots: while asking, states
+Approximations, besides those of the filter and of the finite number of slots: while asking, states
 with a weight below ``negligible`` are left out, and the states of a slot share u'Pu of the heaviest
 among them. Labels are always learned without these two. A label that comes late is learned as if
 its row had come with the newest label known.
@@ -71,10 +71,10 @@ _LAST_ROUND = 2**61
 
 
 class Beliefs(NamedTuple):
-    """All that the Tracker knows: a Gaussian for each state, and how much each is believed.
+    """All that the Tracker knows: a Gaussian for each state, and the weight of each.
 
-    ``squares`` are the features' mean squares, and ``born`` is the round before each slot's first.
-    ``clock`` holds the round of the newest label, the round of the last birth, the labels since
+    ``squares`` are the features' mean squares, and ``born`` is the row before each slot's first.
+    ``clock`` holds the row of the newest label, the row of the last birth, the labels since
     then, the rows behind ``squares``, how many of the last were too short, and the newest label.
 
     >>> Tracking(slots=2).init(dimension=3).weights.shape
@@ -94,11 +94,11 @@ class Beliefs(NamedTuple):
         return ("covs",)
 
     def validate(self) -> str:
-        """Why these arrays are no beliefs, as a phrase; empty if they are.
+        """Why these arrays are no state of a Tracker, as a phrase; empty if they are.
 
-        >>> beliefs = Tracking(slots=1).init(dimension=1)
-        >>> beliefs.posterior[0] = -1.0
-        >>> beliefs.validate()
+        >>> state = Tracking(slots=1).init(dimension=1)
+        >>> state.posterior[0] = -1.0
+        >>> state.validate()
         'posterior is no probability distribution'
         """
         if (self.posterior < 0.0).any() or abs(self.posterior.sum() - 1.0) > 1e-9:
@@ -135,7 +135,7 @@ def filter_state(
 
 
 def born(weights: Matrix, covs: NDArray[np.float64], slot: int, prior: float) -> None:
-    """The states of a slot begin anew."""
+    """The states of a slot restart."""
     for i in range(slot * len(SPEEDS), (slot + 1) * len(SPEEDS)):
         weights[i] = 0.0
         covs[i] = 0.0
@@ -230,7 +230,7 @@ class Tracking(NamedTuple):
 
     @property
     def depends_on_time(self) -> Literal[True]:
-        """Concepts drift from round to round, with and without labels."""
+        """Concepts drift from row to row, with and without labels."""
         return True
 
     @property

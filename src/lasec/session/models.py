@@ -53,7 +53,7 @@ class Carried(Protocol):
         """Learn a label that nobody asked for."""
 
     def predict(self, rows: Any) -> list[Any]:
-        """The classes of rows, without a round."""
+        """The classes of rows, without a step."""
 
     def cancel(self, ticket: int) -> None:
         """Give up an open question."""
@@ -95,7 +95,7 @@ class OwnModel:
         self.learner.learn(row, self.classes.sign(label))
 
     def predict(self, rows: Any) -> list[Any]:
-        """The classes of rows, without a round."""
+        """The classes of rows, without a step."""
         return [self.classes.name(int(sign)) for sign in self.learner.predict(rows)]
 
     def cancel(self, ticket: int) -> None:
@@ -217,17 +217,17 @@ class AnyModel:
             made = Decision(1, sure, 0.0, float(chances[i]), asked=True, ticket=ticket)
             self._expire(ticket)
             self.book.add(Asked(judged.label[i], float(judged.margin[i]), made), row, float(ticket))
-        self._expire(self.selector.rounds - 1)
+        self._expire(self.selector.rows - 1)
         return AskedRows(judged.certainty, chances, asked, tickets)
 
     def _expire(self, ticket: int) -> None:
-        """Give up the questions that are too old in the round of this ticket."""
+        """Give up the questions that are too old in the row of this ticket."""
         if self.max_age is not None:
             self.book.expire(before=float(ticket - self.max_age))
 
     def tell(self, ticket: int, label: Hashable) -> Outcome:
         """Let the model learn the label of an open question."""
-        question = self.book.find(ticket, self.selector.rounds)
+        question = self.book.find(ticket, self.selector.rows)
         self._learn(question.x, label, ticket)
         self.book.settle(ticket)
         right = bool(question.decision.label == label)
@@ -235,16 +235,16 @@ class AnyModel:
 
     def learn(self, row: Any, label: Hashable) -> None:
         """Let the model learn a label that nobody asked for; it counts as a row."""
-        self._learn(row, label, self.selector.rounds)
+        self._learn(row, label, self.selector.rows)
         self.selector.skip(1)
 
     def predict(self, rows: Any) -> list[Any]:
-        """The classes of rows, without a round."""
+        """The classes of rows, without a step."""
         return [self.judge(row).label for row in rows]
 
     def cancel(self, ticket: int) -> None:
         """Give up an open question."""
-        self.book.find(ticket, self.selector.rounds)
+        self.book.find(ticket, self.selector.rows)
         self.book.give_up(ticket)
 
     def given_up(self) -> tuple[GivenUp, ...]:
@@ -263,4 +263,4 @@ class AnyModel:
     @property
     def questions(self) -> tuple[Asked, ...]:
         """The open questions, oldest first."""
-        return tuple(self.book.find(t, self.selector.rounds).decision for t in self.book)
+        return tuple(self.book.find(t, self.selector.rows).decision for t in self.book)

@@ -262,7 +262,7 @@ class Session:
     def __repr__(self) -> str:
         name = self.model.learner.name if isinstance(self.model, OwnModel) else "any model"
         return (
-            f"Session({name!r}, rows={self.meter.rounds}, queried={self.meter.asked}, "
+            f"Session({name!r}, rows={self.meter.rows}, queried={self.meter.asked}, "
             f"open={len(self.model.questions)})"
         )
 

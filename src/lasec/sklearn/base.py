@@ -16,7 +16,7 @@ from lasec.learner import Learner
 from lasec.parameters import shown
 from lasec.selector import bvsb_margin
 from lasec.session import AskedRows, JudgedRows
-from lasec.sklearn import rounds
+from lasec.sklearn import learning
 from lasec.sklearn.asking import AskingMixin, drafted, row_of
 from lasec.types import Matrix, Outcome, Vector
 
@@ -80,7 +80,7 @@ class StreamClassifier(AskingMixin, ClassifierMixin, BaseEstimator):  # type: ig
     ) -> tuple[NDArray[np.bool_], Vector]:
         """Which of these rows to ask about, and with what probability each was going to be asked.
 
-        Each row is a round of the stream. The budget is held over all calls, and how the stream is
+        Each row is a step of the stream. The budget is held over all calls, and how the stream is
         cut into calls changes nothing. It can be called before any label is known. ``times`` says
         when each row came, for budgets by time.
         """
@@ -167,8 +167,8 @@ class StreamClassifier(AskingMixin, ClassifierMixin, BaseEstimator):  # type: ig
         self.classes_ = classes
         dimension = self.n_features_in_ + self._intercept
         count = 1 if classes.size == 2 else classes.size
-        begin = self.selector_.rounds
-        self.learners_ = [self._learner(dimension).counted(rounds=begin) for _ in range(count)]
+        begin = self.selector_.rows
+        self.learners_ = [self._learner(dimension).counted(rows=begin) for _ in range(count)]
 
     def _taught(self, X: Any, y: Any, classes: ArrayLike | None) -> list[Outcome]:
         """Learn more rows, and settle the questions that their labels answer."""
@@ -191,18 +191,18 @@ class StreamClassifier(AskingMixin, ClassifierMixin, BaseEstimator):  # type: ig
         wanted = np.array([1]) if len(self.learners_) == 1 else np.arange(self.classes_.size)
         signs = np.where(index[:, None] == wanted, 1, -1).astype(np.int8)
         pupils, tickets = self.learners_, self._tickets(X)
-        for at, rows in rounds.blocks(X, self._intercept):
-            pupils = rounds.taught(pupils, rows, signs[at], tickets[at], at.start)
+        for at, rows in learning.blocks(X, self._intercept):
+            pupils = learning.taught(pupils, rows, signs[at], tickets[at], at.start)
         self.learners_ = pupils
         told = self._answer(tickets, self.classes_[index])
-        self.selector_.skip(pupils[0].rounds - self.selector_.rounds)
+        self.selector_.skip(pupils[0].rows - self.selector_.rows)
         return told
 
     def _margins(self, X: Any, first: int | None = None) -> Matrix:
-        """The margin of each row under each learner; as of rounds ``first``, ... where given."""
+        """The margin of each row under each learner; as of steps ``first``, ... where given."""
         learners = self.learners_ if self._trained else []
         found = np.empty((X.shape[0], len(learners)))
-        for at, rows in rounds.blocks(X, self._intercept):
+        for at, rows in learning.blocks(X, self._intercept):
             for k, learner in enumerate(learners):
                 start = None if first is None else first + at.start
                 found[at, k] = learner.margins(rows, first=start)
@@ -219,13 +219,13 @@ class StreamClassifier(AskingMixin, ClassifierMixin, BaseEstimator):  # type: ig
 
     def _ask(self, X: Any, times: ArrayLike | None) -> AskedRows:
         """Decide, remember what was asked, and let the clock of every learner go on."""
-        count, margins = X.shape[0], self._margins(X, self.selector_.rounds)
+        count, margins = X.shape[0], self._margins(X, self.selector_.rows)
         judged = JudgedRows(np.full(count, None), np.zeros(count), np.full(count, -1.0))
         if self._trained:
             judged = JudgedRows(self._best(margins), self._ahead(margins), self._sure(margins))
         decided = self._decide(X, judged, times)
         if self._trained:
-            self.learners_ = [each.counted(rounds=self.selector_.rounds) for each in self.learners_]
+            self.learners_ = [each.counted(rows=self.selector_.rows) for each in self.learners_]
         return decided
 
 

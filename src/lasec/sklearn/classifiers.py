@@ -28,8 +28,8 @@ class TrackerClassifier(StreamClassifier):
     given up, as is any after ``max_age`` rows. ``accuracy()`` estimates the accuracy over all rows
     of ``should_ask``, ``cancel(X)`` gives up questions, and ``detectors`` (of :mod:`lasec.alarms`)
     raise the alarms in ``alarms_``. ``learners_`` are Trackers, with their estimates of drift and
-    noise in ``learner_.belief``. The state grows with the square of the number of features (0.5 MB
-    a learner at 50, 200 MB at 1,000).
+    noise in ``learner_.drift_estimate``. The state grows with the square of the number of features
+    (0.5 MB a learner at 50, 200 MB at 1,000).
 
     >>> import lasec
     >>> X, y = lasec.streams.switching(2_000, dimension=10, every=1_000, seed=1)
@@ -63,7 +63,7 @@ class TrackerClassifier(StreamClassifier):
         self.detectors = detectors
 
     def predict_proba(self, X: Any) -> Matrix:
-        """The probability of each class for each row, as of the next round.
+        """The probability of each class for each row, as of the next step.
 
         With more than two classes, those of one against the rest, divided by their sum.
         """

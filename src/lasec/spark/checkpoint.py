@@ -18,7 +18,7 @@ from lasec.spark.operator import Job
 from lasec.spark.shard import Shard
 from lasec.spark.store import PlainStore
 
-_COUNTS = ("rounds", "asked", "told", "updates")
+_COUNTS = ("rows", "asked", "told", "updates")
 _MODELS = "key string, model binary, " + ", ".join(f"{name} bigint" for name in _COUNTS)
 _SAME = "StateRepartitionShufflePartitionsAlreadyMatchError"
 
@@ -57,12 +57,12 @@ def models(spark: SparkSession, checkpoint: str, job: Job, *keys: str) -> DataFr
     """The model of every key of a job that is not running, or of some keys only.
 
     The table has the columns key and model, the bytes of a ``.lasec`` file, and what was counted:
-    rounds, asked, told and updates. It is what ``warm`` wants in :func:`start`: a new job then
+    rows, asked, told and updates. It is what ``warm`` wants in :func:`start`: a new job then
     begins with these models. Open questions stay behind; :func:`rescale` takes them along. Each
     model has the seed of its key. The job needs no seed here. ::
 
         table = lasec.spark.models(spark, "checkpoint", job)
-        table.orderBy("asked", ascending=False).select("key", "rounds", "asked").show()
+        table.orderBy("asked", ascending=False).select("key", "rows", "asked").show()
     """
     kept = state(spark, checkpoint).where(sql.col("part").isin("ledger", "page"))
     if keys:
@@ -96,7 +96,7 @@ def warm(spark: SparkSession, models: Mapping[str, Learner | str | os.PathLike[s
         begun = lasec.spark.warm(spark, {"north": "north.lasec", "south": "south.lasec"})
         lasec.spark.start(job, events, labels, out="out", checkpoint="checkpoint", warm=begun)
 
-    A key keeps the seed that the job gives it: coins depend on the job's seed, the key and the id.
+    A key keeps the seed that the job gives it: draws depend on the job's seed, the key and the id.
     Where many keys begin with one model, make the table with Spark: keys, cross-joined with it.
     """
     rows = [(key, bytearray(_read(model).to_bytes())) for key, model in models.items()]

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from lasec import StateError
 from lasec.metrics.means import Sum
 
-COUNTS = ("rounds", "asked", "told", "updates", "waiting", "expired", "slot")
+COUNTS = ("rows", "asked", "told", "updates", "waiting", "expired", "slot")
 SLOT = COUNTS.index("slot")
 FORMAT = (
     3  # 2: when each key was last seen; 3: sums of the accuracy. Formats 1 and 2 are still read.

@@ -88,12 +88,12 @@ class LabelMatcher:
         return None
 
     def _fits(self, key: str, asked: Asked) -> bool:
-        """Whether the model of a key can have asked this: a round that it has had, a row it takes.
+        """Whether the model of a key can have asked this: a step that it has had, a row it takes.
 
         It always can, unless the state is that of an older version that mixed up two keys.
         """
         row = self.index.row_of.get(key)
-        had = 0 if row is None else int(self.index.counts[row, COUNTS.index("rounds")])
+        had = 0 if row is None else int(self.index.counts[row, COUNTS.index("rows")])
         return 0 <= asked.round < had and asked.x.size == self.config.model.dimension
 
     def _hold(self, held: Held, fresh: bool) -> None:

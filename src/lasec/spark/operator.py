@@ -21,7 +21,7 @@ from lasec.spark.shard import Shard
 from lasec.spark.shard_state import begun
 from lasec.spark.store import KEY_SCHEMA, VALUE_SCHEMA, SparkStore, Store
 
-# The columns of the united input, beside ``features``, whose type is that of the events.
+# The columns of the united input, besides ``features``, whose type is that of the events.
 UNITED = ("shard", "kind", "key", "id", "number", "time", "y", "features", "raw")
 DAY = 86_400.0
 REMEMBER = 90 * DAY  # how long a key without rows is remembered
@@ -47,14 +47,14 @@ class Job:
 
     A key that has had neither event nor label for ``forget_after`` seconds of its shard's clock, of
     which a batch counts for 1/64 of that at most, is forgotten, model and all; if it comes again,
-    it begins anew. The default is 90 days, or twice ``max_age`` or ``patience`` where that is more;
+    it restarts. The default is 90 days, or twice ``max_age`` or ``patience`` where that is more;
     less than either is refused, since questions and labels of the key may wait so long. A shard
     takes ``max_keys`` keys at most; events of more are dead letters, until keys are forgotten.
 
     ``seed`` is the seed of all random draws, with the key and the id of an event; the model's own
     seed is not used. Without it, :func:`lasec.spark.start` continues with the seed that is kept
-    with the checkpoint, and draws one when there is none yet. Whoever knows the seed can choose ids
-    that are never asked about: keep it as secret as the labels are worth.
+    with the checkpoint, and draws one when there is none yet. Anyone who knows the seed can choose
+    ids that are never queried: keep it secret.
 
     >>> import lasec
     >>> Job(lasec.LASEC_SS(dimension=50, drift=0.01), shards=128).bytes_per_model
@@ -75,7 +75,7 @@ class Job:
         model = self.model
         if not isinstance(model, Learner):
             raise TypeError(f"model: expected a Learner, got {type(model).__name__}")
-        if not model.dimension or model.rounds:
+        if not model.dimension or model.rows:
             raise ValueError("model: expected a learner with a dimension that has seen nothing")
         if model.aggregate is not Aggregate.FIRST:
             raise ValueError(f"model: in a job the first label counts, not the {model.aggregate}")

@@ -44,7 +44,7 @@ def parts_of(ticket: str) -> tuple[str, str]:
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """One question: its round, the decision about it, when it was asked, and its row."""
+    """One question: its step, the decision about it, when it was asked, and its row."""
 
     round: int
     label: int

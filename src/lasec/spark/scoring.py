@@ -43,8 +43,8 @@ def scorer(model: Learner | str | os.PathLike[str] | bytes) -> Score:
     The features are an array, packed floats, or a struct of indices and values. The result is a
     struct of label, margin, variance, propensity, and the version of the snapshot, a fingerprint of
     its bytes; all but the version are null where the features cannot be used. With the column of an
-    id there is also ``asked``: whether the row's label is wanted, by a coin that depends on the
-    model's seed and the id alone, the same that a job of :class:`Job` would throw.
+    id there is also ``asked``: whether the row's label is wanted, by a random draw that depends on
+    the model's seed and the id alone, the same that a :class:`Job` would make.
 
     Nothing is learned here: labels go to the one place that owns the model, with the propensity
     and the version of the question. A budget does not see what the scorers ask: it stays as it was
@@ -109,7 +109,7 @@ class Snapshot:
     def _forget(self) -> None:
         """As the fleet was before it was asked."""
         fleet, model = self._fleet, self._model
-        fleet.rounds[:], fleet.asked[:], fleet.waiting[:] = model.rounds, model.asked, 0
+        fleet.rows[:], fleet.asked[:], fleet.waiting[:] = model.rows, model.asked, 0
         fleet.memory[:] = model.query_state
 
     def scores(self, features: pa.Array, numbers: pa.Array | None) -> pa.StructArray:
@@ -198,7 +198,7 @@ def _spread(values: NDArray[Any], usable: NDArray[np.bool_], kind: pa.DataType) 
 
 
 def _is_steady(model: Learner) -> bool:
-    """Whether neither rule nor query looks at the round: then one copy of the model does."""
+    """Whether neither rule nor query looks at the row: then one copy of the model does."""
     return type(model.query) in _STEADY and "t" not in signature(model.rule.margin).parameters
 
 

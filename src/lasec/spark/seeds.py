@@ -1,7 +1,7 @@
 """The seed of a job's random draws, kept with its checkpoint.
 
-Whoever knows the seed knows the draw of every id, and can choose ids that are never asked about. A
-job that is given no seed therefore draws one, and keeps it in a file of the checkpoint that only
+Anyone who knows the seed knows the draw of every id, and can choose ids that are never asked about.
+A job that is given no seed therefore draws one, and keeps it in a file of the checkpoint that only
 its owner can read, on whatever file system the checkpoint is.
 """
 

@@ -80,7 +80,7 @@ class Shard:
         """Let a shard without rows age at the pace of the machine's clock, by one step at most.
 
         ``wall`` goes on in whole steps, so that an alarm that comes a little late costs no time;
-        where the clock has jumped, or the job stood still, it begins anew.
+        where the clock has jumped, or the job stood still, it restarts.
         """
         head, step = self.head, self.config.pace(self.head.held) / 1_000.0
         idle = now / 1_000.0 - head.wall

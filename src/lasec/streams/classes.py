@@ -18,16 +18,16 @@ def shifting_classes(
     noise: float = 0.0,
     seed: int = 0,
 ) -> Stream:
-    """Some classes are positive, the others negative: drawn anew every ``every`` rounds.
+    """Some classes are positive, the others negative: redrawn every ``every`` rows.
 
-    Each draw gives every class a fair coin, and is repeated while the positive classes are none or
-    all; draws are independent of each other. With ``shuffle`` the rows first get a random order. A
-    label is flipped with probability ``noise``.
+    Each class is positive with probability 1/2; the draw is repeated while the positive classes are
+    none or all; draws are independent of each other. With ``shuffle`` the rows first get a random
+    order. A label is flipped with probability ``noise``.
 
     >>> X, digits = np.arange(12.0).reshape(6, 2), [0, 1, 2, 0, 1, 2]
     >>> stream = shifting_classes(X, digits, every=3, seed=1)
     >>> stream, sorted(set(stream.y.tolist()))
-    (Stream(rounds=6, dimension=2, concepts=2), [-1, 1])
+    (Stream(rows=6, dimension=2, concepts=2), [-1, 1])
     """
     rng = np.random.default_rng(seed)
     rows = np.asarray(X, dtype=np.float64)
@@ -43,8 +43,8 @@ def shifting_classes(
 
 
 def _subset(rng: np.random.Generator, size: int) -> list[bool]:
-    """A fair coin for each of ``size`` classes, thrown again while all of them agree."""
+    """A random sign for each of ``size`` classes, redrawn while all of them agree."""
     while True:
-        coins = rng.random(size) < 0.5
-        if coins.any() and not coins.all():
-            return [bool(coin) for coin in coins]
+        signs = rng.random(size) < 0.5
+        if signs.any() and not signs.all():
+            return [bool(sign) for sign in signs]

@@ -28,7 +28,7 @@ def open_dataset(name: str, path: str | os.PathLike[str] | None = None) -> Datas
     >>> data  # doctest: +SKIP
     Dataset('kdd', rows=494021, features=41, label='attack')
     >>> data.one_hot().stream()  # doctest: +SKIP
-    Stream(rounds=494021, dimension=118, concepts=1)
+    Stream(rows=494021, dimension=118, concepts=1)
     >>> open_dataset("electricity")
     Traceback (most recent call last):
     ValueError: no stream 'electricity': choose from usps, elec2, noaa, ...

@@ -13,7 +13,7 @@ class Known(NamedTuple):
     ``columns`` counts its features, ``classes`` the values of its column ``label``. ``order`` says
     in which sense the rows are in the order of time, and is empty where they are not.
     ``persistence`` is the accuracy of predicting the previous label, where it is known: it belongs
-    beside any result on the stream. ``origin`` is where :func:`~lasec.streams.open_dataset` gets it
+    with any result on the stream. ``origin`` is where :func:`~lasec.streams.open_dataset` gets it
     without a file; "a file" means that it needs one, named ``file``.
 
     >>> import lasec

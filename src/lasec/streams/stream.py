@@ -1,4 +1,4 @@
-"""What a stream is: rows, labels, and where it is known, the concept behind each round."""
+"""What a stream is: rows, labels, and where it is known, the concept behind each step."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from lasec.parameters import Range, number
 class Stream:
     """Rows ``X`` and labels ``y``; it unpacks into the two, as in ``X, y = stream``.
 
-    ``concept`` numbers the concept of each round. For linear concepts, ``targets`` holds the weight
-    vector of each concept, and ``target`` that of each round.
+    ``concept`` numbers the concept of each row. For linear concepts, ``targets`` holds the weight
+    vector of each concept, and ``target`` that of each row.
 
     >>> import lasec
     >>> stream = lasec.streams.switching(1_000, dimension=3, every=250, seed=1)
     >>> stream
-    Stream(rounds=1000, dimension=3, concepts=4)
+    Stream(rows=1000, dimension=3, concepts=4)
     >>> lasec.LASEC(dimension=3).run(*stream)
-    Records(rounds=1000, accuracy=0.936, labels=1000, rate=1.000)
+    Records(rows=1000, accuracy=0.936, labels=1000, rate=1.000)
     """
 
     X: NDArray[np.float64]
@@ -38,7 +38,7 @@ class Stream:
 
     @property
     def target(self) -> NDArray[np.float64]:
-        """The true weight vector of each round, a row a round.
+        """The true weight vector of each step, a row a step.
 
         >>> import lasec
         >>> stream = lasec.streams.switching(1_000, dimension=3, seed=1)
@@ -50,9 +50,9 @@ class Stream:
         return self.targets[self.concept]
 
     def __repr__(self) -> str:
-        rounds, dimension = self.X.shape
+        rows, dimension = self.X.shape
         concepts = np.unique(self.concept).size
-        return f"Stream(rounds={rounds}, dimension={dimension}, concepts={concepts})"
+        return f"Stream(rows={rows}, dimension={dimension}, concepts={concepts})"
 
 
 def flipped(rng: np.random.Generator, y: NDArray[np.int8], noise: float) -> NDArray[np.int8]:

@@ -16,14 +16,14 @@ Array = NDArray[np.float64]
 
 
 def switching(
-    rounds: int = 10_000,
+    rows: int = 10_000,
     *,
     dimension: int = 50,
     every: int = 500,
     noise: float = 0.0,
     seed: int = 0,
 ) -> Stream:
-    """The paper's stream: a Gaussian target that is drawn anew every ``every`` rounds.
+    """The paper's stream: a Gaussian target that is redrawn every ``every`` rows.
 
     x_t and u_t are standard normal. The defaults are those of Moroshko and Crammer (AISTATS 2014,
     section 5).
@@ -33,25 +33,25 @@ def switching(
     ((1000, 3), (1000,), [-1, 1])
     """
     rng = np.random.default_rng(seed)
-    X = rng.standard_normal((rounds, dimension))
-    period = _period(rounds, every)
-    targets = rng.standard_normal((period[-1] + 1 if rounds else 0, dimension))
+    X = rng.standard_normal((rows, dimension))
+    period = _period(rows, every)
+    targets = rng.standard_normal((period[-1] + 1 if rows else 0, dimension))
     return _labelled(rng, X, period, targets, noise)
 
 
 def stationary(
-    rounds: int = 10_000, *, dimension: int = 50, noise: float = 0.0, seed: int = 0
+    rows: int = 10_000, *, dimension: int = 50, noise: float = 0.0, seed: int = 0
 ) -> Stream:
-    """One concept that never changes: what drift-aware algorithms pay for their caution.
+    """One concept that never changes: what drift-aware algorithms pay for their adaptivity.
 
     >>> stationary(100, dimension=3)
-    Stream(rounds=100, dimension=3, concepts=1)
+    Stream(rows=100, dimension=3, concepts=1)
     """
-    return switching(rounds, dimension=dimension, every=max(rounds, 1), noise=noise, seed=seed)
+    return switching(rows, dimension=dimension, every=max(rows, 1), noise=noise, seed=seed)
 
 
 def recurring(
-    rounds: int = 10_000,
+    rows: int = 10_000,
     *,
     dimension: int = 50,
     every: int = 500,
@@ -65,24 +65,24 @@ def recurring(
     [0, 1, 0, 1, 0, 1, 0, 1, 0, 1]
     """
     rng = np.random.default_rng(seed)
-    X = rng.standard_normal((rounds, dimension))
+    X = rng.standard_normal((rows, dimension))
     targets = rng.standard_normal((concepts, dimension))
-    period = _period(rounds, every)
-    steps = rng.integers(1, max(concepts, 2), size=period[-1] + 1 if rounds else 0)
+    period = _period(rows, every)
+    steps = rng.integers(1, max(concepts, 2), size=period[-1] + 1 if rows else 0)
     steps[:1] = 0
     order = np.cumsum(steps) % concepts
     return _labelled(rng, X, order[period], targets, noise)
 
 
 def walking(
-    rounds: int = 10_000,
+    rows: int = 10_000,
     *,
     dimension: int = 50,
     speed: float = 0.01,
     noise: float = 0.0,
     seed: int = 0,
 ) -> Stream:
-    """Slow drift: the target walks at random on the unit sphere, by about ``speed`` a round.
+    """Slow drift: the target walks at random on the unit sphere, by about ``speed`` a row.
 
     >>> stream = walking(1_000, dimension=3, speed=0.01)
     >>> steps = np.linalg.norm(np.diff(stream.target, axis=0), axis=1)
@@ -90,17 +90,17 @@ def walking(
     True
     """
     rng = np.random.default_rng(seed)
-    X = rng.standard_normal((rounds, dimension))
-    targets = rng.standard_normal((rounds, dimension))
+    X = rng.standard_normal((rows, dimension))
+    targets = rng.standard_normal((rows, dimension))
     targets[:1] /= np.linalg.norm(targets[:1])
-    for t in range(1, rounds):
+    for t in range(1, rows):
         moved = targets[t - 1] + speed / np.sqrt(dimension) * targets[t]
         targets[t] = moved / np.linalg.norm(moved)
-    return _labelled(rng, X, np.arange(rounds), targets, noise)
+    return _labelled(rng, X, np.arange(rows), targets, noise)
 
 
 def moving_inputs(
-    rounds: int = 10_000,
+    rows: int = 10_000,
     *,
     dimension: int = 50,
     period: int = 2_000,
@@ -108,7 +108,7 @@ def moving_inputs(
     noise: float = 0.0,
     seed: int = 0,
 ) -> Stream:
-    """Drift in the inputs alone: their mean circles once in ``period`` rounds, the concept stays.
+    """Drift in the inputs alone: their mean circles once in ``period`` rows, the concept stays.
 
     The mean lies ``shift`` away from the origin and turns in a random plane.
 
@@ -119,16 +119,16 @@ def moving_inputs(
     """
     rng = np.random.default_rng(seed)
     plane = np.linalg.qr(rng.standard_normal((dimension, 2)))[0]
-    angle = 2.0 * np.pi * np.arange(rounds) / period
+    angle = 2.0 * np.pi * np.arange(rows) / period
     mean = shift * np.column_stack([np.cos(angle), np.sin(angle)]) @ plane.T
-    X = rng.standard_normal((rounds, dimension)) + mean
+    X = rng.standard_normal((rows, dimension)) + mean
     targets = rng.standard_normal((1, dimension))
-    return _labelled(rng, X, np.zeros(rounds, dtype=np.int64), targets, noise)
+    return _labelled(rng, X, np.zeros(rows, dtype=np.int64), targets, noise)
 
 
-def _period(rounds: int, every: int) -> NDArray[np.int64]:
-    """The number of the period of each round."""
-    return np.arange(rounds) // int(number("every", every, int, Range(1, 2**62)))
+def _period(rows: int, every: int) -> NDArray[np.int64]:
+    """The number of the period of each row."""
+    return np.arange(rows) // int(number("every", every, int, Range(1, 2**62)))
 
 
 def _labelled(

@@ -216,7 +216,7 @@ class TableLearner:
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     TableLearner(lasec.Tracker(1), Encoder.fit(head)).save(f"{folder}/m.lasec")
         ...     TableLearner.load(f"{folder}/m.lasec").learner
-        Tracker('Tracker', dimension=1, rounds=0, asked=0, updates=0)
+        Tracker('Tracker', dimension=1, rows=0, asked=0, updates=0)
         """
         return cls.from_bytes(read(path))[0]
 

@@ -48,7 +48,7 @@ def taught(
     tickets: list[int],
     before: int = 0,
 ) -> list[Learner]:
-    """The learners after these rows: each learned in the round of its ticket, or in a new one.
+    """The learners after these rows: each learned in the step of its ticket, or in a new one.
 
     ``signs`` has a column of -1 and +1 for each learner. A ticket of -1 is a row that was not asked
     about. ``before`` is how many rows came before these, for the message of an error.
@@ -56,18 +56,18 @@ def taught(
     >>> import lasec
     >>> before = [lasec.LASEC(dimension=2)]
     >>> after = taught(before, np.ones((3, 2)), np.array([[-1], [-1], [1]]), [-1, -1, -1])
-    >>> before[0].rounds, after[0].rounds, after[0].updates
+    >>> before[0].rows, after[0].rows, after[0].updates
     (0, 3, 2)
     """
     pupils = [copy.copy(learner) for learner in learners]
-    first = learners[0].rounds
+    first = learners[0].rows
     timed = isinstance(learners[0].rule, TimedRule)
     for begin, end, ticket in _windows(tickets) if timed else [(0, len(rows), -1)]:
         round_ = first + tickets[:begin].count(-1) if ticket < 0 else ticket
-        pupils = [pupil.counted(rounds=round_) for pupil in pupils]
+        pupils = [pupil.counted(rows=round_) for pupil in pupils]
         for pupil, column in zip(pupils, signs.T, strict=True):
             _run(pupil, rows[begin:end], column[begin:end], before + begin)
-    return [pupil.counted(rounds=first + tickets.count(-1)) for pupil in pupils]
+    return [pupil.counted(rows=first + tickets.count(-1)) for pupil in pupils]
 
 
 def _run(pupil: Learner, rows: Matrix, signs: NDArray[np.int8], before: int) -> None:
