@@ -56,23 +56,48 @@ class Options(TypedDict, total=False):
 
 
 class Learner:
-    """An online classifier that asks for labels: :meth:`ask`, then :meth:`tell` what was asked.
+    """An online classifier on a label budget: :meth:`ask` about a row, :meth:`tell` its label.
 
-    ``ask`` predicts and decides; it never changes the model. ``tell`` is the only writer. Labels
-    may come late, out of order, or never: up to ``max_pending`` asked rows are remembered, and past
-    that the oldest question is dropped; with ``max_age``, a question that has been open for more
-    steps (or more seconds, where times are given) expires. Times are seconds since 1970: a row
-    dated more than ``lead`` seconds ahead of the machine's clock is served, but moves no clock
-    (``lead=None``: every time is taken as it is, in any unit). Several answers to one question are
-    settled by ``aggregate``: "first", "last", or the "majority" of so many ``annotators``. A draw
-    depends only on ``seed`` and its ticket. Without a ``seed``, 64 random bits are drawn and saved
-    with the model: anyone who knows the seed knows which rows will be queried. A learner belongs
+    ``ask`` predicts and decides whether to query the label; it never changes the model. ``tell``
+    is the only method that does. Labels may come late, out of order, or never. A learner belongs
     to one thread at a time.
 
-    ``dimension`` is that of the first row where it is None. ``rows``, ``asked``, ``told``,
-    ``updates``, ``dropped``, ``expired`` and ``contradicted`` count what has happened so far;
-    ``state`` holds the model's arrays, ``query_state`` that of the query, if it has one.
+    Parameters
+    ----------
+    rule
+        How the model predicts and learns: one of :mod:`lasec.rules`, or your own.
+    query
+        How a margin becomes the probability of querying: one of :mod:`lasec.queries`.
+    dimension
+        Number of features; None takes it from the first row.
+    learn_from
+        "mistakes" updates the model where its prediction was wrong, "labels" on every label.
+    seed
+        Random seed. A draw depends only on ``seed`` and the ticket. By default 64 random bits are
+        drawn and saved with the model: anyone who knows the seed knows which rows are queried.
+    max_pending
+        Number of open questions; past it the oldest is dropped.
+    max_age
+        A question that is open for more rows (seconds, where times are given) expires.
+    lead
+        A row dated more seconds ahead of the machine's clock is served, but moves no clock. Times
+        are seconds since 1970; with None, every time is accepted, in any unit.
+    aggregate
+        Which of several answers to a question counts: "first", "last" or "majority".
+    annotators
+        Number of answers that a majority is taken of; odd.
+    precision
+        "double", or "single" for half the memory.
+    name
+        What it is called in reports.
 
+    Notes
+    -----
+    ``rows``, ``asked``, ``told``, ``updates``, ``dropped``, ``expired`` and ``contradicted`` count
+    what has happened so far; ``state`` holds the model's arrays, ``query_state`` the query's.
+
+    Examples
+    --------
     >>> import lasec
     >>> rule, query = lasec.rules.SecondOrder(drift=0.01), lasec.queries.Uniform(rate=0.2)
     >>> learner = Learner(rule, query, dimension=5, seed=0)
@@ -125,11 +150,24 @@ class Learner:
     def ask(
         self, x: ArrayLike, *, time: float | None = None, draw: float | None = None
     ) -> Decision:
-        """Predict the label of ``x``, and decide whether to ask for the true one.
+        """Predict the label of a row, and decide whether to query the true one.
 
-        ``time`` is when ``x`` came, for budgets by time; without it, rows are counted. ``draw``
-        is a uniform number in [0, 1) to use instead of the learner's own.
+        Parameters
+        ----------
+        x
+            The row: ``dimension`` finite numbers.
+        time
+            When it came, for budgets by time; without it, rows are counted.
+        draw
+            A uniform number in [0, 1) to use instead of the learner's own.
 
+        Returns
+        -------
+        Decision
+            Label, margin, its variance, propensity, whether the label is queried, and the ticket.
+
+        Examples
+        --------
         >>> import lasec
         >>> learner = lasec.LASEC_SS(dimension=2, aggressiveness=1.0, seed=0)
         >>> learner.ask([0.5, -1.0])
@@ -157,12 +195,29 @@ class Learner:
             return decision
 
     def tell(self, ticket: int, y: int) -> Outcome:
-        """Learn the label of an instance that was asked about.
+        """Learn the label of a row that was queried.
 
-        A ticket that is not open (never given out, not asked, told already, expired, dropped) is
-        refused with a :class:`~lasec.errors.TicketError`. What a second answer to the same question
-        does depends on the learner's ``aggregate``.
+        Parameters
+        ----------
+        ticket
+            The ticket of the decision.
+        y
+            The label, -1 or +1. What a second answer to the same question does depends on the
+            learner's ``aggregate``.
 
+        Returns
+        -------
+        Outcome
+            The decision, the label, whether the prediction was wrong, whether the model changed.
+
+        Raises
+        ------
+        TicketError
+            If the ticket is not open: never given out, not queried, told already, expired or
+            dropped.
+
+        Examples
+        --------
         >>> import lasec
         >>> learner = lasec.LASEC(dimension=2)
         >>> decision = learner.ask([0.5, -1.0])
@@ -313,16 +368,32 @@ class Learner:
         draws: ArrayLike | None = None,
         lazy: bool = False,
     ) -> Records:
-        """Ask and, where asked, tell at once, for each row: a whole chunk in compiled code.
+        """Ask about each row and tell its label at once if queried: a chunk in compiled code.
 
         The decisions are those of the loop over :meth:`ask` and :meth:`tell`, however the stream is
         cut into chunks (questions that were open before count as open to the end of the chunk, and
-        one label settles a question in any case). ``times`` says when each row came, for budgets by
-        time; ``draws`` are uniform numbers to use instead of the learner's own. With
-        ``lazy`` the decisions are the same, but margin, variance and propensity of a row that was
-        not asked are only computed where the decision needs them, and may be NaN elsewhere; that
-        saves most of the time where rows are wide (from 64 features on) and few are asked.
+        one label settles a question in any case).
 
+        Parameters
+        ----------
+        X, y
+            Rows and their labels (-1 or +1).
+        times
+            When each row came, for budgets by time.
+        draws
+            Uniform numbers in [0, 1) to use instead of the learner's own.
+        lazy
+            Compute margin, variance and propensity of rows that are not queried only where the
+            decision needs them (NaN elsewhere). The decisions are the same; it saves most of the
+            time where rows are wide (from 64 features on) and few are queried.
+
+        Returns
+        -------
+        Records
+            A column for each field of a decision.
+
+        Examples
+        --------
         >>> import lasec
         >>> X, y = lasec.streams.switching(seed=1)
         >>> lasec.LASEC_SS(50, drift=0.01, ridge=0.5, aggressiveness=0.02, seed=0).run(X, y)

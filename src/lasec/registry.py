@@ -101,11 +101,24 @@ def make(
 ) -> Learner:
     """A learner by name, as its paper has it, or held to a label budget.
 
-    ``rate`` is the share of labels to query, ``budget`` any other :class:`~lasec.queries.Budgeted`;
-    algorithms that query every label, and BBQ, take no notice of them. ``settings`` are parameters
-    of the algorithm: ``drift``, ``ridge``, ``aggressiveness``, ... ``options`` are those of
-    :class:`~lasec.Learner`.
+    Parameters
+    ----------
+    name
+        One of ``lasec.registry.ALGORITHMS``.
+    dimension
+        Number of features.
+    rate
+        The label budget: the share of rows whose label is queried. Algorithms that query every
+        label, and BBQ, ignore it.
+    budget
+        Another :class:`~lasec.queries.Budgeted` instead of ``rate``.
+    settings
+        Parameters of the algorithm: ``drift``, ``ridge``, ``aggressiveness`` and others.
+    **options
+        ``seed``, ``max_pending`` and the other options of :class:`~lasec.Learner`.
 
+    Examples
+    --------
     >>> make("lasec-ss", 5, settings={"aggressiveness": 0.02})
     Learner('LASEC-SS', dimension=5, rows=0, asked=0, updates=0)
     >>> make("lasec-ss", 5, rate=0.2, settings={"drift": 0.001})

@@ -52,16 +52,30 @@ class DriftEstimate(NamedTuple):
 
 
 class Tracker(Learner):
-    """Follows a stream whatever its drift, and asks for a share ``rate`` of the labels.
+    """The default learner: it tracks a drifting concept, needs no tuning, and keeps a label budget.
 
     It is a Bayesian mixture over when the present concept began, how fast it drifts, and how often
-    labels are wrong (:mod:`lasec.rules.tracking`), and asks where it is in doubt, with a controller
-    that holds the rate (:mod:`lasec.queries.budgeted`). Rows need no scaling and no intercept. The
-    margin of a decision is P(y = +1) - P(y = -1). ``dimension`` is that of the first row, if not
-    given. ``horizon`` is the number of rows in which the warm-up labels are repaid.
-    Other budgets (labels a day, a total, backpressure): ``budget``. Other settings of the mixture:
-    ``rule``. The other options are those of :class:`~lasec.Learner`.
+    labels are wrong (:mod:`lasec.rules.tracking`). It queries uncertain rows, with a controller
+    that holds the budget (:mod:`lasec.queries.budgeted`). Rows need no scaling and no intercept.
+    The margin of a decision is P(y = +1) - P(y = -1).
 
+    Parameters
+    ----------
+    dimension
+        Number of features; None takes it from the first row.
+    rate
+        The label budget: the share of rows whose label is queried.
+    horizon
+        Number of rows over which the warm-up labels are repaid.
+    budget
+        Another budget instead of ``rate``: labels per day, a total, backpressure.
+    rule
+        Other settings of the mixture.
+    **options
+        ``seed``, ``max_pending`` and the other options of :class:`~lasec.Learner`.
+
+    Examples
+    --------
     >>> import lasec
     >>> X, y = lasec.streams.switching(seed=1)
     >>> lasec.Tracker(rate=0.4, seed=0).run(X, y)

@@ -45,24 +45,49 @@ def evaluate(
     every: int | None = None,
     into: RunSummary | None = None,
 ) -> RunSummary:
-    """Ask and tell along a stream, with answers that come as they do in production.
+    """Prequential evaluation: ask and tell along a stream, with labels that come late or never.
 
-    ``delay`` is how long each answer takes, in rows, or in the unit of ``times``: one number, one
-    for each row, or one for each row and each of several annotators; infinity means never. An
-    answer is told when its time has come, after the row of that moment was asked about. ``answers``
-    are what is answered, if it is not ``y``: for each row, or for each row and annotator.
-    ``groups`` has a name for each row: a country, a device, a customer. ``meter`` (by default a new
-    one with a window of 1,000 rows) and ``alarms`` watch, and ``on_alarm`` is called with the
-    learner and each alarm. ``every`` so many rows there is a :class:`Point`. Where answers get
-    lost, give the learner a ``max_age`` or the meter a ``patience``: estimates cover the rows
-    before the oldest question that is still open.
+    Parameters
+    ----------
+    learner
+        The learner, which is changed.
+    X, y
+        Rows and their labels (-1 or +1).
+    delay
+        How long each answer takes, in rows or in the unit of ``times``: one number, one for each
+        row, or one for each row and annotator; infinity means never. An answer is told when its
+        time has come, after the row of that moment was asked about.
+    answers
+        What is answered, if it is not ``y``: for each row, or for each row and annotator.
+    times
+        When each row came.
+    groups
+        A name for each row (country, device, customer), to evaluate each group.
+    meter
+        By default a new :class:`~lasec.Meter` with a window of 1,000 rows.
+    alarms
+        Drift detectors.
+    on_alarm
+        Called with the learner and each alarm.
+    every
+        Number of rows between two :class:`Point` of the summary.
+    into
+        The summary of the call before, to continue a long stream in constant memory; it can be
+        saved between calls.
 
-    A long stream can be cut into calls: give each the summary of the one before as ``into``. Then
-    memory does not grow, and the run can be saved between calls. A row that is refused ends the
-    call; with no delay and no ``on_alarm``, the learner and the summary are as they were before it.
+    Returns
+    -------
+    RunSummary
+        True and estimated accuracy, labels, points over time, groups and alarms.
 
-    With no delay, ask-then-tell is what :meth:`~lasec.Learner.run` does.
+    Notes
+    -----
+    A row that is refused ends the call; with no delay and no ``on_alarm``, the learner and the
+    summary are as they were before it. Where answers get lost, give the learner a ``max_age`` or
+    the meter a ``patience``: estimates cover the rows before the oldest open question.
 
+    Examples
+    --------
     >>> import lasec
     >>> X, y = lasec.streams.switching(3_000, dimension=5, every=1_000, seed=1)
     >>> lasec.evaluate(lasec.Tracker(rate=0.2, seed=0), X, y)

@@ -54,9 +54,13 @@ class Meter:
     costs
         For ``estimate("cost")``.
 
+    Notes
+    -----
     Rows with propensity 0 could not be queried: "aipw" uses the model's probability for them and
     widens the interval by all that they can be; the other methods leave them out.
 
+    Examples
+    --------
     >>> import lasec
     >>> X, y = lasec.streams.walking(5_000, speed=0.01, seed=1)
     >>> tracker, meter = lasec.Tracker(rate=0.2, seed=0), lasec.metrics.Meter()
@@ -184,12 +188,28 @@ class Meter:
     ) -> Estimate:
         """Estimate a metric over all settled rows, the window, or with decaying weights.
 
-        ``interval="normal"`` is for one look at a time; ``"anytime"`` holds at all times at once (a
-        confidence sequence), and is wider. It is exact as long as no answer is lost; with losses,
-        propensities are multiplied by the share answered so far, and it is approximate. Without
-        labels, or for a metric that is 0/0, the value is NaN and the interval is all that is
-        possible.
+        Parameters
+        ----------
+        metric
+            "accuracy", "error", "precision", "recall", "f1", "log_loss" or "cost".
+        over
+            "all" rows, the last ones ("window"), or all with decaying weights ("decay").
+        method
+            "aipw", "ipw" or "snipw": see :mod:`lasec.metrics.totals`.
+        interval
+            "normal" is for one look at a time. "anytime" (a confidence sequence) holds at all
+            times at once and is wider; where answers are lost it is approximate.
+        level
+            The confidence level.
 
+        Returns
+        -------
+        Estimate
+            Value and interval, with the numbers of rows and labels behind them. Without labels, or
+            for a metric that is 0/0, the value is NaN and the interval is all that is possible.
+
+        Examples
+        --------
         >>> import lasec
         >>> X, y = lasec.streams.switching(5_000, seed=1)
         >>> meter = lasec.metrics.Meter(costs=lasec.metrics.Costs(false_negative=20.0))

@@ -29,13 +29,31 @@ def around(
     max_pending: int = 10_000,
     max_age: int | None = None,
 ) -> AnyModel:
-    """A River or scikit-learn classifier for a session, with a label budget of ``rate``.
+    """Put a label budget around a River or scikit-learn classifier, for use in a session.
 
-    The label of a row is queried the more often, the smaller the lead of the best class over the
-    second is. ``query`` is any query of :mod:`lasec.queries` to use instead of a ``rate``. A
-    scikit-learn classifier that was not fitted needs its ``classes``; until its first label every
-    row counts as fully uncertain.
+    The smaller the lead of the best class over the second, the more likely the label is queried.
 
+    Parameters
+    ----------
+    model
+        A River classifier or pipeline, or a scikit-learn classifier with ``partial_fit`` and
+        ``predict_proba``.
+    classes
+        All classes, for a scikit-learn classifier that was not fitted; until its first label
+        every row counts as fully uncertain.
+    rate
+        The label budget: the share of rows whose label is queried.
+    query
+        Any query of :mod:`lasec.queries`, instead of ``rate``.
+    seed
+        Random seed.
+    max_pending
+        Number of open questions; past it the oldest is dropped.
+    max_age
+        A question expires after so many rows.
+
+    Examples
+    --------
     >>> import lasec
     >>> from sklearn.linear_model import SGDClassifier
     >>> X, y = lasec.streams.stationary(1_000, dimension=5, seed=1)

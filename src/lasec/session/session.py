@@ -33,12 +33,28 @@ Reaction = Callable[["Session", Alarm], object]
 class Session:
     """A model in use: it predicts, queries labels, learns from them, and knows how good it is.
 
-    ``model`` is a learner of lasec, or anybody's model as an :class:`~lasec.session.AnyModel`.
-    ``classes`` are the names of a learner's two classes; those not given are taken from the labels.
-    Everything that is asked, told, canceled or given up reaches ``meter``
-    (by default a new :class:`~lasec.Meter`) and the ``detectors``; alarms are in ``alarms``, and
-    ``on_alarm`` is called with the session and each of them.
+    Everything that is asked, told, canceled or given up reaches the meter and the detectors.
 
+    Parameters
+    ----------
+    model
+        A learner of lasec, or any other model: :func:`~lasec.session.around` takes a scikit-learn
+        or River classifier, :class:`~lasec.session.AnyModel` two functions.
+    classes
+        The names of a learner's two classes; those not given are taken from the labels.
+    positive
+        This class against all others.
+    meter
+        Estimates accuracy from the queried labels; by default a new :class:`~lasec.Meter`.
+    detectors
+        Drift detectors (:mod:`lasec.alarms`).
+    on_alarm
+        Called with the session and each alarm; they are also kept in ``alarms``.
+    notes
+        What was kept of open questions, for a session that is restored.
+
+    Examples
+    --------
     >>> import lasec
     >>> X, y = lasec.streams.switching(2_000, dimension=5, seed=1)
     >>> session = Session(lasec.Tracker(5, rate=0.2, seed=0), classes=["ham", "spam"])
@@ -83,8 +99,22 @@ class Session:
     ) -> Decision:
         """Predict the class of a row, and decide whether to query its label.
 
-        ``id`` is the caller's name for the row, by which it can be told; ``time`` is when it came.
+        Parameters
+        ----------
+        row
+            What the model takes: numbers for a learner, a dict for a River model, and so on.
+        id
+            The caller's name for the row, by which its label can be told.
+        time
+            When the row came, for budgets by time.
 
+        Returns
+        -------
+        Decision
+            The class, the margin, the propensity, whether the label is queried, and the ticket.
+
+        Examples
+        --------
         >>> import lasec
         >>> session = Session(lasec.LASEC(dimension=1), classes=["ham", "spam"])
         >>> session.ask([1.0], id="mail-1").label
@@ -103,10 +133,24 @@ class Session:
         return asked.shown
 
     def tell(self, question: Hashable, label: Hashable, *, by: str | None = None) -> Outcome:
-        """Learn the label of an open question, by its ticket or by the id of its row.
+        """Learn the label of an open question.
 
-        ``by`` names who answered: where several answers are wanted, each name counts once.
+        Parameters
+        ----------
+        question
+            Its ticket, or the id of its row.
+        label
+            The class.
+        by
+            Who answered: where several annotators answer, each name counts once.
 
+        Returns
+        -------
+        Outcome
+            Whether the prediction was correct, whether the question is settled, and more.
+
+        Examples
+        --------
         >>> import lasec
         >>> session = Session(lasec.LASEC(dimension=1), classes=["ham", "spam"])
         >>> decision = session.ask([1.0], id="mail-1")
