@@ -248,7 +248,7 @@ class Learner:
             now.dropped += now.book.give_up(int(ticket))
 
     def learn(self, x: ArrayLike, y: int) -> Outcome:
-        """Learn a labelled instance that came for free, without having been asked about.
+        """Learn a labeled row that nobody asked for.
 
         It takes a ticket of its own; its decision has propensity 0, since nothing was drawn.
 

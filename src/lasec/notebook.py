@@ -63,7 +63,7 @@ def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str
 
 
 def windowed(values: NDArray[np.bool_], parts: int = 80) -> Array:
-    """The mean of each of so many equal stretches.
+    """The mean of each of so many equal windows.
 
     >>> windowed(np.array([True, False, True, True]), parts=2).tolist()
     [0.5, 1.0]

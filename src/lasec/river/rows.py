@@ -29,9 +29,9 @@ def numbers(x: Mapping[Hashable, Any]) -> Vector:
 
     >>> numbers({"age": 3, "member": True}).tolist()
     [3.0, 1.0]
-    >>> numbers({"colour": "red"})
+    >>> numbers({"color": "red"})
     Traceback (most recent call last):
-    TypeError: x: feature 'colour' is no number but 'red': use river.preprocessing.OneHotEncoder
+    TypeError: x: feature 'color' is no number but 'red': use river.preprocessing.OneHotEncoder
     >>> numbers({"age": None})
     Traceback (most recent call last):
     TypeError: x: feature 'age' is missing (None): leave it out, or use a StatImputer before

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from lasec.types import Vector
 
 __all__ = [
-    "HAZARDS", "LAPSES", "SPEEDS", "heaviest", "lapse_of", "marginals", "mix_speeds", "normalise",
+    "HAZARDS", "LAPSES", "SPEEDS", "heaviest", "lapse_of", "marginals", "mix_speeds", "normalize",
     "reborn", "reweigh", "slot_weights", "speed_of", "weakest",
 ]  # fmt: skip
 
@@ -81,7 +81,7 @@ def slot_weights(posterior: Posterior) -> Vector:
     return total
 
 
-def normalise(posterior: Posterior) -> None:
+def normalize(posterior: Posterior) -> None:
     """Give up slots that have lost all weight; the rest adds up to 1."""
     weight = slot_weights(posterior)
     lost = FORGOTTEN * weight.sum()

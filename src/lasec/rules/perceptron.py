@@ -5,7 +5,7 @@ Brain*, Psychological Review 65, 1958::
 
     predict sign(w'x); on a mistake  w <- w + y x
 
-Its margin is w'x, unnormalised, as in the selective form of Cesa-Bianchi, Gentile and Zaniboni
+Its margin is w'x, unnormalized, as in the selective form of Cesa-Bianchi, Gentile and Zaniboni
 (JMLR 7, 2006). Cost: O(d) time and state.
 """
 

@@ -48,7 +48,7 @@ def chance(z: float) -> float:
 
 
 def likelihood(z: float, lapse: float) -> float:
-    """The probability of a label whose standardised margin is z.
+    """The probability of a label whose standardized margin is z.
 
     >>> likelihood(0.0, lapse=0.1)
     0.5

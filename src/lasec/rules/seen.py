@@ -6,7 +6,7 @@ With the mean square s_j of feature j over the rows whose labels have come::
     u_{d+1} = 0.1                     the intercept
     u_{d+2} = 0.05 y_last 2^(-distance/64)
 
-so that ``|u|`` is about 1 whatever the units are. Nothing is centred: zeros stay zeros. A row more
+so that ``|u|`` is about 1 whatever the units are. Nothing is centered: zeros stay zeros. A row more
 than twice as long as usual is shortened to that, in u and in what s learns of it, so that no single
 row can dominate a posterior or spoil the scale; and if ten rows in a row are a hundred times
 shorter than s says, then s was wrong (or the units have changed) and restarts. ``distance`` is how

@@ -53,7 +53,7 @@ from lasec.rules.hypotheses import (
     heaviest,
     marginals,
     mix_speeds,
-    normalise,
+    normalize,
     reborn,
     reweigh,
     speed_of,
@@ -216,7 +216,7 @@ class Tracking(NamedTuple):
                 right = filter_state(weights[i], covs[i], u, y, fade, self.prior, lapse[i])
                 said += weight[i] * (1.0 - 2.0 * lapse[i]) * (right - 0.5)
                 reweigh(self, posterior, i, right)
-        normalise(posterior)
+        normalize(posterior)
         mix_speeds(posterior, self.share)
         notice(state, x)
         clock[LATEST], clock[SINCE] = now, clock[SINCE] + 1

@@ -67,7 +67,7 @@ class Dataset:
         X = np.empty((len(self), len(self.features)))
         for j, column in enumerate(self.features.values()):
             X[:, j] = column
-        return self._labelled(X)
+        return self._labeled(X)
 
     def one_hot(self) -> Dataset:
         """Each column of strings as columns of 0 and 1, one for each string in alphabetical order.
@@ -105,9 +105,9 @@ class Dataset:
                         code = _code(word)
                         X[row, (code >> 1) % width] += 1.0 if code & 1 else -1.0
         length = np.linalg.norm(X, axis=1, keepdims=True)
-        return self._labelled(X / np.where(length > 0.0, length, 1.0))
+        return self._labeled(X / np.where(length > 0.0, length, 1.0))
 
-    def _labelled(self, X: NDArray[np.float64]) -> Stream:
+    def _labeled(self, X: NDArray[np.float64]) -> Stream:
         if self.positive is None:
             raise ValueError(
                 f"{self.name}: it has several classes and no usual binary task: "

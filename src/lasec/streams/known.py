@@ -75,7 +75,7 @@ _KNOWN = (
         "time", 0.916, FILE,
         f"{_KATAKIS} Tracking Recurring Contexts Using Ensemble Classifiers: An Application to "
         "Email Filtering. Knowledge and Information Systems 22, 2010.",
-        "39,916 words, which are only known by number; long stretches of one label",
+        "39,916 words, which are only known by number; long runs of one label",
         "spam_katakis.npz",
     ),
     Known(
@@ -169,7 +169,7 @@ _KNOWN = (
         "the label goes round in a circle", "powersupply.npz", positive=None,
     ),
     Known(
-        "outdoor", "Forty objects filmed in a garden, by colour histograms", 4_000, 21, "object",
+        "outdoor", "Forty objects filmed in a garden, by color histograms", 4_000, 21, "object",
         40, "time", 0.903, FILE,
         "V. Losing, B. Hammer and H. Wersing. Interactive Online Learning for Obstacle "
         "Classification on a Mobile Robot. IJCNN 2015.",

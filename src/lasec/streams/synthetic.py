@@ -36,7 +36,7 @@ def switching(
     X = rng.standard_normal((rows, dimension))
     period = _period(rows, every)
     targets = rng.standard_normal((period[-1] + 1 if rows else 0, dimension))
-    return _labelled(rng, X, period, targets, noise)
+    return _labeled(rng, X, period, targets, noise)
 
 
 def stationary(
@@ -71,7 +71,7 @@ def recurring(
     steps = rng.integers(1, max(concepts, 2), size=period[-1] + 1 if rows else 0)
     steps[:1] = 0
     order = np.cumsum(steps) % concepts
-    return _labelled(rng, X, order[period], targets, noise)
+    return _labeled(rng, X, order[period], targets, noise)
 
 
 def walking(
@@ -96,7 +96,7 @@ def walking(
     for t in range(1, rows):
         moved = targets[t - 1] + speed / np.sqrt(dimension) * targets[t]
         targets[t] = moved / np.linalg.norm(moved)
-    return _labelled(rng, X, np.arange(rows), targets, noise)
+    return _labeled(rng, X, np.arange(rows), targets, noise)
 
 
 def moving_inputs(
@@ -123,7 +123,7 @@ def moving_inputs(
     mean = shift * np.column_stack([np.cos(angle), np.sin(angle)]) @ plane.T
     X = rng.standard_normal((rows, dimension)) + mean
     targets = rng.standard_normal((1, dimension))
-    return _labelled(rng, X, np.zeros(rows, dtype=np.int64), targets, noise)
+    return _labeled(rng, X, np.zeros(rows, dtype=np.int64), targets, noise)
 
 
 def _period(rows: int, every: int) -> NDArray[np.int64]:
@@ -131,7 +131,7 @@ def _period(rows: int, every: int) -> NDArray[np.int64]:
     return np.arange(rows) // int(number("every", every, int, Range(1, 2**62)))
 
 
-def _labelled(
+def _labeled(
     rng: np.random.Generator, X: Array, concept: NDArray[np.int64], targets: Array, noise: float
 ) -> Stream:
     """The stream of these rows under these concepts."""
