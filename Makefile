@@ -4,9 +4,14 @@ JOBS ?= 2
 # Two processes of tests leave no core for the threads of BLAS; tests/faults has them, as users do.
 ONE = OPENBLAS_NUM_THREADS=1
 PYTEST = $(PYTHON) -m pytest --durations=20
+IMPORTS = $(dir $(shell which $(PYTHON)))lint-imports
 LOWEST = build/lowest/bin/python
 
-.PHONY: all rest check test spark docs lowest lowest-spark
+# Tests that are fast without compiled code; tests/quick.py skips those among them that need it.
+QUICK = src $(addprefix tests/,compat contract docs labels parity properties) \
+	tests/integrations/test_bundled.py tests/integrations/test_tables.py tests/faults/test_tables.py
+
+.PHONY: all rest quick check test spark docs lowest lowest-spark
 
 all:  ## what CI runs; Spark waits for its batches, and leaves time for the rest
 	$(MAKE) test
@@ -15,12 +20,18 @@ all:  ## what CI runs; Spark waits for its batches, and leaves time for the rest
 rest:
 	$(MAKE) -j 1 check docs lowest
 
+quick:  ## within a minute: lints, direction of imports, and the tests that need no compiled code
+	$(PYTHON) -m ruff format --check
+	$(PYTHON) -m ruff check
+	$(IMPORTS)
+	$(ONE) $(PYTHON) -m pytest -q -r fE -n $(JOBS) -p quick -m "not slow" $(QUICK)
+
 check:  ## formatting, lints, types, direction of imports
 	$(PYTHON) -m ruff format --check
 	$(PYTHON) -m ruff check
 	$(PYTHON) -m mypy
 	$(PYTHON) -m mypy tests/typing/propensity.py
-	$(dir $(shell which $(PYTHON)))lint-imports
+	$(IMPORTS)
 
 test:  ## doctests and tests
 	$(ONE) $(PYTEST) -n $(JOBS) --dist loadgroup --ignore=tests/spark --ignore=tests/faults

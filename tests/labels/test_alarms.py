@@ -79,6 +79,7 @@ def test_false_alarms_at_the_edge_of_the_null_are_as_rare_as_promised():
     assert np.median(times) < 1_500  # and the threshold is not simply out of reach
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dimension", [2, 20])
 def test_the_input_alarm_keeps_its_promise(dimension):
     times = []

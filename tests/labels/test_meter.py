@@ -145,6 +145,7 @@ def test_only_settled_rounds_are_spoken_of():
     assert got == pytest.approx(metered(chunk[: got.until]).estimate(), rel=1e-10)
 
 
+@pytest.mark.slow
 def test_delay_does_not_bias_but_counting_open_rounds_would():
     truth = world(1_000, 11)
     honest, hasty = [], []
@@ -172,6 +173,7 @@ def test_a_window_is_about_as_long_as_asked():
             meter.ask(lasec.Decision(1, 0.5, 1.0, 0.5, asked=False, ticket=3_000 + stop))
 
 
+@pytest.mark.slow
 def test_unbiased_and_covered_and_the_plain_mean_is_not():
     truth = world(2_000, 7, rate=0.1, trust=0.95)
     want = {m: naive(world_known(truth), m, "aipw") for m in METRICS}
@@ -201,6 +203,7 @@ def world_known(chunk):
                           "propensity": np.ones(len(chunk))})  # fmt: skip
 
 
+@pytest.mark.slow
 def test_windows_and_fading_estimates_are_covered_under_drift():
     truth = world(3_000, 8, rate=0.15)
     right = (truth.label == truth.y) * 1.0
@@ -223,6 +226,7 @@ def test_all_labels_give_the_truth():
             assert got[:3] == pytest.approx([chunk.accuracy] * 3, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_losses_at_random_are_put_right():
     truth = world(3_000, 12, rate=0.3)
     off, hits = {method: [] for method in METHODS}, 0

@@ -95,6 +95,7 @@ def many(sims, rounds, seed):
     return Chunk(label, margin, q, z, np.arange(rounds), y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", [False, True])
 def test_it_holds_at_all_times_at_once(loss):
     sims, misses = 1_000, 0
@@ -111,6 +112,7 @@ def test_it_holds_at_all_times_at_once(loss):
     assert misses / sims <= 0.05
 
 
+@pytest.mark.slow
 def test_the_normal_interval_fails_when_looked_at_often_and_the_sequence_does_not():
     truth = world(2_000, 21, rate=0.2)
     right = np.cumsum(truth.label == truth.y)
@@ -128,6 +130,7 @@ def test_the_normal_interval_fails_when_looked_at_often_and_the_sequence_does_no
     assert missed[1] / 80 <= 0.05
 
 
+@pytest.mark.slow
 def test_every_metric_is_covered_at_its_worst_moment():
     truth = world(1_200, 22, rate=0.15)
     costs = lasec.metrics.Costs(-1.0, 2.0, 7.0, 0.5)
@@ -153,6 +156,7 @@ def test_every_metric_is_covered_at_its_worst_moment():
     assert all(count / 60 <= 0.07 for count in missed.values()), missed
 
 
+@pytest.mark.slow
 def test_all_windows_hold_at_once():
     truth = world(1_500, 23, rate=0.2)
     right = (truth.label == truth.y) * 1.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -17,6 +16,7 @@ from lasec.streams import (
     switching,
     walking,
 )
+from lasec.streams.datasets import local_file
 
 ROUNDS = 10_000
 _SHAPE = {"dimension": 20, "seed": 1}
@@ -44,14 +44,12 @@ def is_known(name: str) -> bool:
 
 def entries(folder: Path | None) -> list[dict[str, Any]]:
     """All that have a name: what is known about each, and whether it is here."""
-    place = folder or os.environ.get("LASEC_DATA")
     drawn = [
         {"name": name, "title": title, "rows": ROUNDS, "columns": 20, "label": "y", "here": True}
         for name, (title, _) in DRAWN.items()
     ]
     real = [
-        known._asdict() | {"here": place is not None and (Path(place) / known.file).exists()}
-        for known in catalogue()
+        known._asdict() | {"here": local_file(known, folder) is not None} for known in catalogue()
     ]
     return drawn + real
 

@@ -1,4 +1,4 @@
-"""Real datasets, from a file that you have or from their public source."""
+"""Real datasets: from the package, from a file that you have, or from their public source."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from lasec.streams.dataset import Dataset
 from lasec.streams.known import Known, catalogue
 from lasec.streams.readers import FETCH, read, wanted
 
+BUNDLED = Path(__file__).parent / "data"
 Digits = tuple[NDArray[np.float64], NDArray[np.int64]]
 
 
@@ -20,15 +21,19 @@ def open_dataset(name: str, path: str | os.PathLike[str] | None = None) -> Datas
     """One of the :func:`catalogue` by name, its rows in the order of the stream.
 
     ``path`` is its file, or a folder with a file of the name that the catalogue gives. Without it,
-    the folder in the environment variable ``LASEC_DATA`` is looked in; then the data are fetched
-    from their public source by scikit-learn (which must be installed) and kept in its cache, where
-    there is such a source.
+    the file is looked for in the folder that the environment variable ``LASEC_DATA`` names, then
+    among the bundled streams, which need no file and no network. What is in neither is fetched from
+    its public source by scikit-learn (which must be installed) and kept in its cache, where there
+    is such a source.
 
-    >>> data = open_dataset("kdd", "shared/data")  # doctest: +SKIP
-    >>> data  # doctest: +SKIP
-    Dataset('kdd', rows=494021, features=41, label='attack')
-    >>> data.one_hot().stream()  # doctest: +SKIP
-    Stream(rows=494021, dimension=118, concepts=1)
+    >>> X, y = open_dataset("covertype_small").stream()
+    >>> X.shape, y[2:5].tolist()
+    ((14526, 54), [-1, 1, -1])
+    >>> flights = open_dataset("flights_small")
+    >>> flights, flights.one_hot().stream().X.shape
+    (Dataset('flights_small', rows=16368, features=10, label='late'), (16368, 125))
+    >>> open_dataset("sms").hashed(width=64)
+    Stream(rows=5574, dimension=64, concepts=1)
     >>> open_dataset("electricity")
     Traceback (most recent call last):
     ValueError: no stream 'electricity': choose from usps, elec2, noaa, ...
@@ -40,6 +45,19 @@ def open_dataset(name: str, path: str | os.PathLike[str] | None = None) -> Datas
     file = _file(known, path)
     columns = _fetch(known) if file is None else read(known, file)
     return Dataset(name, columns, known.label, known.positive, known.time)
+
+
+def local_file(known: Known, folder: str | os.PathLike[str] | None = None) -> Path | None:
+    """The file of a stream in a folder (by default ``LASEC_DATA``), or else a bundled one.
+
+    >>> found = (local_file(known) for known in catalogue())
+    >>> "sms_spam.jsonl.gz" in [file.name for file in found if file is not None]
+    True
+    """
+    folder = folder or os.environ.get("LASEC_DATA")
+    places = [Path(folder), BUNDLED] if folder else [BUNDLED]
+    files = (place / known.file for place in places)
+    return next((file for file in files if file.exists()), None)
 
 
 def usps(path: str | os.PathLike[str] | None = None) -> Digits:
@@ -73,15 +91,14 @@ def _named(name: str) -> Known:
 
 def _file(known: Known, path: str | os.PathLike[str] | None) -> Path | None:
     """Where the file is, or None if it has to be fetched."""
-    if path is not None:
-        given = Path(path)
-        file = given / known.file if given.is_dir() else given
-        if not file.exists():
-            raise FileNotFoundError(f"{file}: there is no such file. It holds {wanted(known)}")
-        return file
-    folder = os.environ.get("LASEC_DATA")
-    file = Path(folder or ".") / known.file
-    return file if folder and file.exists() else None
+    if path is None:
+        return local_file(known)
+    given = Path(path)
+    file = local_file(known, given) if given.is_dir() else given
+    if file is None or not file.exists():
+        missing = file or given / known.file
+        raise FileNotFoundError(f"{missing}: there is no such file. It holds {wanted(known)}")
+    return file
 
 
 def _fetch(known: Known) -> dict[str, NDArray[np.generic] | list[str]]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-FILE = "a file"
+BUNDLED = "bundled"
+FILE = "not bundled"
 
 
 class Known(NamedTuple):
@@ -12,9 +13,10 @@ class Known(NamedTuple):
 
     ``columns`` counts its features, ``classes`` the values of its column ``label``. ``order`` says
     in which sense the rows are in the order of time, and is empty where they are not.
-    ``persistence`` is the accuracy of predicting the previous label, where it is known: it belongs
-    with any result on the stream. ``origin`` is where :func:`~lasec.streams.open_dataset` gets it
-    without a file; "a file" means that it needs one, named ``file``.
+    ``persistence`` is the accuracy of predicting the previous label, where it is known: report it
+    next to any result on the stream. ``origin`` is where :func:`~lasec.streams.open_dataset` gets
+    the rows: "bundled" streams are part of lasec, "not bundled" ones need a file named ``file``.
+    ``license`` holds the terms of the bundled streams.
 
     >>> import lasec
     >>> elec2 = next(known for known in lasec.streams.catalogue() if known.name == "elec2")
@@ -36,18 +38,25 @@ class Known(NamedTuple):
     file: str
     positive: int | None = 1
     time: str | None = None
+    license: str = ""
 
 
 def catalogue() -> tuple[Known, ...]:
     """The streams that :func:`~lasec.streams.open_dataset` knows by name.
 
-    >>> [known.name for known in catalogue() if known.origin != "a file"]
-    ['usps', 'elec2', 'covertype', 'kdd']
+    >>> [known.name for known in catalogue() if known.origin == "bundled"]
+    ['sms', 'covertype_small', 'flights_small']
     """
     return _KNOWN
 
 
 _KATAKIS = "I. Katakis, G. Tsoumakas and I. Vlahavas."
+_BLACKARD = (
+    "J. A. Blackard and D. J. Dean. Comparative Accuracies of Artificial Neural Networks and "
+    "Discriminant Analysis in Predicting Forest Cover Types. Computers and Electronics in "
+    "Agriculture 24(3), 2000."
+)
+_WICKHAM = "H. Wickham. nycflights13: Flights that Departed NYC in 2013. R package."
 
 _KNOWN = (
     Known(
@@ -100,10 +109,10 @@ _KNOWN = (
         "245 comments have the time of the one before", "youtube_spam.jsonl.gz", time="time",
     ),
     Known(
-        "sms", "Text messages, spam or ham", 5_574, 1, "spam", 2, "", None, FILE,
+        "sms", "Text messages, spam or ham", 5_574, 1, "spam", 2, "", 0.767, BUNDLED,
         "T. A. Almeida, J. M. Gomez Hidalgo and A. Yamakami. Contributions to the Study of SMS "
         "Spam Filtering: New Collection and Results. DocEng 2011.",
-        "", "sms_spam.jsonl.gz",
+        "", "sms_spam.jsonl.gz", license="CC BY 4.0",
     ),
     Known(
         "usenet1", "Newsgroup messages, interesting or not", 1_500, 99, "interesting", 2,
@@ -135,11 +144,16 @@ _KNOWN = (
     Known(
         "covertype", "Forest cover of cells of land, class 2 or another", 581_012, 54, "cover", 7,
         "", 0.906, "scikit-learn fetch_covtype",
-        "J. A. Blackard and D. J. Dean. Comparative Accuracies of Artificial Neural Networks and "
-        "Discriminant Analysis in Predicting Forest Cover Types. Computers and Electronics in "
-        "Agriculture 24(3), 2000.",
+        _BLACKARD,
         "rows follow the survey area; persistence is that of all seven classes in the first "
         "100,000 rows", "covertype.npz", positive=2,
+    ),
+    Known(
+        "covertype_small", "Every 40th row of covertype", 14_526, 54, "cover", 7,
+        "", 0.541, BUNDLED, _BLACKARD,
+        "rows follow the survey area; persistence is that of all seven classes",
+        "covertype_small.npz", positive=2,
+        license="CC BY 4.0; copyright Jock A. Blackard and Colorado State University",
     ),
     Known(
         "kdd", "Network connections, attack or normal", 494_021, 41, "attack", 2,
@@ -152,15 +166,21 @@ _KNOWN = (
     Known(
         "flights", "Flights from New York in 2013, late or on time", 327_346, 10, "late", 2,
         "time of scheduled departure", None, FILE,
-        "H. Wickham. nycflights13: Flights that Departed NYC in 2013. R package.",
-        "late: it arrived after the scheduled minute", "nycflights13.npz",
+        _WICKHAM, "late: it arrived after the scheduled minute", "nycflights13.npz",
+    ),
+    Known(
+        "flights_small", "Every 20th row of flights", 16_368, 10, "late", 2,
+        "time of scheduled departure", 0.599, BUNDLED,
+        _WICKHAM, "late: it arrived after the scheduled minute", "nycflights13_small.npz",
+        license="CC0 1.0",
     ),
     Known(
         "luxembourg", "Internet use of persons in Luxembourg, high or low", 1_901, 31, "high", 2,
         "time", None, FILE,
         "I. Zliobaite. Combining Similarity in Time and Space for Training Set Formation under "
         "Concept Drift. Intelligent Data Analysis 15(4), 2011.",
-        "the source does not say which of the classes is high", "luxembourg.npz",
+        "column x2 alone determines the label: do not use it to compare learners; the source does "
+        "not say which of the classes is high", "luxembourg.npz",
     ),
     Known(
         "powersupply", "The hour of the day by the supply of power in Italy", 29_928, 2, "hour",
