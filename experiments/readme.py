@@ -79,13 +79,13 @@ def measure(journal: Journal, published: Path, out: Path, seeds: int, size: floa
 def draw(out: Path, rows: Sequence[Row]) -> None:
     """A panel a stream and the legend in the fourth, as ``accuracy.svg`` and ``accuracy.png``."""
     with mpl.rc_context(SETTINGS | {"font.size": 11, "savefig.dpi": 200}):
-        figure = Figure(figsize=(6.4, 5.4), layout="constrained", facecolor="white")
+        figure = Figure(figsize=(5.6, 5.5), layout="constrained", facecolor="white")
         panels = list(figure.subplots(2, 2).flat)
         for axes, (stream, title) in zip(panels, STREAMS.items(), strict=False):
             _panel(axes, [row for row in rows if row["stream"] == stream])
             axes.set_title(title, fontsize=11, loc="left")
         panels[-1].set_axis_off()
-        panels[-1].legend(*panels[0].get_legend_handles_labels(), loc="center", fontsize=10.5)
+        panels[-1].legend(*panels[0].get_legend_handles_labels(), loc="center", fontsize=10)
         figure.supxlabel("label budget (share of rows)", fontsize=11)
         figure.supylabel("accuracy over the whole stream (%)", fontsize=11)
         save(figure, out / "accuracy")
