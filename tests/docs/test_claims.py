@@ -6,6 +6,8 @@ import pytest
 from experiments.benchmark.tables import cells, comparisons
 from experiments.output import read_csv
 
+import lasec
+
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "results"
 
@@ -42,6 +44,16 @@ def test_by_how_much_baselines_win(compared):
         assert worst(compared, "stationary", "stationary-noise") in words(page)
         assert worst(compared, "usenet1", "usenet2") in words(page)
     assert all(one.difference < 0.0 for one in compared if one.stream == "phishing")
+
+
+def test_the_true_accuracy_of_the_loop_in_the_readme():
+    stream = lasec.streams.switching(10_000, dimension=20, every=5_000, seed=1)
+    records = lasec.Tracker(rate=0.1, seed=0).run(*stream)
+    assert (
+        f"true accuracy of this run, from all labels, is {100 * records.accuracy:.1f} %"
+        in words("README.md")
+    )
+    assert f"uses {records.labels:,} labels" in words("README.md")
 
 
 def test_where_no_change_beats_the_tracker():
