@@ -1,5 +1,7 @@
 """Sphinx configuration."""
 
+import os
+
 import lasec
 
 project = "lasec"
@@ -10,6 +12,7 @@ version = release
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
 exclude_patterns = ["_build"]
 html_theme = "furo"
+html_baseurl = os.environ.get("READTHEDOCS_CANONICAL_URL", "")  # one version is canonical
 html_title = f"lasec {release}"
 html_static_path = ["_static"]
 html_css_files = ["lasec.css"]
