@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from experiments import bench, bounds_figure, report, rings, theorems
+from experiments import bench, bounds_figure, readme, report, rings, theorems
 from experiments.benchmark.command import ALL, asked, hold
 from experiments.data import set_data
 from experiments.intervals import alarms, budget, delays, guide
@@ -212,6 +212,23 @@ def streams_(
     sweep = whole.asked(streams, rates, seeds, size)
     with Journal(out / "journal.jsonl", jobs) as journal:
         typer.echo(whole.measure(journal, sweep, out))
+
+
+@app.command(name="readme")
+def readme_(
+    out: Out,
+    published: Annotated[Path, typer.Option(help="Rows of the command streams.")] = Path(
+        "docs/results/streams/streams.csv"
+    ),
+    seeds: Seeds = 3,
+    jobs: Jobs = 1,
+    data: Folder = None,
+    size: Size = 1.0,
+) -> None:
+    """The figure of the README. Started again, it continues where it stopped."""
+    set_data(data)
+    with Journal(out / "journal.jsonl", jobs) as journal:
+        typer.echo(readme.measure(journal, published, out, seeds, size))
 
 
 @app.command(name="spark-kill")

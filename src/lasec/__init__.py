@@ -1,4 +1,4 @@
-"""Classify a stream whose concept drifts, when labels cost money."""
+"""Online classification for drifting data streams on a label budget."""
 
 from lasec import alarms, bounds, mercer, metrics, queries, rules, streams
 from lasec.algorithms import (

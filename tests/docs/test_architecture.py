@@ -18,7 +18,9 @@ def contract():
 
 def rooms():
     """The rooms of the page's table, line by line."""
-    table = PAGE.read_text().split("| rooms | what is in them |\n|---|---|\n")[1].split("\n\n")[0]
+    table = (
+        PAGE.read_text().split("| packages | what is in them |\n|---|---|\n")[1].split("\n\n")[0]
+    )
     return [set(re.findall(r"`(\w+)`", line.split("|")[1])) for line in table.splitlines()]
 
 

@@ -1,0 +1,67 @@
+"""What the README and the pages next to it say of results is what the published rows say."""
+
+from pathlib import Path
+
+import pytest
+from experiments.benchmark.tables import cells, comparisons
+from experiments.output import read_csv
+
+import lasec
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "docs" / "results"
+
+
+@pytest.fixture(scope="module")
+def compared():
+    """The Tracker against the best baseline of each benchmark cell."""
+    return comparisons(cells(read_csv(RESULTS / "benchmark" / "benchmark.csv")))
+
+
+def words(name):
+    return " ".join((ROOT / name).read_text().split())
+
+
+def ahead(some):
+    return f"in {sum(one.difference > 0.0 for one in some)} of {len(some)}"
+
+
+def worst(compared, *streams):
+    return f"by up to {max(-one.difference for one in compared if one.stream in streams):.3f}"
+
+
+def test_how_often_the_tracker_is_ahead(compared):
+    large = ahead([one for one in compared if one.rate >= 0.2])
+    small = ahead([one for one in compared if one.rate < 0.2])
+    for page in ("README.md", "docs/benchmark.md"):
+        assert large in words(page)
+        assert small in words(page)
+    assert large in words("docs/which-algorithm.md")
+
+
+def test_by_how_much_baselines_win(compared):
+    for page in ("README.md", "docs/limits.md"):
+        assert worst(compared, "stationary", "stationary-noise") in words(page)
+        assert worst(compared, "usenet1", "usenet2") in words(page)
+    assert all(one.difference < 0.0 for one in compared if one.stream == "phishing")
+
+
+def test_the_true_accuracy_of_the_loop_in_the_readme():
+    stream = lasec.streams.switching(10_000, dimension=20, every=5_000, seed=1)
+    records = lasec.Tracker(rate=0.1, seed=0).run(*stream)
+    assert (
+        f"true accuracy of this run, from all labels, is {100 * records.accuracy:.1f} %"
+        in words("README.md")
+    )
+    assert f"uses {records.labels:,} labels" in words("README.md")
+
+
+def test_where_no_change_beats_the_tracker():
+    rows = [
+        row
+        for row in read_csv(RESULTS / "streams" / "streams.csv")
+        if row["stream"] == "covertype" and row["rate"] < 1.0
+    ]
+    best = max(row["accuracy"] for row in rows if row["learner"] == "tracker")
+    assert best < next(row["accuracy"] for row in rows if row["learner"] == "previous")
+    assert "on Covertype it does so at every budget below 100 %" in words("README.md")
