@@ -27,6 +27,7 @@ from benchmarks import (
     spark,
     startup,
     tracker,
+    visitor,
 )
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
@@ -44,6 +45,7 @@ MEASURES: dict[str, Measure] = {
     "tracker": tracker.table,
     "cli": command.table,
     "spark": spark.table,
+    "visitor": visitor.table,
 }
 HELP = {
     "kernel": "Run against the bare product X @ C and the paper's pseudocode.",
@@ -54,6 +56,7 @@ HELP = {
     "tracker": "The Tracker against LASEC-SS at the same share of labels.",
     "spark": "The job on Spark against the engine run bare, and its growth.",
     "cli": "lasec run on a long file, against pyarrow that only reads it: time and memory.",
+    "visitor": "The README in a clean environment: install, first result, report.",
 }
 
 
