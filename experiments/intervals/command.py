@@ -37,9 +37,9 @@ def hold(journal: Journal, study: Study, out: Path) -> str:
             "mean_delay": scenarios.MEAN_DELAY,
             "lost": scenarios.LOST,
             "patience": scenarios.PATIENCE,
-            "rounds_between_looks": scenarios.LOOK,
+            "rows_between_looks": scenarios.LOOK,
         },
-        meter={"window": scenarios.WINDOW, "fade": scenarios.FADE},
+        meter={"window": scenarios.WINDOW, "decay": scenarios.FADE},
         costs=scenarios.COSTS._asdict(),
     )
     (out / "summary.md").write_text(document(cells, study.rows))

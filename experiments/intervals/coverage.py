@@ -17,8 +17,8 @@ from lasec.metrics.sums import likely
 Row = dict[str, Any]
 
 # The names in the published tables, and what lasec calls them.
-METHODS = {"weighted": "ipw", "normalised": "snipw", "assisted": "aipw"}
-OVERS = {"window": "window", "fading": "decay"}
+METHODS = ("ipw", "snipw", "aipw")
+OVERS = ("window", "decay")
 METRICS = ("precision", "recall", "f1", "log_loss", "cost")
 COLUMNS = ("estimator", "metric", "estimate", "low", "high", "truth", "labels", "always")
 
@@ -47,10 +47,10 @@ def honesty(scenario: str, rate: float, number: int, rounds: int) -> list[list[A
     run = play(scenario, rate, number, rounds)
     rows: list[tuple[str, str, Beside]] = [
         ("plain", "accuracy", plain(run)),
-        *((name, "accuracy", beside(run, "accuracy", method=how)) for name, how in METHODS.items()),
-        *((name, "accuracy", beside(run, "accuracy", over=over)) for name, over in OVERS.items()),
-        ("sequence", "accuracy", beside(run, "accuracy", interval="anytime")),
-        *(("assisted", metric, beside(run, metric)) for metric in METRICS),
+        *((name, "accuracy", beside(run, "accuracy", method=name)) for name in METHODS),
+        *((name, "accuracy", beside(run, "accuracy", over=name)) for name in OVERS),
+        ("anytime", "accuracy", beside(run, "accuracy", interval="anytime")),
+        *(("aipw", metric, beside(run, metric)) for metric in METRICS),
     ]
     return [
         [
@@ -58,7 +58,7 @@ def honesty(scenario: str, rate: float, number: int, rounds: int) -> list[list[A
             metric,
             *(round(value, 6) for value in found[:4]),
             found.labels,
-            int(run.always) if name == "sequence" else "",
+            int(run.always) if name == "anytime" else "",
         ]
         for name, metric, found in rows
     ]

@@ -17,12 +17,12 @@ from experiments.intervals.tables import LEAST, MOST, NAMES
 
 STYLE = {
     "plain": ("#222222", "^"),
-    "weighted": ("#56B4E9", "v"),
-    "normalised": ("#009E73", "D"),
-    "assisted": ("#D55E00", "o"),
+    "ipw": ("#56B4E9", "v"),
+    "snipw": ("#009E73", "D"),
+    "aipw": ("#D55E00", "o"),
     "window": ("#CC79A7", "P"),
-    "fading": ("#E69F00", "X"),
-    "sequence": ("#0072B2", "s"),
+    "decay": ("#E69F00", "X"),
+    "anytime": ("#0072B2", "s"),
 }
 TOP = 1.01  # where the axis of coverage ends
 APART = 1.025  # factor between the rates at which neighbouring estimators are drawn
@@ -97,7 +97,7 @@ def _rates(axes: Axes, rows: list[Row]) -> None:
 
 def _biases(axes: Axes, rows: list[Row], *, plain: bool) -> None:
     """Bias with its own 95 % interval."""
-    shown = ("plain", "assisted") if plain else ("weighted", "normalised", "assisted")
+    shown = ("plain", "aipw") if plain else ("ipw", "snipw", "aipw")
     for estimator in shown:
         _line(axes, rows, estimator, "bias", error="bias_error")
     axes.axhline(0.0, color="#777777", lw=0.8)
@@ -107,11 +107,11 @@ def _biases(axes: Axes, rows: list[Row], *, plain: bool) -> None:
 
 
 def _coverages(axes: Axes, rows: list[Row]) -> None:
-    """How often the interval holds the truth; of the sequence, how often at all times."""
+    """How often the interval holds the truth; of the anytime one, how often at all times."""
     for estimator in STYLE:
-        if estimator != "sequence":
+        if estimator != "anytime":
             _line(axes, rows, estimator, "coverage")
-    _line(axes, rows, "sequence", "always", name="sequence, at all times")
+    _line(axes, rows, "anytime", "always", name="anytime, at all times")
     axes.axhspan(LEAST, MOST, color="#009E73", alpha=0.12, lw=0)
     axes.axhline(0.95, color="#777777", lw=0.8)
     axes.set_ylim(0.0, TOP - 0.002)

@@ -12,12 +12,12 @@ from experiments.intervals.scenarios import SCENARIOS
 
 NAMES = {
     "plain": "plain mean",
-    "weighted": "weighted",
-    "normalised": "normalised",
-    "assisted": "assisted",
-    "window": "assisted, last 1,000",
-    "fading": "assisted, fading",
-    "sequence": "assisted, sequence",
+    "ipw": "ipw",
+    "snipw": "snipw",
+    "aipw": "aipw",
+    "window": "aipw, last 1,000",
+    "decay": "aipw, decay",
+    "anytime": "aipw, anytime",
 }
 KEYS = ("scenario", "rate", "estimator", "metric")
 SMALL, LEAST, MOST = 0.002, 0.93, 0.97  # what is hoped for: of the bias, and of the coverage
@@ -73,11 +73,11 @@ def _mean(values: Any, digits: int) -> float:
 def document(cells: list[Row], rounds: int) -> str:
     """Everything as Markdown: what was hoped for and reached, in short, then a table a scenario."""
     parts = [
-        f"Streams of {rounds:,} rounds, 95 % intervals. Bias: the mean of estimate less truth over "
+        f"Streams of {rounds:,} rows, 95 % intervals. Bias: the mean of estimate less truth over "
         "the streams, ± its standard error. Above, below: how often the truth lay above or below "
-        "the interval. Always: the share of streams in which the sequence never missed.\n",
+        "the interval. Always: the share of streams in which the anytime interval never missed.\n",
         *reached(cells),
-        "\n**The accuracy over all rounds, assisted, beside the plain mean**\n",
+        "\n**The accuracy over all rows: aipw, and the plain mean**\n",
         *brief(cells),
     ]
     for name in dict.fromkeys(row["scenario"] for row in cells):
@@ -89,11 +89,11 @@ def document(cells: list[Row], rounds: int) -> str:
 def brief(cells: list[Row]) -> list[str]:
     """A line a scenario and rate."""
     lines = [
-        "| scenario | rate | labels | bias | coverage | width | sequence always | its width "
+        "| scenario | rate | labels | bias | coverage | width | anytime always | its width "
         "| plain mean: bias | coverage | width |",
         "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
-    names = ("plain", "assisted", "sequence")
+    names = ("plain", "aipw", "anytime")
     for plain, ours, always in zip(*(_accuracies(cells, name) for name in names), strict=True):
         shown = (
             SCENARIOS[ours["scenario"]].title, f"{ours['rate']:g}", f"{ours['labels']:.0f}",
@@ -106,15 +106,15 @@ def brief(cells: list[Row]) -> list[str]:
 
 
 def reached(cells: list[Row]) -> list[str]:
-    """In how many scenarios and rates the assisted estimate of the accuracy is as hoped for."""
-    ours = _accuracies(cells, "assisted")
+    """In how many scenarios and rates the aipw estimate of the accuracy is as hoped for."""
+    ours = _accuracies(cells, "aipw")
     lines = [
         f"- |bias| < {SMALL}: {_share([abs(row['bias']) < SMALL for row in ours])}; within two "
         f"standard errors of 0: {_share([abs(r['bias']) <= 2 * r['bias_error'] for r in ours])}.",
         f"- The interval at the end covers in {LEAST:.0%} to {MOST:.0%} of the streams: "
         f"{_share([LEAST <= row['coverage'] <= MOST for row in ours])}.",
-        "- The sequence never misses in at least 95 % of the streams: "
-        f"{_share([row['always'] >= 0.95 for row in _accuracies(cells, 'sequence')])}.",
+        "- The anytime interval never misses in at least 95 % of the streams: "
+        f"{_share([row['always'] >= 0.95 for row in _accuracies(cells, 'anytime')])}.",
         "- The plain mean's interval covers in as many: "
         f"{_share([row['coverage'] >= LEAST for row in _accuracies(cells, 'plain')])}.",
     ]
