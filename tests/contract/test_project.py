@@ -1,5 +1,7 @@
 """Workflows, forms and metadata agree with the Makefile and with pyproject.toml."""
 
+import ast
+import importlib.util
 import re
 import tomllib
 from pathlib import Path
@@ -126,3 +128,20 @@ def test_the_citation_is_of_this_version():
     assert {"message", "title", "authors", "type"} <= citation.keys()
     assert citation["version"] == lasec.__version__
     assert citation["license"] in PROJECT["project"]["license"]
+
+
+def test_every_operator_and_number_is_changed_once():
+    place = ROOT / ".ci" / "mutate.py"
+    specification = importlib.util.spec_from_file_location("mutate", place)
+    mutate = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(mutate)
+    source = 'def f(x, y):\n    """2 + 2"""\n    return x <= 0.5 and not y * 3 == x\n'
+    found = dict(mutate.mutants(source))
+    assert set(found) == {
+        "3: x <= 0.5 or not y * 3 == x", "3: x < 0.5", "3: 1.5",
+        "3: y * 3 != x", "3: y / 3", "3: 4",
+    }  # fmt: skip
+    assert all(ast.unparse(ast.parse(source)) != changed for changed in found.values())
+    for module, tests in mutate.MODULES.items():
+        assert (ROOT / "src" / "lasec" / module).is_file()
+        assert all((ROOT / name).is_file() for name in tests)
