@@ -65,12 +65,11 @@ mutate:  ## change operators and constants one at a time, and list what no test 
 # The wheel in an environment of its own, with the lowest versions that pyproject.toml declares. Old
 # versions warn of what new ones have changed: here warnings are no errors.
 lowest: EXTRA = all
-lowest: TESTS = tests/docs -k "README or command or sklearn.md or river.md"
+lowest: TESTS = tests/docs tests/integrations/test_bundled.py -k "README or command or sklearn.md or river.md or bundled"
 lowest-spark: EXTRA = spark
 lowest-spark: TESTS = tests/spark/test_messages.py tests/spark/test_listener.py tests/spark/test_same.py
-lowest lowest-spark:
-	rm -rf dist build
-	$(PYTHON) -m build --quiet --wheel
+lowest lowest-spark: wheel
+	rm -rf build
 	$(PYTHON) -m venv build/lowest
 	$(PYTHON) .ci/lowest.py $(EXTRA) > build/lowest.txt
 	$(LOWEST) -m pip install --quiet -c build/lowest.txt "$$(echo dist/*.whl)[$(EXTRA)]" hypothesis pytest-xdist
