@@ -1,17 +1,17 @@
-# One door for every habit. PYTHON is the interpreter of a virtual environment with the "dev" group.
+# All commands of development. PYTHON is the interpreter of a virtual environment with the "dev" group.
 PYTHON ?= python
 JOBS ?= 2
 # Two processes of tests leave no core for the threads of BLAS; tests/faults has them, as users do.
 ONE = OPENBLAS_NUM_THREADS=1
 PYTEST = $(PYTHON) -m pytest --durations=20
-IMPORTS = $(dir $(shell which $(PYTHON)))lint-imports
+BIN = $(dir $(shell which $(PYTHON)))
 LOWEST = build/lowest/bin/python
 
 # Tests that are fast without compiled code; tests/quick.py skips those among them that need it.
 QUICK = src $(addprefix tests/,compat contract docs labels parity properties) \
 	tests/integrations/test_bundled.py tests/integrations/test_tables.py tests/faults/test_tables.py
 
-.PHONY: all rest quick check test spark docs lowest lowest-spark
+.PHONY: all rest quick check test coverage spark docs wheel compare mutate lowest lowest-spark
 
 all:  ## what CI runs; Spark waits for its batches, and leaves time for the rest
 	$(MAKE) test
@@ -23,15 +23,16 @@ rest:
 quick:  ## within a minute: lints, direction of imports, and the tests that need no compiled code
 	$(PYTHON) -m ruff format --check
 	$(PYTHON) -m ruff check
-	$(IMPORTS)
+	$(BIN)lint-imports
 	$(ONE) $(PYTHON) -m pytest -q -r fE -n $(JOBS) -p quick -m "not slow" $(QUICK)
 
-check:  ## formatting, lints, types, direction of imports
+check:  ## formatting, lints, types, direction of imports, workflows
 	$(PYTHON) -m ruff format --check
 	$(PYTHON) -m ruff check
 	$(PYTHON) -m mypy
 	$(PYTHON) -m mypy tests/typing/propensity.py
-	$(IMPORTS)
+	$(BIN)lint-imports
+	$(BIN)zizmor --offline --quiet --min-severity medium .github
 
 test:  ## doctests and tests
 	$(ONE) $(PYTEST) -n $(JOBS) --dist loadgroup --ignore=tests/spark --ignore=tests/faults
@@ -43,15 +44,32 @@ spark:  ## the tests of lasec.spark: one Spark for all of them, which uses the c
 docs:  ## the site, every warning an error
 	$(PYTHON) -m sphinx -W --keep-going -q -b html docs docs/_build/html
 
+COVERED = src $(addprefix tests/,compat contract labels parity properties)
+FLOOR = 50
+coverage:  ## the share of plain Python that a part of the tests runs, with a floor; minutes
+	$(ONE) $(PYTHON) -m pytest -q -r fE -n $(JOBS) --dist loadgroup -m "not slow" $(COVERED) \
+		--cov --cov-report=term --cov-fail-under=$(FLOOR)
+
+wheel:  ## dist/, with a check of what is in it; TAG=v1.2.3 also checks the version
+	rm -rf dist
+	$(PYTHON) -m build --quiet
+	$(PYTHON) .ci/wheel.py $(TAG)
+
+OLD ?= main
+compare:  ## CPU time of this checkout against another revision: make compare OLD=v0.1.0
+	$(PYTHON) -m benchmarks compare $(OLD)
+
+mutate:  ## change operators and constants one at a time, and list what no test notices; minutes
+	$(ONE) $(PYTHON) .ci/mutate.py $(MODULE) $(TESTS)
+
 # The wheel in an environment of its own, with the lowest versions that pyproject.toml declares. Old
 # versions warn of what new ones have changed: here warnings are no errors.
 lowest: EXTRA = all
-lowest: TESTS = tests/docs -k "README or command or sklearn.md or river.md"
+lowest: TESTS = tests/docs tests/integrations/test_bundled.py -k "README or command or sklearn.md or river.md or bundled"
 lowest-spark: EXTRA = spark
 lowest-spark: TESTS = tests/spark/test_messages.py tests/spark/test_listener.py tests/spark/test_same.py
-lowest lowest-spark:
-	rm -rf dist build
-	$(PYTHON) -m build --quiet --wheel
+lowest lowest-spark: wheel
+	rm -rf build
 	$(PYTHON) -m venv build/lowest
 	$(PYTHON) .ci/lowest.py $(EXTRA) > build/lowest.txt
 	$(LOWEST) -m pip install --quiet -c build/lowest.txt "$$(echo dist/*.whl)[$(EXTRA)]" hypothesis pytest-xdist

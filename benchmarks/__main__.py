@@ -24,6 +24,7 @@ from benchmarks import (
     kernel,
     peers,
     precision,
+    revisions,
     spark,
     startup,
     tracker,
@@ -105,6 +106,18 @@ def draw(
 ) -> None:
     """Draw the pictures and write the tables of the docs from the JSON files."""
     figures.draw(folder)
+
+
+@app.command()
+def compare(
+    old: Annotated[str, typer.Argument(help="A revision, such as main or v0.1.0.")],
+    new: Annotated[str, typer.Option(help="Another one; this checkout by default.")] = "",
+    rounds: Annotated[int, typer.Option(min=1, help="Processes for each revision.")] = 5,
+    only: Annotated[str, typer.Option(help="Workloads whose name contains this.")] = "",
+) -> None:
+    """Compare the CPU time of two revisions; a ratio above 1 means that the new one is slower."""
+    rows = list(revisions.compare(old, new, rounds, revisions.chosen(only)))
+    _print(Console(), f"{new or 'this checkout'} against {old}", rows)
 
 
 def _print(console: Console, name: str, rows: list[dict[str, Any]]) -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import lasec
+
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(
     not (ROOT / "benchmarks").is_dir(), reason="benchmarks are not part of the wheel"
@@ -68,3 +70,29 @@ def test_pictures_and_tables_come_from_the_files(tmp_path):
         assert (tmp_path / f"{path.stem}.md").read_text() == path.with_suffix(".md").read_text()
     for name in ("kernel", "growth", "peers"):
         assert (tmp_path / f"{name}.png").stat().st_size > 10_000
+
+
+@pytest.mark.xdist_group("benchmarks")
+def test_a_revision_is_measured_in_a_process_of_its_own():
+    from benchmarks.revisions import times
+
+    found = times(ROOT, ["run Perceptron, d = 50"])
+    assert list(found) == ["run Perceptron, d = 50"]
+    assert 0.0 < found["run Perceptron, d = 50"] < 10.0
+
+
+def test_what_a_revision_cannot_do_is_left_out(monkeypatch, capsys):
+    from benchmarks import workloads
+
+    monkeypatch.setitem(workloads.WORKLOADS, "new", lambda: lasec.no_such_name)
+    assert workloads.measure("new") is None
+    assert "no_such_name" in capsys.readouterr().err
+
+
+def test_ratios_of_revisions_are_new_to_old():
+    from benchmarks.revisions import _row
+
+    row = _row("run", [(2.0, 1.0), (2.0, 3.0), (4.0, 8.0), (None, 1.0)])
+    assert (row["old_ms"], row["new_ms"]) == (2_000.0, 1_000.0)
+    assert (row["from"], row["ratio"], row["to"]) == (0.5, 1.5, 2.0)
+    assert _row("run", [(None, 1.0)])["ratio"] is None

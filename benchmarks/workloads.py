@@ -1,0 +1,128 @@
+"""Workloads whose CPU time is compared between revisions; this file runs against any of them.
+
+``python -P benchmarks/workloads.py [NAME ...]`` prints a JSON object: seconds of each workload,
+the least of several runs, or null where this revision has no such call. It imports nothing of
+this folder, so that the ``lasec`` on ``PYTHONPATH`` is the one that is measured.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import lasec
+
+RUNS = 7
+Workload = Callable[[], Callable[[], Any]]
+
+
+def least(action: Callable[[], Any], runs: int = RUNS) -> float:
+    """CPU seconds of the fastest of several runs, after one that compiles."""
+    action()
+    taken = []
+    for _ in range(runs):
+        started = time.process_time()
+        action()
+        taken.append(time.process_time() - started)
+    return min(taken)
+
+
+def run(make: Callable[[int], Any], dimension: int, rows: int, **how: Any) -> Workload:
+    """A learner along a stream whose labels are at hand."""
+
+    def prepare() -> Callable[[], Any]:
+        X, y = lasec.streams.switching(rows, dimension=dimension, every=2_000, seed=1)
+        return lambda: make(dimension).run(X, y, **how)
+
+    return prepare
+
+
+def ask_and_tell(make: Callable[[int], Any], dimension: int, rows: int) -> Workload:
+    """A learner, row by row."""
+
+    def prepare() -> Callable[[], Any]:
+        X, y = lasec.streams.switching(rows, dimension=dimension, every=2_000, seed=1)
+        labels = y.tolist()
+
+        def action() -> None:
+            learner = make(dimension)
+            for x, label in zip(X, labels, strict=True):
+                decision = learner.ask(x)
+                if decision.asked:
+                    learner.tell(decision.ticket, label)
+
+        return action
+
+    return prepare
+
+
+def fleet(dimension: int, models: int, rows: int, serve: bool) -> Workload:
+    """Many models at once, on one thread: with labels at hand, or questions first."""
+
+    def prepare() -> Callable[[], Any]:
+        X, y = lasec.streams.switching(rows, dimension=dimension, every=rows, seed=1)
+        keys = np.random.default_rng(0).integers(models, size=rows)
+        rule = lasec.rules.SecondOrder(drift=0.01)
+        many = lasec.Fleet(rule, models=models, dimension=dimension, seed=0, threads=1)
+
+        def questions() -> None:
+            asked = np.flatnonzero((found := many.serve(keys, X, np.zeros(rows))).asked)
+            many.serve(keys[asked], X[asked], y[asked], tickets=found.ticket[asked])
+
+        return questions if serve else lambda: many.run(keys, X, y)
+
+    return prepare
+
+
+def selective(dimension: int) -> Any:
+    """LASEC-SS."""
+    return lasec.LASEC_SS(dimension, drift=0.01, ridge=0.5, aggressiveness=0.02, seed=0)
+
+
+def tracker(dimension: int) -> Any:
+    """The Tracker at a 10 % label budget."""
+    return lasec.Tracker(dimension, rate=0.1, seed=0)
+
+
+def budgeted(dimension: int) -> Any:
+    """A rule of the paper at a 20 % label budget."""
+    rule, query = lasec.rules.SecondOrder(drift=0.01), lasec.queries.Budgeted(rate=0.2)
+    return lasec.Learner(rule, query, dimension=dimension, seed=0)
+
+
+def first_order(dimension: int) -> Any:
+    """The perceptron."""
+    return lasec.Perceptron(dimension, seed=0)
+
+
+WORKLOADS: dict[str, Workload] = {
+    "run LASEC_SS, d = 10": run(selective, 10, 40_000),
+    "run LASEC_SS, d = 50": run(selective, 50, 20_000),
+    "run LASEC_SS lazily, d = 200": run(selective, 200, 4_000, lazy=True),
+    "run Perceptron, d = 50": run(first_order, 50, 20_000),
+    "run SecondOrder with Budgeted, d = 50": run(budgeted, 50, 10_000),
+    "run Tracker, d = 10": run(tracker, 10, 10_000),
+    "run Tracker, d = 50": run(tracker, 50, 5_000),
+    "ask and tell, LASEC_SS, d = 50": ask_and_tell(selective, 50, 2_500),
+    "ask and tell, Tracker, d = 50": ask_and_tell(tracker, 50, 1_000),
+    "fleet run, d = 16": fleet(16, 1_000, 40_000, serve=False),
+    "fleet serve, d = 16": fleet(16, 1_000, 40_000, serve=True),
+}
+
+
+def measure(name: str) -> float | None:
+    """Seconds of one workload; None where this revision cannot do it."""
+    try:
+        return least(WORKLOADS[name]())
+    except (AttributeError, TypeError) as error:  # another revision's names and arguments
+        sys.stderr.write(f"{name}: {error}\n")
+        return None
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps({name: measure(name) for name in sys.argv[1:] or WORKLOADS}))
