@@ -30,7 +30,7 @@ class TableError(ValueError):
     >>> import lasec.tables
     >>> lasec.tables.open_table("mails.doc")
     Traceback (most recent call last):
-    lasec.errors.TableError: mails.doc: there is no such file
+    lasec.errors.TableError: mails.doc: no such file
     """
 
 

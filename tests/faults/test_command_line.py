@@ -125,6 +125,13 @@ TABLES = {
     "plain.csv.lz4": GOOD,
     "table.doc": GOOD,
     "no_ending": GOOD,
+    "table.xlsx": b"PK\x03\x04" + b"\0" * 40,
+    "price.csv": "x,y\n" + "".join(f"{i % 7},{i * 0.37:.2f}\n" for i in range(60)),
+    "seven.csv": "x,y\n" + "".join(f"{i % 7},c{i % 7 * (i % 2)}\n" for i in range(60)),
+    "spelled.csv": "x,y\n" + "1,spam \n2,ham\n3,SPAM\n4,Spam\n" * 9,
+    "late_spelled.csv": "x,y\n" + "1,spam\n2,ham\n" * 400_000 + "3,Spam\n",
+    "bare.csv": "0.5,1,2\n" * 60,
+    "array.json": '[{"x": 1, "y": "a"}]',
 }  # fmt: skip
 
 BARE = [
@@ -203,7 +210,16 @@ def calls(folder):
     for (name, contents), suffix in itertools.product(RAW.items(), SUFFIXES):
         (folder / f"raw_{name}.{suffix}").write_bytes(contents)
         yield ["run", f"raw_{name}.{suffix}", "--label", "y"], ""
-    for name in [*TABLES, "folder.csv", "nowhere.csv", "good.csv/x.csv", "nul\x1b.csv", "", "."]:
+    for name in [
+        *TABLES,
+        "m.lasec",
+        "folder.csv",
+        "nowhere.csv",
+        "good.csv/x.csv",
+        "nul\x1b.csv",
+        "",
+        ".",
+    ]:
         yield ["run", name, "--label", "label" if name.endswith("svm") else "y"], ""
     for suffix, contents in itertools.product(
         ("csv", "jsonl", "svmlight"), ("garbage", "null", "ragged")
@@ -295,10 +311,37 @@ def found(results, *arguments):
         ("nullblock.jsonl", "line 60001: expected an object, got 'null'"),
         ("latedeep.jsonl", "line 60001: nested deeper than 64"),
         ("raw_braces.jsonl", "line 1: nested deeper than 64"),
-        ("twins.parquet", "several columns are called 'x'"),
+        ("twins.parquet", "several columns are named 'x': rename all but one"),
+        ("raw_empty.csv", "raw_empty.csv is empty"),
+        ("raw_names.csv", "raw_names.csv has only a header, no rows"),
+        ("empty.parquet", "empty.parquet has no rows"),
+        ("raw_utf16.csv", "raw_utf16.csv is UTF-16 text; convert it with iconv"),
+        ("table.xlsx", "table.xlsx is a zip archive or an Excel workbook; save it as CSV"),
+        ("m.lasec", "m.lasec is a saved model, not a table (lasec info describes it)"),
+        ("array.json", "line 1: expected an object, got '["),
+        (
+            "price.csv",
+            "column 'y' looks like a regression target (60 different values in the first "
+            "60 rows, numbers from 0 to 21.83); lasec classifies: add a column with two "
+            "classes, such as y > 11.1",
+        ),
+        ("seven.csv", "column 'y' has 7 classes (c0 56.7 %, "),
+        (
+            "seven.csv",
+            "; lasec separates two: use --positive CLASS for one class against the "
+            "others, such as --positive c0",
+        ),
+        ("spelled.csv", "labels 'SPAM', 'Spam', 'spam' differ only in spelling: use one spelling"),
+        (
+            "late_spelled.csv",
+            "'Spam' is a third class: this learner separates 'ham' and 'spam'; it "
+            "differs from 'spam' only in spelling: use one spelling",
+        ),
+        ("third.csv", "column 'y' has 3 classes (a "),
+        ("bare.csv", "no column 'y': bare.csv seems to have no header; its first row is 0.5, 1, 2"),
         ("huge.svm", "expected index:value, got '9223372036854775808:1'"),
         ("negative.svm", "expected index:value, got '-5:1'"),
-        ("toowide.csv", "there are 300,001 columns, and at most 200,000 can be read"),
+        ("toowide.csv", "300,001 columns; at most 200,000 can be read"),
         ("wide.csv", "tracker needs 76.8 GB for 20,000 features"),
     ],
 )

@@ -86,8 +86,8 @@ def test_many_open_questions_hold_the_estimate_back_and_it_is_said(tmp_path):
             table.tell(decision.ticket, "y")
     table.save(tmp_path / "model.lasec")
     said = call("info", tmp_path / "model.lasec").stdout
-    assert "of 2,000 rows: " in said
-    assert "open questions hold the rest back (lasec questions lists them)" in said
+    assert "of 2,000 rows; the rest waits for " in said
+    assert "open questions (lasec questions lists them)" in said
     estimate = table.meter.reaching().accuracy
     assert 950 <= estimate.rows <= 1_060
 

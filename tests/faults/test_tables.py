@@ -112,8 +112,8 @@ def test_bad_cells_early_and_late_are_counted_once(tmp_path):
     [
         ([f"{i:x}" for i in range(16)] * 5, Kind.CATEGORY, ""),  # 10 of 16 look like numbers
         (["1", "2", "3", "X"] * 20, Kind.CATEGORY, ""),
-        ([f"A{i}" for i in range(80)], Kind.IGNORED, "a unique id column"),
-        ([f"2026-01-{1 + i % 28:02d}" for i in range(80)], Kind.IGNORED, "a time"),
+        ([f"A{i}" for i in range(80)], Kind.IGNORED, "unique id"),
+        ([f"2026-01-{1 + i % 28:02d}" for i in range(80)], Kind.IGNORED, "time"),
         (["north", "south"] * 40, Kind.CATEGORY, ""),
         (["a b c d e"] * 80, Kind.TEXT, ""),
         (["true", "false"] * 40, Kind.NUMBER, ""),
@@ -127,7 +127,7 @@ def test_other_columns_are_judged_as_before(tmp_path, cells, kind, why):
 
 def test_a_column_of_ids_with_bad_cells_is_still_one(tmp_path):
     text = "user_id,x,y\n" + "".join(f"{i if i % 30 else 'none given'},1,a\n" for i in range(90))
-    assert kinds(written(tmp_path, text))["user_id"] == (Kind.IGNORED, "a unique id column")
+    assert kinds(written(tmp_path, text))["user_id"] == (Kind.IGNORED, "unique id")
 
 
 @pytest.mark.parametrize(("bad", "kind"), [(20, Kind.NUMBER), (21, Kind.CATEGORY)])
@@ -162,8 +162,8 @@ def test_spoilt_cells_cost_next_to_nothing_and_are_said(tmp_path):
     whole, holes = run_all([([*begin, f"spoilt_{s}.csv"], "") for s in (False, True)], tmp_path)
     assert whole.err == ""
     assert holes.err == (
-        "lasec: warning: column 'x0' has 1 cell that is not readable, taken as missing; the first "
-        "is '12.5 EUR' in row 701 (--category reads the column as categories)\n"
+        "lasec: warning: column 'x0': 1 cell not numeric, read as missing, first '12.5 EUR' in row "
+        "701; if these are categories, use --category x0\n"
     )
     clean, dirty = (json.loads(result.out) for result in (whole, holes))
     assert dirty["features"] == clean["features"] == 10

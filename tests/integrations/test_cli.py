@@ -1,6 +1,8 @@
 """The command ``lasec``: as people, as scripts, and as pipes use it."""
 
+import bz2
 import fcntl
+import gzip
 import json
 import os
 import pty
@@ -18,7 +20,12 @@ import pyarrow.csv
 import pytest
 
 import lasec
-from lasec.tables import TableLearner
+from lasec.cli.columns import warn_of_unseen
+from lasec.cli.leaks import warn_of_leaks
+from lasec.cli.output import warn_of_cells, warn_of_majority, warn_of_no_change
+from lasec.cli.progress import Bar, Compilation
+from lasec.metrics import Estimate
+from lasec.tables import Encoder, TableLearner, table_of
 
 LASEC = [sys.executable, "-m", "lasec.cli"]
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
@@ -56,7 +63,16 @@ def test_run_says_what_it_found(file):
     done = call("run", file, "--label", "fate", "--rate", "0.2")
     assert done.returncode == 0, done.stderr
     assert "Tracker on stream.csv" in done.stdout
-    assert "8 numbers, 1 category" in done.stdout
+    assert re.search(r"rows +6,000", done.stdout)
+    assert re.search(r"columns +8 numeric, 1 categorical; 11 features", done.stdout)
+    assert re.search(r"one-hot +place \(2 categories\); new categories share", done.stdout)
+    assert re.search(r"labels queried +1,2\d\d \(20\.\d % of rows\)", done.stdout)
+    assert re.search(
+        r"estimated accuracy +\d\d\.\d % \(95 % CI \d\d\.\d-\d\d\.\d %, 1,2\d\d labels\)",
+        done.stdout,
+    )
+    assert re.search(r"true accuracy +\d\d\.\d % \(all labels\)", done.stdout)
+    assert re.search(r"no-change \(previous label\) \d\d.\d %, majority class", done.stdout)
     assert not CONTROL.search(done.stdout + done.stderr)
 
 
@@ -154,9 +170,10 @@ def test_resume_refuses_another_table_or_another_choice(file, long_file, tmp_pat
     call("run", file, "-l", "fate", "-o", out, "--limit", "2000")
     for name, change, words in (
         (long_file, [], "another table"),
-        (file, ["--rate", "0.3"], "rate 0.1, not 0.3"),
-        (file, ["--ignore", "place"], "ignore [], not ['place']"),
-        (file, ["--predictions"], "predictions False, not True"),
+        (file, ["--rate", "0.3"], "--rate 0.1, not 0.3: resume it with the same options"),
+        (file, ["--ignore", "place"], "--ignore [], not ['place']"),
+        (file, ["--predictions"], "--predictions False, not True"),
+        (file, ["--hash-buckets", "9"], "--hash-buckets None, not 9"),
     ):
         done = call("run", name, "-l", "fate", "-o", out, "--resume", *change)
         assert (done.returncode, words in done.stderr) == (2, True), done.stderr
@@ -168,7 +185,10 @@ def test_a_run_is_never_overwritten_unless_it_is_said(file, tmp_path):
     begin = ("run", file, "-l", "fate", "-o", tmp_path, "--limit", "1000")
     call(*begin, "--predictions")
     again = call(*begin)
-    assert (again.returncode, "--resume, or begin anew with --force" in again.stderr) == (2, True)
+    assert again.returncode == 2
+    assert (
+        "already contains a run: use --resume to continue or --force to overwrite" in again.stderr
+    )
     assert call(*begin, "--force").returncode == 0
     assert not (tmp_path / "predictions.jsonl").exists()
 
@@ -184,7 +204,7 @@ def test_a_run_that_is_killed_at_once_can_be_resumed(long_file, tmp_path):
     assert [json.loads(text)["row"] for text in lines] == list(range(20_000))
     (tmp_path / "predictions.jsonl").write_text("")
     lost = call(*begin, "--resume")
-    assert (lost.returncode, "bytes of it are gone" in lost.stderr) == (2, True)
+    assert (lost.returncode, "start again with --force" in lost.stderr) == (2, True)
 
 
 def in_terminal(columns, arguments):
@@ -206,14 +226,32 @@ def read_terminal(parent):
         return b""
 
 
+def on_screen(sent):
+    """The lines that a terminal was sent, without what moves and colors them."""
+    return re.split(r"[\r\n]+", re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", sent))
+
+
 @pytest.mark.parametrize("columns", [80, 200])
 def test_a_terminal_sees_progress_that_fits(long_file, columns):
     code, sent = in_terminal(columns, ["run", long_file, "-l", "fate"])
     assert code == 0
-    shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", sent)
-    bars = [text for text in re.split(r"[\r\n]+", shown) if "labels" in text and "/s" in text]
-    assert any("±" in text for text in bars), shown[-2_000:]
-    assert max(len(text.rstrip()) for text in re.split(r"[\r\n]+", shown)) < columns
+    lines = on_screen(sent)
+    bars = [text for text in lines if re.search(r"\d % .* [\d,]+ rows/s  \d+:\d\d left", text)]
+    assert any("±" in text for text in bars), lines[-40:]
+    shares = [int(re.search(r"(\d+) %", text)[1]) for text in bars]
+    assert shares == sorted(shares)
+    assert shares[0] < 40  # by rows, not by what has been read ahead
+    results = lines[[text.startswith("Tracker on") for text in lines].index(True) :]
+    assert max(len(text.rstrip()) for text in lines if text not in results) < columns
+
+
+def test_compilation_is_shown_and_not_counted(file, tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    code, sent = in_terminal(80, ["run", file, "-l", "fate", "-a", "perceptron"])
+    assert code == 0, sent
+    assert any("compiling (first run only) ..." in line for line in on_screen(sent))
+    code, sent = in_terminal(80, ["run", file, "-l", "fate", "-a", "perceptron"])
+    assert (code, "compiling" in sent) == (0, False)
 
 
 def test_compare_runs_side_by_side(file, tmp_path):
@@ -322,8 +360,7 @@ def test_lines_are_answered_in_their_order_whatever_they_are(tmp_path):
     said = [json.loads(text) for text in done.stdout.splitlines()]
     assert [entry.get("ticket", entry.get("line")) for entry in said] == [0, 2, 4, 5, 1, 7]
     assert done.returncode == 1
-    assert "5 lines refused" not in done.stderr
-    assert "4 lines refused" in done.stderr
+    assert '4 lines refused: see "error" in the output' in done.stderr
     assert "Traceback" not in done.stderr
     shown = json.loads(call("info", tmp_path / "m.lasec", "--json").stdout)
     assert shown["columns"] == {"x": "number", "s": "text"}  # and no label
@@ -352,7 +389,7 @@ def test_a_model_goes_on_being_that_of_its_run(file, tmp_path):
     call("ask", "-m", model, given=as_lines(table(6_000), 3))
     assert json.loads(call("info", model, "--json").stdout)["estimate"] == before
     gone = call("run", file, "-l", "fate", "-o", tmp_path, "--resume")
-    assert "asked about other rows since" in gone.stderr
+    assert "was used by lasec ask since: it cannot be resumed" in gone.stderr
 
 
 def test_settings_and_budgets_reach_every_algorithm(file, tmp_path):
@@ -385,11 +422,20 @@ def test_a_reader_that_leaves_is_no_error(file, tmp_path):
     ("arguments", "words"),
     [
         (["run", "FILE", "--label", "fat"], "there is no column 'fat': did you mean 'fate'?"),
-        (["run", "FILE"], "which column holds the labels?"),
-        (["run", "FILE", "-l", "x0"], "which one is looked for? Say --positive"),
+        (
+            ["run", "FILE"],
+            "no label column given: use --label. Columns with two values: place "
+            "(north, south), fate (loss, win). All columns: x0, x1",
+        ),
+        (["run", "FILE", "-l", "x0"], "looks like a regression target (5,"),
         (["run", "FILE", "-l", "fate", "--positive", "wim"], "did you mean 'win'?"),
+        (["run", "FILE", "-l", "fate", "--positive", ""], "give a class, such as --positive spam"),
         (["run", "FILE", "-l", "fate", "--separator", "ab"], "expected one character"),
-        (["run", ".", "-l", "fate"], ".: a folder"),
+        (["run", "FILE", "-l", "fate", "--format", "xls"], "unknown format 'xls': expected one of"),
+        (["run", ".", "-l", "fate"], ". is a directory: give one file"),
+        (["run", "FILE/..", "-l", "fate"], "is a directory: give one file, such as "),
+        (["info", "."], ". is a directory without a model.lasec: give a model file"),
+        (["ask", "-m", ".", "--classes", "a,b"], ". is a directory without a model.lasec"),
         (["run", "FILE", "-l", "fate", "-a", "lasek"], "did you mean 'lasec'?"),
         (["run", "FILE", "-l", "fate", "--rate", "-1"], "rate must be a number"),
         (["run", "FILE", "-l", "fate", "--set", "drift"], "expected a name and a number"),
@@ -398,9 +444,10 @@ def test_a_reader_that_leaves_is_no_error(file, tmp_path):
         (["run", "FILE", "-l", "fate", "--group", "plac"], "did you mean 'place'?"),
         (["run", "FILE", "-l", "fate", "--labels-per-day", "9"], "needs --time"),
         (["run", "FILE", "-l", "fate", "--resume"], "need --out"),
-        (["run", "nowhere.csv", "-l", "fate"], "nowhere.csv: there is no such file"),
+        (["run", "nowhere.csv", "-l", "fate"], "nowhere.csv: no such file"),
         (["compare", "FILE", "-l", "fate", "-a", ","], "name at least one"),
-        (["ask", "-m", "nowhere.lasec", "FILE"], "give --classes"),
+        (["ask", "-m", "nowhere.lasec", "FILE"], "create it with --classes (such as ham,spam)"),
+        (["tell", "-m", "nowhere.lasec"], "create it with lasec run or lasec ask"),
         (["info", "nowhere.lasec"], "nowhere.lasec: no such file"),
         (["info", "FILE"], "not a lasec model"),
         (["datasets", "elec"], "did you mean 'elec2'?"),
@@ -408,7 +455,8 @@ def test_a_reader_that_leaves_is_no_error(file, tmp_path):
     ],
 )
 def test_errors_are_one_line_and_exit_code_2(file, tmp_path, arguments, words):
-    done = call(*(file if a == "FILE" else a for a in arguments), given='{"a": 1}\n', cwd=tmp_path)
+    named = [a.replace("FILE", str(file)) for a in arguments]
+    done = call(*named, given='{"a": 1}\n', cwd=tmp_path)
     assert done.returncode == 2
     assert words in done.stderr
     assert "Traceback" not in done.stderr
@@ -427,7 +475,7 @@ def test_labels_a_day(tmp_path):
                 "50", "--json")  # fmt: skip
     found = json.loads(done.stdout)
     assert 400 < found["labels"] <= 600  # ten days
-    assert found["features"] == 8 + 64
+    assert found["features"] == 8 + 3  # and two places, and others
 
 
 def test_rows_without_a_label_are_left_out(tmp_path):
@@ -438,12 +486,18 @@ def test_rows_without_a_label_are_left_out(tmp_path):
     assert (found["rows"], found["unlabelled"]) == (900, 100)
 
 
-def test_standard_input(file):
-    options = ("-l", "fate", "--json", "--seed", "0")
-    done = call("run", "-", "--format", "csv", *options, given=file.read_text())
-    direct = json.loads(call("run", file, *options).stdout)
-    found = json.loads(done.stdout)
-    assert found["accuracy"] == direct["accuracy"]
+def test_standard_input_of_any_format_and_compression(file):
+    options = ("-l", "fate", "--json", "--seed", "0", "--limit", "2000")
+    expected = json.loads(call("run", file, *options).stdout)
+    rows = pa.csv.read_csv(file)
+    lines = "".join(json.dumps(row) + "\n" for row in rows.to_pylist()).encode()
+    packed = gzip.compress(lines), bz2.compress(lines), pa.compress(lines, "zstd", asbytes=True)
+    for given in (file.read_bytes(), lines, *packed):
+        done = subprocess.run([*LASEC, "run", "-", *options], input=given, capture_output=True,
+                              check=False, timeout=300)  # fmt: skip
+        found = json.loads(done.stdout)
+        assert (found["file"], done.stderr) == ("standard input", b"")
+        assert found["accuracy"] == expected["accuracy"]
 
 
 def test_cite_and_datasets():
@@ -453,6 +507,132 @@ def test_cite_and_datasets():
     listed = json.loads(call("datasets", "--json").stdout)
     assert {"elec2", "covertype"} <= {entry["name"] for entry in listed}
     assert "elec2" in call("datasets").stdout
+
+
+@pytest.mark.parametrize(
+    ("persistence", "majority", "accuracy", "warned"),
+    [
+        (0.853, 0.575, 0.841, True),
+        (0.853, 0.575, 0.860, False),  # the model is better
+        (0.520, 0.500, 0.510, False),  # two labels in a row agree as often as by chance
+        (0.532, 0.710, 0.520, False),  # chance agreement is 58.8 %
+    ],
+)
+def test_no_change_must_beat_the_model_and_chance(capsys, persistence, majority, accuracy, warned):
+    warn_of_no_change(persistence, majority, accuracy)
+    said = capsys.readouterr().err
+    assert bool(said) == warned
+    if warned:
+        assert said.startswith(
+            "lasec: warning: the no-change baseline (85.3 %) beats this model (84.1 %): labels are "
+            "autocorrelated (chance agreement 51.1 %). If true labels"
+        )
+
+
+def test_a_model_below_the_majority_class_is_warned_of(capsys):
+    warn_of_majority(0.70, 0.69)
+    assert capsys.readouterr().err == ""
+    warn_of_majority(0.70, 0.60)
+    assert capsys.readouterr().err == (
+        "lasec: warning: the majority-class baseline (70.0 %) beats this model (60.0 %): raise "
+        "--rate, or check how the columns are read\n"
+    )
+
+
+def test_cells_and_categories_are_warned_of(capsys, tmp_path):
+    (tmp_path / "r.csv").write_text("x,y\n" + "1,a\n2,b\n" * 20 + "3 EUR,a\n")
+    with lasec.tables.open_table(tmp_path / "r.csv") as rows:
+        list(rows.batches())
+        warn_of_cells(rows)
+    assert capsys.readouterr().err == (
+        "lasec: warning: column 'x': 1 cell not numeric, read as missing, first '3 EUR' in row 41; "
+        "if these are categories, use --category x\n"
+    )
+    encoder = Encoder.fit(table_of({"shop": ["north", "south"] * 50}).head)
+    encoder.encode(table_of({"shop": ["north"] * 98 + ["west", "east"]}).head)
+    warn_of_unseen(encoder, 1_000)
+    assert capsys.readouterr().err == ""
+    warn_of_unseen(encoder, 100)
+    assert capsys.readouterr().err == (
+        "lasec: warning: column 'shop': 2 rows (2.0 %) have a category that the first rows do not "
+        'have, encoded as "other"; --hash-buckets 64 hashes all categories instead\n'
+    )
+
+
+def test_columns_that_give_the_label_away_are_warned_of(capsys):
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, 400)
+    columns = {
+        "group": np.where(y, "spam_2", "easy_ham").tolist(),
+        "score": y + rng.uniform(0.0, 0.9, 400),
+        "noise": rng.normal(size=400),
+        "mostly": np.where(rng.random(400) < 0.9, y, 1 - y).astype(str).tolist(),
+        "y": y,
+    }
+    head = table_of(columns, frozenset({"y"})).head
+    warn_of_leaks(head, "y", Encoder.fit(head, left_out=frozenset({"y"})), None)
+    said = capsys.readouterr().err.splitlines()
+    assert [line.split("'")[1] for line in said] == ["score", "group"]
+    assert said[1] == (
+        "lasec: warning: column 'group' alone predicts the label in 100.0 % of the first 400 rows; "
+        "if it is known only after the label, use --ignore group"
+    )
+    few = head.slice(0, 50)
+    warn_of_leaks(few, "y", Encoder.fit(few, left_out=frozenset({"y"})), None)
+    assert capsys.readouterr().err == ""
+
+
+def test_time_left_does_not_count_compilation(monkeypatch, capsys):
+    now = [100.0]
+    monkeypatch.setattr("lasec.cli.progress.time.monotonic", lambda: now[0])
+    bar = Bar("rows.csv")
+    estimate = Estimate(0.9, 0.88, 0.92, rows=1_000, labels=100, until=1_000)
+    assert not bar.due()
+    now[0] += 61.0
+    assert bar.due()
+    bar.show(0.1, 1_000, 100, estimate)
+    bar.compilation.on_start(None)
+    bar.compilation.on_start(None)  # a function that it calls
+    now[0] += 30.0
+    bar.compilation.on_end(None)
+    bar.compilation.on_end(None)
+    now[0] += 2.0
+    bar.show(0.2, 2_000, 200, estimate)
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last == (
+        "lasec: rows.csv:  20 %  2,000 rows  500 rows/s  0:16 left  200 labels  "
+        "estimated accuracy 90.0 ± 2.0 %"
+    )
+    assert not Bar("rows.csv", quiet=True).due()
+
+
+def test_compilation_is_noticed_once_however_deep():
+    changes = []
+    watch = Compilation(changes.append)
+    for notice in (watch.on_start, watch.on_start, watch.on_end, watch.on_end):
+        notice(None)
+    assert changes == [True, False]
+
+
+def test_a_directory_of_a_run_is_its_model(file, tmp_path):
+    call("run", file, "-l", "fate", "-o", tmp_path, "--limit", "1000")
+    shown = call("info", tmp_path).stdout
+    assert re.search(r"labels queried +1\d\d\n", shown)
+    assert re.search(r"estimated accuracy +\d\d\.\d % \(95 % CI ", shown)
+    assert re.search(r"drift estimate +.*drift rate [\d.e-]+ per row, noise ", shown)
+    assert re.search(r"\n  numeric +x0, x1, .* \(standardized\)\n  one-hot +place \(2 cat", shown)
+    facts = json.loads(call("info", tmp_path, "--json").stdout)
+    assert facts["encoding"]["place"] == "one-hot"
+    assert facts["encoding"]["x0"] == "standardized"
+    asked = call("predict", "-m", tmp_path, given=as_lines(table(6_000), 2))
+    assert len(asked.stdout.splitlines()) == 2
+
+
+def test_version_and_help():
+    assert call("--version").stdout == f"lasec {lasec.__version__}\n"
+    alone = call()
+    assert (alone.returncode, alone.stderr) == (0, "")
+    assert "on a label budget" in alone.stdout
 
 
 def test_a_missing_extra_is_named():
@@ -473,7 +653,7 @@ def test_alarms_are_raised_in_a_run_and_while_asking(file, tmp_path):
     found = json.loads(call("run", file, *options, "--seed", "1", "--out", out, "--json").stdout)
     assert [2_000 < alarm["ticket"] < 2_600 for alarm in found["alarms"]][:1] == [True]
     shown = call("run", file, *options, "--seed", "1").stdout
-    assert f"drop in row {found['alarms'][0]['ticket'] + 1:,}" in shown
+    assert f"accuracy drop in row {found['alarms'][0]['ticket'] + 1:,}" in shown
     rows = pa.table(table(6_000)).to_pylist()
     model, said = tmp_path / "m.lasec", ""
     new = (
@@ -496,4 +676,4 @@ def test_alarms_are_raised_in_a_run_and_while_asking(file, tmp_path):
             if one["asked"]
         ]
         said += call("tell", "--model", model, given="\n".join(map(json.dumps, answers))).stderr
-    assert "lasec: alarm: drop in row 2," in said
+    assert "lasec: alarm: accuracy drop in row 2," in said

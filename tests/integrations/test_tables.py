@@ -12,10 +12,12 @@ import pytest
 
 import lasec
 from lasec.errors import StateError, TableError
+from lasec.persistence import container
 from lasec.registry import ALGORITHMS
 from lasec.session.saved import read_learner
 from lasec.tables import Encoder, Kind, TableLearner, open_table, table_of
 from lasec.tables.cells import as_label
+from lasec.tables.source import PEEK
 
 RNG = np.random.default_rng(3)
 N = 20_000
@@ -78,8 +80,42 @@ def test_rows_can_be_skipped(files, name, skip):
 def test_a_file_is_read_to_the_end_only_as_far_as_wanted(files):
     table = open_table(files / "rows.csv")
     with table:
-        next(table.batches())
-    assert table.progress == 1.0  # closed
+        batches = table.batches()
+        next(batches)
+        assert table.progress == 8_192 / N
+        assert not table._file.closed
+    assert table._file.closed
+
+
+def test_the_number_of_rows_is_known_or_estimated(files, tmp_path):
+    for name in ("rows.csv", "rows.parquet", "rows.jsonl", "rows.csv.gz"):
+        with open_table(files / name) as table:
+            assert table.expected == pytest.approx(N, rel=0.02), name
+    text = b"a,b\n" + b"".join(b"%d,%d\n" % (i, i % 7) for i in range(10**6, 2 * 10**6))
+    for name, data in (("long.csv", text), ("long.csv.gz", gzip.compress(text, 1))):
+        (tmp_path / name).write_bytes(data)
+        with open_table(tmp_path / name) as table:
+            assert table.expected == pytest.approx(10**6, rel=0.1), name
+            assert len(text) > 2 * PEEK
+
+
+@pytest.mark.parametrize("packing", ["none", "gzip", "bz2", "zstd", "lz4"])
+@pytest.mark.parametrize("name", ["rows.csv", "rows.jsonl", "semicolons.csv"])
+def test_format_and_compression_are_found_by_the_first_bytes(files, tmp_path, packing, name):
+    (tmp_path / "rows.dat").write_bytes((files / name).read_bytes())
+    if packing != "none":
+        with pa.CompressedOutputStream(str(tmp_path / "rows.dat"), packing) as out:
+            out.write((files / name).read_bytes())
+    rows = whole(open_table(tmp_path / "rows.dat"))
+    assert rows.column_names == list(COLUMNS)
+    assert rows["shop"].to_pylist() == COLUMNS["shop"]
+
+
+def test_parquet_and_svmlight_are_found_by_the_first_bytes(files, tmp_path):
+    (tmp_path / "rows").write_bytes((files / "rows.parquet").read_bytes())
+    assert whole(open_table(tmp_path / "rows")).num_rows == N
+    (tmp_path / "sparse").write_text("+1 1:0.5 3:2\n-1 2:1\n")
+    assert open_and_close(tmp_path / "sparse").schema.names == ["label", "features"]
 
 
 def test_line_ends_inside_quotes(tmp_path):
@@ -112,11 +148,13 @@ def test_a_number_that_turns_out_to_be_none_is_missing(tmp_path):
     ("name", "contents", "words"),
     [
         ("none.csv", None, "no such file"),
-        ("empty.csv", "", "no rows"),
-        ("names.csv", "a,b\n", "no rows"),
-        ("rows.doc", "a\n1\n", "no known format"),
-        ("broken.jsonl", '{"a": 1}\n{"a": \n', "not readable as jsonl"),
-        ("broken.parquet", "PAR1 nonsense", "not readable as parquet"),
+        ("empty.csv", "", "empty.csv is empty"),
+        ("blank.csv", " \n\n", "blank.csv is empty"),
+        ("names.csv", "a,b\n", "names.csv has only a header, no rows"),
+        ("rows.doc", "a\0\n1\n", "unknown format; lasec reads csv, parquet, jsonl, svmlight"),
+        ("broken.jsonl", '{"a": 1}\n{"a": \n', "cannot be read as jsonl"),
+        ("broken.parquet", "PAR1 nonsense", "cannot be read as parquet"),
+        ("other.csv", "PAR1 nonsense", "other.csv is a Parquet file"),
         ("broken.svm", "+1 3\n", "expected index:value, got '3'"),
     ],
 )
@@ -177,7 +215,7 @@ def test_stray_quotes_and_repeated_names(tmp_path):
     file.write_text("what,y\n" + '5" pipe,a\n' + "hose,b\n" * 400_000)
     assert whole(open_table(file)).num_rows == 400_001
     file.write_text("a,b,a\n1,2,3\n")
-    with pytest.raises(TableError, match="several columns are called 'a'"):
+    with pytest.raises(TableError, match="several columns are named 'a'"):
         open_table(file)
 
 
@@ -233,6 +271,73 @@ def test_kinds_are_found():
         "shop": Kind.CATEGORY, "text": Kind.TEXT, "nothing": Kind.IGNORED, "blank": Kind.IGNORED,
         "when": Kind.IGNORED, "day": Kind.IGNORED, "flag": Kind.NUMBER,
     }  # fmt: skip
+
+
+def test_a_number_that_counts_the_rows_is_none_to_learn_from():
+    counted, other = range(1, 101), [*range(1, 100), 101]
+    head = table_of({"n": counted, "m": other, "x": [1.5] * 100}).head
+    assert [(c.kind, c.why) for c in Encoder.fit(head).columns] == [
+        (Kind.IGNORED, "row number"), (Kind.NUMBER, ""), (Kind.NUMBER, ""),
+    ]  # fmt: skip
+
+
+def test_few_categories_are_one_hot_and_many_are_hashed():
+    shops = [f"shop {i % 33}" for i in range(2_000)]
+    table = table_of({"side": ["left", "right", None, "left"] * 500, "shop": shops})
+    encoder = Encoder.fit(table.head)
+    assert encoder.one_hot.categories == {"side": ("", "left", "right")}
+    assert encoder.hashed == ("shop",)
+    assert encoder.dimension == 4 + 64
+    X = encoder.encode(table.head)
+    np.testing.assert_array_equal(X[:3, :4], [[0, 1, 0, 0], [0, 0, 1, 0], [1, 0, 0, 0]])
+    new = table_of({"side": ["above", None], "shop": ["shop 1"] * 2}).head
+    np.testing.assert_array_equal(encoder.encode(new)[:, :4], [[0, 0, 0, 1], [1, 0, 0, 0]])
+    assert encoder.one_hot.unseen == {"side": 1}
+    np.testing.assert_array_equal(np.abs(X[:, 4:]).sum(axis=1), 1.0)
+    assert Encoder.fit(table.head, hash_buckets=64).one_hot.categories == {}
+
+
+@pytest.mark.parametrize(("rows", "one_hot"), [(39, False), (40, True)])
+def test_one_hot_needs_twenty_rows_for_each_category(rows, one_hot):
+    head = table_of({"side": (["left", "right"] * 20)[:rows]}).head
+    assert (Encoder.fit(head).dimension == 3) == one_hot
+
+
+def test_all_one_hot_columns_together_have_a_limit():
+    columns = {f"c{j}": [f"{j} {i % 30}" for i in range(1_000)] for j in range(6)}
+    encoder = Encoder.fit(table_of(columns).head)
+    assert len(encoder.one_hot.categories) == 4
+    assert encoder.dimension == 4 * 31 + 64
+
+
+def one_hot_desk():
+    encoder = Encoder.fit(table_of({"side": ["left", "right"] * 20, "x": [1.0, 2.0] * 20}).head)
+    return TableLearner(lasec.Tracker(encoder.dimension), encoder, classes=["a", "b"])
+
+
+def test_categories_are_saved_and_files_without_them_are_hashed(tmp_path):
+    desk = one_hot_desk()
+    again, _ = TableLearner.from_bytes(desk.to_bytes())
+    rows = table_of({"side": ["right", "up"], "x": [1.0, 2.0]}).head
+    np.testing.assert_array_equal(again.encoder.encode(rows), desk.encoder.encode(rows))
+    hashed = Encoder.fit(rows, hash_buckets=64)
+    header = hashed.header()
+    del header["categories"]  # as 0.1.0 wrote it
+    old = Encoder.restore(header, hashed.arrays())
+    assert (old.dimension, old.hashed) == (65, ("side",))
+    np.testing.assert_array_equal(old.encode(rows), hashed.encode(rows))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"side": ["left"]}, {"side": ["left", "left"]}, {"side": [1, 2]}, {"side": "lr"}, {"side": 3},
+     {"x": ["left", "right"]}, {"none": ["left", "right"]}, ["side"], 7, None],
+)  # fmt: skip
+def test_damaged_categories_are_refused(wrong):
+    header, arrays = container.unpack(one_hot_desk().to_bytes())
+    header["encoder"]["categories"] = wrong
+    with pytest.raises(StateError):
+        TableLearner.from_bytes(container.pack(header, arrays))
 
 
 def test_numbers_are_standardized_by_the_rows_so_far_however_they_are_cut():

@@ -58,11 +58,11 @@ def test_a_job_is_run_stopped_and_gone_on_with(tmp_path):
     assert done.stderr == ""  # Spark's own words are in the log
     lines = done.stdout.splitlines()
     assert lines[0].startswith("Spark 4.")
-    assert "Budgeted LASEC-SS, 3 features, 72 bytes a key" in done.stdout
+    assert "Budgeted LASEC-SS, 3 features, 72 bytes per key" in done.stdout
     batch, rows, _, asked, learned, dead = lines[-2].split()
     assert (batch, rows, dead) == ("0", "120", "0")
     assert 0 < int(learned) == int(asked) <= ROWS
-    assert lines[-1] == "served 120 rows in 1 batch"
+    assert lines[-1] == "processed 120 rows in 1 batch"
     more(tmp_path, 1)
     pipe = subprocess.PIPE
     with subprocess.Popen(**command(tmp_path, "--every", "1s"), stdout=pipe, stderr=pipe) as going:
@@ -72,8 +72,8 @@ def test_a_job_is_run_stopped_and_gone_on_with(tmp_path):
         going.send_signal(signal.SIGINT)
         rest, errors = going.communicate(timeout=120)
     assert going.returncode == 130, errors
-    assert rest.splitlines()[-1] == "served 120 rows in 1 batch"
-    assert errors == "lasec: stopped; the same command goes on from here\n"
+    assert rest.splitlines()[-1] == "processed 120 rows in 1 batch"
+    assert errors == "lasec: stopped; run the same command to continue\n"
     table = told(tmp_path)
     events = table[table["kind"].isin(["prediction", "question"])]
     assert sorted(events["id"]) == sorted(f"{n}-{i}" for n in range(2) for i in range(ROWS))
@@ -135,7 +135,7 @@ def test_without_pyspark_there_is_a_line_about_it(tmp_path):
         (["--kafka-out", "told"], "either --out or --kafka-out"),
         (["--max-age", "soon"], "must be a duration such as"),
         (["--conf", "spark.ui.port"], "expected NAME=VALUE"),
-        (["--conf-file", "none.conf"], "--conf-file none.conf: there is no such file"),
+        (["--conf-file", "none.conf"], "--conf-file none.conf: no such file"),
         (["--forget-after", "40d"], "forget_after: expected at least 5.184e+06"),
     ],
 )

@@ -47,7 +47,10 @@ def compare(
     algorithms: o.Algorithms = USUAL,
     rate: o.Rate = 0.1,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder for report and summary.")
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="Directory for report and summary.", rich_help_panel=o.OUTPUT
+        ),
     ] = None,
     labels_per_day: o.PerDay = None,
     time: o.Time = None,
@@ -64,7 +67,7 @@ def compare(
     data: o.Data = None,
     as_json: o.AsJson = False,
 ) -> None:
-    """Run several algorithms along a file whose labels are known, each with its own labels.
+    """Compare algorithms on a file with labels, each at the same label budget.
 
     Also reports two baselines: no-change (the previous label) and the majority class.
     """

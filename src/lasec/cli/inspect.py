@@ -1,16 +1,18 @@
-"""``lasec info`` and ``lasec cite``: looking, without learning."""
+"""``lasec info`` and ``lasec cite``: what is in a model file, and what to cite."""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
 
 import lasec
+from lasec.cli import columns
 from lasec.cli import options as o
-from lasec.cli.output import as_facts, columns, honest, interval, put, screen
+from lasec.cli.inputs import model_file
+from lasec.cli.output import as_facts, counted, estimated, honest, percent, put, put_facts, screen
 from lasec.evaluation import RunSummary
 from lasec.learner import Learner
 from lasec.metrics import Estimate
@@ -20,13 +22,19 @@ from lasec.registry import ALGORITHMS, make
 from lasec.session import Session
 from lasec.session.saved import kind_of, read_learner
 from lasec.tables import TableLearner
-from lasec.tracker import Tracker
+from lasec.tracker import DriftEstimate, Tracker
+
+_NAMES = {
+    "asked": "labels queried", "told": "labels received", "open": "open questions",
+    "bytes": "file size (bytes)", "drift_estimate": "drift estimate",
+    "estimate": "estimated accuracy",
+}  # fmt: skip
 
 
 class Found(NamedTuple):
-    """A learner, the table it sits at, if it does, and what its answers tell of its accuracy.
+    """A learner, its table if it has one, and its estimated accuracy.
 
-    ``lost`` open questions count as lost in the estimate, which others may still hold back.
+    The estimate counts ``lost`` of the open questions as lost; it may wait for others.
     """
 
     learner: Learner
@@ -36,7 +44,7 @@ class Found(NamedTuple):
 
 
 def load(path: Path) -> Found:
-    """What is in a model's file."""
+    """What is in a model file."""
     data = read(path)
     kind = kind_of(data)
     if kind == "session":
@@ -54,12 +62,14 @@ def load(path: Path) -> Found:
 
 @honest
 def info(
-    file: Annotated[Path | None, typer.Argument(help="A model's file.")] = None,
+    file: Annotated[
+        Path | None, typer.Argument(help="Model file, or the directory of a run.")
+    ] = None,
     model: o.Model = Path("model.lasec"),
     as_json: o.AsJson = False,
 ) -> None:
-    """What a saved model is, what it has seen, and how good it is as far as its labels tell."""
-    model = file or model
+    """Describe a saved model: algorithm, rows, labels, columns, estimated accuracy and drift."""
+    model = model_file(file or model)
     learner, desk, estimate, lost = load(model)
     facts: dict[str, Any] = {
         "algorithm": learner.name,
@@ -78,6 +88,7 @@ def info(
             "label": desk.label,
             "classes": desk.classes,
             "columns": {column.name: column.kind.value for column in desk.encoder.columns},
+            "encoding": columns.encodings(desk.encoder),
         }
     if isinstance(learner, Tracker) and learner.told:
         facts["drift_estimate"] = learner.drift_estimate._asdict()
@@ -88,36 +99,55 @@ def info(
     if as_json:
         put(facts)
         return
-    words = {
-        "columns": columns(desk) if desk else "",
-        "estimate": _estimated(learner, estimate, lost) if estimate else "",
-    }
-    console = screen()
-    for name, value in facts.items():
-        console.print(f"{name:<11}{words.get(name) or _shown(value)}", markup=False)
+    shown = {_NAMES.get(name, name): _shown(value) for name, value in facts.items()}
+    if estimate is not None:
+        shown[_NAMES["estimate"]] = _estimated(learner, estimate, lost)
+    if isinstance(learner, Tracker) and learner.told:
+        shown[_NAMES["drift_estimate"]] = _drift(learner.drift_estimate)
+    if desk is not None:
+        shown["columns"] = columns.summary(desk.encoder)
+        del shown["encoding"]
+    put_facts(_with_columns(shown, desk))
+
+
+def _with_columns(shown: dict[str, str], desk: TableLearner | None) -> Iterator[tuple[str, str]]:
+    """The facts, with how the columns are encoded."""
+    for name, value in shown.items():
+        yield name, value
+        if name == "columns" and desk is not None:
+            lines = columns.lines(desk.encoder, numeric=True)
+            yield from ((f"  {inner}", told) for inner, told in lines)
+
+
+def _drift(estimate: DriftEstimate) -> str:
+    """The estimated drift.
+
+    >>> _drift(DriftEstimate(8_026, 0.81, 1_819.0, 0.00058, 0.0004, 0.03))
+    'last abrupt change at row 8,026 (certainty 81 %), drift rate 0.00058 per row, noise 3.0 %'
+    """
+    change = "no abrupt change"
+    if estimate.since:
+        certainty = f"{100 * estimate.certainty:.0f} %"
+        change = f"last abrupt change at row {estimate.since:,} (certainty {certainty})"
+    return f"{change}, drift rate {estimate.drift:.2g} per row, noise {percent(estimate.noise)}"
 
 
 def _estimated(learner: Learner, estimate: Estimate, lost: int) -> str:
-    """The estimated accuracy, and how many open questions stand in its way."""
+    """The estimated accuracy, and how many open questions it waits for."""
     waiting = len(learner.unanswered) - lost
-    known = f"accuracy {interval(estimate)}, from {estimate.labels:,} labels"
-    parts = [interval(estimate) if math.isnan(estimate.value) else known]
+    parts = [estimated(estimate)]
     if lost:
-        parts.append(f"{lost:,} open {_questions(lost)} counted as lost")
+        parts.append(f"{counted(lost, 'open question')} counted as lost")
     if estimate.until < learner.rows and waiting:
         parts.append(
-            f"about the first {estimate.until:,} of {learner.rows:,} rows: {waiting:,} open "
-            f"{_questions(waiting)} hold the rest back (lasec questions lists them)"
+            f"covers the first {estimate.until:,} of {learner.rows:,} rows; the rest waits for "
+            f"{counted(waiting, 'open question')} (lasec questions lists them)"
         )
     return "; ".join(parts)
 
 
-def _questions(count: int) -> str:
-    return "question" if count == 1 else "questions"
-
-
 def _shown(value: Any) -> str:
-    """A fact in a line."""
+    """A fact in one line."""
     if isinstance(value, dict) and set(value) == {"kind", "parameters"}:
         inner = ", ".join(f"{k}={_shown(v)}" for k, v in value["parameters"].items())
         return f"{value['kind']}({inner})"
@@ -132,14 +162,14 @@ def _shown(value: Any) -> str:
 
 @honest
 def cite(
-    what: Annotated[str, typer.Argument(help="An algorithm, or a model's file.")] = "tracker",
+    what: Annotated[str, typer.Argument(help="An algorithm, or a model file.")] = "tracker",
     bibtex: Annotated[bool, typer.Option("--bibtex", help="Print BibTeX entries.")] = False,
 ) -> None:
-    """The papers to cite for an algorithm or a saved model."""
-    if what.lower().replace("_", "-") in ALGORITHMS or not Path(what).is_file():
+    """Print the papers to cite for an algorithm or a saved model."""
+    if what.lower().replace("_", "-") in ALGORITHMS or not Path(what).exists():
         learner = make(what, 1)
     else:
-        learner = load(Path(what)).learner
+        learner = load(model_file(Path(what))).learner
     console = screen()
     for text in lasec.cite(learner, bibtex=bibtex).splitlines():
         console.print(text, markup=False)

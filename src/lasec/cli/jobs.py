@@ -38,14 +38,14 @@ FILES, MESSAGES = 8, 100_000  # in a batch at most
 
 
 def need() -> None:
-    """Say what is missing, before anything is begun."""
+    """Check that pyspark, pandas and Java are there."""
     missing = [name for name in ("pyspark", "pandas") if not find_spec(name)]
     if missing:
         raise TableError(f"Spark needs {' and '.join(missing)}: pip install 'lasec[spark]'")
     home = os.environ.get("JAVA_HOME")
     java = shutil.which(f"{home}/bin/java" if home else "java")
     if java is None:
-        raise TableError(f"Spark needs Java: install Java {JAVA} or newer, and put it on the PATH")
+        raise TableError(f"Spark needs Java: install Java {JAVA} or newer and add it to the PATH")
     told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)  # noqa: S603
     found = re.search(r'version "(?:1\.)?(\d+)', told.stderr)
     if found and int(found[1]) < JAVA:
@@ -53,23 +53,23 @@ def need() -> None:
 
 
 def begin(model: Path | None, algorithm: str, dimension: int | None, asking: Asking) -> Learner:
-    """The learner that every key begins as."""
+    """The learner that every key starts from."""
     if model is None:
         if dimension is None:
-            raise TableError("how many features has an event? Say --dimension, or give a --model")
+            raise TableError("give --dimension (number of features of an event), or a --model")
         return make(
             algorithm, dimension, rate=asking.rate, settings=asking.parameters(), seed=asking.seed
         )
     data = read(model)
     if kind_of(data) == "table":
         raise TableError(
-            f"{model} reads a table of its own; a job needs a model saved by Learner.save"
+            f"{model} was written by lasec run or ask; a job needs a model saved by Learner.save"
         )
     learner = read_learner(data)
     if learner.rows:
         raise TableError(
-            f"{model} has seen {learner.rows:,} rows, and every key would begin with them: "
-            "give a fresh one here, and trained ones key by key as a warm start (docs/spark.md)"
+            f"{model} has seen {learner.rows:,} rows, and every key would start from it: give an "
+            "untrained model here, and trained ones per key as a warm start (docs/spark.md)"
         )
     return learner
 
@@ -88,18 +88,18 @@ class Endpoints(NamedTuple):
     per_batch: int | None
 
     def check(self) -> None:
-        """See what does not go together."""
+        """Refuse options that contradict each other."""
         for name, known in (("format", FORMATS), ("features", tuple(FEATURES))):
             if getattr(self, name) not in known:
                 raise nearest(getattr(self, name), list(known), name)
         if (self.out is None) == (self.kafka_out is None):
-            raise TableError("where shall it be told? Say either --out or --kafka-out")
+            raise TableError("give either --out or --kafka-out for the output")
         if self.kafka_out is not None and self.kafka is None:
-            raise TableError("--kafka-out needs --kafka: which servers?")
+            raise TableError("--kafka-out needs --kafka: the Kafka servers")
 
     @property
     def log(self) -> Path | None:
-        """Where Spark's own words go, if the checkpoint is a local directory."""
+        """The file of Spark's log, if the checkpoint is a local directory."""
         return None if "://" in self.checkpoint else Path(self.checkpoint) / LOG
 
     def open(self, spark: SparkSession, name: str, schema: str) -> DataFrame:
@@ -114,12 +114,12 @@ class Endpoints(NamedTuple):
         return topic(spark, self.kafka, name, schema, **options)
 
     def lines(self) -> Iterator[tuple[str, str]]:
-        """For people."""
+        """The endpoints, for people."""
         kind = f"topic at {self.kafka}" if self.kafka else f"{self.format}, {self.features}"
         yield "events", f"{self.events} ({kind})"
         yield "labels", self.labels or "none"
         yield "out", self.out or f"topics {self.kafka_out}.* at {self.kafka}"
-        yield "memory", self.checkpoint
+        yield "state", self.checkpoint
 
 
 class Settings(NamedTuple):
@@ -152,14 +152,14 @@ class Settings(NamedTuple):
 
     @property
     def trigger(self) -> str | None:
-        """How often there is a batch, as Spark says it."""
+        """The interval between batches, in Spark's format."""
         if self.every is None:
             return None
         return f"{round(1_000 * seconds('--every', self.every))} milliseconds"
 
     @property
     def spark_conf(self) -> dict[str, str]:
-        """Spark's own settings."""
+        """The settings of Spark."""
         given = dict[str, str]()
         if self.master.startswith("local"):
             os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
@@ -174,11 +174,11 @@ class Settings(NamedTuple):
         return given
 
     def read_file(self) -> None:
-        """Let Spark read its own file of settings, so that they are in no list of processes."""
+        """Let Spark read its settings from a file, so that no list of processes shows them."""
         if self.conf_file is None:
             return
         if not self.conf_file.is_file():
-            raise TableError(f"--conf-file {self.conf_file}: there is no such file")
+            raise TableError(f"--conf-file {self.conf_file}: no such file")
         path = shlex.quote(str(self.conf_file.resolve()))
         before = os.environ.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell")
         os.environ["PYSPARK_SUBMIT_ARGS"] = (

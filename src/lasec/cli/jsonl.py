@@ -21,7 +21,10 @@ class Lines:
     def __init__(self, path: Path, size: int = 0) -> None:
         there = path.stat().st_size if path.exists() else 0
         if there < size:
-            raise TableError(f"{path}: {size - there:,} bytes of it are gone: begin anew (--force)")
+            raise TableError(
+                f"{path} is {size - there:,} bytes shorter than at the last checkpoint: start "
+                "again with --force"
+            )
         self._file = open(path, "r+b" if size else "wb")  # noqa: SIM115
         self._file.truncate(size)
         self._file.seek(size)
@@ -42,12 +45,12 @@ class Lines:
         )
 
     def flush(self) -> int:
-        """Write what is not yet written; gives the size of the file."""
+        """Write what is buffered, and return the size of the file."""
         self._file.flush()
         return self._file.tell()
 
     def close(self) -> None:
-        """No more lines."""
+        """Close the file."""
         self._file.close()
 
 

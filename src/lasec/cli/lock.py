@@ -1,4 +1,4 @@
-"""One lock for one model, whatever name it is reached by."""
+"""The lock of a model file, the same for every link to it."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from filelock import FileLock, Timeout
 from lasec.cli.output import say
 from lasec.errors import TableError
 
-PATIENCE = 2.0  # seconds, after which it is said that another process holds the model
+PATIENCE = 2.0  # seconds of waiting, after which a message says so
 
 
 @contextmanager
 def held(model: Path, *, wait: bool = True) -> Iterator[None]:
-    """Hold a model's lock: the file that a link points to, so that two names share one lock.
+    """Hold the lock of a model file; links to one file share one lock.
 
-    The lock file lies beside the model, and only its owner can open it. Without ``wait``, a model
-    that another process holds is an error.
+    The lock file is next to the model, and only its owner can open it. Without ``wait``, a model
+    that another process uses is an error.
 
     >>> import tempfile
     >>> model = Path(tempfile.mkdtemp(), "model.lasec")
@@ -35,7 +35,7 @@ def held(model: Path, *, wait: bool = True) -> Iterator[None]:
     except Timeout:
         if not wait:
             raise TableError(f"{model} is in use by another lasec process") from None
-        say(f"lasec: waiting for {model}, which another lasec process holds")
+        say(f"lasec: waiting for {model}, which another lasec process uses")
         lock.acquire()
     try:
         yield

@@ -1,4 +1,4 @@
-"""The options that several commands share, and what they say together."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -14,70 +14,183 @@ from lasec.queries import Budgeted
 from lasec.tables import Kind
 
 ROWS, DAYS = 100_000, 30  # how long a question stays open, unless --max-age says otherwise
+BUDGET, COLUMNS, INPUT, OUTPUT = "Label budget", "Columns", "Input", "Output"  # groups of options
 
 File = Annotated[
-    str, typer.Argument(help="CSV, Parquet, JSON lines or svmlight file; a known stream; or -.")
+    str,
+    typer.Argument(
+        metavar="FILE",
+        help="CSV, Parquet, JSON lines or svmlight file, compressed or not; the name of a known "
+        "stream (lasec datasets); or - for standard input.",
+    ),
 ]
-Label = Annotated[str | None, typer.Option("--label", "-l", help="The column of labels.")]
+Label = Annotated[
+    str | None,
+    typer.Option(
+        "--label",
+        "-l",
+        metavar="COLUMN",
+        help="Label column, with two classes.",
+        rich_help_panel=COLUMNS,
+    ),
+]
 Algorithm = Annotated[
-    str, typer.Option("--algorithm", "-a", help="tracker, lasec-ss, sop-ss, perceptron-ss, ...")
+    str,
+    typer.Option(
+        "--algorithm",
+        "-a",
+        metavar="NAME",
+        help="tracker, uniform, lasec-ss, sop-ss, perceptron-ss, arow-ss, ...",
+    ),
 ]
-Algorithms = Annotated[str, typer.Option("--algorithms", "-a", help="Their names, with commas.")]
-Rate = Annotated[float, typer.Option("--rate", "-r", help="The share of labels to ask for.")]
+Algorithms = Annotated[
+    str,
+    typer.Option(
+        "--algorithms", "-a", metavar="NAMES", help="Names of algorithms, separated by commas."
+    ),
+]
+Rate = Annotated[
+    float,
+    typer.Option(
+        "--rate", "-r", help="Share of rows whose label is queried.", rich_help_panel=BUDGET
+    ),
+]
 PerDay = Annotated[
-    float | None, typer.Option("--labels-per-day", help="A budget by time; needs --time.")
+    float | None,
+    typer.Option(
+        "--labels-per-day",
+        help="Labels per day, in place of --rate; needs --time.",
+        rich_help_panel=BUDGET,
+    ),
 ]
-Time = Annotated[str | None, typer.Option("--time", help="The column that says when a row came.")]
+Time = Annotated[
+    str | None,
+    typer.Option(
+        "--time",
+        metavar="COLUMN",
+        help="Column with the time of each row: times, or seconds since 1970.",
+        rich_help_panel=COLUMNS,
+    ),
+]
 Positive = Annotated[
-    str | None, typer.Option("--positive", help="This class against all the others.")
+    str | None,
+    typer.Option(
+        "--positive",
+        metavar="CLASS",
+        help="Positive class, against all others; needed for more than two classes.",
+        rich_help_panel=COLUMNS,
+    ),
 ]
 Settings = Annotated[
-    list[str] | None, typer.Option("--set", help="A parameter, as in --set drift=0.001.")
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="NAME=VALUE", help="Parameter of the algorithm, such as drift=0.001."
+    ),
 ]
 Category = Annotated[
-    list[str] | None, typer.Option("--category", help="A column of categories, also where numbers.")
+    list[str] | None,
+    typer.Option(
+        "--category",
+        metavar="COLUMN",
+        help="Read a column as categories, even if it holds numbers.",
+        rich_help_panel=COLUMNS,
+    ),
 ]
-Text = Annotated[list[str] | None, typer.Option("--text", help="A column of texts.")]
-Ignore = Annotated[list[str] | None, typer.Option("--ignore", help="A column not to read.")]
+Text = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--text", metavar="COLUMN", help="Read a column as text.", rich_help_panel=COLUMNS
+    ),
+]
+Ignore = Annotated[
+    list[str] | None,
+    typer.Option("--ignore", metavar="COLUMN", help="Ignore a column.", rich_help_panel=COLUMNS),
+]
 HashBuckets = Annotated[
     int | None,
-    typer.Option("--hash-buckets", min=1, help="Columns for hashed categories and tokens."),
+    typer.Option(
+        "--hash-buckets",
+        min=1,
+        help="Hash all categories and tokens into so many features. Default: one-hot for up to 32 "
+        "categories, 64 buckets for more, 256 for text.",
+        rich_help_panel=COLUMNS,
+    ),
 ]
 Standardize = Annotated[
     bool,
-    typer.Option("--standardize/--no-standardize", help="Put numbers on a common scale, or not."),
+    typer.Option(
+        "--standardize/--no-standardize",
+        help="Standardize numbers by the mean and deviation of the rows so far.",
+        rich_help_panel=COLUMNS,
+    ),
 ]
-Format = Annotated[str | None, typer.Option("--format", help="csv, parquet, jsonl or svmlight.")]
-Separator = Annotated[str | None, typer.Option("--separator", help="Between the cells of a CSV.")]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        help="csv, parquet, jsonl or svmlight. Default: by name, or by the first bytes.",
+        rich_help_panel=INPUT,
+    ),
+]
+Separator = Annotated[
+    str | None,
+    typer.Option(
+        "--separator", help="Separator of a CSV file. Default: detected.", rich_help_panel=INPUT
+    ),
+]
 Seed = Annotated[
     int | None,
     typer.Option(
-        "--seed", min=0, help="Random seed; without it, one is drawn and kept in the model."
+        "--seed", min=0, help="Random seed. Default: a random one, which lasec info shows."
     ),
 ]
-Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Stop after so many rows.")]
-Data = Annotated[Path | None, typer.Option("--data", help="Folder of the known streams' files.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
-Model = Annotated[Path, typer.Option("--model", "-m", help="The model's file.")]
+Limit = Annotated[
+    int | None,
+    typer.Option("--limit", min=1, help="Stop after so many rows.", rich_help_panel=INPUT),
+]
+Data = Annotated[
+    Path | None,
+    typer.Option(
+        "--data",
+        help="Directory with files of known streams. Default: LASEC_DATA.",
+        rich_help_panel=INPUT,
+    ),
+]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print JSON, for scripts.", rich_help_panel=OUTPUT)
+]
+Model = Annotated[
+    Path, typer.Option("--model", "-m", help="Model file, or the directory of a run.")
+]
 MaxAge = Annotated[
     str | None,
     typer.Option(
         "--max-age",
-        help=f"Questions expire after so many rows (as in 5000; default {ROWS:,}), or with --time "
-        f"after so long (as in 12h; default {DAYS}d).",
+        help=f"Open questions expire after so many rows (such as 5000; default {ROWS:,}) or, with "
+        f"--time, after so long (such as 12h; default {DAYS}d).",
+        rich_help_panel=BUDGET,
     ),
 ]
 Alarms = Annotated[
-    bool, typer.Option("--alarms", help="Warn of drops in accuracy and of changed inputs.")
+    bool,
+    typer.Option(
+        "--alarms", help="Warn when accuracy drops or inputs change.", rich_help_panel=OUTPUT
+    ),
 ]
 Lead = Annotated[
     float,
-    typer.Option("--lead", min=0.0, help="A row dated more seconds ahead of now moves no clock."),
+    typer.Option(
+        "--lead",
+        min=0.0,
+        help="Seconds that --time may be ahead of this machine's clock; a later row is processed, "
+        "but does not advance the budget.",
+        rich_help_panel=BUDGET,
+    ),
 ]
 
 
 class Reading(NamedTuple):
-    """How a table is to be read."""
+    """How to read a table."""
 
     label: str | None = None
     positive: str | None = None
@@ -93,26 +206,26 @@ class Reading(NamedTuple):
 
     @property
     def choice(self) -> dict[str, Any]:
-        """What must be the same where a run is resumed, by the names that saved runs have."""
+        """What must be the same when a run is resumed, by the names in saved runs."""
         given = self._asdict()
         given["width"], given["standardise"] = given.pop("hash_buckets"), given.pop("standardize")
         return {k: v for k, v in given.items() if k not in ("data", "format", "separator")}
 
     @property
     def texts(self) -> frozenset[str]:
-        """The columns that are text, whatever they look like."""
+        """The columns that are read as text even if they look like numbers."""
         return frozenset(filter(None, [self.label, *self.category, *self.text]))
 
     @property
     def kinds(self) -> dict[str, Kind]:
-        """The kinds of columns that were told."""
+        """The kinds of columns that were given."""
         told = dict.fromkeys(self.category, Kind.CATEGORY)
         told |= dict.fromkeys(self.text, Kind.TEXT)
         return told | dict.fromkeys(self.ignore, Kind.IGNORED)
 
 
 class Asking(NamedTuple):
-    """How labels are to be asked for."""
+    """How to query labels."""
 
     rate: float = 0.1
     per_day: float | None = None
@@ -124,10 +237,10 @@ class Asking(NamedTuple):
     annotators: int = 1
 
     def budget(self, time: str | None) -> Budgeted | None:
-        """The budget, if it is more than a rate."""
+        """The label budget, if it is more than a rate."""
         if self.per_day is not None:
             if time is None:
-                raise TableError("--labels-per-day needs --time: which column says when a row came")
+                raise TableError("--labels-per-day needs --time: the column with the time of a row")
             return Budgeted.every("1d", labels=self.per_day, max_open=self.max_open)
         return Budgeted(self.rate, max_open=self.max_open) if self.max_open else None
 
@@ -142,7 +255,9 @@ class Asking(NamedTuple):
         if self.max_age.strip().isdecimal():
             return float(self.max_age)
         if time is None:
-            raise TableError(f"--max-age {self.max_age}: without --time it is a number of rows")
+            raise TableError(
+                f"--max-age {self.max_age}: expected a number of rows; a duration needs --time"
+            )
         return seconds("--max-age", self.max_age)
 
     def parameters(self) -> dict[str, Any]:
@@ -160,6 +275,6 @@ def _parameter(setting: str) -> tuple[str, float]:
         number = float(value)
     except ValueError:
         raise TableError(
-            f"--set {setting}: expected a name and a number, as in drift=0.001"
+            f"--set {setting}: expected a name and a number, such as drift=0.001"
         ) from None
     return name.strip(), int(number) if number.is_integer() and "." not in value else number

@@ -1,4 +1,4 @@
-"""What is said to people, and what to scripts."""
+"""What is printed for people, and what for scripts."""
 
 from __future__ import annotations
 
@@ -9,57 +9,76 @@ import math
 import os
 import sys
 import warnings
-from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ParamSpec
 
 import typer
+from rich.table import Table
+from rich.text import Text
 
 from lasec.alarms import Alarm
 from lasec.cli.terminal import Terminal, clean, one_line
 from lasec.errors import StateError, TableError, TicketError
 from lasec.metrics import Estimate
-from lasec.tables import Kind, Table, TableLearner
+from lasec.tables import Table as Source
 
 REFUSED, WRONG, STOPPED = 1, 2, 130
-FEW = 10  # labels, below which an interval says nothing
+FEW = 10  # labels, below which no interval is shown
+CLEARLY = 0.02  # the least difference in accuracy that is worth a warning
 P = ParamSpec("P")
 
 
 def screen() -> Terminal:
-    """The terminal that people read: plain text where it is none."""
+    """Standard output as people read it: plain text where it is no terminal."""
     there = sys.stdout.isatty()
     return Terminal(highlight=False, soft_wrap=not there, width=None if there else 200)
 
 
+def put_facts(facts: Iterable[tuple[str, str]], title: str = "", width: int = 20) -> None:
+    """Print names and values for people, in two columns; long values are wrapped on a terminal."""
+    console = screen()
+    if title:
+        console.print(title, style="bold", markup=False)
+    if not console.is_terminal:
+        for name, value in facts:
+            console.print(f"{name:<{width}}{value}", markup=False)
+        return
+    grid = Table.grid()
+    grid.add_column(no_wrap=True, min_width=width)
+    grid.add_column(overflow="fold")
+    for name, value in facts:
+        grid.add_row(Text(name), Text(one_line(value)))
+    console.print(grid)
+
+
 def say(text: str) -> None:
-    """A line beside the output: to standard error."""
+    """Print a line on standard error."""
     sys.stderr.write(one_line(text) + "\n")
 
 
 def put(data: Any) -> None:
-    """Something for scripts, as one line of JSON."""
+    """Print a value as one line of JSON."""
     put_lines([as_line(data)])
 
 
 def as_line(data: Any) -> str:
-    """Something for scripts, as it is written: one line that any terminal and file can hold."""
+    """A value as one line of JSON in ASCII, which any terminal and file can hold."""
     return json.dumps(plain(data)).replace("\x7f", "\\u007f") + "\n"
 
 
 def as_text(data: Any) -> bytes:
-    """Something for scripts, as a file that people may look at."""
+    """A value as the contents of a JSON file."""
     return (json.dumps(plain(data), indent=1) + "\n").encode()
 
 
 def put_lines(lines: Iterable[str]) -> None:
-    """Lines for scripts."""
+    """Print lines for scripts."""
     sys.stdout.writelines(map(clean, lines))
     sys.stdout.flush()
 
 
 def plain(value: Any) -> Any:
-    """The value as JSON has it: no NaN, no infinity.
+    """The value as JSON allows it: null in place of NaN and infinity.
 
     >>> plain({"accuracy": math.nan, "rows": 3})
     {'accuracy': None, 'rows': 3}
@@ -74,7 +93,7 @@ def plain(value: Any) -> Any:
 
 
 def percent(value: float) -> str:
-    """A share, for people.
+    """A share as a percentage.
 
     >>> percent(0.8768), percent(math.nan)
     ('87.7 %', '-')
@@ -82,8 +101,27 @@ def percent(value: float) -> str:
     return "-" if math.isnan(value) else f"{max(100 * value, 0.0):.1f} %"
 
 
+def counted(count: int, thing: str) -> str:
+    """A count with its noun.
+
+    >>> counted(1, "label"), counted(1_000, "label")
+    ('1 label', '1,000 labels')
+    """
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
+def few(names: Sequence[str], most: int = 12) -> str:
+    """The first of some names.
+
+    >>> few(["a", "b", "c"], 2)
+    'a, b and 1 more'
+    """
+    shown = ", ".join(name[:80] for name in names[:most])
+    return shown + (f" and {len(names) - most:,} more" if len(names) > most else "")
+
+
 def interval(estimate: Estimate) -> str:
-    """An estimate with its interval, for people.
+    """An estimate with its 95 % confidence interval, for a table with a column of labels.
 
     >>> interval(Estimate(0.9, 0.88, 0.92, rows=1_000, labels=100, until=1_000))
     '90.0 % (88.0 to 92.0)'
@@ -93,8 +131,23 @@ def interval(estimate: Estimate) -> str:
     return f"{percent(estimate.value)} ({100 * estimate.low:.1f} to {100 * estimate.high:.1f})"
 
 
+def estimated(estimate: Estimate) -> str:
+    """An estimate with its 95 % confidence interval and the number of labels behind it.
+
+    >>> estimated(Estimate(0.9, 0.88, 0.92, rows=1_000, labels=100, until=1_000))
+    '90.0 % (95 % CI 88.0-92.0 %, 100 labels)'
+    >>> estimated(Estimate(0.9, 0.3, 1.0, rows=10, labels=3, until=10))
+    'not enough labels (3 of at least 10)'
+    """
+    if math.isnan(estimate.value) or estimate.labels < FEW:
+        return f"not enough labels ({estimate.labels:,} of at least {FEW})"
+    ends = f"{100 * estimate.low:.1f}-{100 * estimate.high:.1f} %"
+    labels = counted(estimate.labels, "label")
+    return f"{percent(estimate.value)} (95 % CI {ends}, {labels})"
+
+
 def as_facts(estimate: Estimate) -> dict[str, float]:
-    """An estimate with its interval, for scripts."""
+    """An estimate with its 95 % confidence interval, for scripts."""
     return {"value": estimate.value, "low": estimate.low, "high": estimate.high}
 
 
@@ -102,47 +155,59 @@ def described(alarm: Alarm) -> str:
     """An alarm in a line.
 
     >>> described(Alarm("drop", 5_210, 1.3e5, 0.06, 0.41, 5_030))
-    'drop in row 5,211: error rate 6.0 % before, 41.0 % since row 5,031'
+    'accuracy drop in row 5,211: estimated error rate 6.0 % before, 41.0 % since row 5,031'
+    >>> described(Alarm("input: feature 7", 5_210, 1.3e5, 0.1, 0.9, 5_030))
+    'input change (feature 7) in row 5,211: score 0.10 before, 0.90 since row 5,031'
     """
-    what = "error rate" if alarm.kind == "drop" else "score"
-    shown = percent if alarm.kind == "drop" else "{:.2f}".format
+    name, _, part = alarm.kind.partition(": ")
+    what = {"drop": "accuracy drop", "input": f"input change ({part})"}.get(name, alarm.kind)
+    value = "estimated error rate" if name == "drop" else "score"
+    before, after = (
+        percent(level) if name == "drop" else f"{level:.2f}"
+        for level in (alarm.before, alarm.after)
+    )
     return (
-        f"{alarm.kind} in row {alarm.ticket + 1:,}: {what} {shown(alarm.before)} before, "
-        f"{shown(alarm.after)} since row {alarm.since + 1:,}"
+        f"{what} in row {alarm.ticket + 1:,}: {value} {before} before, {after} since row "
+        f"{alarm.since + 1:,}"
     )
 
 
 def warn_of_no_change(persistence: float, majority: float, accuracy: float) -> None:
-    """Say so where the previous label, were it known, is the better prediction."""
-    if persistence > accuracy:
-        by_chance = majority**2 + (1.0 - majority) ** 2
-        why = ": labels are autocorrelated" if persistence > by_chance + 0.01 else ""
+    """Warn where the labels are autocorrelated and the previous one is the better prediction.
+
+    They are where two labels in a row agree clearly more often than two drawn at random would.
+    """
+    by_chance = majority**2 + (1.0 - majority) ** 2
+    if persistence > max(accuracy, by_chance + CLEARLY):
         say(
             f"lasec: warning: the no-change baseline ({percent(persistence)}) beats this model "
-            f"({percent(accuracy)}){why}"
+            f"({percent(accuracy)}): labels are autocorrelated (chance agreement "
+            f"{percent(by_chance)}). If true labels arrive before the next row, use the previous "
+            "label as a feature"
         )
 
 
-def warn_of_cells(table: Table) -> None:
-    """Say which cells of a table could not be read."""
-    for name, bad in table.bad.found.items():
-        cells = "1 cell that is" if bad.cells == 1 else f"{bad.cells:,} cells that are"
+def warn_of_majority(majority: float, accuracy: float) -> None:
+    """Warn where always predicting the majority class is clearly better."""
+    if majority > accuracy + CLEARLY:
         say(
-            f"lasec: warning: column {name[:80]!r} has {cells} not readable, taken as missing; the "
-            f"first is {bad.example!r} in row {bad.row:,} (--category reads the column as "
-            "categories)"
+            f"lasec: warning: the majority-class baseline ({percent(majority)}) beats this model "
+            f"({percent(accuracy)}): raise --rate, or check how the columns are read"
         )
 
 
-def columns(desk: TableLearner) -> str:
-    """How many columns of which kind there are, and what becomes of them."""
-    counts = Counter(column.kind for column in desk.encoder.columns)
-    words = [f"{n} {_NAMES[kind][n > 1]}" for kind, n in counts.items()]
-    return f"{', '.join(words)}; {desk.learner.dimension} features"
+def warn_of_cells(table: Source) -> None:
+    """Warn of cells that could not be read."""
+    for name, bad in table.bad.found.items():
+        say(
+            f"lasec: warning: column {name[:80]!r}: {counted(bad.cells, 'cell')} not numeric, read "
+            f"as missing, first {bad.example!r} in row {bad.row:,}; if these are categories, use "
+            f"--category {name[:80]}"
+        )
 
 
 def honest(command: Callable[P, None]) -> Callable[P, None]:
-    """Errors that a user can mend are said in one line, with exit code 2."""
+    """A command that reports errors which a user can fix in one line, with exit code 2."""
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -151,7 +216,7 @@ def honest(command: Callable[P, None]) -> Callable[P, None]:
         except BrokenPipeError:
             _leave_pipe()
         except MemoryError as error:
-            say(f"lasec: out of memory: use fewer columns or fewer --hash-buckets ({error})")
+            say(f"lasec: out of memory: ignore some columns or lower --hash-buckets ({error})")
             raise typer.Exit(WRONG) from None
         except (TableError, StateError, TicketError, OSError, ValueError) as error:
             say(f"lasec: {_words(error)}")
@@ -161,7 +226,7 @@ def honest(command: Callable[P, None]) -> Callable[P, None]:
 
 
 def guarded(app: Callable[..., Any]) -> int:
-    """Run the command line, and give its exit code; what typer and Python say is cleaned, too."""
+    """Run the command line and return its exit code; messages of typer and Python are cleaned."""
     warnings.showwarning = lambda message, *_, **__: say(f"lasec: warning: {message}")
     try:
         code = app(standalone_mode=False)
@@ -172,28 +237,21 @@ def guarded(app: Callable[..., Any]) -> int:
             raise
         shown = io.StringIO()
         error.show(shown)
+        if not shown.getvalue().strip():  # the help, which has been printed
+            return 0
         sys.stderr.write(clean(shown.getvalue()))
         return int(getattr(error, "exit_code", WRONG))
     return code if isinstance(code, int) else 0
 
 
 def _words(error: Exception) -> str:
-    """An error in a line; a file's name comes first."""
+    """The message of an error, which begins with the file's name where there is one."""
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{error.filename}: {error.strerror[0].lower()}{error.strerror[1:]}"
     return str(error)
 
 
 def _leave_pipe() -> None:
-    """Whoever read the output has gone: nothing more to say."""
+    """The reader of standard output has gone: end quietly."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     raise typer.Exit(0)
-
-
-_NAMES = {
-    Kind.NUMBER: ("number", "numbers"),
-    Kind.CATEGORY: ("category", "categories"),
-    Kind.TEXT: ("text", "texts"),
-    Kind.PAIRS: ("set of pairs", "sets of pairs"),
-    Kind.IGNORED: ("not read", "not read"),
-}

@@ -1,65 +1,185 @@
-"""The progress of a run, on a terminal: rows, rows a second, labels, accuracy."""
+"""Progress on a terminal: share of the rows, rows per second, time left, estimated accuracy."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
-from rich.progress import BarColumn, Progress, TaskID, TextColumn
+from numba.core import event
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
+from rich.status import Status
 
+from lasec.cli.output import counted, say
 from lasec.cli.terminal import Terminal, one_line
 from lasec.metrics import Estimate
 
-EVERY = 0.2  # seconds between two looks
-WIDE, SHORT = 110, 14  # a terminal with room for words, and a title where there is none
+EVERY, RARELY = 0.2, 60.0  # seconds between two updates of a bar; between two lines of a log
+WIDE, SHORT = 130, 14  # columns of a terminal with room for all; characters of a title without
+COMPILING = "compiling (first run only) ..."
+
+
+class Compilation(event.Listener):
+    """Notices when numba compiles, and adds up the ``seconds``; functions it calls count once."""
+
+    def __init__(self, changed: Callable[[bool], None]) -> None:
+        self.seconds = 0.0
+        self._changed, self._depth, self._began = changed, 0, 0.0
+
+    def on_start(self, event: Any) -> None:
+        """A function, perhaps inside another, is about to be compiled."""
+        if not self._depth:
+            self._began = time.monotonic()
+            self._changed(True)
+        self._depth += 1
+
+    def on_end(self, event: Any) -> None:
+        """It has been compiled."""
+        self._depth -= 1
+        if not self._depth:
+            self.seconds += time.monotonic() - self._began
+            self._changed(False)
+
+
+class Pace:
+    """Rows per second, and seconds left, by what came after the first batch.
+
+    The first batch is left out because compiled code is loaded in it.
+
+    >>> pace = Pace()
+    >>> pace.at(5.0, rows=100, share=0.1)
+    (nan, nan)
+    >>> pace.at(7.0, rows=300, share=0.3)
+    (100.0, 7.0)
+    """
+
+    def __init__(self) -> None:
+        self._first: tuple[float, int, float] | None = None
+
+    def at(self, now: float, rows: int, share: float) -> tuple[float, float]:
+        """Rows per second and seconds left, each NaN while it is not known."""
+        if self._first is None:
+            self._first = now, rows, share
+            return math.nan, math.nan
+        began, before, done = self._first
+        passed = max(now - began, 1e-9)
+        left = (1.0 - share) * passed / (share - done) if share > done else math.nan
+        return (rows - before) / passed, left
 
 
 class Bar:
-    """A bar that is redrawn now and then; nothing where there is no terminal."""
+    """A progress bar; a line of text now and then where there is no terminal."""
 
-    def __init__(self, progress: Progress | None, task: TaskID | None, wide: bool) -> None:
-        self._progress, self._task, self._wide = progress, task, wide
-        self._began = time.monotonic()
-        self._shown = 0.0
+    def __init__(self, title: str, quiet: bool = False) -> None:
+        self._title, self._quiet = title, quiet
+        self._progress: Progress | None = None
+        self._task, self._wide, self._words = TaskID(0), True, "starting ..."
+        self._pace, self._shown = Pace(), time.monotonic()
+        self.compilation = Compilation(self._compiling)
+
+    def draw(self, progress: Progress, wide: bool, endless: bool) -> None:
+        """Draw the bar from now on."""
+        self._progress, self._wide, self._shown = progress, wide, 0.0
+        title = one_line(self._title)
+        title = title if wide or len(title) <= SHORT else f"{title[: SHORT - 1]}…"
+        total = None if endless else 100.0
+        self._task = progress.add_task(title, total=total, words=self._words)
 
     def due(self) -> bool:
-        """Whether it is time for another look."""
-        return self._progress is not None and time.monotonic() - self._shown > EVERY
+        """Whether it is time for another update."""
+        pause = RARELY if self._progress is None else EVERY
+        return not self._quiet and time.monotonic() - self._shown > pause
 
     def show(self, share: float, rows: int, labels: int, estimate: Estimate) -> None:
-        """How things stand; ``rows`` are those of this sitting."""
-        if self._progress is None or self._task is None:
-            return
+        """Update the bar; ``rows`` are those of this process."""
         self._shown = time.monotonic()
-        speed = rows / max(self._shown - self._began, 1e-9)
-        self._progress.update(
-            self._task,
-            completed=100.0 * share if math.isfinite(share) else None,
-            words=f"{rows:,} rows  {speed:,.0f}/s  {labels:,} labels  {self._right(estimate)}",
-        )
+        rate, left = self._pace.at(self._shown - self.compilation.seconds, rows, share)
+        parts = [
+            f"{100 * share:3.0f} %" if math.isfinite(share) else "",
+            f"{rows:,} rows" if self._wide else "",
+            f"{rate:,.0f} rows/s" if math.isfinite(rate) else "",
+            f"{clock(left)} left" if math.isfinite(left) else "",
+            counted(labels, "label") if self._wide else "",
+            _accuracy(estimate, self._wide),
+        ]
+        self._words = "  ".join(filter(None, parts))
+        if self._progress is None:
+            say(f"lasec: {self._title}: {self._words}")
+            return
+        done = 100.0 * share if math.isfinite(share) else None
+        self._progress.update(self._task, completed=done, words=self._words)
 
-    def _right(self, estimate: Estimate) -> str:
-        word = "right " if self._wide else ""
-        if math.isnan(estimate.value):
-            return f"{word}-"
-        half = 50 * (estimate.high - estimate.low)
-        return f"{word}{100 * estimate.value:.1f} ± {half:.1f} %"
+    def _compiling(self, now: bool) -> None:
+        if self._progress is not None:
+            self._progress.update(self._task, words=COMPILING if now else self._words)
+
+
+def clock(seconds: float) -> str:
+    """A duration.
+
+    >>> clock(7.2), clock(83), clock(4_000)
+    ('0:08', '1:23', '1:06:40')
+    """
+    minutes, rest = divmod(math.ceil(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+
+
+def _accuracy(estimate: Estimate, wide: bool) -> str:
+    """The estimated accuracy, and half of its interval."""
+    if math.isnan(estimate.value):
+        return ""
+    half = 50 * (estimate.high - estimate.low)
+    value = f"{100 * estimate.value:.1f} ± {half:.1f} %"
+    return f"estimated accuracy {value}" if wide else f"est. acc. {value}"
 
 
 @contextmanager
 def bar(title: str, quiet: bool, endless: bool) -> Iterator[Bar]:
-    """A bar on standard error for the time of a ``with``, if that is a terminal."""
-    console = Terminal(stderr=True)
+    """A progress bar on standard error for the time of a ``with``."""
+    console, shown = Terminal(stderr=True), Bar(title, quiet)
     if quiet or not console.is_terminal:
-        yield Bar(None, None, False)
+        yield shown
         return
     wide = console.width >= WIDE
-    bar_and_words = BarColumn(20 if wide else 6), TextColumn("{task.fields[words]}", markup=False)
-    columns = (TextColumn("{task.description}", markup=False), *bar_and_words)
-    title = one_line(title)
-    title = title if wide or len(title) <= SHORT else f"{title[: SHORT - 1]}…"
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task(title, total=None if endless else 100.0, words="")
-        yield Bar(progress, task, wide)
+    columns = (
+        SpinnerColumn("line"),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(20 if wide else 8),
+        TextColumn("{task.fields[words]}", markup=False),
+    )
+    with (
+        Progress(*columns, console=console, transient=True) as progress,
+        event.install_listener("numba:compile", shown.compilation),
+    ):
+        shown.draw(progress, wide, endless)
+        yield shown
+
+
+@contextmanager
+def busy(what: str, quiet: bool = False) -> Iterator[None]:
+    """A moving line on a terminal while something takes its time."""
+    console = Terminal(stderr=True)
+    if quiet or not console.is_terminal:
+        yield
+        return
+    with console.status(one_line(what), spinner="line"):
+        yield
+
+
+@contextmanager
+def compiling() -> Iterator[None]:
+    """The same while numba compiles, in a command without a progress bar."""
+    console = Terminal(stderr=True)
+    if not console.is_terminal:
+        yield
+        return
+    status = Status(COMPILING, console=console, spinner="line")
+    listener = Compilation(lambda now: status.start() if now else status.stop())
+    with event.install_listener("numba:compile", listener):
+        try:
+            yield
+        finally:
+            status.stop()

@@ -1,7 +1,7 @@
-"""``lasec ask`` and ``lasec tell``: lines of JSON in, lines of JSON out, one model between them.
+"""``lasec ask`` and ``lasec tell``: JSON lines in, JSON lines out, one model file between them.
 
-Both can run at the same time, in one pipe or on two days: each takes the lines that have come,
-locks the model's file, reads it, does its part, writes it, and only then says what it did.
+Both can run at the same time: each takes the lines that have arrived, locks the model file, reads
+it, does its part, writes it, and only then prints the results.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from typing import Annotated, Any
 
 import typer
 
+from lasec.cli import columns
 from lasec.cli import options as o
-from lasec.cli.inputs import detectors, learner
+from lasec.cli.inputs import detectors, learner, model_file
 from lasec.cli.jsonl import line
 from lasec.cli.lock import held
-from lasec.cli.output import REFUSED, as_line, described, honest, put_lines, say
+from lasec.cli.output import REFUSED, as_line, counted, described, honest, put_lines, say
+from lasec.cli.progress import compiling
 from lasec.clock import LEAD
 from lasec.errors import TableError, TicketError
 from lasec.persistence.container import read
@@ -28,10 +30,13 @@ from lasec.tables.cells import check_row, head_of, moment
 from lasec.tables.objects import DEEPEST, too_deep
 from lasec.tables.source import rows_at_a_time
 
-MOST = 1_000  # lines that are taken at a time
+MOST = 1_000  # lines at a time
 Row = dict[str, Any]
 Answering = Callable[[TableLearner, list[Row]], list[Row | None]]
-Given = Annotated[str, typer.Argument(help="A file of JSON lines; - is standard input.")]
+Given = Annotated[
+    str, typer.Argument(metavar="FILE", help="JSON lines file, or - for standard input.")
+]
+NEW = "Options for a new model"
 
 
 @honest
@@ -39,24 +44,52 @@ def ask(
     file: Given = "-",
     model: o.Model = Path("model.lasec"),
     keep: Annotated[
-        list[str] | None, typer.Option("--keep", help="A column to repeat in the output.")
+        list[str] | None,
+        typer.Option(
+            "--keep", metavar="COLUMN", help="Repeat a column in the output, an id for example."
+        ),
     ] = None,
     questions: Annotated[
-        bool, typer.Option("--questions", help="Write only the rows that are asked about.")
+        bool, typer.Option("--questions", help="Print only the rows whose label is queried.")
     ] = False,
     classes: Annotated[
-        str | None, typer.Option("--classes", help="For a new model: its classes, as in ham,spam.")
+        str | None,
+        typer.Option(
+            "--classes",
+            metavar="CLASS,CLASS",
+            help="Create the model, with these two classes, such as ham,spam.",
+            rich_help_panel=NEW,
+        ),
     ] = None,
     label: Annotated[
-        str, typer.Option("--label", "-l", help="A column of labels, which is not looked at.")
+        str,
+        typer.Option(
+            "--label",
+            "-l",
+            metavar="COLUMN",
+            help="Column to ignore because it holds labels.",
+            rich_help_panel=NEW,
+        ),
     ] = "label",
     algorithm: o.Algorithm = "tracker",
     rate: o.Rate = 0.1,
     max_open: Annotated[
-        int, typer.Option("--max-open", min=0, help="Ask less, the nearer to so many questions.")
+        int,
+        typer.Option(
+            "--max-open",
+            min=0,
+            help="Query less as the number of open questions nears this; 0 is no limit.",
+            rich_help_panel=o.BUDGET,
+        ),
     ] = 0,
     annotators: Annotated[
-        int, typer.Option("--annotators", min=1, help="Learn the majority of so many answers.")
+        int,
+        typer.Option(
+            "--annotators",
+            min=1,
+            help="Wait for so many answers to a question, and learn their majority.",
+            rich_help_panel=NEW,
+        ),
     ] = 1,
     alarms: o.Alarms = False,
     labels_per_day: o.PerDay = None,
@@ -69,11 +102,12 @@ def ask(
     max_age: o.MaxAge = None,
     lead: o.Lead = LEAD,
 ) -> None:
-    """Predict each line, and decide whether to ask for its label.
+    """Predict each row, and decide whether to query its label.
 
-    A model that does not exist yet is begun with --classes, and the first lines that come decide
-    how its columns are read, unless --text, --category and --ignore do; these and all options after
-    --classes are for a new model only.
+    Rows are JSON lines; so is the output, with "ticket", "label" (the prediction), "propensity"
+    (the query probability) and "asked". Give the true labels of asked rows to "lasec tell". If the
+    model does not exist, --classes creates it, and the first rows decide how columns are read;
+    options on budget, columns and algorithm apply to a new model only.
     """
     reading = o.Reading(
         label=label, time=time, category=tuple(category or ()), text=tuple(text or ()),
@@ -86,7 +120,9 @@ def ask(
 
     def begin(rows: list[Row]) -> TableLearner:
         if classes is None:
-            raise TableError(f"{model} does not exist: make it with lasec run, or give --classes")
+            raise TableError(
+                f"{model} does not exist: create it with --classes (such as ham,spam) or lasec run"
+            )
         named = [name.strip() for name in classes.split(",")]
         return _new(rows, named, algorithm, reading, asking, alarms)
 
@@ -103,7 +139,7 @@ def ask(
 
 
 def _kept(desk: TableLearner, entry: Row, cells: Row) -> Row:
-    """The cells to repeat; those of a question are kept with it, for ``lasec questions``."""
+    """The cells to repeat, which are stored with a question for ``lasec questions``."""
     if cells and entry.get("asked"):
         desk.keep(entry["ticket"], cells)
     return cells
@@ -111,20 +147,20 @@ def _kept(desk: TableLearner, entry: Row, cells: Row) -> Row:
 
 @honest
 def predict(file: Given = "-", model: o.Model = Path("model.lasec")) -> None:
-    """Predict each line: nothing is asked or counted, and the model is not written."""
+    """Predict each row without querying; the model file is not changed."""
 
     def begin(rows: list[Row]) -> TableLearner:
-        raise TableError(f"{model} does not exist: make it with lasec run or lasec ask")
+        raise TableError(f"{model} does not exist: create it with lasec run or lasec ask")
 
     _serve(file, model, begin, lambda desk, rows: list(_predicted(desk, rows)), save=False)
 
 
 @honest
 def tell(file: Given = "-", model: o.Model = Path("model.lasec")) -> None:
-    """Learn the answers: lines with a "ticket" and a "label", and perhaps who answered ("by")."""
+    """Learn labels: JSON lines with "ticket" and "label", and optionally "by" (the annotator)."""
 
     def begin(rows: list[Row]) -> TableLearner:
-        raise TableError(f"{model} does not exist: nothing was asked yet")
+        raise TableError(f"{model} does not exist: create it with lasec run or lasec ask")
 
     def answer(desk: TableLearner, rows: list[Row]) -> list[Row | None]:
         return [_told(desk, row) for row in rows]
@@ -134,10 +170,11 @@ def tell(file: Given = "-", model: o.Model = Path("model.lasec")) -> None:
 
 @honest
 def questions(model: o.Model = Path("model.lasec")) -> None:
-    """List the open questions again, oldest first, with the columns that were kept.
+    """List the open questions, oldest first, with the columns of --keep.
 
-    Nothing is changed: what was written into a pipe that broke can be read here.
+    The model file is not changed. Use it after a broken pipe, or to fill an annotation queue.
     """
+    model = model_file(model)
     with held(model):
         desk, _ = _load(model)
     put_lines(
@@ -148,11 +185,12 @@ def questions(model: o.Model = Path("model.lasec")) -> None:
 
 @honest
 def forget(
-    tickets: Annotated[list[int], typer.Argument(help="The tickets of open questions.")],
+    tickets: Annotated[list[int], typer.Argument(help="Tickets of open questions.")],
     model: o.Model = Path("model.lasec"),
 ) -> None:
-    """Give up questions that nobody will answer: the estimate of accuracy counts them as lost."""
+    """Drop questions that will not be answered; the accuracy estimate counts them as lost."""
     refused, said = 0, list[Row]()
+    model = model_file(model)
     with held(model):
         desk, parts = _load(model)
         for ticket in tickets:
@@ -169,12 +207,12 @@ def forget(
 
 
 def _name(by: Any) -> str | None:
-    """Who answered, as text, if that was said."""
+    """Who answered, as text, if given."""
     return None if by is None else str(by)
 
 
 def _decided(desk: TableLearner, rows: list[Row]) -> list[Row]:
-    """A decision for each row, or what is wrong with it."""
+    """A decision for each row, or an error."""
     most = rows_at_a_time(desk.encoder.dimension, MOST)
     return [
         entry
@@ -198,7 +236,7 @@ def _decided_at_once(desk: TableLearner, rows: list[Row]) -> list[Row]:
 
 
 def _predicted(desk: TableLearner, rows: list[Row]) -> Iterator[Row]:
-    """The class of each row with its margin, or what is wrong with it."""
+    """The class of each row with its margin, or an error."""
     wrong = [_unreadable(desk, row) for row in rows]
     X, _ = desk.read([row for row, text in zip(rows, wrong, strict=True) if not text])
     found = iter(zip(desk.session.predict(X), desk.learner.margins(X).tolist(), strict=True))
@@ -218,11 +256,11 @@ def _unreadable(desk: TableLearner, row: Row) -> str:
 
 
 def _told(desk: TableLearner, row: Row) -> Row:
-    """What an answer did."""
+    """The outcome of one answer."""
     ticket, label = row.get("ticket"), row.get("label")
     try:
         if not isinstance(ticket, int) or isinstance(ticket, bool) or label is None:
-            raise TableError('expected a whole number as "ticket", and a "label"')
+            raise TableError('expected "ticket" (a whole number) and "label"')
         outcome = desk.tell(ticket, label, by=_name(row.get("by")))
     except (TicketError, ValueError, OverflowError) as error:
         return {"ticket": ticket, "error": str(error)}
@@ -236,15 +274,15 @@ def _new(
     rows: list[Row], classes: list[str], algorithm: str, reading: o.Reading, asking: o.Asking,
     alarms: bool,
 ) -> TableLearner:  # fmt: skip
-    """A new model, for rows such as these."""
+    """A new model for rows like these."""
     if len(classes) != 2:
-        raise TableError(f"--classes: expected two, as in ham,spam, got {', '.join(classes)}")
+        raise TableError(f"--classes: expected two, such as ham,spam, got {', '.join(classes)}")
     if not rows:
-        raise TableError("the first lines hold no row: a model cannot be begun with them")
+        raise TableError("cannot create a model: none of the first lines is a JSON object")
     head = head_of(rows, frozenset(reading.kinds))
-    beside = {reading.label, reading.time} & set(head.schema.names)
+    left_out = {reading.label, reading.time} & set(head.schema.names)
     encoder = Encoder.fit(
-        head, kinds=reading.kinds, left_out=frozenset(map(str, beside)),
+        head, kinds=reading.kinds, left_out=frozenset(map(str, left_out)),
         hash_buckets=reading.hash_buckets, constant=not find(algorithm).has_intercept,
     )  # fmt: skip
     made = learner(algorithm, encoder.dimension, reading, asking)
@@ -252,8 +290,8 @@ def _new(
         made, encoder, label=str(reading.label), classes=classes, time=reading.time,
         detectors=detectors(alarms),
     )  # fmt: skip
-    told = ", ".join(f"{column.name} {column.kind.value}" for column in encoder.columns)
-    say(f"lasec: a new model, for {told}")
+    told = "; ".join(f"{name}: {text}" for name, text in columns.lines(encoder, numeric=True))
+    say(f"lasec: new model with {counted(encoder.dimension, 'feature')}; {told}")
     return desk
 
 
@@ -261,12 +299,12 @@ def _serve(
     file: str, model: Path, begin: Callable[[list[Row]], TableLearner], answer: Answering, *,
     save: bool = True,
 ) -> None:  # fmt: skip
-    """Take lines as they come; the model is locked, read and saved for each handful."""
-    refused = 0
+    """Process lines as they arrive; the model is locked, read and saved for each handful."""
+    refused, model = 0, model_file(model)
     for number, lines in _handfuls(file):
         parsed = [_parsed(text) for text in lines]
         rows = [row for row in parsed if isinstance(row, dict)]
-        with held(model):
+        with held(model), compiling():
             desk, parts = _load(model) if model.exists() else (begin(rows), {})
             answers = iter(answer(desk, rows))
             said: list[Row | None] = [
@@ -282,7 +320,7 @@ def _serve(
         for alarm in desk.session.alarms:
             say(f"lasec: alarm: {described(alarm)}")
     if refused:
-        say(f"lasec: {refused} line{'s' if refused > 1 else ''} refused")
+        say(f'lasec: {counted(refused, "line")} refused: see "error" in the output')
         raise typer.Exit(REFUSED)
 
 
@@ -291,7 +329,7 @@ def _load(model: Path) -> tuple[TableLearner, dict[str, bytes]]:
 
 
 def _parsed(text: bytes) -> Row | str:
-    """A line as an object, or what is wrong with it."""
+    """A line as an object, or an error message."""
     if too_deep(text):
         return f"nested deeper than {DEEPEST}"
     try:
@@ -307,9 +345,9 @@ def _parsed(text: bytes) -> Row | str:
 
 
 def _handfuls(file: str) -> Iterator[tuple[int, list[bytes]]]:
-    """The lines that are there, up to ``MOST`` at a time, and the number of the first of them.
+    """The lines that have arrived, up to ``MOST`` at a time, and the number of the first of them.
 
-    So a slow pipe is answered line by line, and a fast one in bulk.
+    So lines of a slow pipe are answered one by one, and those of a fast one in bulk.
     """
     number, pieces = 1, list[bytes]()
     with open(sys.stdin.fileno() if file == "-" else file, "rb", buffering=0) as stream:

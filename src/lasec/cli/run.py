@@ -1,4 +1,4 @@
-"""``lasec run``: one algorithm along one file."""
+"""``lasec run``: one algorithm on a file with labels."""
 
 from __future__ import annotations
 
@@ -10,31 +10,33 @@ from typing import Annotated, Any
 
 import typer
 
+from lasec.cli import columns
 from lasec.cli import options as o
 from lasec.cli.inputs import Opened, build, fingerprint, open_file
 from lasec.cli.jsonl import Lines
+from lasec.cli.leaks import warn_of_leaks
 from lasec.cli.lock import held
 from lasec.cli.output import (
     STOPPED,
     as_text,
-    columns,
+    counted,
     described,
+    estimated,
     honest,
-    interval,
     percent,
     put,
+    put_facts,
     say,
-    screen,
     warn_of_cells,
+    warn_of_majority,
     warn_of_no_change,
 )
-from lasec.cli.progress import bar
+from lasec.cli.progress import bar, busy
 from lasec.cli.runner import MODEL, PREDICTIONS, WRITTEN, Run, Stop
 from lasec.clock import LEAD
 from lasec.errors import TableError
 from lasec.evaluation import RunSummary
 from lasec.files import write as write_file
-from lasec.tables import Kind
 from lasec.tables.kinds import nearest
 from lasec.tables.source import ROWS, rows_at_a_time
 
@@ -46,20 +48,46 @@ def run(
     algorithm: o.Algorithm = "tracker",
     rate: o.Rate = 0.1,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder for model, report and summary.")
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="Directory for model, report and summary; the run is checkpointed.",
+            rich_help_panel=o.OUTPUT,
+        ),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Continue the run in --out.", rich_help_panel=o.OUTPUT),
+    ] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Begin anew, whatever run is in --out.")
+        bool,
+        typer.Option("--force", help="Overwrite the run in --out.", rich_help_panel=o.OUTPUT),
     ] = False,
     predictions: Annotated[
-        bool, typer.Option("--predictions", help="Write every prediction into --out, too.")
+        bool,
+        typer.Option(
+            "--predictions",
+            help="Write every prediction to --out as JSON lines.",
+            rich_help_panel=o.OUTPUT,
+        ),
     ] = False,
     figures: Annotated[
-        bool, typer.Option("--figures", help="Write the figures as PNG and SVG into --out, too.")
+        bool,
+        typer.Option(
+            "--figures",
+            help="Write the report's figures to --out as PNG and SVG.",
+            rich_help_panel=o.OUTPUT,
+        ),
     ] = False,
     group: Annotated[
-        str | None, typer.Option("--group", help="A column to report on value by value.")
+        str | None,
+        typer.Option(
+            "--group",
+            metavar="COLUMN",
+            help="Report accuracy for each value of this column.",
+            rich_help_panel=o.OUTPUT,
+        ),
     ] = None,
     alarms: o.Alarms = False,
     labels_per_day: o.PerDay = None,
@@ -79,10 +107,11 @@ def run(
     data: o.Data = None,
     as_json: o.AsJson = False,
 ) -> None:
-    """Run along a file whose labels are known: what would be asked, and how good it is.
+    """Simulate a label budget on a file with labels: accuracy, labels used, report.
 
-    Labels that are not asked for are not learned from; they only tell the true accuracy. With
-    --out the run is saved as it goes, can be stopped with Ctrl-C, and be gone on with --resume.
+    For each row, lasec predicts, decides whether to query the label, and learns from queried labels
+    only. The other labels are used for nothing but the true accuracy. With --out, progress is
+    checkpointed: stop with Ctrl-C, continue with --resume.
     """
     reading = o.Reading(
         label, positive, time, tuple(category or ()), tuple(text or ()), tuple(ignore or ()),
@@ -90,8 +119,9 @@ def run(
     )  # fmt: skip
     asking = o.Asking(rate, labels_per_day, seed, tuple(settings or ()), lead=lead)
     if (resume or predictions or figures) and out is None:
-        raise TableError("--resume, --predictions and --figures need --out: where is the run?")
-    opened = open_file(file, reading)
+        raise TableError("--resume, --predictions and --figures need --out: the run's directory")
+    with busy(f"reading {file} ...", quiet=as_json):
+        opened = open_file(file, reading)
     with opened.table:
         if group is not None and group not in opened.table.names:
             raise nearest(group, opened.table.names, "column")
@@ -106,19 +136,23 @@ def run(
                 task = Run.resume(out, choice)
             else:
                 task = _begin(opened, algorithm, asking, out, force, choice)
+            warn_of_leaks(
+                opened.table.head, opened.label, task.desk.encoder, opened.reading.positive
+            )
             finished = _go(task, opened, limit, quiet=as_json)
         result = task.summary()
-    _finish(task, result, opened, out, finished, as_json)
-    if figures and out is not None and finished:
-        from lasec.reports import save_figures  # noqa: PLC0415
-
-        save_figures(out / "figures", task.run, task.desk.learner, classes=names(task))
+    summary = {"file": opened.title, "finished": finished, **result}
+    if out is not None:
+        with busy(f"writing {out} ...", quiet=as_json):
+            _write(task, summary, opened, out, figures)
+    put(summary) if as_json else _tell(task, summary, out)
+    _warn(task, opened)
     if not finished:
         raise typer.Exit(STOPPED)
 
 
 def _alone(out: Path | None) -> AbstractContextManager[None]:
-    """Nobody else writes the model of a run that is under way."""
+    """Lock the model of a run while it is running."""
     if out is None:
         return nullcontext()
     out.mkdir(parents=True, exist_ok=True)
@@ -129,14 +163,16 @@ def _begin(
     opened: Opened, algorithm: str, asking: o.Asking, out: Path | None, force: bool,
     choice: dict[str, Any],
 ) -> Run:  # fmt: skip
-    """A new run, in a folder that has none, or whose run is to be thrown away."""
+    """A new run, in a directory that has none, or whose run is overwritten."""
     desk = build(
         opened, algorithm, asking, alarms=choice["alarms"], file=opened.title, choice=choice
     )
     if out is None:
         return Run(desk, RunSummary(), None, None, choice["group"])
     if (out / MODEL).exists() and not force:
-        raise TableError(f"{out} holds a run: go on with --resume, or begin anew with --force")
+        raise TableError(
+            f"{out} already contains a run: use --resume to continue or --force to overwrite"
+        )
     for name in WRITTEN:
         (out / name).unlink(missing_ok=True)
     lines = Lines(out / PREDICTIONS) if choice["predictions"] else None
@@ -146,41 +182,36 @@ def _begin(
 
 
 def _go(task: Run, opened: Opened, limit: int | None, quiet: bool) -> bool:
-    """To the end of the table, or until stopped; whether it came to the end."""
+    """Run to the end of the table, or until stopped; whether it came to the end."""
     stop, table, before = Stop(), opened.table, task.consumed
+    most = min(table.expected, math.inf if limit is None else limit)
     batches = table.batches(before, rows_at_a_time(task.desk.encoder.dimension, ROWS))
-    with stop.watching(), bar(opened.title, quiet, math.isnan(table.progress)) as shown:
+    with stop.watching(), bar(opened.title, quiet, endless=not math.isfinite(most)) as shown:
         for _ in task.go(batches, limit, stop):
             if shown.due():
+                share = min(task.consumed / most, 1.0) if math.isfinite(most) else math.nan
                 rows, labels = task.consumed - before, task.run.labels
-                shown.show(table.progress, rows, labels, task.run.estimate)
+                shown.show(share, rows, labels, task.run.estimate)
     task.save()
     if task.lines is not None:
         task.lines.close()
     return not stop.wanted
 
 
-def _finish(
-    task: Run, result: dict[str, Any], opened: Opened, out: Path | None, finished: bool,
-    as_json: bool,
-) -> None:  # fmt: skip
-    """Say what came out, and write it."""
-    summary = {"file": opened.title, "finished": finished, **result}
-    if out is not None:
-        write_file(out / "summary.json", as_text(summary))
-        if finished and task.run.rows:
-            from lasec.reports import write  # noqa: PLC0415
+def _write(task: Run, summary: dict[str, Any], opened: Opened, out: Path, figures: bool) -> None:
+    """Write the summary and, once the run is finished, the report and its figures."""
+    write_file(out / "summary.json", as_text(summary))
+    if not summary["finished"] or not task.run.rows:
+        return
+    from lasec.reports import save_figures, write  # noqa: PLC0415
 
-            write(
-                out / "report.html", task.run, task.desk.learner, title=opened.title,
-                facts=_facts(task, opened), baselines=_baselines(task),
-                classes=names(task),
-            )  # fmt: skip
-    if as_json:
-        put(summary)
-    else:
-        _tell(task, summary, out)
-    warn_of_cells(opened.table)
+    learner, classes = task.desk.learner, names(task)
+    write(
+        out / "report.html", task.run, learner, title=opened.title,
+        facts=_facts(task, opened), baselines=_baselines(task), classes=classes,
+    )  # fmt: skip
+    if figures:
+        save_figures(out / "figures", task.run, learner, classes=classes)
 
 
 def names(task: Run) -> list[str]:
@@ -189,55 +220,63 @@ def names(task: Run) -> list[str]:
 
 
 def _facts(task: Run, opened: Opened) -> dict[str, str]:
-    """What the report says about the table."""
+    """The report's facts about the table."""
     return {
         "rows": f"{task.consumed:,}",
-        "columns": columns(task.desk),
+        "columns": columns.summary(task.desk.encoder),
         "label": f"{opened.label}: {' / '.join(map(str, task.desk.classes))}",
     }
 
 
 def _baselines(task: Run) -> dict[str, float]:
-    """Predictions that need no model."""
+    """The report's baselines, which need no model."""
     return {
         "no-change (previous label)": task.baselines.persistence,
         "majority class": task.baselines.majority,
     }
 
 
-def _pace(speed: float) -> str:
-    return "" if math.isnan(speed) else f", {speed:,.0f} a second"
-
-
 def _tell(task: Run, summary: dict[str, Any], out: Path | None) -> None:
-    """The result, for people."""
-    console, baselines = screen(), task.baselines
-    ignored = [c for c in task.desk.encoder.columns if c.kind is Kind.IGNORED]
+    """Print the result for people."""
+    encoder, pace = task.desk.encoder, summary["rows_per_second"]
     facts = [
-        ("rows", f"{summary['rows']:,}{_pace(summary['rows_per_second'])}"),
-        ("columns", columns(task.desk)),
-        ("queried", f"{summary['labels']:,} labels, {percent(summary['rate'])} of the rows"),
-        ("estimated accuracy", interval(task.run.estimate)),
+        ("rows", f"{summary['rows']:,}" + ("" if math.isnan(pace) else f" ({pace:,.0f} rows/s)")),
+        ("columns", columns.summary(encoder)),
+        *((f"  {name}", told) for name, told in columns.lines(encoder)),
+        ("labels queried", f"{summary['labels']:,} ({percent(summary['rate'])} of rows)"),
+        ("estimated accuracy", estimated(task.run.estimate)),
         ("true accuracy", f"{percent(task.run.accuracy)} (all labels)"),
-        ("baselines", f"no-change {percent(baselines.persistence)}, "
-                      f"majority class {percent(baselines.majority)}"),
-    ]  # fmt: skip
-    console.print(f"{summary['algorithm']} on {summary['file']}", style="bold", markup=False)
-    for name, value in facts:
-        console.print(f"  {name:<20}{value}", markup=False)
-    for alarm in task.run.alarms:
-        console.print(f"  {'alarm':<20}{described(alarm)}", markup=False)
-    if ignored:
-        told = ", ".join(f"{column.name} ({column.why})" for column in ignored)
-        console.print(f"  {'not read':<20}{told}", markup=False)
+        ("baselines", ", ".join(f"{n} {percent(value)}" for n, value in _baselines(task).items())),
+        *(("alarm", described(alarm)) for alarm in task.run.alarms),
+    ]
     if summary["unlabelled"]:
-        console.print(f"  {summary['unlabelled']:,} rows have no label and were left out")
-    if baselines.rows and baselines.plus in (0, baselines.rows):
-        say("lasec: all labels are of one class")
-    else:
-        warn_of_no_change(baselines.persistence, baselines.majority, task.run.accuracy)
+        facts.append(("skipped", f"{counted(summary['unlabelled'], 'row')} without a label"))
     if out is not None:
-        done = "wrote" if summary["finished"] else "stopped; continue with --resume:"
-        console.print(f"  {done} {out}", markup=False)
-    elif not summary["finished"]:
-        say("lasec: stopped; with --out it could be resumed")
+        facts.append(("wrote" if summary["finished"] else "stopped", _written(summary, out)))
+    title = f"{summary['algorithm']} on {summary['file']}"
+    put_facts(((f"  {name}", value) for name, value in facts), title, 22)
+    if out is None and not summary["finished"]:
+        say("lasec: stopped; with --out, a stopped run can be continued")
+
+
+def _written(summary: dict[str, Any], out: Path) -> str:
+    if not summary["finished"]:
+        return f"{out} (continue with --resume)"
+    return f"{out}/report.html, model.lasec, summary.json"
+
+
+def _warn(task: Run, opened: Opened) -> None:
+    """Print what a user should know about the data."""
+    baselines, accuracy = task.baselines, task.run.accuracy
+    if baselines.rows and baselines.plus in (0, baselines.rows):
+        say(
+            f"lasec: warning: all {baselines.rows:,} labels in {opened.label!r} are of one class: "
+            "there is nothing to separate"
+        )
+    elif baselines.rows:
+        warn_of_no_change(baselines.persistence, baselines.majority, accuracy)
+        warn_of_majority(baselines.majority, accuracy)
+    else:
+        say(f"lasec: warning: no row has a label in {opened.label!r}: nothing was learned")
+    columns.warn_of_unseen(task.desk.encoder, task.consumed)
+    warn_of_cells(opened.table)

@@ -1,4 +1,4 @@
-"""A learner along a table whose labels are known, batch by batch; it can be stopped and resumed."""
+"""A run of a learner on a table with labels, batch by batch, which can be stopped and resumed."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ from lasec.tables.learner import Rows
 
 SAVE_EVERY = 10.0  # seconds
 MODEL, PREDICTIONS = "model.lasec", "predictions.jsonl"
+_OPTIONS = {"width": "hash-buckets", "standardise": "standardize", "per_day": "labels-per-day",
+            "settings": "set"}  # fmt: skip
 WRITTEN = (MODEL, PREDICTIONS, "report.html", "summary.json")
 
 
@@ -58,7 +60,7 @@ class Baselines:
 
 
 class Stop:
-    """Whether somebody wants the run to end; a second Ctrl-C ends it at once."""
+    """Whether a stop was requested; a second Ctrl-C ends the process at once."""
 
     wanted = False
 
@@ -80,7 +82,7 @@ class Stop:
 
 
 class Run:
-    """A run under way: the learner, its summary, what else is counted, and where it is saved."""
+    """A run: the learner, its summary, the baselines, and the directory of its checkpoints."""
 
     def __init__(
         self, desk: TableLearner, run: RunSummary, folder: Path | None, lines: Lines | None,
@@ -96,22 +98,25 @@ class Run:
 
     @classmethod
     def resume(cls, folder: Path, choice: dict[str, Any]) -> Run:
-        """The run that was saved in a folder, if it was begun with the same choice."""
+        """The run that was saved in a directory, if its options were the same."""
         file = folder / MODEL
         if not file.is_file():
-            raise TableError(f"there is nothing to resume: {file} does not exist")
+            raise TableError(f"nothing to resume: {file} does not exist")
         desk, parts = TableLearner.from_bytes(read(file))
         begun = desk.origin.get("choice")
         if not isinstance(begun, dict) or "run" not in parts:
-            raise TableError(f"{file} is not of a run")
+            raise TableError(f"{file} was not written by lasec run: it cannot be resumed")
         for name, value in choice.items():
             if begun.get(name) != value and (name, value) != ("seed", None):
                 was, wanted = begun.get(name), value
-                told = "another table" if name == "table" else f"{name} {was}, not {wanted}"
-                raise TableError(f"this run was begun with {told}: resume it as it was begun")
+                option = _OPTIONS.get(name, name.replace("_", "-"))
+                told = f"--{option} {was}, not {wanted}: resume it with the same options"
+                if name == "table":
+                    told = "another table: resume it with the same file"
+                raise TableError(f"the run in {folder} was started with {told}")
         run = RunSummary.from_bytes(parts["run"])
         if desk.learner.rows != run.rows:
-            raise TableError(f"{file} was asked about other rows since: it cannot be resumed")
+            raise TableError(f"{file} was used by lasec ask since: it cannot be resumed")
         lines = None
         if choice["predictions"]:
             lines = Lines(folder / PREDICTIONS, desk.origin.get("written", 0))
@@ -150,12 +155,12 @@ class Run:
 
     @property
     def elapsed(self) -> float:
-        """Seconds so far, those before it was resumed included."""
+        """Seconds so far, including those before it was resumed."""
         return self.seconds + time.monotonic() - self._began
 
     @property
     def speed(self) -> float:
-        """Rows a second after the first batch, in which code may have to be compiled; or NaN."""
+        """Rows per second after the first batch, in which code may be compiled; or NaN."""
         began, rows = self._warm or (0.0, self.consumed)
         return (
             (self.consumed - rows) / (time.monotonic() - began)
@@ -164,7 +169,7 @@ class Run:
         )
 
     def save(self) -> None:
-        """Write the model and all that is needed to go on, if there is a folder for it."""
+        """Write a checkpoint, if there is a directory for it."""
         self._saved = time.monotonic()
         if self.folder is None:
             return

@@ -1,4 +1,4 @@
-"""``lasec spark``: millions of models, on Spark."""
+"""``lasec spark``: one model for each of millions of keys, on Spark."""
 
 from __future__ import annotations
 
@@ -12,36 +12,39 @@ from lasec.cli.jobs import Endpoints, Settings, begin, need
 from lasec.cli.output import STOPPED, honest
 from lasec.cli.spark_runner import serve, take_out
 
-# What names a job: its memory, and how its keys begin.
+# What identifies a job: its checkpoint, and the initial model of its keys.
 Checkpoint = Annotated[
-    str, typer.Option("--checkpoint", "-c", help="Directory of the job's memory.")
+    str, typer.Option("--checkpoint", "-c", help="Directory of the job's state.")
 ]
 Seed = Annotated[
     int | None,
-    typer.Option("--seed", min=0, help="Random seed; else drawn, and kept in the checkpoint."),
+    typer.Option(
+        "--seed", min=0, help="Random seed. Default: a random one, stored in the checkpoint."
+    ),
 ]
 Model = Annotated[
-    Path | None, typer.Option("--model", "-m", help="A model's file that every key begins as.")
+    Path | None, typer.Option("--model", "-m", help="Model file that every key starts from.")
 ]
 Dimension = Annotated[
-    int | None, typer.Option("--dimension", "-d", min=1, help="Features of an event.")
+    int | None, typer.Option("--dimension", "-d", min=1, help="Number of features of an event.")
 ]
-Shards = Annotated[int, typer.Option("--shards", min=1, help="Groups that keys go to.")]
-Verbose = Annotated[bool, typer.Option("--verbose", help="Let Spark talk, too.")]
+Shards = Annotated[int, typer.Option("--shards", min=1, help="Number of groups of keys.")]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Show Spark's log messages.")]
 
-group = typer.Typer(no_args_is_help=True, help="Millions of models, on Spark.")
+group = typer.Typer(no_args_is_help=True, help="Run one model per key, for millions, on Spark.")
 
 
 @group.command("run")
 @honest
 def run(
-    events: Annotated[str, typer.Argument(help="A directory of events; with --kafka, a topic.")],
+    events: Annotated[str, typer.Argument(help="Directory of events; with --kafka, a topic.")],
     checkpoint: Checkpoint,
     labels: Annotated[
-        str | None, typer.Option("--labels", "-l", help="A directory of labels, or a topic.")
+        str | None, typer.Option("--labels", "-l", help="Directory of labels, or a topic.")
     ] = None,
     out: Annotated[
-        str | None, typer.Option("--out", "-o", help="Directory for what the job tells.")
+        str | None,
+        typer.Option("--out", "-o", help="Directory for predictions, questions and receipts."),
     ] = None,
     model: Model = None,
     algorithm: o.Algorithm = "tracker",
@@ -51,52 +54,60 @@ def run(
     seed: Seed = None,
     shards: Shards = 64,
     partitions: Annotated[
-        int, typer.Option("--partitions", min=1, help="Tasks that share the groups.")
+        int, typer.Option("--partitions", min=1, help="Number of tasks that share the groups.")
     ] = 2,
-    master: Annotated[str, typer.Option("--master", help="Where Spark runs.")] = "local[2]",
-    max_age: Annotated[str, typer.Option("--max-age", help="How long a question waits.")] = "30d",
+    master: Annotated[str, typer.Option("--master", help="Spark master.")] = "local[2]",
+    max_age: Annotated[
+        str, typer.Option("--max-age", help="Open questions expire after this time.")
+    ] = "30d",
     patience: Annotated[
-        str, typer.Option("--patience", help="How long a label waits for its event; or 0.")
+        str, typer.Option("--patience", help="How long an early label waits for its event; or 0.")
     ] = "1h",
     forget_after: Annotated[
         str | None,
-        typer.Option("--forget-after", help="When a key without rows is forgotten; 90d or more."),
+        typer.Option("--forget-after", help="Delete a key without rows after this time, >= 90d."),
     ] = None,
     max_keys: Annotated[
-        int, typer.Option("--max-keys", min=1, help="Keys in a shard at most.")
+        int, typer.Option("--max-keys", min=1, help="Maximum number of keys in a shard.")
     ] = 100_000,
     every: Annotated[
-        str | None, typer.Option("--every", help="Go on for ever, a batch every 10s or so.")
+        str | None,
+        typer.Option("--every", help="Keep running, with a batch at this interval, such as 10s."),
     ] = None,
     format: Annotated[str, typer.Option("--format", help="parquet or json.")] = "parquet",  # noqa: A002
     features: Annotated[str, typer.Option("--features", help="array, packed or sparse.")] = "array",
     per_batch: Annotated[
         int | None,
         typer.Option(
-            "--per-batch", min=1, help="At most 8 files, or 100,000 messages, in a batch."
+            "--per-batch",
+            min=1,
+            help="Files or messages in a batch. Default: 8 files, or 100,000 messages.",
         ),
     ] = None,
-    kafka: Annotated[str | None, typer.Option("--kafka", help="Servers, as in host:9092.")] = None,
+    kafka: Annotated[str | None, typer.Option("--kafka", help="Kafka servers, host:9092.")] = None,
     kafka_out: Annotated[
-        str | None, typer.Option("--kafka-out", help="Tell it to the topics PREFIX.predictions ...")
+        str | None,
+        typer.Option(
+            "--kafka-out", help="Write to the topics PREFIX.predictions, ... with --kafka."
+        ),
     ] = None,
     packages: Annotated[
-        str | None, typer.Option("--packages", help="What Spark is to fetch, such as connectors.")
+        str | None, typer.Option("--packages", help="Spark packages to load, such as connectors.")
     ] = None,
     conf: Annotated[
-        list[str] | None, typer.Option("--conf", help="A setting of Spark's, as in NAME=VALUE.")
+        list[str] | None, typer.Option("--conf", help="Spark setting NAME=VALUE.")
     ] = None,
     conf_file: Annotated[
         Path | None,
-        typer.Option("--conf-file", help="Spark's properties file, for settings that are secret."),
+        typer.Option("--conf-file", help="Spark properties file, for secret settings."),
     ] = None,
     verbose: Verbose = False,
 ) -> None:
-    """Predict, ask and learn for every key, with Spark carrying the models.
+    """Predict, query and learn for every key, with the models in Spark's state.
 
-    Serves what is there and stops, or with --every goes on until Ctrl-C. The same command goes on
-    where the last one stopped: nothing is lost, nothing is done twice. Each key begins as the
-    model in --model, which has seen nothing, or as an --algorithm with a --dimension.
+    Processes all available events and stops; with --every, runs until Ctrl-C. The same command
+    continues where the last one stopped, and processes each event exactly once. Each key starts
+    from an untrained --model, or from an --algorithm with a --dimension.
     """
     need()
     asking = o.Asking(rate, settings=tuple(settings or ()))
@@ -116,8 +127,8 @@ def run(
 @group.command("export")
 @honest
 def export(
-    key: Annotated[str, typer.Argument(help="Whose model.")],
-    path: Annotated[Path, typer.Argument(help="The file to write.")],
+    key: Annotated[str, typer.Argument(help="Key of the model.")],
+    path: Annotated[Path, typer.Argument(help="File to write.")],
     checkpoint: Checkpoint,
     model: Model = None,
     algorithm: o.Algorithm = "tracker",
@@ -127,9 +138,9 @@ def export(
     shards: Shards = 64,
     verbose: Verbose = False,
 ) -> None:
-    """Write the model of one key to a file that the plain library loads.
+    """Write the model of one key to a file that lasec.Learner.load reads.
 
-    The job must stand, and must be named as it was run: its --model, or its --algorithm.
+    The job must not be running. Give the --model, or the --algorithm and its options, of the job.
     """
     need()
     asking = o.Asking(rate, settings=tuple(settings or ()))

@@ -1,4 +1,4 @@
-"""A job on Spark, under way: its lines, its log, and its end."""
+"""A running job on Spark: its output, its log, and its end."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def serve(job: Job, endpoints: Endpoints, settings: Settings, verbose: bool) -> 
             put_lines([HEAD])
             _watch(query, stop)
     if stop.wanted:
-        say("lasec: stopped; the same command goes on from here")
+        say("lasec: stopped; run the same command to continue")
     return not stop.wanted
 
 
@@ -61,7 +61,7 @@ def take_out(
     settings = Settings(shards, 1, "local[1]", "30d", "0", None, None, ())
     endpoints = Endpoints("", None, None, checkpoint, None, None, "parquet", "array", None)
     if endpoints.log and not endpoints.log.parent.is_dir():
-        raise TableError(f"there is no checkpoint in {checkpoint}")
+        raise TableError(f"{checkpoint} has no checkpoint of a job")
     with _hushed(None if verbose else endpoints):
         spark = session(settings.master, partitions=1, **settings.spark_conf)
         with _stopping(spark), _understood(Stop(), endpoints.log):
@@ -74,7 +74,7 @@ def take_out(
 
 @contextmanager
 def _understood(stop: Stop, log: Path | None) -> Iterator[None]:
-    """Errors of Spark's in a line; none where it was told to stop, and perhaps killed, too."""
+    """Errors of Spark in one line; none after a requested stop."""
     from py4j.protocol import Py4JError  # noqa: PLC0415
     from pyspark.errors import PySparkException  # noqa: PLC0415
 
@@ -86,7 +86,7 @@ def _understood(stop: Stop, log: Path | None) -> Iterator[None]:
             raise TableError(f"{_reason(str(error))}{where}") from None
     except (Py4JError, ConnectionRefusedError, ConnectionResetError):
         if not stop.wanted:
-            raise TableError(f"Spark has gone away; the same command goes on{where}") from None
+            raise TableError(f"Spark ended; run the same command to continue{where}") from None
     except KeyboardInterrupt:
         if not stop.wanted:
             raise
@@ -94,7 +94,7 @@ def _understood(stop: Stop, log: Path | None) -> Iterator[None]:
 
 @contextmanager
 def _stopping(spark: SparkSession) -> Iterator[None]:
-    """Spark ends with the block, if it has not ended before."""
+    """Stop Spark at the end of the block."""
     from py4j.protocol import Py4JError  # noqa: PLC0415
 
     try:
@@ -122,10 +122,13 @@ def _start(
 
 
 def _tell(job: Job, endpoints: Endpoints, settings: Settings) -> None:
-    """What is about to be done."""
+    """Print what the job is about to do."""
     model = job.model
     lines = [
-        ("model", f"{model.name}, {model.dimension} features, {job.bytes_per_model:,} bytes a key"),
+        (
+            "model",
+            f"{model.name}, {model.dimension} features, {job.bytes_per_model:,} bytes per key",
+        ),
         *endpoints.lines(),
     ]
     share = f"{job.shards} shards in {settings.partitions} partitions"
@@ -134,7 +137,7 @@ def _tell(job: Job, endpoints: Endpoints, settings: Settings) -> None:
 
 
 def _watch(query: StreamingQuery, stop: Stop) -> None:
-    """A line for each batch, until the job ends or is told to."""
+    """Print a line for each batch, until the job ends or is stopped."""
     from lasec.spark import record  # noqa: PLC0415
 
     shown, rows, batches, over = -1, 0, 0, False
@@ -147,7 +150,8 @@ def _watch(query: StreamingQuery, stop: Stop) -> None:
                 put_lines([_line(record(json.loads(progress.json)))])
     if not over:
         query.stop()  # a batch under way is given up, and served again by the next run
-    put_lines([f"served {rows:,} rows in {batches:,} {'batch' if batches == 1 else 'batches'}\n"])
+    word = "batch" if batches == 1 else "batches"
+    put_lines([f"processed {rows:,} rows in {batches:,} {word}\n"])
 
 
 def _line(one: dict[str, Any]) -> str:
@@ -158,16 +162,16 @@ def _line(one: dict[str, Any]) -> str:
 
 
 def _reason(text: str) -> str:
-    """The line of a long error that says what is wrong: that of Python's own, or the first."""
+    """The one useful line of a long error: that of Python's exception, or the first."""
     found = re.findall(r"^(?:\w+\.)*\w*(?:Error|Exception): (.+)$", text, re.MULTILINE)
     if "data source: kafka" in text:
-        return f"Spark has no Kafka: give it --packages {CONNECTOR}:{version('pyspark')}"
+        return f"Spark needs its Kafka connector: --packages {CONNECTOR}:{version('pyspark')}"
     return str(found[-1] if found else text.strip().partition("\n")[0])
 
 
 @contextmanager
 def _hushed(endpoints: Endpoints | None) -> Iterator[None]:
-    """Send what Spark says meanwhile to the log, or nowhere."""
+    """Redirect Spark's messages to the log, or nowhere."""
     if endpoints is None:
         yield
         return

@@ -1,4 +1,4 @@
-"""``lasec datasets``: the known streams, listed, described, and written as files."""
+"""``lasec datasets``: list, describe and write the known streams."""
 
 from __future__ import annotations
 
@@ -14,34 +14,43 @@ from rich.table import Table as Grid
 
 from lasec.cli import options as o
 from lasec.cli.known import entries, open_known
-from lasec.cli.output import honest, plain, put, screen
+from lasec.cli.output import honest, plain, put, put_facts, screen
 from lasec.errors import TableError
 from lasec.streams import Dataset
+from lasec.streams.known import FILE
 from lasec.tables.kinds import nearest
 
 
 @honest
 def datasets(
-    name: Annotated[str | None, typer.Argument(help="One of them: what it is.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Describe this stream.")] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write it: .csv, .parquet or .jsonl.")
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="Write the stream to this file: .csv, .parquet or .jsonl.",
+            rich_help_panel=o.OUTPUT,
+        ),
     ] = None,
     data: o.Data = None,
     as_json: o.AsJson = False,
 ) -> None:
-    """List the known streams; with a name, describe one, and write it as a file.
+    """List the known streams; with a name, describe one or write it to a file.
 
-    Some are drawn at random, the same each time. Real ones are read from the folder --data, or
-    from that in the variable LASEC_DATA, or else fetched from their public source, where they have
-    one. "lasec run NAME" runs along one of them.
+    Synthetic streams are generated, the same each time. Real ones are read from the directory
+    --data or LASEC_DATA, or fetched from their public source, if they have one. "lasec run NAME"
+    uses one of them.
     """
-    all_of_them = entries(data)
+    known = [entry | {"available": entry["here"]} for entry in entries(data)]
+    for entry in known:
+        del entry["here"]
     if name is None:
-        put(all_of_them) if as_json else _list(all_of_them)
+        put(known) if as_json else _list(known)
         return
-    chosen = [entry for entry in all_of_them if entry["name"] == name]
+    chosen = [entry for entry in known if entry["name"] == name]
     if not chosen:
-        raise nearest(name, [entry["name"] for entry in all_of_them], "stream")
+        raise nearest(name, [entry["name"] for entry in known], "stream")
     facts = chosen[0]
     if out is not None:
         write(open_known(name, data), out)
@@ -50,7 +59,7 @@ def datasets(
 
 
 def write(data: Dataset, out: Path) -> None:
-    """The rows of a known stream, as a file of the format that its name says."""
+    """Write the rows of a known stream to a file, in the format of its name."""
     table = pa.table({name: pa.array(column) for name, column in data.columns.items()})
     ending = out.suffix.lower()
     if ending == ".csv":
@@ -62,26 +71,32 @@ def write(data: Dataset, out: Path) -> None:
             for batch in table.to_batches(max_chunksize=10_000):
                 file.writelines(json.dumps(plain(row)) + "\n" for row in batch.to_pylist())
     else:
-        raise TableError(f"{out}: expected a name that ends in .csv, .parquet or .jsonl")
+        raise TableError(f"--out {out}: expected a name that ends in .csv, .parquet or .jsonl")
 
 
 def _list(entries: list[dict[str, Any]]) -> None:
     grid = Grid(box=None, pad_edge=False)
     grid.add_column("name", no_wrap=True)
     grid.add_column("rows", justify="right", no_wrap=True)
-    grid.add_column("what it is")
-    grid.add_column("from", no_wrap=True)
+    grid.add_column("description")
+    grid.add_column("available", no_wrap=True)
     for entry in entries:
-        origin = "here" if entry["here"] else entry["origin"]
-        grid.add_row(entry["name"], f"{entry['rows']:,}", entry["title"], origin)
+        grid.add_row(entry["name"], f"{entry['rows']:,}", entry["title"], _available(entry))
     screen().print(grid)
 
 
+def _available(entry: dict[str, Any]) -> str:
+    """Whether a stream can be used, and what it takes."""
+    if entry["available"]:
+        return "yes"
+    return "needs --data" if entry["origin"] == FILE else f"fetched from {entry['origin']}"
+
+
 def _describe(facts: dict[str, Any]) -> None:
-    console = screen()
-    for name, value in facts.items():
-        if value not in (None, ""):
-            shown = (
-                f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else value
-            )
-            console.print(f"{name:<12}{shown}", markup=False)
+    known = facts | {"available": _available(facts)}
+    shown = {
+        name: f"{value:,}" if isinstance(value, int) else str(value)
+        for name, value in known.items()
+        if value not in (None, "")
+    }
+    put_facts(shown.items(), width=12)

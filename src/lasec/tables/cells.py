@@ -43,6 +43,24 @@ def as_label(value: object) -> str | None:
     return str(int(number)) if number.is_integer() and abs(number) < 2**53 else text
 
 
+def folded(label: str) -> str:
+    """The label without what spellings of one name differ in: case, hyphens, underscores, blanks.
+
+    >>> folded("Not Spam") == folded("not_spam"), folded("-1") == folded("1")
+    (True, False)
+    """
+    return re.sub(r"(?<=[^\W_])[\s_-]+(?=[^\W_])", " ", label.casefold())
+
+
+def is_number(label: str) -> bool:
+    """Whether a label is a number.
+
+    >>> is_number("-1.5"), is_number("spam")
+    (True, False)
+    """
+    return _NUMBER.fullmatch(label) is not None
+
+
 def in_order(labels: Iterable[str]) -> list[str]:
     """Labels in their order: that of numbers where all are numbers.
 
@@ -50,7 +68,7 @@ def in_order(labels: Iterable[str]) -> list[str]:
     (['9', '10'], ['ham', 'spam'], ['-1', '1'])
     """
     names = sorted(labels)
-    return sorted(names, key=float) if all(map(_NUMBER.fullmatch, names)) else names
+    return sorted(names, key=float) if all(map(is_number, names)) else names
 
 
 def batch_of(rows: Sequence[Mapping[str, Any]], columns: Sequence[Column]) -> pa.RecordBatch:
@@ -160,9 +178,10 @@ def moments(values: pa.Array) -> NDArray[np.float64]:
             values, scale = values.cast(pa.timestamp("us", values.type.tz)).cast(pa.int64()), 1e6
         clock = values.cast(pa.float64()).to_numpy(zero_copy_only=False) / scale
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise TableError(f"time: expected times or numbers: {error}") from None
+        raise TableError(f"the time column must hold times or numbers: {error}") from None
     if not np.isfinite(clock).all():
-        raise TableError("time: some rows do not say when they came")
+        missing = np.count_nonzero(~np.isfinite(clock))
+        raise TableError(f"the time column is empty in {missing:,} rows: --time needs it in all")
     return np.asarray(clock, dtype=np.float64)
 
 
@@ -177,7 +196,7 @@ def moment(value: Any) -> float:
             return float(moments(pa.array([value]))[0])
     except (pa.ArrowException, OverflowError, UnicodeError):
         pass
-    raise TableError(f"time: expected a time or a number, got {repr(value)[:80]}")
+    raise TableError(f"time column: expected a time or a number, got {repr(value)[:80]}")
 
 
 _TYPES = {

@@ -20,7 +20,7 @@ from lasec.tables.typed import typed
 
 BLOCK = 1 << 20  # bytes that are read at a time, at least
 MOST = 200_000  # columns
-Again = Callable[[], tuple[IO[bytes], Replay]]
+Again = Callable[[], tuple[IO[bytes], Replay, str]]
 
 
 class Delimited:
@@ -35,8 +35,8 @@ class Delimited:
         mark = mark or max(",;\t|", key=top.count)
         if top.count(mark) >= MOST:
             raise TableError(
-                f"there are {top.count(mark) + 1:,} columns, and at most {MOST:,} can be read: for "
-                "wide rows with few values in each there is svmlight"
+                f"{top.count(mark) + 1:,} columns; at most {MOST:,} can be read: write sparse rows "
+                "in svmlight format"
             )
         broken = any(line.count(b'"') % 2 for line in lines)  # perhaps a line end inside quotes
         self._parse = pa.csv.ParseOptions(delimiter=mark, newlines_in_values=broken)
@@ -76,7 +76,7 @@ class Delimited:
                 raise
         else:
             return
-        raw, file = again()
+        raw, file, _ = again()
         with raw:
             yield from self._read(file, self._loose, done)
 

@@ -15,6 +15,7 @@ from lasec.parameters import Range, number
 from lasec.persistence.container import Arrays
 from lasec.tables.hashing import HashBuckets
 from lasec.tables.kinds import Column, Kind, find_kinds
+from lasec.tables.one_hot import OneHot, few_categories
 from lasec.types import Matrix
 
 _FEW, _MANY = 64, 256  # hash buckets for categories, for texts
@@ -23,20 +24,24 @@ _MOST = 1_024  # svmlight features that get a column each
 
 
 class Encoder:
-    """Numbers standardized, categories and tokens of texts hashed into ``hash_buckets`` columns.
+    """Turns the rows of a table into a matrix: numbers standardized, categories one-hot or hashed.
 
-    Each number is taken less the mean of its column over the rows so far, this one included, and
-    divided by their standard deviation; a missing one becomes the mean. ``standardize=False``
-    leaves numbers as they are. ``constant`` adds a column of ones, for learners without intercept.
-    Rows are to be encoded once each, in the order of the stream: :meth:`encode` goes on learning
-    the means.
+    From each number the mean of its column over the rows so far, this one included, is subtracted,
+    and the result divided by their standard deviation; a missing value becomes the mean.
+    ``standardize=False`` leaves numbers unchanged. The columns in ``categories`` are one-hot, with
+    one more place for categories that are not listed; other categories and the tokens of texts are
+    hashed into ``hash_buckets`` places. ``constant`` adds a column of ones, for learners without
+    intercept. Encode each row once, in the order of the stream: :meth:`encode` updates the means.
 
-    >>> rows = pa.RecordBatch.from_pydict({"price": [1.0, 3.0], "shop": ["north", "south"]})
-    >>> encoder = Encoder.fit(rows, hash_buckets=4)
+    >>> columns = {"price": [1.0, 3.0] * 20, "shop": ["north", "south"] * 20}
+    >>> rows = pa.RecordBatch.from_pydict(columns)
+    >>> encoder = Encoder.fit(rows)
     >>> encoder
-    Encoder(dimension=5, numbers=1, categories=1, texts=0, ignored=0)
-    >>> encoder.encode(rows)[:, 0].tolist()
-    [0.0, 1.0]
+    Encoder(dimension=4, numbers=1, categories=1, texts=0, ignored=0)
+    >>> encoder.encode(rows)[:2].tolist()  # price; north, south, other
+    [[0.0, 1.0, 0.0, 0.0], [1.0, 0.0, 1.0, 0.0]]
+    >>> Encoder.fit(rows, hash_buckets=8)  # --hash-buckets: nothing is one-hot
+    Encoder(dimension=9, numbers=1, categories=1, texts=0, ignored=0)
     """
 
     def __init__(
@@ -47,18 +52,22 @@ class Encoder:
         pairs: int = 0,
         standardize: bool = True,
         constant: bool = False,
+        categories: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         self.columns = tuple(columns)
+        self.one_hot = OneHot(categories or {})
         self.hash_buckets: int = number("hash_buckets", hash_buckets, int, Range(1, 1_000_000))
         self.pairs: int = number("pairs", pairs, int, Range(0, 1_000_000))
         self.standardize, self.constant = standardize, constant
         self.numbers = self._of(Kind.NUMBER)
         self._buckets = HashBuckets(self.hash_buckets)
-        self._hashed = bool(self._of(Kind.CATEGORY) or self._of(Kind.TEXT))
+        names = self._of(Kind.CATEGORY)
+        self.hashed = tuple(name for name in names if name not in self.one_hot.categories)
+        self._texts = self._of(Kind.TEXT)
         zeros = (np.zeros(len(self.numbers)) for _ in range(3))
         self.count, self.mean, self.spread = zeros
         if self.dimension - constant < 1:
-            raise TableError("there is no column to learn from")
+            raise TableError("no column to learn from: all columns are ignored")
 
     @classmethod
     def fit(
@@ -71,10 +80,12 @@ class Encoder:
         standardize: bool = True,
         constant: bool = False,
     ) -> Self:
-        """An encoder for a table whose first rows are ``head``: how each column is read is found.
+        """The encoder of a table whose first rows are ``head``.
 
-        ``kinds`` says it for some, and ``left_out`` are not read at all: the label, for example.
-        ``hash_buckets`` is 64 for categories and 256 where there are texts, if it is not given.
+        ``kinds`` sets how some columns are read; the kinds of the others are detected. Columns in
+        ``left_out`` are not read: the label, for example. Columns with few categories are one-hot
+        (:func:`~lasec.tables.one_hot.few_categories`), others are hashed into 64 buckets, or 256
+        where there are texts. With ``hash_buckets``, all are hashed, into so many.
         """
         columns = find_kinds(head, dict(kinds or {}), set(left_out))
         found = {column.kind for column in columns}
@@ -90,13 +101,16 @@ class Encoder:
             pairs=pairs,
             standardize=standardize,
             constant=constant,
+            categories=few_categories(head, _names(columns, Kind.CATEGORY))
+            if hash_buckets is None
+            else None,
         )
 
     @property
     def dimension(self) -> int:
-        """How many numbers a row becomes."""
-        hashed = self.hash_buckets if self._hashed else 0
-        return len(self.numbers) + hashed + self.pairs + int(self.constant)
+        """The number of features: columns of the matrix."""
+        hashed = self.hash_buckets if self.hashed or self._texts else 0
+        return len(self.numbers) + self.one_hot.width + hashed + self.pairs + int(self.constant)
 
     def encode(self, batch: pa.RecordBatch) -> Matrix:
         """The rows of a batch, as the rows of a matrix."""
@@ -104,16 +118,15 @@ class Encoder:
         k, cells = len(self.numbers), dict(zip(batch.schema.names, batch.columns, strict=True))
         if k and batch.num_rows:
             rows[:, :k] = self._scaled(np.column_stack([_floats(cells[n]) for n in self.numbers]))
+        self.one_hot.encode(cells, rows[:, k : k + self.one_hot.width])
+        k += self.one_hot.width
         hashed = rows[:, k : k + self.hash_buckets]
-        for column in self.columns:
-            if column.kind is Kind.CATEGORY and batch.num_rows:
-                self._buckets.categories(column.name, cells[column.name], hashed)
-            elif column.kind is Kind.PAIRS:
-                self._pairs(
-                    cells[column.name], rows[:, self.dimension - self.constant - self.pairs :]
-                )
-        if texts := self._of(Kind.TEXT):
-            self._buckets.texts([cells[name] for name in texts], hashed)
+        for name in self.hashed if batch.num_rows else ():
+            self._buckets.categories(name, cells[name], hashed)
+        for name in self._of(Kind.PAIRS):
+            self._pairs(cells[name], rows[:, self.dimension - self.constant - self.pairs :])
+        if self._texts:
+            self._buckets.texts([cells[name] for name in self._texts], hashed)
         if self.constant:
             rows[:, -1] = 1.0
         return rows
@@ -133,7 +146,7 @@ class Encoder:
         np.add.at(out, (row, keys % self.pairs), np.where(np.abs(items) < _BEYOND, items, 0.0))
 
     def _of(self, kind: Kind) -> tuple[str, ...]:
-        return tuple(column.name for column in self.columns if column.kind is kind)
+        return _names(self.columns, kind)
 
     def header(self) -> dict[str, Any]:
         """What is saved beside :meth:`arrays`, as JSON."""
@@ -143,6 +156,7 @@ class Encoder:
             "pairs": self.pairs,
             "standardise": self.standardize,
             "constant": self.constant,
+            "categories": {n: list(values) for n, values in self.one_hot.categories.items()},
         }
 
     def arrays(self) -> Arrays:
@@ -151,11 +165,15 @@ class Encoder:
 
     @classmethod
     def restore(cls, header: Mapping[str, Any], arrays: Arrays) -> Self:
-        """The encoder that :meth:`header` and :meth:`arrays` describe."""
+        """The encoder that :meth:`header` and :meth:`arrays` describe.
+
+        Files of 0.1.0 have no ``categories``: all of theirs are hashed.
+        """
         columns = [Column(str(name), Kind(kind), str(why)) for name, kind, why in header["columns"]]
         made = cls(
             columns, hash_buckets=header["width"], pairs=header["pairs"],
             standardize=bool(header["standardise"]), constant=bool(header["constant"]),
+            categories=_categories(header.get("categories", {}), columns),
         )  # fmt: skip
         for name, blank in made.arrays().items():
             kept = arrays[name]
@@ -171,6 +189,20 @@ class Encoder:
             f"Encoder(dimension={self.dimension}, numbers={numbers}, categories={categories}, "
             f"texts={texts}, ignored={ignored})"
         )
+
+
+def _names(columns: Sequence[Column], kind: Kind) -> tuple[str, ...]:
+    return tuple(column.name for column in columns if column.kind is kind)
+
+
+def _categories(saved: Any, columns: Sequence[Column]) -> dict[str, list[str]]:
+    """The categories of a file, if they are texts without repetition, of columns of categories."""
+    there = set(_names(columns, Kind.CATEGORY))
+    for name, values in dict(saved).items():
+        sound = name in there and isinstance(values, list) and len(set(values)) == len(values)
+        if not sound or not all(isinstance(value, str) for value in values):
+            raise ValueError(f"the categories of {name[:80]!r} are not a list of distinct texts")
+    return dict(saved)
 
 
 def _floats(values: pa.Array) -> Any:

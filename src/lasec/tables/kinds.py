@@ -1,4 +1,4 @@
-"""What the columns of a table are: numbers, categories, texts, or nothing to learn from."""
+"""The kinds of a table's columns: numbers, categories, texts, or nothing to learn from."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -16,8 +17,8 @@ from lasec.tables.typed import as_times
 
 _TOKENS = 3.0  # more tokens than these on average: text
 _ID_NAMES = re.compile(r"(?:^|.*_)(?:id|uuid|guid|index)$|unnamed: ?0", re.IGNORECASE)
-_UNIQUE = "a unique id column"
-_ENOUGH = 50  # rows, to tell an id that never comes twice
+_UNIQUE, _COUNTED, _TIME = "unique id", "row number", "time"
+_ENOUGH = 50  # rows, to tell an id that never comes twice, and a number that counts rows
 
 
 class Kind(StrEnum):
@@ -35,7 +36,7 @@ class Kind(StrEnum):
 
 
 class Column(NamedTuple):
-    """A column's name, how it is read, and why, where that is not plain.
+    """A column's name, how it is read, and the reason where it was not the obvious choice.
 
     >>> Column("price", Kind.NUMBER)
     Column(name='price', kind=<Kind.NUMBER: 'number'>, why='')
@@ -58,7 +59,7 @@ def nearest(name: str, known: Iterable[str], what: str) -> TableError:
 def find_kinds(batch: pa.RecordBatch, given: dict[str, Kind], left_out: set[str]) -> list[Column]:
     """The columns of a table's first rows, without those that are ``left_out``.
 
-    ``given`` says how some are read; the others are judged by their type and these rows.
+    ``given`` sets the kinds of some; those of the others are detected by type and values.
 
     >>> rows = pa.RecordBatch.from_pylist([{"price": 1.5, "shop": "north"}])
     >>> [column.kind.value for column in find_kinds(rows, {}, set())]
@@ -69,7 +70,7 @@ def find_kinds(batch: pa.RecordBatch, given: dict[str, Kind], left_out: set[str]
         if name not in names:
             raise nearest(name, batch.schema.names, "column")
     return [
-        Column(name, given[name], "as you said") if name in given else _judge(name, values)
+        Column(name, given[name], "requested") if name in given else _judge(name, values)
         for name, values in zip(batch.schema.names, batch.columns, strict=True)
         if name not in left_out
     ]
@@ -87,11 +88,21 @@ def _judge(name: str, values: pa.Array) -> Column:
     if pa.types.is_string(kind):
         return _judge_text(name, values)
     if pa.types.is_floating(kind) or pa.types.is_integer(kind):
-        named = _ID_NAMES.match(name) and _all_distinct(values.drop_null(), 1)
-        return Column(name, Kind.IGNORED, _UNIQUE) if named else Column(name, Kind.NUMBER)
-    known = {"a time": pa.types.is_temporal, "text that is not UTF-8": pa.types.is_binary}
-    why = next((text for text, fits in known.items() if fits(kind)), f"a {kind}")
+        return _judge_number(name, values)
+    known = {_TIME: pa.types.is_temporal, "text that is not UTF-8": pa.types.is_binary}
+    why = next((text for text, fits in known.items() if fits(kind)), f"{kind}")
     return Column(name, Kind.IGNORED, why[:80])
+
+
+def _judge_number(name: str, values: pa.Array) -> Column:
+    """A number, unless it is an id or counts the rows."""
+    if _ID_NAMES.match(name) and _all_distinct(values.drop_null(), 1):
+        return Column(name, Kind.IGNORED, _UNIQUE)
+    if len(values) >= _ENOUGH and not values.null_count:
+        steps = np.diff(values.to_numpy(zero_copy_only=False))
+        if (steps == 1).all():
+            return Column(name, Kind.IGNORED, _COUNTED)
+    return Column(name, Kind.NUMBER)
 
 
 def _judge_text(name: str, values: pa.Array) -> Column:
@@ -102,7 +113,7 @@ def _judge_text(name: str, values: pa.Array) -> Column:
     if tokens is not None and tokens > _TOKENS:
         return Column(name, Kind.TEXT)
     if as_times(values) is not None:
-        return Column(name, Kind.IGNORED, "a time")
+        return Column(name, Kind.IGNORED, _TIME)
     if _all_distinct(values, 1 if _ID_NAMES.match(name) else _ENOUGH):
         return Column(name, Kind.IGNORED, _UNIQUE)
     return Column(name, Kind.CATEGORY)

@@ -20,7 +20,7 @@ from lasec.metrics import Meter
 from lasec.persistence.container import Arrays, bundle, pack, read, restored, unbundle
 from lasec.session import Note, OwnModel, Session
 from lasec.session.saved import read_detectors, read_learner, read_notes
-from lasec.tables.cells import as_label, batch_of, moment, moments
+from lasec.tables.cells import as_label, batch_of, folded, moment, moments
 from lasec.tables.encoder import Encoder
 from lasec.types import Decision, Outcome
 
@@ -94,7 +94,7 @@ class TableLearner:
 
     def sign(self, name: object) -> int:
         """-1 or +1 for the name of a class; a name that is new becomes the second class."""
-        with _in_words_of_tables():
+        with _third_class_explained(name, self.classes):
             return self.names.sign(_text(name))
 
     def rows(self, batch: pa.RecordBatch) -> Rows:
@@ -131,9 +131,9 @@ class TableLearner:
     def tell(self, ticket: int, name: object, by: str | None = None) -> Outcome:
         """Learn the class of a row that was asked about.
 
-        ``by`` names who answered: where several opinions are wanted, each name counts once.
+        ``by`` names who answered: with several annotators, each name counts once.
         """
-        with _in_words_of_tables():
+        with _third_class_explained(name, self.classes):
             return self.session.tell(ticket, _text(name), by=by)
 
     def cancel(self, ticket: int) -> None:
@@ -222,12 +222,15 @@ class TableLearner:
 
 
 @contextmanager
-def _in_words_of_tables() -> Iterator[None]:
-    """A class that cannot be taken, with the option that helps."""
+def _third_class_explained(name: object, classes: list[str]) -> Iterator[None]:
+    """A class that cannot be taken, with what can be done about it."""
     try:
         yield
     except ClassError as error:
-        advice = "lasec run --positive takes one against all others"
+        alike = [known for known in classes if folded(known) == folded(str(name))]
+        advice = "use lasec run --positive CLASS for one class against the others"
+        if alike:
+            advice = f"it differs from {alike[0]!r} only in spelling: use one spelling"
         raise TableError(f"{error}; {advice}") from error
 
 
