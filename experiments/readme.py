@@ -6,7 +6,7 @@ random forest, which is not linear, is added here: its defaults, labels queried 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +50,7 @@ def forest_run(stream: str, rate: float, seed: int, size: float) -> dict[str, fl
     asked = coins(rows, rate, seed)
     right = 0
     for row, label, ask in zip(rows.X, (rows.y > 0).tolist(), asked.tolist(), strict=True):
-        x = dict(enumerate(row.tolist()))
+        x: dict[Hashable, float] = dict(enumerate(row.tolist()))
         right += bool(model.predict_one(x)) == label
         if ask:
             model.learn_one(x, label)

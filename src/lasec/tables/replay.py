@@ -61,4 +61,4 @@ class Replay:
         return True
 
     def close(self) -> None:
-        """It is closed by whoever opened the stream."""
+        """Whatever opened the stream closes it."""
