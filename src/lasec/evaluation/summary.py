@@ -182,8 +182,9 @@ class RunSummary:
 
         >>> import lasec
         >>> X, y = lasec.streams.stationary(2_000, dimension=5, seed=1)
-        >>> lasec.evaluate(lasec.Tracker(rate=0.2, seed=0), X, y).baselines
-        {'no-change': 0.5045, 'majority class': 0.5045}
+        >>> summary = lasec.evaluate(lasec.Tracker(rate=0.2, seed=0), X, y)
+        >>> {name: round(value, 3) for name, value in summary.baselines.items()}
+        {'no-change': 0.49, 'majority class': 0.504}
         """
         if not self.rows:
             return {}

@@ -202,7 +202,7 @@ class Meter:
         log_loss 0.6
         cost 3.23
         >>> round(meter.estimate("recall", positive=-1).value, 2)
-        0.67
+        0.65
         >>> meter.estimate("accuracy", interval="anytime").width > meter.accuracy.width
         True
         """

@@ -66,8 +66,8 @@ def compare(
     ...     run = lasec.evaluate(learner, X, y)
     ...     runs[learner.name] = run, learner
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     lasec.reports.compare(f"{folder}/compare.html", runs, baselines={"majority": 0.52})
-    Comparison('Tracker', 'LASEC-SS', 'majority')
+    ...     lasec.reports.compare(f"{folder}/compare.html", runs)
+    Comparison('Tracker', 'LASEC-SS', 'baseline: no-change', 'baseline: majority class')
     """
     if not runs:
         raise ValueError("runs: there is nothing to compare")
