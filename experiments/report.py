@@ -1,4 +1,4 @@
-"""The pages and pictures of the guide to the report: one stream of mail, three learners."""
+"""The pages and pictures of the guide to the report: one stream of mails, three learners."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import lasec
 import lasec.reports
 
 ROWS, CHANGE = 20_000, 5_000
+MARCH, APART = 1_772_409_600.0, 130.0  # 2026-03-02 in seconds since 1970; seconds between two mails
 COUNTRIES = ("Germany", "France", "Poland", "Spain")
 
 
@@ -24,9 +25,10 @@ def runs() -> dict[str, tuple[lasec.RunSummary, lasec.Learner]]:
         "LASEC-SS": lasec.LASEC_SS(20, drift=0.01, ridge=0.5, aggressiveness=0.02, seed=0),
         "Perceptron-SS": lasec.Perceptron_SS(20, aggressiveness=1.0, seed=0),
     }
+    times = MARCH + APART * np.arange(ROWS)
     made = {}
     for name, learner in learners.items():
-        made[name] = lasec.evaluate(learner, X, y, groups=countries), learner
+        made[name] = lasec.evaluate(learner, X, y, groups=countries, times=times), learner
     return made
 
 
@@ -35,15 +37,16 @@ def pictures(out: Path) -> str:
     out.mkdir(parents=True, exist_ok=True)
     made = runs()
     run, tracker = made["Tracker"]
-    facts = {"data": f"a made-up stream of {ROWS:,} mails", "label": "spam, 3 % of them wrong"}
+    facts = {"data": f"synthetic stream of {ROWS:,} mails", "label": "spam, 3 % of them wrong"}
     report, comparison = out / "report.html", out / "comparison.html"
-    lasec.reports.write(report, run, tracker, title="Spam in four countries", facts=facts)
-    lasec.reports.compare(comparison, made, title="Three learners", baselines={"majority": 0.502})
-    lasec.reports.save_figures(out, run, tracker, ["svg"])
+    title, classes = "Spam in four countries", ["ham", "spam"]
+    lasec.reports.write(report, run, tracker, title=title, facts=facts, classes=classes)
+    lasec.reports.compare(comparison, made, title="Three learners")
+    lasec.reports.save_figures(out, run, tracker, ["svg"], classes=classes)
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
         return "no chromium here, so no pictures of the pages"
-    _shoot(browser, report, out / "page.png", 1100, 860)
+    _shoot(browser, report, out / "page.png", 1100, 1100)
     _shoot(browser, comparison, out / "comparison.png", 1100, 1000)
     phone = out / "phone.html"
     style = "border:0;width:390px;height:844px"

@@ -269,6 +269,68 @@ def test_compare_runs_side_by_side(file, tmp_path):
     assert "no-change" in shown.stdout
     assert not CONTROL.search(shown.stdout)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["compare.html", "compare.json"]
+    apart = rows["Budgeted LASEC-SS"]["difference"]
+    best = max(rows.values(), key=lambda row: row["accuracy"])
+    assert best["difference"] is None
+    assert apart["value"] == pytest.approx(rows["Budgeted LASEC-SS"]["accuracy"] - best["accuracy"])
+    assert apart["low"] < apart["value"] < apart["high"]
+
+
+OWN_MODEL = """
+from sklearn.naive_bayes import GaussianNB
+
+def make_model():
+    return GaussianNB(var_smoothing=0.1)
+
+def make_nothing():
+    return "nothing"
+"""
+
+
+def test_compare_runs_peers_with_the_same_budget(file, tmp_path):
+    (tmp_path / "own_model.py").write_text(OWN_MODEL)
+    peers = ["river-logistic", "river-arf", "sklearn-sgd", "own_model:make_model"]
+    options = [part for peer in peers for part in ("--peer", peer)]
+    done = call(
+        "compare", file, "-l", "fate", "-a", "tracker", "-r", "0.2", "--limit", "1500", "--seed",
+        "0", "--json", "-o", "out", *options, cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)["algorithms"]
+    assert [row["algorithm"] for row in rows] == ["Tracker", *peers]
+    for row in rows:
+        assert row["labels"] == pytest.approx(rows[0]["labels"], abs=40)
+        value, low, high = (row["estimate"][name] for name in ("value", "low", "high"))
+        assert abs(value - row["accuracy"]) < high - low  # four standard errors
+    page = (tmp_path / "out" / "compare.html").read_text()
+    assert "ARFClassifier" in page
+    assert "own_model:make_model" in page
+
+
+@pytest.mark.parametrize(
+    ("peer", "words"),
+    [
+        ("river-logistik", "did you mean 'river-logistic'?"),
+        ("nowhere:make", "No module named 'nowhere'"),
+        ("own_model:make", "has no attribute 'make'"),
+        ("own_model:make_nothing", "expected a River classifier"),
+    ],
+)
+def test_a_peer_that_cannot_run_is_an_error_in_one_line(file, tmp_path, peer, words):
+    (tmp_path / "own_model.py").write_text(OWN_MODEL)
+    done = call("compare", file, "-l", "fate", "--peer", peer, cwd=tmp_path)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_peer_names_the_extra_that_it_needs(monkeypatch):
+    from lasec.cli import peers
+    from lasec.errors import TableError
+
+    monkeypatch.setattr(peers, "find_spec", lambda _: None)
+    with pytest.raises(TableError, match=r"needs river: pip install 'lasec\[river\]'"):
+        peers.make_peer("river-arf", 0.1, None, seed=0)
 
 
 def as_lines(columns, count):

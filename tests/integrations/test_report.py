@@ -16,6 +16,7 @@ EVIL = "<script>alert('x')</script>"
 ROWS = 3_000
 X, Y = lasec.streams.switching(ROWS, dimension=4, every=1_500, noise=0.03, seed=1)
 GROUPS = [(EVIL, "$a_b$ & Söhne", "x" * 200)[i % 3] for i in range(ROWS)]
+TIMES = 1_772_323_200.0 + np.sort(np.random.default_rng(2).uniform(0.0, 20.5 * 86_400.0, ROWS))
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
 VOID = {"meta", "path", "use", "rect", "br"}
 
@@ -82,6 +83,9 @@ def pages(tmp_path_factory):
         "one": write(folder, "one", *followed(lasec.LASEC_SS(4), rows=1)),
         "none": write(folder, "none", lasec.RunSummary(), lasec.LASEC(4)),
         "threshold": write(folder, "threshold", *followed(lasec.BBQ(4))),
+        "dated": write(
+            folder, "dated", lasec.evaluate(day := lasec.Tracker(rate=0.2), X, Y, times=TIMES), day
+        ),
     }
     made["compare"] = folder / "compare.html"
     runs = {EVIL: full, "_LASEC $x$": plain}
@@ -89,7 +93,7 @@ def pages(tmp_path_factory):
     return made
 
 
-KINDS = ["full", "plain", "late", "short", "one", "none", "threshold", "compare"]
+KINDS = ["full", "plain", "late", "short", "one", "none", "threshold", "dated", "compare"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -125,32 +129,42 @@ def test_the_same_run_writes_the_same_bytes(pages, tmp_path):
     assert path.read_bytes() == pages["full"].read_bytes()
 
 
-def test_the_page_says_what_the_trace_says(pages):
+def test_the_page_says_what_the_summary_says(pages):
     run, learner = followed(lasec.Tracker(rate=0.2), groups=GROUPS)
     words = " ".join(Page(pages["full"].read_text()).words)
     here = run.estimate
-    assert f"{100 * here.value:.1f} % right (between {100 * here.low:.1f} %" in words
-    assert f"in truth {100 * run.accuracy:.1f} %" in words
-    assert f"{run.labels:,} asked labels of {ROWS:,} rows" in words
+    interval = f"95 % CI {100 * here.low:.1f}-{100 * here.high:.1f} %, {run.labels:,} labels"
+    assert f"Estimated accuracy {100 * here.value:.1f} % {interval}" in words
+    assert f"True accuracy (all labels) {100 * run.accuracy:.1f} %" in words
+    assert f"Labels queried {run.labels:,} budget {0.2 * ROWS:,.0f};" in words
+    for name, value in run.baselines.items():
+        assert f"Baseline: {name} {100 * value:.1f} %" in words
     for part in [*run.parts(), *run.groups]:
-        assert f"{100 * part.estimate.value:.1f} % ({100 * part.estimate.low:.1f} to" in words
+        assert f"{100 * part.estimate.value:.1f} % ({100 * part.estimate.low:.1f}-" in words
     for line in lasec.cite(learner).splitlines():
         assert line in words
     assert repr(learner.query) in words
     assert lasec.__version__ in words
-    assert "never changed" in words or "changed suddenly after row" in words
+    assert "No change point was estimated" in words or "Estimated change points: after row" in words
 
 
 def test_what_a_reader_must_know_is_said(pages):
     words = {kind: " ".join(Page(path.read_text()).words) for kind, path in pages.items()}
-    assert "throws no coin" in words["threshold"]
-    assert "throws no coin" not in words["full"]
-    assert "still open at the end" in words["late"]
-    assert "every label was asked" in words["one"]
+    assert "this query is deterministic" in words["threshold"]
+    assert "this query is deterministic" not in words["full"]
+    assert "have not come by the end" in words["late"]
+    assert "every label was queried" in words["one"]
     assert "nothing can be estimated" in words["none"]
-    assert "holds no budget" in words["plain"]
-    assert "It believes" in words["full"]
-    assert "It believes" not in words["plain"] + words["short"]
+    assert "This query has no budget" in words["plain"]
+    assert "Estimated drift rate: " in words["full"]
+    assert "drift rate" not in words["plain"] + words["short"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_page_speaks_as_the_field_does(pages, kind):
+    words = " ".join(Page(pages[kind].read_text()).words).lower()
+    for odd in ("believe", "in truth", "stretch", "coin", "toss", "round ", "honest", "beside"):
+        assert odd not in words, odd
 
 
 def test_changes_are_found_where_they_are():
@@ -167,9 +181,9 @@ def test_changes_are_found_where_they_are():
 def test_figures_for_a_paper(tmp_path):
     run, learner = followed(lasec.Tracker(rate=0.2))
     figures = lasec.reports.figures(run, learner)
-    assert list(figures) == ["accuracy", "labels", "beliefs", "asked", "doubt", "margins"]
+    assert list(figures) == ["accuracy", "labels", "drift", "reliability", "queries", "margins"]
     lines = {line.get_label(): line for line in figures["accuracy"].axes[0].lines}
-    shown = lines["true"].get_ydata()
+    shown = lines["true (all labels)"].get_ydata()
     assert np.array_equal(shown, [point.truth for point in run.points])
     paths = lasec.reports.save_figures(tmp_path / "figures", run, learner)
     assert len(paths) == 12
@@ -179,6 +193,25 @@ def test_figures_for_a_paper(tmp_path):
         path.read_bytes() for path in lasec.reports.save_figures(tmp_path / "figures", run, learner)
     ]
     assert b"<dc:date>" not in before[1]
+
+
+def test_a_comparison_says_what_is_certain(tmp_path):
+    runs = {"half": followed(lasec.Tracker(rate=0.5)), "LASEC": followed(lasec.LASEC_SS(4))}
+    runs["twin"] = runs["half"]
+    table = lasec.reports.compare(tmp_path / "c.html", runs)
+    rows = {name: cells for name, *cells in table.rows}
+    from lasec.evaluation import paired_difference
+
+    apart = paired_difference(runs["LASEC"][0], runs["half"][0])
+    assert apart.high < 0.0
+    assert rows["half"][1] == "best"
+    assert rows["LASEC"][1] == apart.in_points
+    assert list(rows)[-2:] == ["baseline: no-change", "baseline: majority class"]
+    words = said(tmp_path / "c.html")
+    assert (
+        "lead over twin is 0.0 percentage points (95 % CI 0.0 to 0.0), so the two cannot" in words
+    )
+    assert "the learners queried different numbers of labels" in words
 
 
 def test_nothing_to_compare():
@@ -196,27 +229,129 @@ def test_answers_that_came_behind_an_open_question_are_not_denied(tmp_path):
     delay[0] = np.inf
     found = lasec.evaluate(learner, X, Y, delay=delay)
     words = said(write(tmp_path, "open", found, learner))
-    assert f"{found.meter.labels:,} answers came, but the question of row 1 is still open" in words
-    assert "No answer has come" not in words
+    assert "Estimates cover the first 0 of 3,000 rows: the label of row 1 has not come" in words
+    assert "Estimated accuracy unknown" in words
     delay[0], delay[np.flatnonzero(found.records.asked)[200]] = 20.0, np.inf
     found = lasec.evaluate(learner := lasec.Tracker(rate=0.1), X, Y, delay=delay)
     words = said(write(tmp_path, "half", found, learner))
-    assert f"asked labels of the first {found.estimate.rows:,} of 3,000 rows, since the" in words
-    assert f"question of row {found.meter.oldest + 1:,} is still open" in words
+    covered = f"Estimates cover the first {found.estimate.rows:,} of 3,000 rows: the label of row"
+    assert f"{covered} {found.meter.oldest + 1:,} has not come" in words
 
 
-def test_a_belief_needs_labels(tmp_path):
+def test_a_drift_estimate_needs_labels(tmp_path):
     run, learner = followed(lasec.Tracker(4, rate=1e-6, horizon=100))
     assert run.labels < 10
-    assert "It believes" not in said(write(tmp_path, "few", run, learner))
+    assert "drift" not in said(write(tmp_path, "few", run, learner)).split("Data, settings")[0]
+
+
+def test_drift_is_drawn_only_where_there_is_some(tmp_path):
+    X, y = lasec.streams.stationary(6_000, dimension=4, noise=0.05, seed=3)
+    learner = lasec.Tracker(rate=0.2, seed=0)
+    run = lasec.evaluate(learner, X, y)
+    assert "drift" not in lasec.reports.figures(run, learner)
+    assert "No change point was estimated." in said(write(tmp_path, "still", run, learner))
+
+
+@pytest.mark.parametrize("rare", [1.0, -1.0])
+def test_of_a_rare_class_recall_and_precision_come_first(tmp_path, rare):
+    X = np.random.default_rng(1).normal(size=(6_000, 3))
+    X = np.c_[X, np.ones(len(X))]
+    y = np.where(X[:, 0] + 0.2 * X[:, 1] > 1.7, rare, -rare)
+    learner = lasec.Tracker(rate=0.3, seed=0)
+    run = lasec.evaluate(learner, X, y)
+    label = run.records.label
+    found = {
+        "recall": float((label[y == rare] == rare).mean()),
+        "precision": float((y[label == rare] == rare).mean()),
+    }
+    words = said(write(tmp_path, "rare", run, learner, classes=["low", "high"]))
+    name = "high" if rare > 0 else "low"
+    for metric, true in found.items():
+        estimate = run.meter.estimate(metric, positive=int(rare))
+        assert true in estimate
+        assert f"Estimated {metric} of {name} {100 * estimate.value:.1f} % 95 % CI" in words
+    places = [words.index(f"Estimated {what}") for what in ("recall", "precision", "accuracy")]
+    assert places == sorted(places)
+    assert f"{name} is the class of {100 * (y == rare).mean():.1f} % of the rows" in words
+
+
+@pytest.fixture(scope="module")
+def dated():
+    learner = lasec.Tracker(rate=0.2, seed=0)
+    return lasec.evaluate(learner, X, Y, times=TIMES), learner
+
+
+def test_times_are_on_the_axis_and_labels_are_counted_by_day(dated, tmp_path):
+    run, learner = dated
+    figures = lasec.reports.figures(run, learner)
+    for name in ("accuracy", "drift"):
+        assert figures[name].axes[0].get_xlim()[0] == pytest.approx(TIMES[0] / 86_400.0, abs=0.2)
+    bars = figures["labels"].axes[0].patches[0].get_data()
+    days = (TIMES // 86_400.0).astype(int)
+    queried = np.bincount(days - days[0], run.records.asked)
+    assert np.array_equal(bars.values, queried)
+    assert bars.edges[0] == days[0]
+    words = said(write(tmp_path, "dated", run, learner))
+    assert "2026-03-01 to 2026-03-21 (UTC)" in words
+    assert "Labels by day" in words
+
+
+def test_without_dates_labels_are_counted_by_window():
+    for times in (None, np.arange(ROWS) * 1.0):  # seconds since 1970 are no dates here
+        learner = lasec.Tracker(rate=0.2, seed=0)
+        run = lasec.evaluate(learner, X, Y, times=times)
+        labels, budget = (
+            p.get_data() for p in lasec.reports.figures(run, learner)["labels"].axes[0].patches
+        )
+        assert labels.values.sum() == run.labels
+        assert budget.values.sum() == pytest.approx(0.2 * ROWS)
+        assert labels.edges[-1] == ROWS
+
+
+def test_a_run_with_times_is_saved_whole(dated):
+    run, _ = dated
+    again = lasec.RunSummary.from_bytes(run.to_bytes())
+    assert again.points == run.points
+    assert again.baselines == run.baselines
+    assert again.reliability == run.reliability
+    for a, b in zip(again.calendar, run.calendar, strict=True):
+        assert np.array_equal(a, b)
+
+
+def test_the_calendar_does_not_grow_with_the_run():
+    from lasec.evaluation.calendar import NO_TIMES
+
+    calendar, rng = NO_TIMES, np.random.default_rng(3)
+    for year in range(40):
+        times = (year + rng.uniform(size=2_000)) * 365.0 * 86_400.0
+        calendar = calendar.add(times, rng.uniform(size=2_000) < 0.1)
+        assert calendar.starts.size <= 400
+    assert calendar.rows.sum() == 80_000
+    assert (np.diff(calendar.starts) > 0).all()
+
+
+def test_the_reliability_diagram_counts_right():
+    X, y = lasec.streams.stationary(8_000, dimension=4, noise=0.1, seed=5)
+    run = lasec.evaluate(lasec.Tracker(rate=0.3, seed=0), X, y)
+    p = (1.0 + run.records.margin) / 2.0
+    place = np.minimum((10 * p).astype(int), 9)
+    bins = run.reliability
+    assert [b.rows for b in bins] == np.bincount(place)[np.unique(place)].tolist()
+    for b, k in zip(bins, np.unique(place), strict=True):
+        assert b.frequency == pytest.approx((y[place == k] > 0).mean())
+        assert b.predicted == pytest.approx(p[place == k].clip(0.001, 0.999).mean(), abs=1e-9)
+    inside = [b.frequency in b.estimate for b in bins]
+    assert sum(inside) >= len(inside) - 2
+    assert lasec.evaluate(lasec.LASEC_SS(4), X, y).reliability == []
 
 
 def test_classes_have_names(tmp_path):
     run, learner = followed(lasec.Tracker(rate=0.2))
     page = write(tmp_path, "named", run, learner, classes=["<ham>", "spam"])
     words = said(page)
-    assert "the probability of spam less that of <ham>" in words
+    assert "the probability of spam minus that of <ham>" in words
     assert "towards <ham> \u2190 margin \u2192 towards spam" in words
+    assert "predicted probability of spam" in words
     assert "+1" not in words
     plain = said(write(tmp_path, "plain", *followed(lasec.LASEC_SS(4)), classes=["ham", "spam"]))
     assert "from ham on the left to spam on the right" in plain
@@ -229,14 +364,15 @@ def test_classes_have_names(tmp_path):
 
 
 def test_one_row_is_one_row(tmp_path):
-    assert "counted over 1 row: " in said(write(tmp_path, "one", *followed(lasec.LASEC(4), rows=1)))
+    one = said(write(tmp_path, "one", *followed(lasec.LASEC(4), rows=1)))
+    assert "1 row; every label was queried" in one
     nothing = said(write(tmp_path, "none", lasec.RunSummary(), lasec.LASEC(4)))
-    assert "There were no rows" in nothing
-    assert "in truth unknown right" not in nothing
+    assert "There are no rows" in nothing
+    assert "unknown" not in nothing
     lasec.reports.compare(tmp_path / "c.html", {"A": followed(lasec.LASEC(4), rows=1)})
     words = said(tmp_path / "c.html")
     assert "1 learner on the same 1 row" in words
-    assert "of 1 row, with 1 label asked" in words
+    assert "over 1 row, with 1 queried label" in words
 
 
 def test_runs_without_rows_and_of_different_lengths(tmp_path):
@@ -246,11 +382,11 @@ def test_runs_without_rows_and_of_different_lengths(tmp_path):
         "short": followed(lasec.LASEC_SS(4), rows=1_000),
     }
     table = lasec.reports.compare(tmp_path / "c.html", runs)
-    assert [row[0] for row in table.rows][-1] == "empty"
+    assert [row[0] for row in table.rows][2] == "empty"
     words = said(tmp_path / "c.html")
     assert "3 learners on up to 3,000 rows" in words
-    assert "Not all ran over 3,000 rows, so compare with care: empty 0, short 1,000." in words
-    assert f"{table.rows[0][0]} was the best of these: right in {table.rows[0][1]}" in words
+    assert "not comparable: empty 0, short 1,000." in words
+    assert f"{table.rows[0][0]} has the highest true accuracy, {table.rows[0][1]}" in words
     lasec.reports.compare(tmp_path / "n.html", {"empty": runs["empty"]})
     assert "no rows, so there is nothing to compare" in said(tmp_path / "n.html")
 
@@ -295,9 +431,9 @@ def test_the_labels_of_a_learner_that_ran_before_are_not_counted(tmp_path):
     run = lasec.RunSummary()
     lasec.evaluate(learner, X[1_000:], Y[1_000:], into=run)
     (axes,) = lasec.reports.figures(run, learner)["labels"].axes
-    shown = {line.get_label(): line.get_ydata() for line in axes.lines}
-    assert shown["asked"][0] <= 50
-    assert shown["asked"][-1] == run.labels
+    shown = {patch.get_label(): patch.get_data().values for patch in axes.patches}
+    assert shown["labels queried"].sum() == run.labels
+    assert shown["budget"] == pytest.approx(0.1 * np.diff(axes.patches[0].get_data().edges))
 
 
 def browse(path, *options):
@@ -316,6 +452,7 @@ FRAME = """<!DOCTYPE html><body style="margin:0">
 <script>
 document.getElementById("f").onload = (event) => {{
   const inside = event.target.contentDocument, root = inside.documentElement;
+  inside.querySelectorAll("details").forEach((folded) => {{ folded.open = true; }});
   const plots = [...inside.querySelectorAll(".plot")];
   const seen = plots.filter((plot) => plot.getBoundingClientRect().width > 0);
   let told = "none";
@@ -335,7 +472,7 @@ document.getElementById("f").onload = (event) => {{
 
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium here to open the page with")
 @pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("kind", ["full", "late", "short", "compare"])
+@pytest.mark.parametrize("kind", ["full", "late", "short", "compare", "dated"])
 def test_in_a_browser_it_fits_and_complains_of_nothing(pages, kind, width):
     frame = pages[kind].with_name(f"frame-{kind}-{width}.html")
     frame.write_text(FRAME.format(name=pages[kind].name, width=width))
@@ -346,5 +483,5 @@ def test_in_a_browser_it_fits_and_complains_of_nothing(pages, kind, width):
     assert int(across) <= int(room) == width
     assert int(plots) == 2 * int(seen) > 0
     assert float(small) >= 10.0
-    assert told.startswith("round ")
+    assert told.startswith("time (UTC) 2026-03-" if kind == "dated" else "row ")
     assert "%" in told

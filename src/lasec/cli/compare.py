@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -26,10 +26,17 @@ from lasec.cli.output import (
     warn_of_cells,
     warn_of_no_change,
 )
+from lasec.cli.peers import PEERS, Peer, make_peer
 from lasec.cli.progress import bar
-from lasec.cli.runner import Baselines, Stop
+from lasec.cli.runner import Stop
 from lasec.errors import TableError
-from lasec.evaluation import RunSummary, evaluate
+from lasec.evaluation import (
+    Difference,
+    RunSummary,
+    evaluate,
+    evaluate_peer,
+    paired_difference,
+)
 from lasec.files import write as write_file
 from lasec.learner import Learner
 from lasec.random import seed_or_random
@@ -52,6 +59,14 @@ def compare(
             "--out", "-o", help="Directory for report and summary.", rich_help_panel=o.OUTPUT
         ),
     ] = None,
+    peer: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--peer",
+            help=f"A model of another library, with the same label budget: {', '.join(PEERS)}, or "
+            "the import path of a function that makes one, as in my_module:make_model.",
+        ),
+    ] = None,
     labels_per_day: o.PerDay = None,
     time: o.Time = None,
     positive: o.Positive = None,
@@ -69,7 +84,8 @@ def compare(
 ) -> None:
     """Compare algorithms on a file with labels, each at the same label budget.
 
-    Also reports two baselines: no-change (the previous label) and the majority class.
+    Reports the difference of each to the most accurate one, with a 95 % confidence interval that is
+    paired by row, and two baselines: no-change (the previous label) and the majority class.
     """
     reading = o.Reading(
         label, positive, time, tuple(category or ()), tuple(text or ()), tuple(ignore or ()),
@@ -79,9 +95,14 @@ def compare(
     if not names:
         raise TableError("--algorithms: name at least one")
     chosen = [find(name) for name in names]
+    asking = o.Asking(rate, labels_per_day, seed_or_random(seed))
+    peers = [
+        make_peer(name, rate, asking.budget(time), asking.seed or 0)
+        for name in dict.fromkeys(peer or ())
+    ]
     opened = open_file(file, reading)
     with opened.table:
-        race = Race(opened, names, chosen, o.Asking(rate, labels_per_day, seed_or_random(seed)))
+        race = Race(opened, names, chosen, asking, peers)
         stop = Stop()
         with (
             stop.watching(),
@@ -92,8 +113,7 @@ def compare(
                     first = race.runs[0]
                     progress = opened.table.progress
                     shown.show(progress, first.rows, first.labels, first.estimate)
-    rows = [race.row(i) for i in range(len(names))]
-    _finish(race, rows, out, as_json, finished=not stop.wanted)
+    _finish(race, race.rows(), out, as_json, finished=not stop.wanted)
     warn_of_cells(opened.table)
     if stop.wanted:
         raise typer.Exit(STOPPED)
@@ -103,9 +123,10 @@ class Race:
     """Several learners on the same rows, in the same order."""
 
     def __init__(
-        self, opened: Opened, names: list[str], chosen: list[Algorithm], asking: o.Asking
-    ) -> None:
-        self.opened, self.baselines = opened, Baselines()
+        self, opened: Opened, names: list[str], chosen: list[Algorithm], asking: o.Asking,
+        peers: Sequence[Peer] = (),
+    ) -> None:  # fmt: skip
+        self.opened, self.peers = opened, peers
         made = encoder(opened, constant=True)
         self._bare = [each.has_intercept for each in chosen]  # without the column of ones
         self.learners: list[Learner] = [
@@ -116,7 +137,8 @@ class Race:
             self.learners[0], made, label=opened.label, classes=opened.classes,
             positive=opened.reading.positive, time=opened.reading.time,
         )  # fmt: skip
-        self.runs = [RunSummary() for _ in names]
+        self.names = [*(one.name for one in self.learners), *(peer.name for peer in peers)]
+        self.runs = [RunSummary() for _ in self.names]
 
     def go(self, limit: int | None, stop: Stop) -> Iterator[None]:
         """Batch after batch, each learner in turn."""
@@ -126,50 +148,65 @@ class Race:
             rows = self._desk.rows(batch.slice(0, int(min(left, batch.num_rows))))
             left -= batch.num_rows
             inner = np.ascontiguousarray(rows.X[:, :-1])
-            for run, one, bare in zip(self.runs, self.learners, self._bare, strict=True):
-                evaluate(one, inner if bare else rows.X, rows.y, times=rows.times, into=run)
-            self.baselines.extend(rows.y)
+            runs = iter(self.runs)
+            for one, bare in zip(self.learners, self._bare, strict=True):
+                X = inner if bare else rows.X
+                evaluate(one, X, rows.y, times=rows.times, into=next(runs))
+            for peer in self.peers:
+                evaluate_peer(
+                    peer.model, inner, rows.y, times=rows.times, row=peer.row, into=next(runs)
+                )
             if left <= 0 or stop.wanted:
                 break
             yield
 
-    def row(self, index: int) -> dict[str, Any]:
-        """How one of them did."""
-        run = self.runs[index]
-        estimate = run.estimate
-        return {
-            "algorithm": self.learners[index].name,
-            "accuracy": run.accuracy,
-            "estimate": as_facts(estimate),
-            "labels": run.labels,
-            "rate": run.labels / max(run.rows, 1),
-        }
+    def rows(self) -> list[dict[str, Any]]:
+        """How each of them did; differences are to the most accurate."""
+        best = max(self.runs, key=lambda run: run.accuracy)
+        return [
+            {
+                "algorithm": name,
+                "accuracy": run.accuracy,
+                "difference": None if run is best else paired_difference(run, best)._asdict(),
+                "estimate": as_facts(run.estimate),
+                "labels": run.labels,
+                "rate": run.labels / max(run.rows, 1),
+            }
+            for name, run in zip(self.names, self.runs, strict=True)
+        ]
+
+    @property
+    def baselines(self) -> tuple[float, float]:
+        """The accuracy of the previous label and of the majority class; NaN without rows."""
+        found = self.runs[0].baselines
+        return found.get("no-change", math.nan), found.get("majority class", math.nan)
+
+    def named(self) -> dict[str, tuple[RunSummary, Learner | str]]:
+        """The runs for the page, each with its learner or what a peer is."""
+        told: list[Learner | str] = [*self.learners, *(peer.description for peer in self.peers)]
+        return dict(zip(self.names, zip(self.runs, told, strict=True), strict=True))
 
 
 def _finish(
     race: Race, rows: list[dict[str, Any]], out: Path | None, as_json: bool, finished: bool
 ) -> None:
     """Say and write how they did."""
-    baselines = {"persistence": race.baselines.persistence, "majority": race.baselines.majority}
+    no_change, majority = race.baselines
     summary = {
         "file": race.opened.title,
         "finished": finished,
-        "rows": race.baselines.rows,
+        "rows": race.runs[0].rows,
         "seed": race.learners[0].seed,
         "algorithms": rows,
-        **baselines,
+        "persistence": no_change,
+        "majority": majority,
     }
-    if out is not None and race.baselines.rows:
+    if out is not None and race.runs[0].rows:
         out.mkdir(parents=True, exist_ok=True)
         write_file(out / "compare.json", as_text(summary))
-        named = {
-            row["algorithm"]: (run, one)
-            for row, run, one in zip(rows, race.runs, race.learners, strict=True)
-        }
-        shown = {"no-change": baselines["persistence"], "majority class": baselines["majority"]}
         from lasec.reports import compare as draw  # noqa: PLC0415
 
-        draw(out / "compare.html", named, title=race.opened.title, baselines=shown)
+        draw(out / "compare.html", race.named(), title=race.opened.title)
     if as_json:
         put(summary)
         return
@@ -178,24 +215,26 @@ def _finish(
     if out is not None:
         console.print(f"wrote {out}", markup=False)
     best = max(row["accuracy"] for row in rows)
-    warn_of_no_change(race.baselines.persistence, race.baselines.majority, best)
+    warn_of_no_change(no_change, majority, best)
 
 
 def _grid(race: Race, rows: list[dict[str, Any]]) -> Grid:
     """The table that people read."""
-    title = Text(f"{race.opened.title}: {race.baselines.rows:,} rows")
+    title = Text(f"{race.opened.title}: {race.runs[0].rows:,} rows")
     grid = Grid(title=title, title_justify="left")
     grid.add_column("algorithm")
-    for heading in ("accuracy", "estimated accuracy", "labels", "rate"):
+    for heading in ("accuracy", "difference (95 % CI)", "estimated accuracy", "labels"):
         grid.add_column(heading, justify="right")
     order = sorted(range(len(rows)), key=lambda i: -rows[i]["accuracy"])
     for i in order:
         row, run = rows[i], race.runs[i]
+        found = row["difference"]
         grid.add_row(
-            row["algorithm"], percent(row["accuracy"]), interval(run.estimate),
-            f"{row['labels']:,}", percent(row["rate"]),
+            row["algorithm"], percent(row["accuracy"]),
+            "best" if found is None else Difference(**found).in_points,
+            interval(run.estimate), f"{row['labels']:,}",
         )  # fmt: skip
     grid.add_section()
-    grid.add_row("no-change", percent(race.baselines.persistence), "", "all", "100.0 %")
-    grid.add_row("majority class", percent(race.baselines.majority), "", "all", "100.0 %")
+    for name, value in zip(("no-change", "majority class"), race.baselines, strict=True):
+        grid.add_row(name, percent(value), "", "", "all")
     return grid

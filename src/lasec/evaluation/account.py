@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lasec.alarms import Alarm
+from lasec.evaluation.calendar import NO_TIMES, Calendar
 from lasec.evaluation.points import Mark, Status
-from lasec.evaluation.tally import NO_ROWS, WIDTH, Margins, Rows, rows_of
+from lasec.evaluation.tally import NO_ROWS, SHARES, WIDTH, Margins, Rows, rows_of, share_of
 from lasec.metrics import Meter, Over
 from lasec.metrics.sums import LOSS, Column
 
@@ -42,7 +43,8 @@ class Account:
     ``settled`` rows are in the sums; ``rest`` are those after them. ``late`` is whether the meter
     hears of rows and answers one by one; ``verdicts`` are then the labels that have come for rows
     of ``rest``, and ``due`` a heap of answers under way. ``ends`` has the sums of all rows before
-    each multiple of ``every`` that is settled.
+    each multiple of ``every`` that is settled. ``positive`` rows are of the class +1, ``same`` of
+    the class of the row before; ``shares`` has the sums by predicted probability.
     """
 
     meter: Meter
@@ -54,6 +56,8 @@ class Account:
     rows: int = 0
     labels: int = 0
     mistakes: int = 0
+    positive: int = 0
+    same: int = 0
     answers: int = 0
     refused: int = 0
     settled: int = 0
@@ -66,6 +70,9 @@ class Account:
     total: Array = field(default_factory=lambda: np.zeros(WIDTH))
     names: dict[str, int] = field(default_factory=dict)
     table: Array = field(default_factory=lambda: np.zeros((0, WIDTH)))
+    shares: Array = field(default_factory=lambda: np.zeros((SHARES, WIDTH)))
+    calendar: Calendar = NO_TIMES
+    latest: float = 0.0
     margins: Margins = field(default_factory=lambda: Margins.none(bounded=True))
     recent: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, dtype=np.bool_))
     rest: Rows = NO_ROWS
@@ -122,7 +129,7 @@ class Account:
         self.rows += rows.y.size
         self.labels += int(rows.asked.sum())
         self.mistakes += int(rows.mistake.sum())
-        self.status = status
+        self._count(rows, status)
         at_mark = bool(rows.y.size) and self.rows % self.every == 0
         if not self.late:
             self._sum_up_to(self.rows // self.step * self.step)
@@ -130,6 +137,18 @@ class Account:
             self._sum_up_to(self.reached)
         if at_mark:
             self.mark()
+
+    def _count(self, rows: Rows, status: Status) -> None:
+        """What is known of rows at once: classes, times, and how the learner is."""
+        if not rows.y.size:
+            self.status = status._replace(time=self.status.time)
+            return
+        self.positive += int((rows.y > 0.0).sum())
+        self.same += int((rows.y == np.r_[self.latest, rows.y[:-1]]).sum())
+        self.latest = float(rows.y[-1])
+        if status.time is not None:
+            self.calendar = self.calendar.add(rows.time, rows.asked)
+        self.status = status
 
     def listen(self) -> None:
         """From now on the meter hears of rows and answers one by one, from a session."""
@@ -188,5 +207,8 @@ class Account:
         if piece.group[0] >= 0:
             sums = [np.bincount(piece.group, row, self.segments + 1) for row in rows]
             self.table = self.table + np.array(sums).T
+        if self.margins.bounded:
+            share = share_of(piece.margin)
+            self.shares = self.shares + np.array([np.bincount(share, r, SHARES) for r in rows]).T
         self.margins = self.margins.add(piece)
         self.recent = np.concatenate([self.recent, piece.mistake])[-self.kept :]

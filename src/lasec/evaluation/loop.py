@@ -137,6 +137,11 @@ class _Stream:
         """The times of some rows, where there are any."""
         return None if self.times is None else self.times[cut]
 
+    def dated(self, status: Status, cut: slice) -> Status:
+        """A status with the time of the last of some rows, where rows have times."""
+        times = self.when(cut)
+        return status if times is None or not times.size else status._replace(time=float(times[-1]))
+
     def rows(self, records: Records, cut: slice) -> Rows:
         """What an account takes of some rows."""
         return Rows(
@@ -145,7 +150,7 @@ class _Stream:
         )  # fmt: skip
 
 
-def _pieces(now: Account, count: int) -> Iterable[slice]:
+def pieces(now: Account, count: int) -> Iterable[slice]:
     """Rows from one multiple of ``every`` to the next; one empty piece where there are none."""
     begin = 0
     while begin < count or count == 0:
@@ -161,10 +166,11 @@ def _at_once(stream: _Stream, now: Account) -> Records:
     learner, tried = stream.learner, copy.copy(stream.learner)
     parts: list[Records] = []
     try:
-        for cut in _pieces(now, len(stream.X)):
+        for cut in pieces(now, len(stream.X)):
             records = tried.run(stream.X[cut], stream.y[cut], times=stream.when(cut))
             _check(records, cut.start)
-            now.add(stream.rows(records, cut), _status(tried, now, stream.clock[cut]))
+            status = _status(tried, now, stream.clock[cut])
+            now.add(stream.rows(records, cut), stream.dated(status, cut))
             parts.append(records)
     except ValueError as error:
         refused = error
@@ -200,12 +206,13 @@ class _Conversation:
         """Ask about every row, and tell each answer that is due by then."""
         decisions: list[Decision] = []
         now = self.now
-        for cut in _pieces(now, len(self.stream.X)):
+        for cut in pieces(now, len(self.stream.X)):
             made = [self._step(t, said[t], waits[t]) for t in range(cut.start, cut.stop)]
             decisions += made
             clock = self.stream.clock[cut]
             rows = self.stream.rows(self._records(made, cut), cut)
-            now.add(rows, _status(self.stream.learner, now, clock, rows))
+            status = _status(self.stream.learner, now, clock, rows)
+            now.add(rows, self.stream.dated(status, cut))
         now.alarms = now.alarms + self.session.alarms
         return self._records(decisions, slice(0, len(decisions)))
 

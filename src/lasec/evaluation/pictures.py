@@ -1,6 +1,6 @@
 """How a run went, as a picture. matplotlib is loaded only when something is drawn.
 
-Every drawing of a run's points is here, once: :meth:`lasec.Evaluation.draw` puts three of them
+Every drawing of a run's points is here, once: :meth:`lasec.RunSummary.draw` puts three of them
 above each other, and the report takes them one by one.
 """
 
@@ -11,12 +11,17 @@ from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from io import BytesIO
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
 
 INK, BAND, TRUTH, ALARM, SOFT = "#1f4e79", "#4a90c4", "#222222", "#c0392b", "#8a8a8a"
 GRID = "#e6e6e6"
+DAY = 86_400.0
+EARLIEST, LATEST = 1e8, 1e10  # seconds since 1970: from 1973 to 2286
 STYLE = {
     "font.size": 9.0,
     "axes.labelsize": 9.0,
@@ -57,6 +62,66 @@ def png(make: Callable[[], Any]) -> bytes:
     return file.getvalue()
 
 
+class Timeline(NamedTuple):
+    """The horizontal axis of a run: dates where rows have times, the number of the row otherwise.
+
+    ``dates`` are those of ``rows``, in days since 1970; empty where the axis has rows.
+
+    >>> Timeline(np.array([0.0, 10.0]), np.array([20_000.0, 20_002.0])).at([5]).tolist()
+    [20001.0]
+    """
+
+    rows: Array
+    dates: Array
+
+    @classmethod
+    def of(cls, points: Sequence[Any]) -> Timeline:
+        """The axis of these points; times that can be no seconds since 1970 are not shown."""
+        rows = np.array([point.round for point in points], dtype=np.float64)
+        times = np.array([np.nan if point.time is None else point.time for point in points])
+        dated = times.size > 1 and bool(((times >= EARLIEST) & (times <= LATEST)).all())
+        return cls(rows, np.maximum.accumulate(times) / DAY if dated else np.empty(0))
+
+    @property
+    def dated(self) -> bool:
+        """Whether the axis has dates."""
+        return self.dates.size > 0
+
+    @property
+    def name(self) -> str:
+        """What stands below the axis."""
+        return "time (UTC)" if self.dated else "row"
+
+    def at(self, rows: ArrayLike) -> Array:
+        """Where some rows are; between two points, rows are taken to come evenly."""
+        asked = np.asarray(rows, dtype=np.float64)
+        return np.interp(asked, self.rows, self.dates) if self.dated else asked
+
+    def frame(self, axes: Any, ticks: int = 8) -> None:
+        """Let axes begin and end with the run."""
+        first, last = (self.dates[0], self.dates[-1]) if self.dated else (0.0, self.rows.max())
+        axes.set_xlim(first, last + 0.01 * (last - first) if last > first else first + 1.0)
+        if self.dated:
+            date_axis(axes.xaxis, ticks)
+        else:
+            count_axis(axes.xaxis, ticks - 1)
+
+
+def date_axis(axis: Any, most: int = 8) -> None:
+    """Ticks at round dates, of numbers of days since 1970."""
+    dates = import_module("matplotlib.dates")
+    locator = dates.AutoDateLocator(minticks=3, maxticks=most)
+    axis.set_major_locator(locator)
+    axis.set_major_formatter(
+        dates.ConciseDateFormatter(
+            locator,
+            formats=["%Y", "%b", "%d %b", "%H:%M", "%H:%M", "%S.%f"],
+            zero_formats=["", "%b %Y", "%d %b", "%d %b", "%H:%M", "%H:%M"],
+            offset_formats=["", "", "%Y", "%Y", "%Y-%m-%d", "%Y-%m-%d %H:%M"],
+        )
+    )
+
+
 def draw(points: Sequence[Any], alarms: Sequence[Any], first: int) -> Any:
     """A figure of three rows: accuracy, labels, open questions."""
     with styled():
@@ -64,12 +129,15 @@ def draw(points: Sequence[Any], alarms: Sequence[Any], first: int) -> Any:
         top, middle, bottom = figure.subplots(
             3, 1, sharex=True, gridspec_kw={"height_ratios": (3.0, 1.4, 1.4)}
         )
-        accuracy(top, points, first, [alarm.ticket - first + 1 for alarm in alarms], columns=3)
-        labels(middle, points)
-        questions(bottom, points)
-        bottom.set_xlabel("round")
+        line = Timeline.of(points)
+        accuracy(top, line, points, first, [alarm.ticket - first + 1 for alarm in alarms], 3)
+        labels(middle, line, points)
+        questions(bottom, line, points)
+        bottom.set_xlabel(line.name)
         for axes in (top, middle, bottom):
             tidy(axes)
+            if points:
+                line.frame(axes)
     return figure
 
 
@@ -102,26 +170,31 @@ def legend(axes: Any, columns: int) -> None:
 
 
 def accuracy(
-    axes: Any, points: Sequence[Any], first: int, alarms: Sequence[int], columns: int
+    axes: Any,
+    line: Timeline,
+    points: Sequence[Any],
+    first: int,
+    alarms: Sequence[int],
+    columns: int,
 ) -> None:
     """Estimated accuracy with its two bands, the true one, and the alarms.
 
-    An estimate stands at the last row that it speaks of: answers that are still out make it lag.
+    An estimate stands at the last row that it covers: labels that are still out make it lag.
     """
     points = [point for point in points if np.isfinite(point.estimate.value)]
-    rounds = np.array([point.estimate.until - first for point in points])
+    x = line.at([point.estimate.until - first for point in points])
     value = np.array([point.estimate.value for point in points])
     for name, shade, words in (
-        ("always", 0.15, "where it is at all times at once, with 95 %"),
-        ("estimate", 0.35, "where it is at one moment, with 95 %"),
+        ("always", 0.15, "anytime 95 % band"),
+        ("estimate", 0.35, "95 % interval of the window"),
     ):
         low, high = (np.array([getattr(getattr(p, name), end) for p in points]) for end in _ENDS)
-        axes.fill_between(rounds, low, high, color=BAND, alpha=shade, linewidth=0, label=words)
+        axes.fill_between(x, low, high, color=BAND, alpha=shade, linewidth=0, label=words)
     mark: dict[str, Any] = {"marker": "o", "clip_on": False} if len(points) == 1 else {}
-    axes.plot(rounds, value, color=INK, linewidth=1.8, label="estimated from asked labels", **mark)
+    axes.plot(x, value, color=INK, linewidth=1.8, label="estimated accuracy", **mark)
     truth = np.array([point.truth for point in points])
-    axes.plot(rounds, truth, color=TRUTH, linewidth=1.1, linestyle="--", label="true")
-    for number, at in enumerate(alarms):
+    axes.plot(x, truth, color=TRUTH, linewidth=1.1, linestyle="--", label="true (all labels)")
+    for number, at in enumerate(line.at(alarms).tolist()):
         label = "alarm" if number == 0 else None
         axes.axvline(at, color=ALARM, linewidth=1.2, alpha=0.8, label=label)
     if value.size:
@@ -131,29 +204,28 @@ def accuracy(
     legend(axes, columns)
 
 
-def labels(axes: Any, points: Sequence[Any]) -> None:
-    """Labels that were asked, against what the budget allows."""
-    rounds = [point.round for point in points]
+def labels(axes: Any, line: Timeline, points: Sequence[Any]) -> None:
+    """Labels that were queried, against what the budget allows."""
+    x = line.at([point.round for point in points])
     planned = np.array([point.planned for point in points])
     if np.isfinite(planned).any():
-        axes.plot(rounds, planned, color=SOFT, linewidth=3.0, alpha=0.6, label="budget")
+        axes.plot(x, planned, color=SOFT, linewidth=3.0, alpha=0.6, label="budget")
     spent, mark = [p.labels for p in points], "o" if len(points) == 1 else ""
-    axes.plot(rounds, spent, color=INK, linewidth=1.5, marker=mark, label="asked")
+    axes.plot(x, spent, color=INK, linewidth=1.5, marker=mark, label="queried")
     axes.set_ylabel("labels")
     axes.set_ylim(bottom=0.0)
     count_axis(axes.yaxis)
     legend(axes, 2)
 
 
-def questions(axes: Any, points: Sequence[Any]) -> None:
-    """Open questions, and the age of the oldest on an axis of its own."""
-    rounds = [point.round for point in points]
-    axes.plot(rounds, [p.open for p in points], color=INK, linewidth=1.5)
+def questions(axes: Any, line: Timeline, points: Sequence[Any]) -> None:
+    """Labels that are still out, and the age of the oldest question on an axis of its own."""
+    x = line.at([point.round for point in points])
+    axes.plot(x, [p.open for p in points], color=INK, linewidth=1.5)
     axes.set_ylabel("open questions", color=INK)
     axes.set_ylim(bottom=0.0)
-    count_axis(axes.xaxis)
     other = axes.twinx()
-    other.plot(rounds, [p.age for p in points], color=ALARM, linewidth=1.0, alpha=0.7)
+    other.plot(x, [p.age for p in points], color=ALARM, linewidth=1.0, alpha=0.7)
     other.set_ylabel("age of the oldest", color=ALARM)
     other.set_ylim(bottom=0.0)
     other.spines["top"].set_visible(False)

@@ -37,7 +37,8 @@ class Point(NamedTuple):
     and ``planned`` is what the budget allows by now, less what had been queried before
     (NaN without a budget). ``open`` counts the questions without an answer, and ``age`` is that of
     the oldest, in rows or in the time that was given. ``drift_estimate`` is what a Tracker
-    estimates about its stream at that moment; None for other learners.
+    estimates about its stream at that moment; None for other learners. ``time`` is that of the last
+    row, where rows have times.
     """
 
     round: int
@@ -49,6 +50,7 @@ class Point(NamedTuple):
     open: int
     age: float
     drift_estimate: DriftEstimate | None = None
+    time: float | None = None
 
 
 class Status(NamedTuple):
@@ -59,6 +61,7 @@ class Status(NamedTuple):
     open: int = 0
     age: float = 0.0
     drift_estimate: DriftEstimate | None = None
+    time: float | None = None
 
 
 class Mark(NamedTuple):
@@ -79,21 +82,24 @@ class Mark(NamedTuple):
 
     def facts(self) -> list[float]:
         """All but the sums, as numbers."""
-        *counted, drift = self.status
+        *counted, drift, time = self.status
         estimated = drift or [math.nan] * len(DriftEstimate._fields)
         head = [self.round, self.scope.start, self.scope.until, self.truth]
-        return [*map(float, head), *map(float, counted), *estimated]
+        when = math.nan if time is None else time
+        return [*map(float, head), *map(float, counted), *estimated, when]
 
     @classmethod
     def of(cls, facts: list[float], block: Array) -> Mark:
         """The mark that had these facts and sums."""
-        round_, start, until, truth, labels, planned, open_, age, since, *rest = facts
+        round_, start, until, truth, labels, planned, open_, age, since, *rest, time = facts
         counts = [round_, start, until, labels, open_, 0.0 if math.isnan(since) else since]
         if not all(0.0 <= count <= 2.0**53 for count in counts) or not age >= 0.0:
             raise ValueError("marks: impossible counts")
         drift = None if math.isnan(since) else DriftEstimate(int(since), *rest)
         scope = Scope(block, block, int(start), int(until))
-        return cls(int(round_), scope, truth, Status(int(labels), planned, int(open_), age, drift))
+        when = None if math.isnan(time) else time
+        status = Status(int(labels), planned, int(open_), age, drift, when)
+        return cls(int(round_), scope, truth, status)
 
 
-FACTS = 8 + len(DriftEstimate._fields)
+FACTS = 9 + len(DriftEstimate._fields)

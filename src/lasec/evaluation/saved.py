@@ -12,16 +12,18 @@ from numpy.typing import NDArray
 from lasec.alarms import Alarm
 from lasec.errors import StateError
 from lasec.evaluation.account import Account, Due
+from lasec.evaluation.calendar import calendar_of
 from lasec.evaluation.points import FACTS, Mark
-from lasec.evaluation.tally import BINS, KINDS, WIDTH, Margins, Rows
+from lasec.evaluation.tally import BINS, KINDS, SHARES, WIDTH, Margins, Rows
 from lasec.metrics import Meter, sums
 from lasec.metrics.estimate import Scope
-from lasec.parameters import Range, number
+from lasec.parameters import LARGEST, Range, number
 from lasec.persistence.container import Arrays, bundle, pack, restored, unbundle
 
 KIND = "run"
 _COUNTERS = (
-    "every", "first", "before", "rows", "labels", "mistakes", "answers", "refused", "settled",
+    "every", "first", "before", "rows", "labels", "mistakes", "positive", "same", "answers",
+    "refused", "settled",
 )  # fmt: skip
 _EMPTY = np.zeros(sums.SHAPE)
 
@@ -39,6 +41,8 @@ def write(now: Account) -> bytes:
         "grouped": now.grouped,
         "names": list(now.names),
         "bounded": now.margins.bounded,
+        "latest": now.latest,
+        "span": now.calendar.span,
         "recent": len(now.recent),
         "alarms": [alarm.kind for alarm in now.alarms],
         "parts": sizes,
@@ -58,6 +62,8 @@ def _arrays(now: Account) -> Arrays:
         "total": now.total,
         "table": now.table,
         "margins": now.margins.table,
+        "shares": now.shares,
+        "calendar": now.calendar.table,
         "recent": np.flatnonzero(now.recent),
         "rest": np.array([np.asarray(a, dtype=np.float64) for a in now.rest]),
         "verdicts": np.array(list(now.verdicts.items()), dtype=np.int64).reshape(-1, 2),
@@ -94,6 +100,10 @@ def _restored(header: dict[str, Any], arrays: Arrays) -> Account:
     now.total, now.table = arrays["total"], arrays["table"]
     bounded = number("bounded", header["bounded"], bool, None)
     now.margins = Margins.of(arrays["margins"], bounded=bounded)
+    now.shares = arrays["shares"]
+    now.latest = number("latest", header["latest"], float, Range(-1.0, 1.0))
+    span = number("span", header["span"], float, Range(0.0, LARGEST))
+    now.calendar = calendar_of(span, arrays["calendar"])
     now.recent = np.zeros(number("recent", header["recent"], int, Range(0, now.kept)), bool)
     now.recent[arrays["recent"]] = True
     now.rest = _rest(arrays["rest"], segments)
@@ -114,7 +124,8 @@ def _agree(now: Account) -> None:
         or now.meter.window is None
         or now.settled + now.rest.y.size != now.rows
         or now.meter.rows < (now.rows if now.late else now.settled)
-        or max(now.labels, now.mistakes) > now.rows
+        or max(now.labels, now.mistakes, now.positive, now.same) > now.rows
+        or now.calendar.rows.sum() > now.rows
         or len(now.marks) > now.limit
         or max(marks[-1], ends[-1]) > now.rows
         or ends[-1] > now.settled
@@ -187,6 +198,8 @@ def _check(arrays: Arrays, segments: int) -> None:
         "total": (WIDTH,),
         "table": (segments + 1, WIDTH),
         "margins": (4, BINS),
+        "shares": (SHARES, WIDTH),
+        "calendar": (3, arrays["calendar"].shape[-1]),
         "rest": (len(Rows._fields), arrays["rest"].shape[-1]),
         "due": (len(arrays["due"]), 4),
         "alarms": (len(arrays["alarms"]), 5),
@@ -194,7 +207,7 @@ def _check(arrays: Arrays, segments: int) -> None:
     for name, shape in shapes.items():
         if arrays[name].shape != shape or arrays[name].dtype != np.float64:
             raise ValueError(f"{name} has not the shape of a run's")
-    for name in ("totals", "total", "table", "margins"):
+    for name in ("totals", "total", "table", "shares", "margins"):
         if not np.abs(arrays[name]).max(initial=0.0) <= sums.LARGEST:
             raise ValueError(f"{name} holds NaN or a number beyond all use")
     if not sums.sound(arrays["blocks"]):

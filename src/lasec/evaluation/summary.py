@@ -11,9 +11,10 @@ from lasec import notebook
 from lasec.alarms import Alarm
 from lasec.evaluation import saved
 from lasec.evaluation.account import OTHER, Account
+from lasec.evaluation.calendar import Calendar
 from lasec.evaluation.pictures import draw, drawable, png
 from lasec.evaluation.points import Answer, Point
-from lasec.evaluation.tally import Margins, Part, Rows, part
+from lasec.evaluation.tally import Bin, Margins, Part, Rows, bins_of, part
 from lasec.metrics import Estimate, Meter
 from lasec.metrics.means import Sum
 from lasec.parameters import Range, number
@@ -149,6 +150,47 @@ class RunSummary:
     def margins(self) -> Margins:
         """The distribution of margins, of queries, and of mistakes."""
         return self._view.margins.add(self._view.rest)
+
+    @property
+    def reliability(self) -> list[Bin]:
+        """Predicted probability against frequency, in bins; empty without probabilities.
+
+        >>> import lasec
+        >>> X, y = lasec.streams.stationary(2_000, dimension=5, seed=1)
+        >>> summary = lasec.evaluate(lasec.Tracker(rate=0.2, seed=0), X, y)
+        >>> sum(bin.rows for bin in summary.reliability)
+        2000
+        """
+        now = self._view
+        return bins_of(now.shares, now.first + now.settled)
+
+    @property
+    def calendar(self) -> Calendar:
+        """Rows and queried labels by time; empty where rows have no times."""
+        return self._now.calendar
+
+    @property
+    def positives(self) -> float:
+        """The true share of the class +1 (all labels); NaN without rows."""
+        return self._now.positive / self.rows if self.rows else math.nan
+
+    @property
+    def baselines(self) -> dict[str, float]:
+        """The accuracy of predictions that need no model; empty without rows.
+
+        "no-change" predicts the label of the row before, which is known only where every label is.
+
+        >>> import lasec
+        >>> X, y = lasec.streams.stationary(2_000, dimension=5, seed=1)
+        >>> summary = lasec.evaluate(lasec.Tracker(rate=0.2, seed=0), X, y)
+        >>> {name: round(value, 3) for name, value in summary.baselines.items()}
+        {'no-change': 0.49, 'majority class': 0.504}
+        """
+        if not self.rows:
+            return {}
+        share = self.positives
+        no_change = self._now.same / self.rows
+        return {"no-change": no_change, "majority class": max(share, 1.0 - share)}
 
     @property
     def groups(self) -> list[Part]:

@@ -16,7 +16,7 @@ from lasec.metrics import Estimate, means
 from lasec.metrics.means import Sum
 
 Array = NDArray[np.float64]
-BINS = 40
+BINS, SHARES = 40, 10
 WIDTH = len(Sum)
 NO_MORE = np.zeros(3)
 
@@ -123,6 +123,46 @@ class Margins(NamedTuple):
             for weights in (None, columns.asked, columns.mistake, columns.propensity)
         ]
         return Margins.of(self.table + more, bounded=self.bounded)
+
+
+class Bin(NamedTuple):
+    """Rows with nearly the same predicted probability of the class +1.
+
+    ``predicted`` is the mean of those probabilities, ``frequency`` the true share of +1 (all
+    labels), and ``estimate`` that share as estimated from the queried labels.
+
+    >>> table = np.zeros((SHARES, WIDTH))
+    >>> table[9, [Sum.ROUNDS, Sum.MISTAKES, Sum.GUESS]] = 100.0, 8.0, 5.0
+    >>> [(round(b.predicted, 2), round(b.frequency, 2), b.rows) for b in bins_of(table, 100)]
+    [(0.95, 0.92, 100)]
+    """
+
+    predicted: float
+    frequency: float
+    rows: int
+    labels: int
+    estimate: Estimate
+
+
+def share_of(margin: Array) -> NDArray[np.int64]:
+    """Which of the equal bins the predicted probability of +1 falls into."""
+    return ((margin + 1.0) * (SHARES / 2.0)).astype(np.int64).clip(0, SHARES - 1)
+
+
+def bins_of(table: Array, until: int) -> list[Bin]:
+    """The bins that have rows; predictions below one half are of -1, so they are turned round."""
+    made = []
+    for place, row in enumerate(table):
+        rows, wrong, doubt = row[[Sum.ROUNDS, Sum.MISTAKES, Sum.GUESS]].tolist()
+        if rows:
+            found, shares = means.accuracy(row, until), (doubt / rows, wrong / rows)
+            if place >= SHARES // 2:
+                shares = (1.0 - shares[0], 1.0 - shares[1])
+            else:
+                value, low, high = (1.0 - end for end in (found.value, found.high, found.low))
+                found = found._replace(value=value, low=low, high=high)
+            made.append(Bin(*shares, round(rows), found.labels, found))
+    return made
 
 
 def rows_of(columns: Rows, answered: NDArray[np.bool_], wrong: NDArray[np.bool_]) -> Array:

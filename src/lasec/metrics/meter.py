@@ -20,7 +20,7 @@ from lasec.metrics.checks import checked, columns_of
 from lasec.metrics.estimate import Costs, Estimate, Interval, Method, Metric, Over, Scope
 from lasec.metrics.planner import RATES, Plan, Spread
 from lasec.metrics.sums import MINUS, PLUS, Column
-from lasec.metrics.totals import NOTHING, estimate_of
+from lasec.metrics.totals import NOTHING, estimate_of, mirrored
 from lasec.parameters import LARGEST, Range, choice, number, shown
 from lasec.persistence.container import Arrays, pack, restored
 from lasec.types import Decision, Outcome
@@ -185,6 +185,7 @@ class Meter:
         method: Method | str = Method.AIPW,
         interval: Interval | str = Interval.NORMAL,
         level: float = 0.95,
+        positive: int = 1,
     ) -> Estimate:
         """Estimate a metric over all settled rows, the window, or with decaying weights.
 
@@ -201,6 +202,8 @@ class Meter:
             times at once and is wider; where answers are lost it is approximate.
         level
             The confidence level.
+        positive
+            The class whose precision, recall or F1 is estimated, +1 or -1.
 
         Returns
         -------
@@ -219,6 +222,8 @@ class Meter:
         recall 0.65
         log_loss 0.6
         cost 3.23
+        >>> round(meter.estimate("recall", positive=-1).value, 2)
+        0.65
         >>> meter.estimate("accuracy", interval="anytime").width > meter.accuracy.width
         True
         """
@@ -232,8 +237,10 @@ class Meter:
                 'interval="anytime" holds for all rows or a window: with decaying weights '
                 "the target itself changes each row, and no confidence sequence is known"
             )
-        costs = self.costs or NOTHING
-        return estimate_of(self.scope(over), metric, method, interval, costs, level)
+        costs, scope = self.costs or NOTHING, self.scope(over)
+        if validation.label(positive) < 0.0:
+            scope = mirrored(scope)
+        return estimate_of(scope, metric, method, interval, costs, level)
 
     @property
     def accuracy(self) -> Estimate:

@@ -134,6 +134,34 @@ def estimate_of(
     return Estimate(found.value, low, high, rounds, labels, scope.until)
 
 
+def mirrored(scope: Scope) -> Scope:
+    """The scope with the classes exchanged: metrics of it are those of the class -1.
+
+    >>> import lasec
+    >>> X, y = lasec.streams.switching(5_000, seed=1)
+    >>> meter = lasec.Meter()
+    >>> meter.extend(lasec.Tracker(rate=0.1, seed=0).run(X, y), y)
+    >>> abs(estimate_of(mirrored(meter.scope())).value - meter.accuracy.value) < 1e-12
+    True
+    """
+    return scope._replace(block=_mirrored(scope.block), square=_mirrored(scope.square))
+
+
+def _mirrored(block: Array) -> Array:
+    """Sums in which v, a and d of the class channels are 1 - v, 1 - a and -d."""
+    made = block.copy()
+    for here, there in ((PLUS, MINUS), (MINUS, PLUS)):
+        s, t = block[there], made[here]
+        t[:] = s
+        t[C.GUESS], t[C.D1] = s[C.ROUNDS] - s[C.GUESS], -s[C.D1]
+        t[C.LOW], t[C.HIGH] = s[C.ROUNDS] - s[C.HIGH], s[C.ROUNDS] - s[C.LOW]
+        t[C.BELOW], t[C.ABOVE] = s[C.ABOVE], s[C.BELOW]
+        for w, v, vv in ((C.W1, C.V1, C.VV1), (C.W2, C.V2, C.VV2)):
+            t[v], t[vv] = s[w] - s[v], s[w] - 2.0 * s[v] + s[vv]
+        t[SUMS:] = s[SUMS:][::-1]  # the bets on less are those on more
+    return made
+
+
 def total(scope: Scope, channel: int, method: Method, b0: float = 0.0, b1: float = 1.0) -> Total:
     """The sum of b0 + b1 v over the rows of a channel.
 

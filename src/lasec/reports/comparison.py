@@ -4,26 +4,31 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import Any
 
 from lasec import notebook
-from lasec.evaluation import Point, RunSummary
+from lasec.evaluation import Point, RunSummary, paired_difference
 from lasec.evaluation import pictures as draw
+from lasec.evaluation.pictures import Timeline
 from lasec.files import write
 from lasec.learner import Learner
 from lasec.notebook import percent
 from lasec.reports import html
-from lasec.reports.figures import FigureSpec
+from lasec.reports.figures import FigureSpec, Series, frame, over_time
 from lasec.reports.report import NO_BASELINES, NONE, parameters, versions
 from lasec.reports.source import beaten, between, counted
 from lasec.reports.svg import PALETTE
 from lasec.reports.text import across, short
 
-Runs = Mapping[str, tuple[RunSummary, Learner]]
+Runs = Mapping[str, tuple[RunSummary, Learner | str]]
+UNEQUAL = 1.1  # so many times as many labels are worth a warning
 DASHES = ("-", "--", "-.", ":")
-HEAD = ("learner", "right, in truth", "right, as estimated", "labels", "asked")
+HEAD = (
+    "learner", "true accuracy", "difference (95 % CI)", "estimated accuracy (95 % CI)",
+    "labels queried",
+)  # fmt: skip
 
 
 class Comparison:
@@ -49,8 +54,10 @@ def compare(
 ) -> Comparison:
     """Write one page about several learners that ran over the same stream, and give its table.
 
-    ``runs`` has for each name what :func:`write` takes; ``baselines`` are accuracies to beat, that
-    of always saying the more frequent label for example.
+    ``runs`` has for each name a summary and its learner, or a description of a model that is not
+    lasec's. ``baselines`` are accuracies to beat (default: no-change and the majority class).
+    Differences to the most accurate learner are paired by row: see
+    :func:`lasec.evaluation.paired_difference`.
 
     >>> import lasec, lasec.reports, tempfile
     >>> X, y = lasec.streams.switching(2_000, dimension=5, every=1_000, seed=1)
@@ -59,28 +66,29 @@ def compare(
     ...     run = lasec.evaluate(learner, X, y)
     ...     runs[learner.name] = run, learner
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     lasec.reports.compare(f"{folder}/compare.html", runs, baselines={"majority": 0.52})
-    Comparison('Tracker', 'LASEC-SS', 'majority')
+    ...     lasec.reports.compare(f"{folder}/compare.html", runs)
+    Comparison('Tracker', 'LASEC-SS', 'baseline: no-change', 'baseline: majority class')
     """
     if not runs:
         raise ValueError("runs: there is nothing to compare")
     name = title or _title(runs)
     best = order(runs)[0]
-    table = Comparison(summary(runs, baselines))
-    given = {run: ", ".join(_settings(learner)) for run, (_, learner) in runs.items()}
+    beat = baselines or runs[best][0].baselines
+    table = Comparison(summary(runs, beat))
+    given = {run: _settings(learner) for run, (_, learner) in runs.items()}
     points = {run: source.points for run, (source, _) in runs.items()}
     body = [
         f"<header>\n<h1>{escape(name)}</h1>",
-        html.paragraph(_headline(runs, best), "headline"),
-        *(html.paragraph(words, "caution") for words in _lengths(runs)),
-        *(html.paragraph(w, "caution") for w in beaten(runs[best][0].accuracy, baselines)),
-        html.table(HEAD, table.rows, "The best comes first; baselines stand at the end."),
+        html.paragraph(_headline(runs), "headline"),
+        *(html.paragraph(words, "warning") for words in _unequal(runs)),
+        *(html.paragraph(words, "warning") for words in beaten(runs[best][0], beat)),
+        html.table(HEAD, table.rows, _READING),
         "</header>",
-        html.figure(accuracies(points, baselines)),
+        html.figure(accuracies(points, beat)),
         html.figure(labels(points)),
-        html.section(
-            "made", "How it was made", html.facts(facts, "The data"),
-            html.facts(given, "The learners"), html.facts(versions(), "Versions"),
+        html.details(
+            "settings", "Data, settings and versions", html.facts(facts, "Data"),
+            html.facts(given, "Learners"), html.facts(versions(), "Versions"),
         ),
     ]  # fmt: skip
     write(path, html.page(name, body), private=False)
@@ -95,23 +103,25 @@ def order(runs: Runs) -> list[str]:
 
 def summary(runs: Runs, baselines: Mapping[str, float]) -> list[tuple[str, ...]]:
     """The table of all runs, the best first; baselines stand at the end."""
-    rows: list[tuple[str, ...]] = [
-        (
-            run, percent(source.accuracy), between(source.estimate), f"{source.labels:,}",
-            percent(source.labels / max(source.rows, 1)),
-        )
-        for run, (source, _) in ((run, runs[run]) for run in order(runs))
-    ]  # fmt: skip
-    return rows + [(name, percent(value), "", "", "") for name, value in baselines.items()]
+    names = order(runs)
+    best = runs[names[0]][0]
+    rows: list[tuple[str, ...]] = []
+    for run in names:
+        source = runs[run][0]
+        same = run != names[0] and source.rows == best.rows > 0
+        apart = paired_difference(source, best).in_points if same else ""
+        rows.append((
+            run, percent(source.accuracy), "best" if run == names[0] else apart,
+            between(source.estimate),
+            f"{source.labels:,} ({percent(source.labels / max(source.rows, 1))})",
+        ))  # fmt: skip
+    return rows + [(f"baseline: {n}", percent(v), "", "", "") for n, v in baselines.items()]
 
 
 def accuracies(points: Mapping[str, Sequence[Point]], baselines: Mapping[str, float]) -> FigureSpec:
     """The true accuracy of all over time."""
 
-    def paint(figure: Any, _: int) -> None:
-        axes = figure.subplots()
-        for number, (name, of) in enumerate(points.items()):
-            _line(axes, number, name, of, [point.truth for point in of])
+    def paint(axes: Any) -> None:
         for name, value in baselines.items():
             lowest = len(baselines) > 1 and value == min(baselines.values())
             axes.axhline(value, color=draw.SOFT, linewidth=1.0, linestyle=(0, (1, 2)))
@@ -119,53 +129,65 @@ def accuracies(points: Mapping[str, Sequence[Point]], baselines: Mapping[str, fl
                 short(name), (1.0, value), xycoords=("axes fraction", "data"), ha="right",
                 va="top" if lowest else "bottom", fontsize=8, color=draw.SOFT,
             )  # fmt: skip
-        axes.set_ylabel("accuracy of the last rows")
+        axes.set_ylabel("accuracy of the window")
         draw.share_axis(axes.yaxis)
-        _legend(figure, axes, list(points))
 
-    first = _longest(points)
-    return FigureSpec(
-        "accuracy", "How good was each?",
-        "The true share of right predictions among the last rows, for each learner; dotted lines "
-        "are the baselines.",
-        3.6, paint, "round", _rounds(first),
-        [
-            (name, "share", [point.truth for point in of])
-            for name, of in points.items() if _rounds(of) == _rounds(first)
-        ],
+    values = {name: [point.truth for point in of] for name, of in points.items()}
+    return _figure(
+        "accuracy", "Accuracy over time",
+        "True accuracy (all labels) of each learner in a window of the last rows; dotted lines are "
+        "the baselines over all rows.",
+        3.6, points, values, paint,
     )  # fmt: skip
 
 
 def labels(points: Mapping[str, Sequence[Point]]) -> FigureSpec:
     """The labels of all over time."""
 
-    def paint(figure: Any, _: int) -> None:
-        axes = figure.subplots()
-        for number, (name, of) in enumerate(points.items()):
-            _line(axes, number, name, of, [point.labels for point in of])
-        axes.set_ylabel("labels asked so far")
+    def paint(axes: Any) -> None:
+        axes.set_ylabel("labels queried")
         axes.set_ylim(bottom=0.0)
         draw.count_axis(axes.yaxis)
+
+    values = {name: [float(point.labels) for point in of] for name, of in points.items()}
+    words = "How many labels each learner has queried so far."
+    return _figure("labels", "Labels queried", words, 2.8, points, values, paint)
+
+
+def _figure(
+    name: str,
+    title: str,
+    words: str,
+    height: float,
+    points: Mapping[str, Sequence[Point]],
+    values: Mapping[str, list[float]],
+    rest: Callable[[Any], None],
+) -> FigureSpec:
+    """A figure with a line for each learner; ``rest`` sees to the other axis."""
+    longest = max(points.values(), key=lambda of: of[-1].round if of else 0)
+    line, rows = Timeline.of(longest), _rows(longest)
+
+    def paint(figure: Any, size: int) -> None:
+        axes = figure.subplots()
+        for number, (run, of) in enumerate(points.items()):
+            _line(axes, number, run, line.at(_rows(of)), values[run])
+        rest(axes)
         _legend(figure, axes, list(points))
+        if longest:
+            frame(figure, line, size)
 
-    first = _longest(points)
-    return FigureSpec(
-        "labels", "What did each cost?",
-        "How many labels each learner has asked for so far.",
-        2.8, paint, "round", _rounds(first),
-        [
-            (name, "count", [float(point.labels) for point in of])
-            for name, of in points.items() if _rounds(of) == _rounds(first)
-        ],
-    )  # fmt: skip
+    axis, x, places = over_time(line, rows)
+    kind = "share" if name == "accuracy" else "count"
+    series: list[Series] = [
+        (run, kind, values[run]) for run, of in points.items() if _rows(of) == rows
+    ]
+    return FigureSpec(name, title, words, height, paint, axis, x, series, places=places)
 
 
-def _line(axes: Any, number: int, name: str, points: Sequence[Point], values: Any) -> None:
+def _line(axes: Any, number: int, name: str, x: Any, values: Sequence[float]) -> None:
     color, dash = PALETTE[number % len(PALETTE)], DASHES[number // 2 % len(DASHES)]
-    rounds, mark = [point.round for point in points], "o" if len(points) == 1 else ""
-    axes.plot(
-        rounds, values, color=color, linestyle=dash, linewidth=1.5, marker=mark, label=short(name)
-    )
+    mark = "o" if len(values) == 1 else ""
+    axes.plot(x, values, color=color, linestyle=dash, linewidth=1.5, marker=mark, label=short(name))
 
 
 def _legend(figure: Any, axes: Any, names: Sequence[str]) -> None:
@@ -178,14 +200,23 @@ def _legend(figure: Any, axes: Any, names: Sequence[str]) -> None:
     draw.legend(axes, columns)
 
 
-def _headline(runs: Runs, best: str) -> str:
+def _headline(runs: Runs) -> str:
+    """Which is the best, and whether it can be told from the second."""
+    best, *others = order(runs)
     source = runs[best][0]
     if not source.rows:
-        return "There were no rows, so there is nothing to compare."
-    return (
-        f"{best} was the best of these: right in {percent(source.accuracy)} of "
-        f"{counted(source.rows, 'row')}, with {counted(source.labels, 'label')} asked."
+        return "There are no rows, so there is nothing to compare."
+    said = (
+        f"{best} has the highest true accuracy, {percent(source.accuracy)} over "
+        f"{counted(source.rows, 'row')}, with {counted(source.labels, 'queried label')}."
     )
+    same = [run for run in others if runs[run][0].rows == source.rows]
+    found = paired_difference(source, runs[same[0]][0]) if same else None
+    if found is None or math.isnan(found.low):
+        return said
+    ends = f"95 % CI {100 * found.low:.1f} to {100 * found.high:.1f}"
+    said += f" Its lead over {same[0]} is {100 * found.value:.1f} percentage points ({ends})"
+    return f"{said}." if found.low > 0.0 else f"{said}, so the two cannot be told apart."
 
 
 def _title(runs: Runs) -> str:
@@ -194,24 +225,37 @@ def _title(runs: Runs) -> str:
     return f"{counted(len(runs), 'learner')} on {same} {counted(max(counts), 'row')}"
 
 
-def _lengths(runs: Runs) -> list[str]:
-    """What to say where not all ran over as many rows."""
-    counts = {run: source.rows for run, (source, _) in runs.items()}
-    if len(set(counts.values())) == 1:
-        return []
-    most = max(counts.values())
-    fewer = ", ".join(f"{run} {count:,}" for run, count in counts.items() if count < most)
-    return [f"Not all ran over {counted(most, 'row')}, so compare with care: {fewer}."]
+def _unequal(runs: Runs) -> list[str]:
+    """A warning where learners had different numbers of rows or of labels."""
+    rows = {run: source.rows for run, (source, _) in runs.items()}
+    most = max(rows.values())
+    if min(rows.values()) < most:
+        fewer = ", ".join(f"{run} {count:,}" for run, count in rows.items() if count < most)
+        return [
+            f"Warning: not all learners ran over {counted(most, 'row')}, so accuracies are not "
+            f"comparable: {fewer}."
+        ]
+    spent = [source.labels for source, _ in runs.values()]
+    if max(spent) > UNEQUAL * min(spent):
+        return [
+            f"Warning: the learners queried different numbers of labels, from {min(spent):,} to "
+            f"{max(spent):,}."
+        ]
+    return []
 
 
-def _longest(points: Mapping[str, Sequence[Point]]) -> Sequence[Point]:
-    return max(points.values(), key=lambda of: of[-1].round if of else 0)
-
-
-def _rounds(points: Sequence[Point]) -> list[float]:
+def _rows(points: Sequence[Point]) -> list[float]:
     return [float(point.round) for point in points]
 
 
-def _settings(learner: Learner) -> list[str]:
+def _settings(learner: Learner | str) -> str:
+    if isinstance(learner, str):
+        return learner
     given = parameters(learner)
-    return [given["rule"], given["query"], f"learns from {given['learns from']}"]
+    return ", ".join([given["rule"], given["query"], f"learns from {given['learns from']}"])
+
+
+_READING = (
+    "Differences are to the most accurate learner, in percentage points, paired on the same rows; "
+    "the intervals allow for autocorrelation and are for one pair at a time."
+)

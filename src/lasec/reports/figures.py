@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from lasec.evaluation import Margins, Point, RunSummary
+from lasec.evaluation import Bin, Margins, Point, RunSummary
 from lasec.evaluation import pictures as draw
-from lasec.reports.source import changes
+from lasec.evaluation.calendar import DAY, HOUR, MINUTE, WEEK
+from lasec.evaluation.pictures import Timeline
+from lasec.reports.source import SMOOTH, changes, date, drift_rates, drifting
 from lasec.reports.text import across, pair, short
 
 WIDE, NARROW = 9.6, 4.2
 Series = tuple[str, str, list[float]]
 Classes = tuple[str, str]
 NAMELESS: Classes = pair(())
+UNITS = {MINUTE: "minute", HOUR: "hour", DAY: "day", WEEK: "week", 4 * WEEK: "4 weeks"}
+BARS = 100
 
 
 class FigureSpec(NamedTuple):
-    """A figure: ``paint`` draws it on a blank one, given the number of columns for a legend.
+    """A figure: ``paint`` draws it on a blank one; its number is 1 on a narrow page, 2 on a wide.
 
     ``series`` are (name, kind, values) over ``x``, for the readout under the pointer; the kind is
-    "share", "count" or "number". ``below`` stands below the axis, if it is not its name.
+    "share", "count" or "number", and ``places`` are the words for ``x``, if it is not a number.
+    ``below`` stands below the axis, if it is not its name.
     """
 
     name: str
@@ -35,6 +41,7 @@ class FigureSpec(NamedTuple):
     x: list[float]
     series: list[Series]
     below: str = ""
+    places: Sequence[str] = ()
 
     def figure(self, width: float = WIDE) -> Any:
         """The figure, this many inches wide."""
@@ -44,138 +51,237 @@ class FigureSpec(NamedTuple):
             self.paint(figure, 1 if narrow else 2)
             for axes in figure.axes:
                 draw.tidy(axes)
-                if self.axis == "round":
-                    draw.count_axis(axes.xaxis, 4 if narrow else 8)
-                    axes.set_xlim(0.0, 1.01 * max(self.x, default=1.0))
             figure.axes[-1].set_xlabel(self.below or self.axis)
         return figure
 
 
-def all_figures(source: RunSummary, classes: Classes = NAMELESS) -> list[FigureSpec]:
-    """All figures for which this run has something to show; classes are those of -1 and +1."""
+def main_figures(source: RunSummary, classes: Classes = NAMELESS) -> list[FigureSpec]:
+    """The figures that everybody reads, as far as this run has something to show."""
     points = source.points
     if not points:
         return []
-    made = [accuracy(source, points), spent(points)]
-    if points[-1].drift_estimate is not None and len(points) > 1:
-        made.append(belief(source, points))
-    if len(points) > 1:
-        made.append(asked(points))
-    margins = source.margins
-    made += [doubt(margins, classes), certain(margins, classes)]
-    if any(point.open for point in points):
-        made.append(waiting(points))
+    made = [accuracy(source, points), spent(source, points)]
+    if drifting(source):
+        made.append(drift(source, points))
+    bins = source.reliability
+    if bins:
+        made.append(reliability(bins, classes))
     return made
+
+
+def more_figures(source: RunSummary, classes: Classes = NAMELESS) -> list[FigureSpec]:
+    """The figures for those who look after the model."""
+    points, margins = source.points, source.margins
+    if not points:
+        return []
+    made = [queries(margins, classes), histogram(margins, classes)]
+    return made + ([waiting(points)] if any(point.open for point in points) else [])
+
+
+def over_time(line: Timeline, rows: Sequence[float]) -> tuple[str, list[float], Sequence[str]]:
+    """The name of a time axis, where some rows are on it, and the words for them."""
+    x = line.at(rows).tolist()
+    fine = bool(line.dated and np.ptp(line.dates) < 30.0)
+    words = [date(at, 60.0 if fine else DAY) for at in x] if line.dated else ()
+    return line.name, x, words
+
+
+def frame(figure: Any, line: Timeline, size: int) -> None:
+    """Let all axes of a figure have this time axis."""
+    for axes in figure.axes:
+        line.frame(axes, 9 if size > 1 else 6)
 
 
 def accuracy(source: RunSummary, points: Sequence[Point]) -> FigureSpec:
     """Accuracy over time."""
     alarms = [alarm.ticket - source.first + 1 for alarm in source.alarms]
     known = [point for point in points if math.isfinite(point.estimate.value)]
+    line = Timeline.of(points)
 
-    def paint(figure: Any, columns: int) -> None:
-        draw.accuracy(figure.subplots(), points, source.first, alarms, columns)
+    def paint(figure: Any, size: int) -> None:
+        draw.accuracy(figure.subplots(), line, points, source.first, alarms, size)
+        frame(figure, line, size)
 
     window = max((point.estimate.rows for point in points), default=0)
+    axis, x, places = over_time(line, [float(p.estimate.until - source.first) for p in known])
     return FigureSpec(
-        "accuracy", "How good was it?",
-        f"The solid line is the share of right predictions among the last rows (up to {window:,}) "
-        "as the asked labels tell it; the inner band says where the truth is at any one moment, "
-        "the outer band where it is at all moments at once, each with 95 % certainty. The dashed "
-        "line is the truth, known here because this is a replay with all labels.",
-        3.4, paint, "round", [float(p.estimate.until - source.first) for p in known],
+        "accuracy", "Accuracy over time",
+        f"Accuracy of the last rows (up to {window:,}), estimated from the queried labels. The "
+        "95 % interval of the window is for one look at one time; the anytime 95 % band holds at "
+        "all times at once, for decisions that are taken whenever the line drops. The dashed line "
+        "is the true accuracy of the same rows, as this run knows all labels.",
+        3.4, paint, axis, x,
         [
             ("estimated", "share", [p.estimate.value for p in known]),
             ("from", "share", [p.estimate.low for p in known]),
             ("to", "share", [p.estimate.high for p in known]),
             ("true", "share", [p.truth for p in known]),
         ],
+        places=places,
     )  # fmt: skip
 
 
-def spent(points: Sequence[Point]) -> FigureSpec:
-    """Labels over time."""
-    series: list[Series] = [("asked", "count", [float(p.labels) for p in points])]
-    planned = any(math.isfinite(point.planned) for point in points)
-    if planned:
-        series.append(("budget", "count", [p.planned for p in points]))
+class Bars(NamedTuple):
+    """Labels in spans of time or windows of rows, with what the budget allows in each."""
+
+    edges: np.ndarray[Any, Any]
+    labels: np.ndarray[Any, Any]
+    budget: np.ndarray[Any, Any]
+    unit: str
+    places: list[str]
+
+
+def bars(source: RunSummary, points: Sequence[Point]) -> Bars:
+    """Labels by day, or another unit that gives at most 100 bars; by window without dates."""
+    line, planned = Timeline.of(points), _plan(points, fresh=source.first == 0)
+    found = source.calendar.at_most(BARS)
+    if not line.dated or found.span not in UNITS or found.rows.sum() < source.rows:
+        return _windows(points, planned)
+    count = round(float(np.ptp(found.starts)) / found.span) + 1
+    starts = found.starts[0] + found.span * np.arange(count)
+    edges = np.append(starts, starts[-1] + found.span) / DAY
+    labels = np.zeros(count)
+    labels[np.searchsorted(starts, found.starts)] = found.labels
+    allowed = np.interp(edges[1:], np.r_[edges[0], line.dates], planned)
+    words = [date(at, found.span) for at in edges[:-1].tolist()]
+    return Bars(edges, labels, np.diff(allowed, prepend=planned[0]), UNITS[found.span], words)
+
+
+def _plan(points: Sequence[Point], *, fresh: bool) -> np.ndarray[Any, Any]:
+    """What the budget allows up to the start of the run and up to each point."""
+    first, second = points[0], points[min(1, len(points) - 1)]
+    start = 0.0
+    if not fresh and second is not first:  # the learner ran before: its plan goes on evenly
+        pace = (second.planned - first.planned) / (second.round - first.round)
+        start = first.planned - pace * first.round
+    return np.array([start, *(point.planned for point in points)])
+
+
+def _windows(points: Sequence[Point], planned: np.ndarray[Any, Any]) -> Bars:
+    """Labels by window of rows, each of which ends at a point."""
+    ends = np.unique(np.linspace(0, len(points), min(len(points), 40) + 1).astype(int))
+    rows = np.array([0, *(point.round for point in points)])[ends]
+    labels = np.array([0, *(point.labels for point in points)])[ends]
+    words = [f"{a + 1:,}-{b:,}" for a, b in pairwise(rows.tolist())]
+    return Bars(rows.astype(float), np.diff(labels), np.diff(planned[ends]), "window", words)
+
+
+def spent(source: RunSummary, points: Sequence[Point]) -> FigureSpec:
+    """Labels by day or by window, against the budget."""
+    found, line = bars(source, points), Timeline.of(points)
+    planned = bool(np.isfinite(found.budget).all())
+    dated = found.unit != "window"
+
+    def paint(figure: Any, size: int) -> None:
+        axes = figure.subplots()
+        axes.stairs(found.labels, found.edges, color=draw.BAND, fill=True, alpha=0.6, linewidth=0,
+                    label="labels queried")  # fmt: skip
+        if planned:
+            axes.stairs(found.budget, found.edges, color=draw.INK, linewidth=1.6, baseline=None,
+                        label="budget")  # fmt: skip
+        axes.set_ylabel(f"labels per {found.unit}")
+        axes.set_ylim(bottom=0.0)
+        draw.count_axis(axes.yaxis)
+        draw.legend(axes, 2)
+        frame(figure, line if dated else line._replace(dates=np.empty(0)), size)
+        axes.set_xlim(found.edges[0], found.edges[-1])
+
+    each = found.unit if dated else f"window of {found.edges[1]:,.0f} rows"
     words = (
-        "The thin line is how many labels were asked so far, the thick one what the budget allows "
-        "by then: a little ahead at the start is the warm-up, which is repaid."
+        f"Labels queried in each {each}, against the budget. The first may be higher: the "
+        "warm-up is spent early and repaid later."
         if planned
-        else "How many labels were asked so far. This query holds no budget."
+        else f"Labels queried in each {each}. This query has no budget."
     )
+    middle = ((found.edges[1:] + found.edges[:-1]) / 2.0).tolist()
+    series: list[Series] = [("labels", "count", found.labels.tolist())]
     return FigureSpec(
-        "labels", "What did it cost?", words, 2.5,
-        lambda figure, _: draw.labels(figure.subplots(), points),
-        "round", _rounds(points), series,
+        "labels", f"Labels by {found.unit}", words, 2.5, paint,
+        "rows" if not dated else found.unit, middle,
+        series + ([("budget", "count", found.budget.tolist())] if planned else []),
+        line.name if dated else "row", found.places,
     )  # fmt: skip
 
 
-def belief(source: RunSummary, points: Sequence[Point]) -> FigureSpec:
-    """What a Tracker believes over time."""
-    held = [point.drift_estimate for point in points if point.drift_estimate is not None]
-    rounds = _rounds(points)
-    since = [max(0.0, float(b.since - source.first)) for b in held]
-    # A level is shown from a thousandth of a percent on, as the axis is logarithmic.
-    lines = {name: [max(getattr(b, name), 1e-7) for b in held] for name in _BELIEVED}
+def drift(source: RunSummary, points: Sequence[Point]) -> FigureSpec:
+    """What a Tracker estimates about drift, over time."""
+    line = Timeline.of(points)
+    axis, x, places = over_time(line, [float(point.round) for point in points])
+    rates = drift_rates(points)
+    noise = [point.drift_estimate.noise if point.drift_estimate else math.nan for point in points]
+    found = line.at(changes(points, source.first)).tolist()
 
-    def paint(figure: Any, columns: int) -> None:
-        top, bottom = figure.subplots(2, 1, sharex=True, gridspec_kw={"height_ratios": (1.2, 1.0)})
-        top.plot(rounds, rounds, color=draw.SOFT, linewidth=1.0, linestyle=":", label="now")
-        top.step(rounds, since, where="post", color=draw.INK, linewidth=1.6, label="began after")
-        for at in changes(points, source.first):
-            top.axvline(at, color=draw.ALARM, linewidth=0.9, alpha=0.6)
-        top.set_ylabel("present concept")
-        draw.count_axis(top.yaxis, 4)
-        draw.legend(top, 2)
-        styles = ((draw.INK, "-"), (draw.ALARM, "--"), (draw.SOFT, "-."))
-        for (name, values), (color, dash) in zip(lines.items(), styles, strict=True):
-            bottom.plot(rounds, values, color=color, linestyle=dash, linewidth=1.3, label=name)
-        bottom.set_yscale("log")
-        bottom.set_ylabel("believed rate")
-        draw.legend(bottom, 3)
+    def paint(figure: Any, size: int) -> None:
+        axes = figure.subplots()
+        axes.plot(x, rates, color=draw.INK, linewidth=1.6, label="drift rate per 1,000 rows")
+        axes.plot(x, noise, color=draw.SOFT, linestyle="--", linewidth=1.3, label="noise estimate")
+        for number, at in enumerate(found):
+            label = "change point" if number == 0 else None
+            axes.axvline(at, color=draw.ALARM, linewidth=1.2, alpha=0.8, label=label)
+        axes.set_ylim(0.0, 1.0)
+        axes.set_ylabel("estimate")
+        draw.share_axis(axes.yaxis)
+        draw.legend(axes, 3 if size > 1 else 1)
+        frame(figure, line, size)
 
     return FigureSpec(
-        "beliefs", "What does it believe about the stream?",
-        "Above: the round after which the concept of each moment was believed to have begun. A "
-        "step up is a change that was noticed; red lines are where changes are believed to have "
-        "been, in hindsight. Below: noise is the share of wrong labels, drift the share of the "
-        "concept that is replaced in a round, hazard the chance of a sudden change in a round.",
-        4.2, paint, "round", rounds,
+        "drift", "Estimated drift",
+        "Red lines are estimated change points: where the concept changed, as estimated at the "
+        "end. The drift rate is the share of the concept that is replaced in 1,000 rows, as "
+        f"estimated at each time (median of {SMOOTH} points); after a change it rises until the "
+        "model can tell a sudden change from fast drift.",
+        2.8, paint, axis, x, [("drift rate", "share", rates), ("noise", "share", noise)],
+        places=places,
+    )  # fmt: skip
+
+
+def reliability(bins: Sequence[Bin], classes: Classes = NAMELESS) -> FigureSpec:
+    """Predicted probability against frequency."""
+    name = classes[1]
+    known = [b for b in bins if math.isfinite(b.estimate.value)]
+    predicted = np.array([b.predicted for b in known])
+    value = np.array([min(max(b.estimate.value, 0.0), 1.0) for b in known])
+    reach = np.array(
+        [[v - b.estimate.low, b.estimate.high - v] for v, b in zip(value, known, strict=True)]
+    )
+
+    def paint(figure: Any, size: int) -> None:
+        axes = figure.subplots()
+        axes.plot([0.0, 1.0], [0.0, 1.0], color=draw.SOFT, linewidth=1.0, linestyle=":",
+                  label="perfectly calibrated")  # fmt: skip
+        if known:
+            axes.errorbar(predicted, value, yerr=np.maximum(reach.T, 0.0), color=draw.INK, fmt="o",
+                          markersize=4.0, linewidth=1.2, capsize=2.5,
+                          label="estimated, 95 % interval")  # fmt: skip
+        true = {"color": draw.ALARM, "marker": "x", "linestyle": "none", "markersize": 5.0}
+        frequency = [b.frequency for b in bins]
+        axes.plot([b.predicted for b in bins], frequency, label="true (all labels)", **true)
+        axes.set_xlim(-0.02, 1.02)
+        axes.set_ylim(-0.02, 1.02)
+        axes.set_ylabel(f"share of {short(name, 12)}")
+        for axis in (axes.xaxis, axes.yaxis):
+            draw.share_axis(axis)
+        draw.legend(axes, 3 if size > 1 else 1)
+
+    return FigureSpec(
+        "reliability", "Reliability diagram",
+        f"Rows in ten bins by the predicted probability of {name}, against how often {name} was "
+        "the label: estimated from the queried labels, and the true share. On the diagonal the "
+        "probabilities are calibrated; above it they are too low, below it too high.",
+        4.0, paint, f"predicted probability of {short(name, 12)}", [b.predicted for b in bins],
         [
-            ("began after", "count", since),
-            *((name, "number", values) for name, values in lines.items()),
+            ("rows", "count", [float(b.rows) for b in bins]),
+            ("labels", "count", [float(b.labels) for b in bins]),
+            ("estimated", "share", [b.estimate.value for b in bins]),
+            ("from", "share", [b.estimate.low for b in bins]),
+            ("to", "share", [b.estimate.high for b in bins]),
+            ("true", "share", [b.frequency for b in bins]),
         ],
     )  # fmt: skip
 
 
-def asked(points: Sequence[Point]) -> FigureSpec:
-    """The share asked over time."""
-    keep = np.unique(np.linspace(0, len(points) - 1, min(len(points), 61)).astype(int))
-    rounds = np.array([0, *(points[i].round for i in keep)])
-    labels = np.array([points[i].labels for i in keep])
-    share = np.diff(labels, prepend=0) / np.diff(rounds)
-    ends = rounds[1:].astype(float)
-
-    def paint(figure: Any, _: int) -> None:
-        axes = figure.subplots()
-        axes.stairs(share, rounds, color=draw.INK, fill=True, alpha=0.35, linewidth=0)
-        axes.stairs(share, rounds, color=draw.INK, linewidth=1.2, baseline=None)
-        axes.set_ylim(0.0, min(1.05, 1.15 * max(float(share.max()), 0.01)))
-        axes.set_ylabel("share asked")
-        draw.share_axis(axes.yaxis)
-
-    return FigureSpec(
-        "asked", "When did it ask?",
-        "The share of rows in each stretch whose label was asked: it rises where the model is in "
-        "doubt, after a change for example, and falls where it is sure.",
-        2.2, paint, "round", ends.tolist(), [("asked up to here", "share", share.tolist())],
-    )  # fmt: skip
-
-
-def doubt(margins: Margins, classes: Classes = NAMELESS) -> FigureSpec:
-    """The share asked by margin."""
+def queries(margins: Margins, classes: Classes = NAMELESS) -> FigureSpec:
+    """The query probability by margin."""
     middle = (margins.edges[1:] + margins.edges[:-1]) / 2.0
     some = margins.rows > 0
     rows = np.where(some, margins.rows, 1.0)
@@ -184,28 +290,28 @@ def doubt(margins: Margins, classes: Classes = NAMELESS) -> FigureSpec:
         for column in (margins.propensity, margins.asked, margins.mistakes)
     )
 
-    def paint(figure: Any, columns: int) -> None:
+    def paint(figure: Any, size: int) -> None:
         axes = figure.subplots()
-        axes.plot(middle, chance, color=draw.INK, linewidth=1.6, label="chance to be asked")
-        axes.plot(middle, share, "o", color=draw.BAND, markersize=3.5, label="share asked")
-        axes.plot(middle, wrong, color=draw.ALARM, linestyle="--", linewidth=1.2, label="wrong")
+        axes.plot(middle, chance, color=draw.INK, linewidth=1.6, label="query probability")
+        axes.plot(middle, share, "o", color=draw.BAND, markersize=3.5, label="queried")
+        axes.plot(middle, wrong, color=draw.ALARM, linestyle="--", linewidth=1.2, label="mistakes")
         axes.set_ylim(0.0, 1.05)
         _margin_axis(axes)
         axes.set_ylabel("share of rows")
         draw.share_axis(axes.yaxis)
-        draw.legend(axes, 2 if columns == 1 else 3)
+        draw.legend(axes, 2 if size == 1 else 3)
 
     return FigureSpec(
-        "doubt", "Where did it ask?",
-        "For rows of each margin: the mean probability to be asked, the share that was, and the "
-        "share whose prediction was wrong in truth. Labels are best spent where the red line is "
-        f"high.{_measure(margins, classes)}",
+        "queries", "Query probability by margin",
+        "For rows of each margin: the mean query probability, the share that was queried, and the "
+        "true share of mistakes (all labels). Labels are best spent where mistakes are frequent."
+        f"{_measure(margins, classes)}",
         2.8, paint, _margin(margins), middle.tolist(),
         [
             ("rows", "count", margins.rows.tolist()),
-            ("chance", "share", chance.tolist()),
-            ("asked", "share", share.tolist()),
-            ("wrong", "share", wrong.tolist()),
+            ("query probability", "share", chance.tolist()),
+            ("queried", "share", share.tolist()),
+            ("mistakes", "share", wrong.tolist()),
         ],
         _towards(margins, classes),
     )  # fmt: skip
@@ -217,15 +323,15 @@ def _margin_axis(axes: Any) -> None:
     axes.set_xticks([-1.0, -0.5, 0.0, 0.5, 1.0])
 
 
-def certain(margins: Margins, classes: Classes = NAMELESS) -> FigureSpec:
+def histogram(margins: Margins, classes: Classes = NAMELESS) -> FigureSpec:
     """The histogram of margins."""
     middle = (margins.edges[1:] + margins.edges[:-1]) / 2.0
 
-    def paint(figure: Any, columns: int) -> None:
+    def paint(figure: Any, _: int) -> None:
         axes = figure.subplots()
         rows = {"color": draw.SOFT, "alpha": 0.35, "fill": True, "linewidth": 0.0}
         axes.stairs(margins.rows, margins.edges, label="all rows", **rows)
-        axes.stairs(margins.asked, margins.edges, color=draw.INK, linewidth=1.6, label="asked")
+        axes.stairs(margins.asked, margins.edges, color=draw.INK, linewidth=1.6, label="queried")
         axes.stairs(
             margins.mistakes, margins.edges, color=draw.ALARM, linewidth=1.4, linestyle="--",
             label="mistakes",
@@ -238,14 +344,14 @@ def certain(margins: Margins, classes: Classes = NAMELESS) -> FigureSpec:
         draw.legend(axes, 3)
 
     return FigureSpec(
-        "margins", "How sure was it?",
-        "How many rows had each margin, how many of them were asked, and on how many the "
-        "prediction was wrong in truth. The scale is logarithmic: each step is ten times as many. "
-        f"Mistakes far from the middle are the expensive ones.{_measure(margins, classes)}",
+        "margins", "Distribution of margins",
+        "How many rows had each margin, how many of them were queried, and how many were predicted "
+        "wrong (all labels), on a logarithmic scale. Mistakes far from 0 are confident mistakes."
+        f"{_measure(margins, classes)}",
         2.8, paint, _margin(margins), middle.tolist(),
         [
             ("rows", "count", margins.rows.tolist()),
-            ("asked", "count", margins.asked.tolist()),
+            ("queried", "count", margins.asked.tolist()),
             ("mistakes", "count", margins.mistakes.tolist()),
         ],
         _towards(margins, classes),
@@ -253,21 +359,25 @@ def certain(margins: Margins, classes: Classes = NAMELESS) -> FigureSpec:
 
 
 def waiting(points: Sequence[Point]) -> FigureSpec:
-    """Open questions over time."""
+    """Labels that have not come, over time."""
+    line = Timeline.of(points)
+
+    def paint(figure: Any, size: int) -> None:
+        draw.questions(figure.subplots(), line, points)
+        frame(figure, line, size)
+
+    axis, x, places = over_time(line, [float(point.round) for point in points])
     return FigureSpec(
-        "questions", "Who is waiting?",
-        "How many questions were without an answer, and how old the oldest was: answers that are "
-        "out make the estimate lag.",
-        2.4, lambda figure, _: draw.questions(figure.subplots(), points), "round", _rounds(points),
+        "questions", "Outstanding labels",
+        "How many queried labels had not come, and the age of the oldest query. Estimates cover "
+        "the rows before the oldest open question, so late labels make them lag.",
+        2.4, paint, axis, x,
         [
             ("open", "count", [float(p.open) for p in points]),
             ("age of the oldest", "count", [p.age for p in points]),
         ],
+        places=places,
     )  # fmt: skip
-
-
-def _rounds(points: Sequence[Point]) -> list[float]:
-    return [float(point.round) for point in points]
 
 
 def _margin(margins: Margins) -> str:
@@ -289,12 +399,6 @@ def _towards(margins: Margins, classes: Classes) -> str:
 def _measure(margins: Margins, classes: Classes) -> str:
     below, above = classes
     if margins.bounded:
-        return (
-            f" A margin is the probability of {above} less that of {below}: 0 is doubt, 1 is "
-            f"certainty of {above}, -1 of {below}."
-        )
+        return f" The margin is the probability of {above} minus that of {below}."
     ends = f", from {below} on the left to {above} on the right" if classes != NAMELESS else ""
-    return f" Margins of this rule have no bound, so they are squeezed into -1 to 1{ends}."
-
-
-_BELIEVED = ("noise", "drift", "hazard")
+    return f" Margins of this rule have no bound; they are drawn as m / (1 + |m|){ends}."

@@ -38,12 +38,22 @@ def text(words: str) -> str:
     return escape(words).replace(" %", "&nbsp;%")
 
 
-def section(name: str, title: str, *parts: str) -> str:
+def section(name: str, title: str, *parts: str, level: int = 2) -> str:
     """A section with a heading; nothing where there is nothing in it."""
     inside = "\n".join(filter(None, parts))
     if not inside:
         return ""
-    return f'<section id="{name}">\n<h2>{text(title)}</h2>\n{inside}\n</section>'
+    head = f"<h{level}>{text(title)}</h{level}>"
+    return f'<section id="{name}">\n{head}\n{inside}\n</section>'
+
+
+def details(name: str, title: str, *parts: str) -> str:
+    """A section that is folded away until somebody opens it."""
+    inside = "\n".join(filter(None, parts))
+    if not inside:
+        return ""
+    head = f"<summary><h2>{text(title)}</h2></summary>"
+    return f'<details id="{name}">\n{head}\n{inside}\n</details>'
 
 
 def paragraph(words: str, kind: str = "") -> str:
@@ -52,12 +62,15 @@ def paragraph(words: str, kind: str = "") -> str:
     return f"<p{shown}>{text(words)}</p>" if words else ""
 
 
-def tiles(facts: Iterable[tuple[str, str]]) -> str:
-    """Large numbers, each with what it is."""
+def cards(given: Iterable[tuple[str, str, str]]) -> str:
+    """Large numbers, each with what it is and a note."""
     inside = "".join(
-        f"<div><dt>{text(name)}</dt><dd>{text(value)}</dd></div>" for name, value in facts
+        f"<div><dt>{text(name)}</dt><dd>{text(value)}</dd>"
+        + (f'<dd class="note">{text(note)}</dd>' if note else "")
+        + "</div>"
+        for name, value, note in given
     )
-    return f'<dl class="tiles">{inside}</dl>'
+    return f'<dl class="cards">{inside}</dl>' if inside else ""
 
 
 def facts(given: Mapping[str, str], caption: str) -> str:
@@ -92,7 +105,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str) -> s
     )
 
 
-def figure(spec: FigureSpec) -> str:
+def figure(spec: FigureSpec, before: str = "", level: int = 2) -> str:
     """A spec as a section: drawn for wide and for narrow screens, with a readout."""
     drawn, areas = [], {}
     for size, width in (("wide", WIDE), ("narrow", NARROW)):
@@ -105,14 +118,15 @@ def figure(spec: FigureSpec) -> str:
         "axis": spec.axis,
         "areas": areas,
         "x": _numbers(spec.x),
+        "places": list(spec.places),
         "series": [[name, kind, _numbers(values)] for name, kind, values in spec.series],
     }
     numbers = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     return section(
-        spec.name, spec.title, f'<p class="reading">{text(spec.reading)}</p>',
+        spec.name, spec.title, before, f'<p class="reading">{text(spec.reading)}</p>',
         f'<figure data-figure="{spec.name}">{"".join(drawn)}'
         f'<figcaption class="readout">Point at the figure to read its values.</figcaption>'
-        f'<script type="application/json">{numbers}</script></figure>',
+        f'<script type="application/json">{numbers}</script></figure>', level=level,
     )  # fmt: skip
 
 

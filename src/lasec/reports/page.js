@@ -28,7 +28,7 @@ for (const figure of document.querySelectorAll("figure[data-figure]")) {
       const told = data.series
         .filter(([, , values]) => values[at] !== null)
         .map(([name, kind, values]) => name + " " + shown[kind](values[at]));
-      const place = Number.isInteger(x) ? shown.count(x) : shown.number(x);
+      const place = data.places[at] || (Number.isInteger(x) ? shown.count(x) : shown.number(x));
       readout.textContent = data.axis + " " + place + ": " + told.join(", ");
     };
     const hide = () => { line.style.display = "none"; readout.textContent = words; };

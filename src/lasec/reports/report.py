@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import platform
 from collections.abc import Mapping, Sequence
@@ -18,8 +17,17 @@ from lasec.files import write as write_file
 from lasec.learner import Learner
 from lasec.notebook import percent
 from lasec.reports import html, svg
-from lasec.reports.figures import all_figures
-from lasec.reports.source import beaten, beliefs, between, cautions, counted, headline, now
+from lasec.reports.figures import main_figures, more_figures
+from lasec.reports.source import (
+    beaten,
+    between,
+    cards,
+    date,
+    drift,
+    rarity,
+    subtitle,
+    warnings,
+)
 from lasec.reports.text import pair
 
 NONE: Mapping[str, str] = {}
@@ -38,10 +46,10 @@ def write(
 ) -> None:
     """Write the report of a run: one HTML file that needs no network and opens from disk.
 
-    ``source`` is the :class:`lasec.RunSummary` of ``learner``; ``facts``
-    are printed as they are: the file that was read, the columns, the date. ``baselines`` are the
-    accuracies of answers that need no model; one that is better is said at the top. ``classes`` are
-    the names of -1 and +1, as people call them. The same run writes the same bytes, all or none.
+    ``source`` is the :class:`lasec.RunSummary` of ``learner``; ``facts`` are printed as they are:
+    the file that was read, the columns, the date. ``baselines`` are accuracies to beat (default:
+    no-change and the majority class); the page warns where one is better. ``classes`` are the names
+    of -1 and +1. The same run writes the same bytes, all or none.
 
     >>> import lasec, lasec.reports, tempfile
     >>> X, y = lasec.streams.switching(2_000, dimension=5, every=1_000, seed=1)
@@ -52,24 +60,36 @@ def write(
     ...     Path(folder, "report.html").read_text()[:15]
     '<!DOCTYPE html>'
     """
-    named = pair(classes)
-    shown = {name: percent(value) for name, value in baselines.items()}
-    name = title or f"{learner.name} on {counted(source.rows, 'row')}"
+    named, beat = pair(classes), baselines or source.baselines
+    name = title or f"{learner.name} report"
     body = [
         f"<header>\n<h1>{escape(name)}</h1>",
-        html.paragraph(headline(source), "headline"),
-        html.paragraph(now(source)),
-        html.paragraph(beliefs(source)),
-        *(html.paragraph(words, "caution") for words in cautions(source, learner)),
-        *(html.paragraph(words, "caution") for words in beaten(source.accuracy, baselines)),
-        html.tiles(numbers(source)),
+        html.paragraph(subtitle(source, learner), "quiet"),
+        html.cards(cards(source, beat, named)),
+        html.paragraph(rarity(source, named), "reading"),
+        *(html.paragraph(words, "warning") for words in warnings(source, learner)),
+        *(html.paragraph(words, "warning") for words in beaten(source, beat)),
         "</header>",
-        *(html.figure(spec) for spec in all_figures(source, named)),
-        html.section("time", "Stretch by stretch", _parts(source.parts(), "rows", _TIME)),
-        html.section("groups", "Group by group", _parts(source.groups, "group", _GROUPS)),
-        html.section("made", "How it was made", *made(learner, {**facts, **shown})),
-    ]
+        *_sections(source, named),
+        html.section("groups", "Accuracy by group", _parts(source.groups, "group", _GROUPS)),
+        html.details("windows", "Accuracy by window", _windows(source)),
+        html.details(
+            "more", "Queries and margins",
+            *(html.figure(spec, level=3) for spec in more_figures(source, named)),
+        ),
+        html.details("settings", "Data, settings and versions", *made(learner, facts)),
+    ]  # fmt: skip
     write_file(path, html.page(name, body), private=False)
+
+
+def _sections(source: RunSummary, classes: tuple[str, str]) -> list[str]:
+    """The figures that everybody reads; drift in words where there is nothing to draw."""
+    words = html.paragraph(drift(source))
+    specs = {spec.name: spec for spec in main_figures(source, classes)}
+    shown = [html.figure(spec, words if name == "drift" else "") for name, spec in specs.items()]
+    if "drift" not in specs:
+        shown.append(html.section("drift", "Estimated drift", words))
+    return shown
 
 
 def figures(source: RunSummary, learner: Learner, *, classes: Sequence[str] = ()) -> dict[str, Any]:
@@ -80,9 +100,11 @@ def figures(source: RunSummary, learner: Learner, *, classes: Sequence[str] = ()
     >>> learner = lasec.LASEC_SS(dimension=5, seed=0)
     >>> run = lasec.evaluate(learner, X, y)
     >>> list(lasec.reports.figures(run, learner))
-    ['accuracy', 'labels', 'asked', 'doubt', 'margins']
+    ['accuracy', 'labels', 'queries', 'margins']
     """
-    return {spec.name: spec.figure() for spec in all_figures(source, pair(classes))}
+    named = pair(classes)
+    specs = [*main_figures(source, named), *more_figures(source, named)]
+    return {spec.name: spec.figure() for spec in specs}
 
 
 def save_figures(
@@ -126,28 +148,14 @@ def _file(figure: Any, kind: str) -> bytes:
     return file.getvalue()
 
 
-def numbers(source: RunSummary) -> list[tuple[str, str]]:
-    """The few numbers that everybody asks for."""
-    rate = source.labels / source.rows if source.rows else math.nan
-    shown = [
-        ("right, as estimated", percent(source.estimate.value)),
-        ("right, in truth", percent(source.accuracy)),
-        ("labels asked", f"{source.labels:,}"),
-        ("of all rows", percent(rate)),
-    ]
-    if source.alarms:
-        shown.append(("alarms", f"{len(source.alarms):,}"))
-    return shown
-
-
 def made(learner: Learner, facts: Mapping[str, str]) -> list[str]:
     """Facts, parameters, versions, and what to cite."""
     cited = "".join(f"<li>{escape(line)}</li>" for line in cite(learner).splitlines())
     return [
-        html.facts(facts, "The data"),
-        html.facts(parameters(learner), "The learner"),
+        html.facts(facts, "Data"),
+        html.facts(parameters(learner), "Learner"),
         html.facts(versions(), "Versions"),
-        f'<p class="quiet">Papers to cite</p><ul class="cite">{cited}</ul>' if cited else "",
+        f'<p class="quiet">Please cite</p><ul class="cite">{cited}</ul>' if cited else "",
     ]
 
 
@@ -162,7 +170,7 @@ def parameters(learner: Learner) -> dict[str, str]:
         "algorithm": learner.name,
         "rule": repr(learner.rule),
         "query": repr(learner.query),
-        "learns from": f"asked {learner.learn_from.value}",
+        "learns from": f"queried {learner.learn_from.value}",
         "features": f"{learner.dimension:,}",
     }
     names = ("seed", "precision", "aggregate", "annotators", "max_pending", "max_age")
@@ -179,30 +187,38 @@ def _plain(value: object) -> str:
     return "none" if value is None else str(getattr(value, "value", value))
 
 
-def _stretch(name: str) -> str:
-    """From which row to which, with separators."""
-    return "\N{EN DASH}".join(f"{int(end):,}" for end in name.split("-"))
+def _windows(source: RunSummary) -> str:
+    """The table of windows; with the date on which each ends, where rows have times."""
+    line = pictures.Timeline.of(source.points)
+    named = []
+    for part in source.parts():
+        begin, end = map(int, part.name.split("-"))
+        until = f", to {date(float(line.at([end])[0]))}" if line.dated else ""
+        named.append(part._replace(name=f"{begin:,}-{end:,}{until}"))
+    return _parts(named, "rows", _WINDOWS)
 
 
 def _parts(parts: Sequence[Part], what: str, caption: str) -> str:
-    head = (what, "right, as estimated", "in truth", "labels", "asked", "count")
+    head = (
+        what, "estimated accuracy (95 % CI)", "true accuracy", "labels queried", "share queried",
+        "number of rows",
+    )  # fmt: skip
     rows = [
         (
-            _stretch(part.name) if what == "rows" else part.name,
-            between(part.estimate), percent(part.accuracy), f"{part.labels:,}", percent(part.rate),
-            f"{part.rows:,}",
+            part.name, between(part.estimate), percent(part.accuracy), f"{part.labels:,}",
+            percent(part.rate), f"{part.rows:,}",
         )
         for part in parts
     ]  # fmt: skip
     return html.table(head, rows, caption)
 
 
-_TIME = (
-    "The run in equal stretches: how good the model was in each as the asked labels tell it, with "
-    "95 % intervals, how good in truth, and how many labels were asked."
+_WINDOWS = (
+    "The run in equal windows. Estimates come from the queried labels of the window, the true "
+    "accuracy from all labels."
 )
 _GROUPS = (
-    "The same for each group of rows. Each group's estimate is from its own asked labels, weighted "
-    "by the probability with which they were asked, so groups can be compared even if one was "
-    "asked far more often than another."
+    "Each group is estimated from its own queried labels, weighted by their query probability, so "
+    "groups can be compared even where one was queried more often. A wide interval means too few "
+    "labels."
 )

@@ -1,16 +1,36 @@
-"""What a report is made from, and what it says of it in words."""
+"""What a report says of a run in words: cards, warnings, drift."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from statistics import median
+from typing import NamedTuple
 
 from lasec.evaluation import Point, RunSummary
+from lasec.evaluation.pictures import DAY, Timeline
 from lasec.learner import Learner
 from lasec.metrics import Estimate
 from lasec.notebook import percent
 
-SOME, FEW = 500, 100  # rows and labels before which a belief is little more than a beginning
+ENOUGH_ROWS, ENOUGH_LABELS = 500, 100  # before which a drift estimate is little but its prior
+DRIFTING = 0.1  # of the concept in 1,000 rows: a drift rate below it is not drawn
+SMOOTH = 9  # points whose median is shown
+RARE = 0.1  # a class below this share of the rows is rare
+
+BASELINES = {
+    "no-change": "predicts the previous label, so it needs every label",
+    "majority class": "always predicts the more frequent class",
+}
+
+
+class Card(NamedTuple):
+    """A number that everybody asks for, with what it is and how sure it is."""
+
+    name: str
+    value: str
+    note: str = ""
 
 
 def counted(count: int, what: str) -> str:
@@ -22,88 +42,148 @@ def counted(count: int, what: str) -> str:
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
+def date(days: float, span: float = DAY) -> str:
+    """A moment in days since 1970, as exactly as spans of so many seconds need.
+
+    >>> date(20_454.5), date(20_454.5, span=60.0)
+    ('2026-01-01', '2026-01-01 12:00')
+    """
+    moment = datetime.fromtimestamp(days * DAY, UTC)
+    return f"{moment:%Y-%m-%d}" if span >= DAY else f"{moment:%Y-%m-%d %H:%M}"
+
+
+def place(line: Timeline, row: float) -> str:
+    """Where a row is: its number, with the date where rows have times."""
+    return f"{row:,.0f}" + (f" ({date(float(line.at([row])[0]))})" if line.dated else "")
+
+
+def ends(estimate: Estimate) -> str:
+    """The ends of an interval.
+
+    >>> ends(Estimate(0.942, 0.931, 0.95, 100, 10, 100))
+    '93.1-95.0 %'
+    """
+    return f"{100.0 * estimate.low:.1f}-{100.0 * estimate.high:.1f} %"
+
+
 def between(estimate: Estimate) -> str:
     """An estimate with its interval.
 
     >>> between(Estimate(0.942, 0.931, 0.95, 100, 10, 100))
-    '94.2 % (93.1 to 95.0 %)'
+    '94.2 % (93.1-95.0 %)'
     """
     if math.isnan(estimate.value):
         return "unknown"
-    if estimate.width < 5e-4:
-        return percent(estimate.value)
-    low, high = 100.0 * estimate.low, 100.0 * estimate.high
-    return f"{percent(estimate.value)} ({low:.1f} to {high:.1f} %)"
+    exact = estimate.width < 5e-4
+    return percent(estimate.value) + ("" if exact else f" ({ends(estimate)})")
 
 
-def headline(source: RunSummary) -> str:
-    """How good it was, and what that cost, in one sentence.
+def subtitle(source: RunSummary, learner: Learner) -> str:
+    """What ran, over how many rows, and when."""
+    line = Timeline.of(source.points)
+    when = ""
+    if line.dated:
+        when = f", {date(float(line.dates[0]))} to {date(float(line.dates[-1]))} (UTC)"
+    return f"{learner.name}, {counted(source.rows, 'row')}{when}"
+
+
+def cards(
+    source: RunSummary, baselines: Mapping[str, float], classes: tuple[str, str]
+) -> list[Card]:
+    """The headline metrics; where a class is rare, its recall and precision come first.
 
     >>> import lasec
     >>> X, y = lasec.streams.switching(2_000, dimension=5, every=1_000, seed=1)
     >>> run = lasec.evaluate(lasec.Tracker(rate=0.2, seed=0), X, y)
-    >>> headline(run)
-    '96.7 % right (between 95.5 % and 97.9 %), as estimated from 440 asked labels of ...'
+    >>> cards(run, {}, ("-1", "+1"))[0]
+    Card(name='Estimated accuracy', value='96.7 %', note='95 % CI 95.5-97.9 %, 440 labels')
     """
-    here, rows, truth = source.estimate, counted(source.rows, "row"), percent(source.accuracy)
-    if math.isnan(here.value):
-        return _unknown(source, rows, truth)
-    if source.labels == source.rows and here.width < 5e-4:
-        return f"{truth} right, counted over {rows}: every label was asked."
-    said = (
-        f"{percent(here.value)} right (between {percent(here.low)} and {percent(here.high)}), "
-        f"as estimated from {counted(here.labels, 'asked label')} of {_spoken(source, rows)}; "
-        f"in truth {truth}."
-    )
-    if here.rows == source.rows and source.accuracy not in here:
-        said += " The truth lies outside the interval, as it does in about one run of twenty."
-    return said
-
-
-def _unknown(source: RunSummary, rows: str, truth: str) -> str:
-    """Why there is no estimate."""
     if not source.rows:
-        return "There were no rows, so nothing can be estimated."
-    why = "No label was asked" if not source.labels else "No answer has come"
-    if source.meter.labels and (still := _still(source)):
-        why = f"{counted(source.meter.labels, 'answer')} came, but {still}"
-    return f"{why}, so nothing can be estimated over {rows}; in truth {truth} right."
+        return []
+    made = [
+        *_rare_cards(source, classes),
+        *_accuracy_cards(source),
+        _labels_card(source),
+        *(
+            Card(f"Baseline: {name}", percent(value), BASELINES.get(name, ""))
+            for name, value in baselines.items()
+        ),
+    ]
+    if drift_known(source):
+        found, line = changes(source.points, source.first), Timeline.of(source.points)
+        last = f"the last after row {place(line, found[-1])}" if found else "none so far"
+        made.append(Card("Estimated change points", f"{len(found):,}", last))
+    if source.alarms:
+        last_alarm = source.alarms[-1]
+        note = f"the last: {last_alarm.kind}, row {last_alarm.ticket - source.first + 1:,}"
+        made.append(Card("Alarms", f"{len(source.alarms):,}", note))
+    return made
 
 
-def _spoken(source: RunSummary, rows: str) -> str:
-    """Of which rows an estimate speaks: of those before the oldest question that is open."""
-    still = _still(source)
-    if source.estimate.rows >= source.rows or not still:
-        return rows
-    return f"the first {source.estimate.rows:,} of {rows}, since {still}"
+def rare(source: RunSummary) -> int:
+    """The sign of the class that is rare, or 0 where none is."""
+    share = source.positives
+    if 0.0 < share < RARE:
+        return 1
+    return -1 if 0.0 < 1.0 - share < RARE else 0
 
 
-def _still(source: RunSummary) -> str:
-    oldest = source.meter.oldest
+def rarity(source: RunSummary, classes: tuple[str, str]) -> str:
+    """Why recall and precision come first; empty where no class is rare."""
+    sign = rare(source)
+    if not sign:
+        return ""
+    name, share = classes[sign > 0], source.positives
     return (
-        "" if oldest is None else f"the question of row {oldest - source.first + 1:,} is still open"
+        f"{name} is the class of {percent(share if sign > 0 else 1.0 - share)} of the rows, so "
+        f"accuracy says little. Recall is the share of the {name} rows that the model predicted "
+        f"as {name}; precision is the share of its {name} predictions that are right."
     )
 
 
-def now(source: RunSummary) -> str:
-    """How good it was at the end."""
-    if not source.points or math.isnan(source.points[-1].estimate.value):
-        return ""
-    last = source.points[-1]
-    if last.estimate.rows >= source.rows:
-        return ""
-    return (
-        f"At the end, over the last {counted(last.estimate.rows, 'settled row')}, it was "
-        f"{between(last.estimate)} right; in truth {percent(last.truth)}."
-    )
+def _rare_cards(source: RunSummary, classes: tuple[str, str]) -> list[Card]:
+    sign = rare(source)
+    return [
+        _estimated(f"Estimated {metric} of {classes[sign > 0]}", found)
+        for metric in (("recall", "precision") if sign else ())
+        for found in [source.meter.estimate(metric, positive=sign)]
+    ]
+
+
+def _estimated(name: str, found: Estimate) -> Card:
+    if math.isnan(found.value):
+        return Card(name, "unknown", "no labels yet" if not found.labels else "")
+    note = f"95 % CI {ends(found)}, {counted(found.labels, 'label')}"
+    return Card(name, percent(found.value), note)
+
+
+def _accuracy_cards(source: RunSummary) -> list[Card]:
+    here, rows = source.estimate, counted(source.rows, "row")
+    truth = Card("True accuracy (all labels)", percent(source.accuracy), rows)
+    if source.labels == source.rows and here.width < 5e-4:
+        return [truth._replace(note=f"{rows}; every label was queried")]
+    made = [_estimated("Estimated accuracy", here)]
+    last = source.points[-1].estimate
+    if not math.isnan(last.value) and last.rows < here.rows:
+        made.append(_estimated(f"Estimated accuracy, last {counted(last.rows, 'row')}", last))
+    return [*made, truth]
+
+
+def _labels_card(source: RunSummary) -> Card:
+    planned = source.points[-1].planned
+    budget = "no budget" if math.isnan(planned) else f"budget {planned:,.0f}"
+    return Card(
+        "Labels queried", f"{source.labels:,}",
+        f"{budget}; {percent(source.labels / source.rows)} of rows",
+    )  # fmt: skip
 
 
 def changes(points: Sequence[Point], first: int = 0) -> list[int]:
-    """After which rows of the run the concept changed, as a Tracker believes, oldest first.
+    """The rows after which the concept changed, as a Tracker estimates, oldest first.
 
-    The last is where the present concept began, as is believed at the end; the one before it is
-    where its predecessor began, as was believed just before that; and so on. No learner but a
-    Tracker believes in changes.
+    The last is the start of the present concept as estimated at the end; the one before it is the
+    start of its predecessor as estimated just before that; and so on. Only a Tracker estimates
+    change points.
 
     >>> import lasec
     >>> X, y = lasec.streams.switching(9_000, dimension=5, every=3_000, seed=2)
@@ -125,57 +205,128 @@ def changes(points: Sequence[Point], first: int = 0) -> list[int]:
     return sorted(found)
 
 
-def beliefs(source: RunSummary) -> str:
-    """What a Tracker believes about the stream; empty for others, and before it can know."""
+def drift_known(source: RunSummary) -> bool:
+    """Whether there is a drift estimate with enough rows and labels behind it."""
     points = source.points
     if not points or points[-1].drift_estimate is None:
-        return ""
-    if source.rows < SOME or source.meter.labels < FEW:
-        return ""
-    drift, found = points[-1].drift_estimate, changes(points, source.first)
-    if not found:
-        said = "It believes that the concept has never changed suddenly."
-    else:
-        newest = ", ".join(f"{at:,}" for at in found[-8:])
-        more = "" if len(found) <= 8 else f" (the last 8 of {len(found)})"
-        rows = "row" if len(found) == 1 else "rows"
-        said = f"It believes that the concept changed suddenly after {rows} {newest}{more}."
-    return (
-        f"{said} In a thousand rows some {percent(-math.expm1(-1000.0 * drift.drift))} of the "
-        f"concept drifts away, and about {percent(drift.noise)} of the labels are wrong."
-    )
+        return False
+    return source.rows >= ENOUGH_ROWS and source.meter.labels >= ENOUGH_LABELS
 
 
-def beaten(accuracy: float, baselines: Mapping[str, float]) -> list[str]:
-    """Which baselines, which need no model, are more accurate.
+def drift_rates(points: Sequence[Point]) -> list[float]:
+    """The estimated share of the concept that is replaced in 1,000 rows, at each point.
 
-    >>> beaten(0.84, {"no-change": 0.853, "majority class": 0.575})
-    ['A baseline beats this model: no-change, 85.3 %.']
+    Each is the median of the last nine, as single estimates jump.
     """
+    single = [-math.expm1(-1000.0 * p.drift_estimate.drift) for p in points if p.drift_estimate]
+    return [median(single[max(0, end - SMOOTH) : end]) for end in range(1, len(single) + 1)]
+
+
+def drift_level(points: Sequence[Point]) -> float:
+    """The drift rate as a single number: the median over the second half of the run."""
+    rates = drift_rates(points)
+    return median(rates[len(rates) // 2 :])
+
+
+def drifting(source: RunSummary) -> bool:
+    """Whether there is drift to draw: a change point, or a drift rate above the threshold."""
+    if not drift_known(source):
+        return False
+    points = source.points
+    return drift_level(points) >= DRIFTING or bool(changes(points, source.first))
+
+
+def drift(source: RunSummary) -> str:
+    """The estimated drift in words; empty where there is no estimate."""
+    if not drift_known(source):
+        return ""
+    points = source.points
+    line, found = Timeline.of(points), changes(points, source.first)
+    if found:
+        newest = ", ".join(place(line, at) for at in found[-8:])
+        more = "" if len(found) <= 8 else f" (the last 8 of {len(found)})"
+        said = f"Estimated change points: after {'row' if len(found) == 1 else 'rows'} {newest}"
+        said += f"{more}."
+    else:
+        said = "No change point was estimated."
+    last = points[-1].drift_estimate
+    assert last is not None
+    said += (
+        f" Estimated drift rate: {percent(drift_level(points))} of the concept per 1,000 rows "
+        "(median of the second half of the run). Noise estimate: "
+        f"{percent(last.noise)} (label errors, or signal that the model cannot capture)."
+    )
+    if drifting(source):
+        return said
+    return f"{said} Drift is drawn from a rate of {percent(DRIFTING)}, or after a change point."
+
+
+def beaten(source: RunSummary, baselines: Mapping[str, float]) -> list[str]:
+    """A warning for each baseline that is more accurate than the model."""
+    share = source.positives
+    by_chance = share**2 + (1.0 - share) ** 2
     return [
-        f"A baseline beats this model: {name}, {percent(value)}."
+        f"Warning: the {name} baseline ({percent(value)}) beats this model "
+        f"({percent(source.accuracy)})"
+        + (
+            ": labels are autocorrelated."
+            if name.startswith("no-change") and value > by_chance + 0.01
+            else "."
+        )
         for name, value in baselines.items()
-        if value > accuracy
+        if value > source.accuracy
     ]
 
 
-def cautions(source: RunSummary, learner: Learner) -> list[str]:
-    """What a reader should know before trusting the numbers."""
-    said = []
-    if not learner.query.has_propensity:
+def warnings(source: RunSummary, learner: Learner) -> list[str]:
+    """What limits the estimates, with the numbers and what to do."""
+    if not source.rows:
+        return ["There are no rows, so nothing can be estimated."]
+    return [*_open_questions(source), *_blind_rows(source, learner), *_missed(source)]
+
+
+def _open_questions(source: RunSummary) -> list[str]:
+    """What labels that have not come do to the estimates."""
+    meter, said = source.meter, []
+    covered = source.estimate.rows
+    if not source.labels:
+        said.append("Warning: no label was queried, so nothing can be estimated.")
+    if meter.oldest is not None and covered < source.rows:
+        row = meter.oldest - source.first + 1
         said.append(
-            "This query throws no coin: some rows can never be asked. Estimates take the model's "
-            "word for them, and intervals are widened by all that they can be."
+            f"Estimates cover the first {covered:,} of {counted(source.rows, 'row')}: the label of "
+            f"row {row:,} has not come. Where labels get lost, set max_age on the learner."
         )
-    elif source.meter.blind:
+    if meter.open:
+        have = "has" if meter.open == 1 else "have"
+        said.append(f"{counted(meter.open, 'queried label')} {have} not come by the end.")
+    if meter.lost:
+        was = "was" if meter.lost == 1 else "were"
         said.append(
-            f"{counted(source.meter.blind, 'row')} could not be asked, as the budget was spent; "
-            "intervals are widened by all that they can be."
+            f"Warning: {counted(meter.lost, 'queried label')} {was} never answered; estimates "
+            "assume that they are missing at random."
         )
-    if source.meter.lost:
-        was = "was" if source.meter.lost == 1 else "were"
-        said.append(f"{counted(source.meter.lost, 'question')} {was} never answered.")
-    if source.meter.open:
-        was = "was" if source.meter.open == 1 else "were"
-        said.append(f"{counted(source.meter.open, 'question')} {was} still open at the end.")
     return said
+
+
+def _blind_rows(source: RunSummary, learner: Learner) -> list[str]:
+    """What rows that could not be queried do to the estimates."""
+    if not learner.query.has_propensity:
+        return [
+            "Warning: this query is deterministic, so some rows are never queried. For them "
+            "estimates use the model's own probabilities, and intervals include the worst case. "
+            "For unbiased estimates, use a query with a minimum query probability."
+        ]
+    if source.meter.blind:
+        return [
+            f"Warning: {counted(source.meter.blind, 'row')} had a query probability of 0, because "
+            "the budget was spent; intervals include the worst case for them."
+        ]
+    return []
+
+
+def _missed(source: RunSummary) -> list[str]:
+    here = source.estimate
+    if math.isnan(here.value) or here.rows < source.rows or source.accuracy in here:
+        return []
+    return ["The true accuracy is outside the 95 % interval, as in about 1 of 20 runs."]

@@ -1,0 +1,79 @@
+"""How far apart two runs over the same rows are, with a confidence interval.
+
+Both models are judged on the same rows, so the difference of their accuracies varies much less than
+either. Mistakes come in runs - after a change, for example - so rows are not independent. The run
+is cut into blocks (batch means): the difference in each is one observation, and as the blocks are
+long, they are nearly independent. The interval is Student's t over them. It speaks of the mean
+difference on streams like this one, for one pair: it is not corrected for having picked the best
+of many.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lasec.evaluation.summary import RunSummary
+from lasec.metrics.totals import student
+
+Array = NDArray[np.float64]
+
+BLOCKS, FEWEST = 20, 10
+
+
+class Difference(NamedTuple):
+    """The accuracy of one run minus that of another, with its confidence interval.
+
+    >>> Difference(-0.041, -0.05, -0.0316).in_points
+    '-4.1 (-5.0 to -3.2)'
+    """
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def in_points(self) -> str:
+        """In percentage points, with the interval where there is one."""
+        if math.isnan(self.value):
+            return "-"
+        interval = f" ({100 * self.low:+.1f} to {100 * self.high:+.1f})"
+        return f"{100 * self.value:+.1f}" + ("" if math.isnan(self.low) else interval)
+
+
+def paired_difference(one: RunSummary, other: RunSummary, level: float = 0.95) -> Difference:
+    """The true accuracy of ``one`` minus that of ``other``, paired on the same rows.
+
+    Without an interval (NaN) where there are fewer than ten blocks in common.
+
+    >>> import lasec
+    >>> X, y = lasec.streams.switching(6_000, dimension=5, every=1_500, seed=1)
+    >>> few, many = (lasec.evaluate(lasec.Tracker(rate=r, seed=0), X, y) for r in (0.05, 0.5))
+    >>> found = paired_difference(many, few)
+    >>> found.low < found.value < found.high
+    True
+    """
+    if one.rows != other.rows:
+        raise ValueError(f"the runs have {one.rows} and {other.rows} rows: expected the same rows")
+    value = one.accuracy - other.accuracy
+    ours, theirs = one.parts(BLOCKS), other.parts(BLOCKS)
+    if len(ours) < FEWEST or [part.name for part in ours] != [part.name for part in theirs]:
+        return Difference(value, math.nan, math.nan)
+    share = np.array([part.rows for part in ours]) / one.rows
+    apart = np.array([a.accuracy - b.accuracy for a, b in zip(ours, theirs, strict=True)])
+    return batch_means(apart, share, level)
+
+
+def batch_means(values: Array, shares: Array, level: float = 0.95) -> Difference:
+    """The mean of values of blocks that hold these shares of the rows, with its t-interval.
+
+    >>> batch_means(np.array([0.0, 0.2, 0.1, 0.1]), np.full(4, 0.25)).in_points
+    '+10.0 (-3.0 to +23.0)'
+    """
+    count, mean = len(values), float(shares @ values)
+    square = float(((shares * (values - mean)) ** 2).sum())
+    reach = student(level, count - 1) * math.sqrt(square * count / (count - 1))
+    return Difference(mean, mean - reach, mean + reach)

@@ -1,0 +1,109 @@
+"""The run of a model of another library, on the same rows and with the same kind of summary."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lasec import validation
+from lasec.evaluation.account import Account
+from lasec.evaluation.loop import pieces
+from lasec.evaluation.points import Status
+from lasec.evaluation.summary import RunSummary
+from lasec.evaluation.tally import Margins, Rows
+from lasec.records import Records
+from lasec.session import AnyModel
+from lasec.types import BudgetQuery
+
+Array = NDArray[np.float64]
+
+
+def evaluate_peer(
+    model: AnyModel,
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    times: ArrayLike | None = None,
+    row: Callable[[Array], Any] = np.asarray,
+    into: RunSummary | None = None,
+) -> RunSummary:
+    """Ask and tell along a stream, as :func:`lasec.evaluate` does, with anybody's model.
+
+    ``model`` comes from :func:`lasec.session.around` and knows the classes -1 and 1; ``row`` makes
+    of a row of ``X`` what the model takes, a dict for River. Answers come at once.
+
+    >>> import lasec
+    >>> from sklearn.linear_model import SGDClassifier
+    >>> X, y = lasec.streams.stationary(1_000, dimension=5, seed=1)
+    >>> sgd = SGDClassifier(loss="log_loss", random_state=0)
+    >>> model = lasec.session.around(sgd, classes=[-1, 1], rate=0.2, seed=0)
+    >>> run = evaluate_peer(model, X, y)
+    >>> run.rows, run.labels, run.accuracy in run.estimate
+    (1000, 243, True)
+    """
+    into = RunSummary() if into is None else into
+    rows = validation.finite("X", validation.real("X", X, 2))
+    signs = validation.labels(y, len(rows))
+    when = None if times is None else validation.times(times, len(rows))
+    now = into.begin(len(rows))
+    if now.rows == 0:
+        now.first, now.before = model.selector.rows, model.selector.asked
+        now.margins = Margins.none(bounded=True)
+    now.ids(None, len(rows))
+    parts = [
+        _piece(model, now, rows[cut], signs[cut], None if when is None else when[cut], row)
+        for cut in pieces(now, len(rows))
+        if cut.stop > cut.start
+    ]
+    if parts:
+        into.commit(now, Records.join(parts), [])
+    return into
+
+
+def _piece(
+    model: AnyModel, now: Account, X: Array, y: Array, times: Array | None,
+    row: Callable[[Array], Any],
+) -> Records:  # fmt: skip
+    """Some rows, up to the next point."""
+    first = model.selector.rows
+    told = [
+        _step(model, row(x), int(sign), None if times is None else float(times[t]))
+        for t, (x, sign) in enumerate(zip(X, y, strict=True))
+    ]
+    label, margin, chance, asked = (np.array(column) for column in zip(*told, strict=True))
+    records = Records(
+        label.astype(np.int8), margin, np.zeros(len(y)), chance, asked, label != y, asked,
+        first=first,
+    )  # fmt: skip
+    clock = records.ticket + 1.0 if times is None else times
+    now.add(
+        Rows(records.label, margin, chance, asked, records.mistake, records.ticket, y,
+             np.full(len(y), -1), clock),
+        _status(model, now, None if times is None else float(times[-1])),
+    )  # fmt: skip
+    return records
+
+
+def _step(
+    model: AnyModel, row: Any, sign: int, time: float | None
+) -> tuple[int, float, float, bool]:
+    """One row: what is predicted, the margin of +1, the query probability, whether it is asked."""
+    told = model.ask(row, time)
+    decision = told.decision
+    if decision.asked:
+        model.tell(decision.ticket, sign)
+    if told.label is None:  # nothing was learned yet
+        return 1, 0.0, decision.propensity, decision.asked
+    label = 1 if told.label > 0 else -1
+    return label, label * decision.margin, decision.propensity, decision.asked
+
+
+def _status(model: AnyModel, now: Account, time: float | None) -> Status:
+    selector = model.selector
+    query: Any = selector.query
+    planned = query.planned(selector.query_state) if isinstance(query, BudgetQuery) else math.nan
+    return Status(selector.asked - now.before, planned - now.before, time=time)
