@@ -21,6 +21,7 @@ html_css_files = ["lasec.css"]
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
 autodoc_typehints = "none"
+autodoc_mock_imports = ["py4j", "pyspark"]  # 450 MB, for a page that shows no more with them
 myst_heading_anchors = 4
 
 

@@ -72,8 +72,26 @@ def measure(journal: Journal, published: Path, out: Path, seeds: int, size: floa
     ]
     write_csv(out / "forest.csv", forests)
     write_json(out / "forest.json", seeds=seeds, size=size, libraries=versions_of("river"))
-    draw(out, read_csv(published) + forests)
+    rows = read_csv(published) + forests
+    (out / "forest.md").write_text(table(rows))
+    draw(out, rows)
     return f"wrote {out / 'accuracy.svg'} from {len(forests)} runs and {published}"
+
+
+def table(rows: Sequence[Row]) -> str:
+    """Every learner of the figure by stream and label budget, as Markdown."""
+    heads = [style["label"] for style in LINES.values()]
+    lines = [["stream", "budget", *heads], ["---", "---:", *["---:"] * len(heads)]]
+    for stream, title in STREAMS.items():
+        for rate in RATES:
+            cell = [row for row in rows if (row["stream"], row["rate"]) == (stream, rate)]
+            lines.append([title, f"{rate:.0%}", *(f"{mean(cell, name):.3f}" for name in LINES)])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+def mean(rows: Sequence[Row], learner: str) -> float:
+    """The mean accuracy of a learner over these rows."""
+    return float(np.mean([row["accuracy"] for row in rows if row["learner"] == learner]))
 
 
 def draw(out: Path, rows: Sequence[Row]) -> None:
@@ -94,15 +112,9 @@ def draw(out: Path, rows: Sequence[Row]) -> None:
 def _panel(axes: Axes, rows: Sequence[Row]) -> None:
     """One stream: a line for each learner, through its mean over seeds."""
     for name, style in LINES.items():
-        own = [row for row in rows if row["learner"] == name]
-        if not own:
-            continue
-        rates = sorted({row["rate"] for row in own})
-        mean = [
-            100.0 * np.mean([row["accuracy"] for row in own if row["rate"] == rate])
-            for rate in rates
-        ]
-        axes.plot(rates, mean, **({"linewidth": 1.5, "markersize": 5} | style))
+        at = [[row for row in rows if row["rate"] == rate] for rate in RATES]
+        values = [100.0 * mean(cell, name) for cell in at]
+        axes.plot(RATES, values, **({"linewidth": 1.5, "markersize": 5} | style))
     axes.set_xscale("log")
     axes.set_xticks(RATES, [f"{rate:.0%}" for rate in RATES])
     axes.minorticks_off()
