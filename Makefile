@@ -35,8 +35,8 @@ check:  ## formatting, lints, types, direction of imports, workflows
 	$(BIN)zizmor --offline --quiet --min-severity medium .github
 
 test:  ## doctests and tests
-	$(ONE) $(PYTEST) -n $(JOBS) --dist loadgroup --ignore=tests/spark --ignore=tests/faults
-	$(PYTEST) -n $(JOBS) --dist loadgroup tests/faults
+	$(ONE) $(PYTEST) -n $(JOBS) --ignore=tests/spark --ignore=tests/faults
+	$(PYTEST) -n $(JOBS) tests/faults
 
 spark:  ## the tests of lasec.spark: one Spark for all of them, which uses the cores by itself
 	$(ONE) $(PYTEST) tests/spark
@@ -47,7 +47,7 @@ docs:  ## the site, every warning an error
 COVERED = src $(addprefix tests/,compat contract labels parity properties)
 FLOOR = 50
 coverage:  ## the share of plain Python that a part of the tests runs, with a floor; minutes
-	$(ONE) $(PYTHON) -m pytest -q -r fE -n $(JOBS) --dist loadgroup -m "not slow" $(COVERED) \
+	$(ONE) $(PYTHON) -m pytest -q -r fE -n $(JOBS) -m "not slow" $(COVERED) \
 		--cov --cov-report=term --cov-fail-under=$(FLOOR)
 
 wheel:  ## dist/, with a check of what is in it; TAG=v1.2.3 also checks the version

@@ -15,6 +15,31 @@ settings.register_profile(
 )
 settings.load_profile("lasec")
 
+# Files whose tests share nothing: each of them can run in any process, and evens out the end.
+ALONE = (
+    "test_blocks.py",
+    "test_notebooks.py",
+    "test_cli.py",
+    "test_features.py",
+    "test_own_method.py",
+)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """One process for the tests of a file: its fixtures are made and its code is compiled once.
+
+    xdist gives out files with many tests first, and single tests last.
+    """
+    from xdist.scheduler import LoadFileScheduling
+
+    class Files(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            file = super()._split_scope(nodeid)
+            return nodeid if file.endswith(ALONE) else file
+
+    return Files(config, log)
+
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item):

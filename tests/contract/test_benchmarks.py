@@ -15,7 +15,6 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-@pytest.mark.xdist_group("benchmarks")
 def test_kernel_writes_rows_of_ratios():
     from benchmarks import kernel
 
@@ -36,7 +35,6 @@ def test_the_pseudocode_is_the_algorithm():
     assert rounds(X, y) == supervised(5).run(X, y).mistake.sum()
 
 
-@pytest.mark.xdist_group("benchmarks")
 def test_a_command_prints_a_table_and_writes_json(tmp_path):
     path = tmp_path / "startup.json"
     done = subprocess.run(
@@ -72,7 +70,6 @@ def test_pictures_and_tables_come_from_the_files(tmp_path):
         assert (tmp_path / f"{name}.png").stat().st_size > 10_000
 
 
-@pytest.mark.xdist_group("benchmarks")
 def test_a_revision_is_measured_in_a_process_of_its_own():
     from benchmarks.revisions import times
 

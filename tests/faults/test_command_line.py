@@ -17,8 +17,6 @@ import lasec
 from faults.forked import LIMIT, run_all
 from lasec.tables import Encoder, TableLearner, table_of
 
-pytestmark = pytest.mark.xdist_group("test_command_line")  # one process makes all calls
-
 DEEP = "[" * 900 + "]" * 900
 BRACES = '{"a":' * 3_000 + "1" + "}" * 3_000
 WIDE = "".join(f"c{i}," for i in range(20_000)) + f"y\n{'1,' * 20_000}a\n{'2,' * 20_000}b\n"

@@ -12,8 +12,6 @@ import pytest
 from faults.forked import run_all
 from lasec.cli.terminal import clean
 
-pytestmark = pytest.mark.xdist_group("test_terminal")  # one process makes all calls
-
 EVIL = "\x1b]0;own\x07\x1b[31m\x9b2J\x7f\u202e\u2066evil"  # a title, a color, C1, DEL, bidi
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 PLAIN = "x,y\n" + "1,a\n2,b\n" * 30

@@ -16,8 +16,6 @@ from experiments.whole.sources import SOURCES, scaled, whole
 ROOT = Path(__file__).parents[2]
 PUBLISHED = ROOT / "docs" / "results" / "streams"
 
-pytestmark = pytest.mark.xdist_group("reproduction")
-
 
 def streams(*arguments, **environment):
     return subprocess.run(

@@ -130,7 +130,6 @@ def interpreted(tmp_path_factory):
     return folder
 
 
-@pytest.mark.xdist_group("interpreted")
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_the_interpreted_source_does_what_the_compiled_code_does(name, interpreted):
     """A rule's methods are plain Python; numba compiles that very source."""

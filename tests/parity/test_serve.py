@@ -185,7 +185,6 @@ def interpreted_pairs():
                 check((rule, query, update), 3, steps=60, threads=1)
 
 
-@pytest.mark.xdist_group("interpreted")
 def test_every_rule_with_every_query():
     found = os.pathsep.join([*filter(None, sys.path), str(Path(__file__).parents[1])])
     subprocess.run(

@@ -33,8 +33,6 @@ SMALL = [
     "--learners", ",".join(OWN),
 ]  # fmt: skip
 
-pytestmark = pytest.mark.xdist_group("reproduction")
-
 
 def benchmark(*arguments, environment=None):
     return subprocess.run(

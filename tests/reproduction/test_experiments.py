@@ -19,8 +19,6 @@ import lasec
 ROOT = Path(__file__).parents[2]
 SMALL = ["--runs", "2", "--size", "0.01"]
 
-pytestmark = pytest.mark.xdist_group("reproduction")
-
 
 def command(*arguments):
     return [sys.executable, "-m", "experiments", *map(str, arguments)]

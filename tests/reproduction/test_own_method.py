@@ -13,8 +13,6 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "own-rule.md").read_text()
 SMALL = ["--runs", "2", "--size", "0.02"]
 
-pytestmark = pytest.mark.xdist_group("own method")
-
 
 def documented():
     """The rule of the guide, and the arguments of its command after ``--out``."""

@@ -13,8 +13,6 @@ from experiments.output import read_csv
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "results" / "kernels"
 
-pytestmark = pytest.mark.xdist_group("reproduction")
-
 
 def test_the_command_writes_tables_and_pictures(tmp_path):
     done = subprocess.run(

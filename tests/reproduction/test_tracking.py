@@ -17,8 +17,6 @@ from lasec.rules import Tracking
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "results"
 
-pytestmark = pytest.mark.xdist_group("reproduction")
-
 
 def test_the_command_writes_tables_and_pictures(tmp_path, data_folder):
     done = subprocess.run(
