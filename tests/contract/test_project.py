@@ -122,6 +122,15 @@ def test_no_file_can_hide_a_target():
     assert set(re.search(r"^\.PHONY: (.*)$", text, re.MULTILINE)[1].split()) == targets()
 
 
+def test_coverage_is_that_of_the_rooms_below_the_kernel():
+    contracts = PROJECT["tool"]["importlinter"]["contracts"]
+    (layers,) = (one["layers"] for one in contracts if one["type"] == "layers")
+    above = " | ".join(layers[: layers.index("kernel") + 1]).split(" | ")
+    omitted = PROJECT["tool"]["coverage"]["run"]["omit"]
+    rooms = {re.sub(r"\.py$|/\*$", "", name.removeprefix("*/lasec/")) for name in omitted}
+    assert rooms == {*above, "__init__"} - {"tables"}
+
+
 def test_the_citation_is_of_this_version():
     citation = load(ROOT / "CITATION.cff")
     assert citation["cff-version"] == "1.2.0"
