@@ -77,6 +77,7 @@ def ask(
         int,
         typer.Option(
             "--max-open",
+            metavar="N",
             min=0,
             help="Query less as the number of open questions nears this; 0 is no limit.",
             rich_help_panel=o.BUDGET,
@@ -86,6 +87,7 @@ def ask(
         int,
         typer.Option(
             "--annotators",
+            metavar="N",
             min=1,
             help="Wait for so many answers to a question, and learn their majority.",
             rich_help_panel=NEW,
