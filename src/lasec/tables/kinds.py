@@ -125,4 +125,4 @@ def _judge_text(name: str, values: pa.Array) -> Column:
 
 def _distinct(values: pa.Array) -> float:
     """The share of distinct values."""
-    return pc.count_distinct(values, mode="all").as_py() / max(len(values), 1)
+    return float(pc.count_distinct(values, mode="all").as_py() / max(len(values), 1))
