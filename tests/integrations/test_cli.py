@@ -25,7 +25,12 @@ import pytest
 import lasec
 from lasec.cli.columns import warn_of_unseen
 from lasec.cli.leaks import warn_of_leaks
-from lasec.cli.output import warn_of_cells, warn_of_majority, warn_of_no_change
+from lasec.cli.output import (
+    say_if_typed,
+    warn_of_cells,
+    warn_of_majority,
+    warn_of_no_change,
+)
 from lasec.cli.progress import Bar, Compilation, bar, compiling
 from lasec.cli.terminal import Terminal
 from lasec.metrics import Estimate
@@ -628,6 +633,14 @@ def test_time_left_does_not_count_compilation(monkeypatch, capsys):
         "estimated accuracy 90.0 ± 2.0 %"
     )
     assert not Bar("rows.csv", quiet=True).due()
+
+
+def test_a_terminal_is_told_that_rows_are_to_be_typed(monkeypatch, capsys):
+    for typed, file, said in ((True, "-", True), (True, "rows.csv", False), (False, "-", False)):
+        monkeypatch.setattr(sys.stdin, "isatty", lambda typed=typed: typed, raising=False)
+        say_if_typed(file, "JSON lines")
+        expected = "lasec: reading JSON lines from the terminal; end with Ctrl-D\n"
+        assert capsys.readouterr().err == (expected if said else "")
 
 
 def test_compilation_is_noticed_once_however_deep():

@@ -57,6 +57,12 @@ def say(text: str) -> None:
     sys.stderr.write(one_line(text) + "\n")
 
 
+def say_if_typed(file: str, what: str) -> None:
+    """Say what is expected where standard input is a terminal, which would wait in silence."""
+    if file == "-" and sys.stdin.isatty():
+        say(f"lasec: reading {what} from the terminal; end with Ctrl-D")
+
+
 def put(data: Any) -> None:
     """Print a value as one line of JSON."""
     put_lines([as_line(data)])

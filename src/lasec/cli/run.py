@@ -27,6 +27,7 @@ from lasec.cli.output import (
     put,
     put_facts,
     say,
+    say_if_typed,
     warn_of_cells,
     warn_of_majority,
     warn_of_no_change,
@@ -122,6 +123,7 @@ def run(
     asking = o.Asking(rate, labels_per_day, seed, tuple(settings or ()), lead=lead)
     if (resume or predictions or figures) and out is None:
         raise TableError("--resume, --predictions and --figures need --out: the run's directory")
+    say_if_typed(file, "a table")
     with busy(f"reading {file} ...", quiet=as_json):
         opened = open_file(file, reading)
     with opened.table:
