@@ -126,6 +126,7 @@ TABLES = {
     "table.xlsx": b"PK\x03\x04" + b"\0" * 40,
     "price.csv": "x,y\n" + "".join(f"{i % 7},{i * 0.37:.2f}\n" for i in range(60)),
     "seven.csv": "x,y\n" + "".join(f"{i % 7},c{i % 7 * (i % 2)}\n" for i in range(60)),
+    "forty.csv": "x,y\n" + "".join(f"{i % 7},{i % 40}\n" for i in range(4_000)),
     "spelled.csv": "x,y\n" + "1,spam \n2,ham\n3,SPAM\n4,Spam\n" * 9,
     "late_spelled.csv": "x,y\n" + "1,spam\n2,ham\n" * 400_000 + "3,Spam\n",
     "bare.csv": "0.5,1,2\n" * 60,
@@ -323,7 +324,12 @@ def found(results, *arguments):
             "60 rows, numbers from 0 to 21.83); lasec classifies: add a column with two "
             "classes, such as y > 11.1",
         ),
-        ("seven.csv", "column 'y' has 7 classes (c0 56.7 %, "),
+        ("seven.csv", "column 'y' has 7 classes (c0: 56.7 %, "),
+        (
+            "forty.csv",
+            "column 'y' has 40 classes (0: 2.5 %, 1: 2.5 %, 2: 2.5 %, 3: 2.5 %, 4: 2.5 % "
+            "and 35 more); lasec separates two",
+        ),
         (
             "seven.csv",
             "; lasec separates two: use --positive CLASS for one class against the "
@@ -335,7 +341,7 @@ def found(results, *arguments):
             "'Spam' is a third class: this learner separates 'ham' and 'spam'; it "
             "differs from 'spam' only in spelling: use one spelling",
         ),
-        ("third.csv", "column 'y' has 3 classes (a "),
+        ("third.csv", "column 'y' has 3 classes (a: "),
         ("bare.csv", "no column 'y': bare.csv seems to have no header; its first row is 0.5, 1, 2"),
         ("huge.svm", "expected index:value, got '9223372036854775808:1'"),
         ("negative.svm", "expected index:value, got '-5:1'"),

@@ -113,7 +113,7 @@ def test_bad_cells_early_and_late_are_counted_once(tmp_path):
         ([f"{i:x}" for i in range(16)] * 5, Kind.CATEGORY, ""),  # 10 of 16 look like numbers
         (["1", "2", "3", "X"] * 20, Kind.CATEGORY, ""),
         ([f"A{i}" for i in range(80)], Kind.IGNORED, "unique id"),
-        ([f"2026-01-{1 + i % 28:02d}" for i in range(80)], Kind.IGNORED, "time"),
+        ([f"2026-01-{1 + i % 28:02d}" for i in range(80)], Kind.IGNORED, "date or time"),
         (["north", "south"] * 40, Kind.CATEGORY, ""),
         (["a b c d e"] * 80, Kind.TEXT, ""),
         (["true", "false"] * 40, Kind.NUMBER, ""),
@@ -123,6 +123,12 @@ def test_bad_cells_early_and_late_are_counted_once(tmp_path):
 def test_other_columns_are_judged_as_before(tmp_path, cells, kind, why):
     text = "c,y\n" + "".join(f"{cell},{'ab'[i % 2]}\n" for i, cell in enumerate(cells))
     assert kinds(written(tmp_path, text))["c"] == (kind, why)
+
+
+@pytest.mark.parametrize(("users", "kind"), [(60, Kind.IGNORED), (30, Kind.CATEGORY)])
+def test_ids_that_come_again_are_ids_if_most_do_not(tmp_path, users, kind):
+    text = "user_id,x,y\n" + "".join(f"u{i % users},1,a\n" for i in range(90))
+    assert kinds(written(tmp_path, text))["user_id"][0] is kind
 
 
 def test_a_column_of_ids_with_bad_cells_is_still_one(tmp_path):

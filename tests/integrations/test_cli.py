@@ -3,6 +3,7 @@
 import bz2
 import fcntl
 import gzip
+import io
 import json
 import os
 import pty
@@ -13,7 +14,9 @@ import subprocess
 import sys
 import termios
 import time
+from functools import partial
 
+import numba
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
@@ -22,8 +25,14 @@ import pytest
 import lasec
 from lasec.cli.columns import warn_of_unseen
 from lasec.cli.leaks import warn_of_leaks
-from lasec.cli.output import warn_of_cells, warn_of_majority, warn_of_no_change
-from lasec.cli.progress import Bar, Compilation
+from lasec.cli.output import (
+    say_if_typed,
+    warn_of_cells,
+    warn_of_majority,
+    warn_of_no_change,
+)
+from lasec.cli.progress import Bar, Compilation, bar, compiling
+from lasec.cli.terminal import Terminal
 from lasec.metrics import Estimate
 from lasec.tables import Encoder, TableLearner, table_of
 
@@ -64,11 +73,11 @@ def test_run_says_what_it_found(file):
     assert done.returncode == 0, done.stderr
     assert "Tracker on stream.csv" in done.stdout
     assert re.search(r"rows +6,000", done.stdout)
-    assert re.search(r"columns +8 numeric, 1 categorical; 11 features", done.stdout)
-    assert re.search(r"one-hot +place \(2 categories\); new categories share", done.stdout)
-    assert re.search(r"labels queried +1,2\d\d \(20\.\d % of rows\)", done.stdout)
+    assert re.search(r"columns +8 numeric, 1 categorical; 26 features", done.stdout)
+    assert re.search(r"one-hot +place \(2 categories\); new categories are hashed", done.stdout)
+    assert re.search(r"labels queried +1,\d{3} \(2\d\.\d % of rows", done.stdout)
     assert re.search(
-        r"estimated accuracy +\d\d\.\d % \(95 % CI \d\d\.\d-\d\d\.\d %, 1,2\d\d labels\)",
+        r"estimated accuracy +\d\d\.\d % \(95 % CI \d\d\.\d-\d\d\.\d %, 1,\d{3} labels\)",
         done.stdout,
     )
     assert re.search(r"true accuracy +\d\d\.\d % \(all labels\)", done.stdout)
@@ -245,13 +254,33 @@ def test_a_terminal_sees_progress_that_fits(long_file, columns):
     assert max(len(text.rstrip()) for text in lines if text not in results) < columns
 
 
-def test_compilation_is_shown_and_not_counted(file, tmp_path, monkeypatch):
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    code, sent = in_terminal(80, ["run", file, "-l", "fate", "-a", "perceptron"])
-    assert code == 0, sent
-    assert any("compiling (first run only) ..." in line for line in on_screen(sent))
-    code, sent = in_terminal(80, ["run", file, "-l", "fate", "-a", "perceptron"])
-    assert (code, "compiling" in sent) == (0, False)
+@pytest.fixture
+def screen(monkeypatch):
+    """What a terminal of 100 columns shows of progress in this process."""
+    sent = io.StringIO()
+    made = partial(Terminal, file=sent, force_terminal=True, width=100)
+    monkeypatch.setattr("lasec.cli.progress.Terminal", lambda **_: made())
+    return sent
+
+
+def test_compilation_is_shown_in_a_bar(screen):
+    with bar("rows.csv", quiet=False, endless=False) as shown:
+        numba.njit(lambda x: x + 1)(1)
+        assert shown.compilation.seconds > 0.0
+        before = screen.getvalue()
+    assert "compiling (first run only) ..." in before
+    assert before.endswith("starting ...")  # and no more
+    after = screen.getvalue()
+    with bar("rows.csv", quiet=True, endless=False):
+        numba.njit(lambda x: x + 2)(1)
+    assert screen.getvalue() == after
+
+
+def test_compilation_is_shown_without_a_bar(screen):
+    with compiling():
+        assert screen.getvalue() == ""
+        numba.njit(lambda x: x + 3)(1)
+    assert "compiling (first run only) ..." in screen.getvalue()
 
 
 def test_compare_runs_side_by_side(file, tmp_path):
@@ -537,7 +566,7 @@ def test_labels_a_day(tmp_path):
                 "50", "--json")  # fmt: skip
     found = json.loads(done.stdout)
     assert 400 < found["labels"] <= 600  # ten days
-    assert found["features"] == 8 + 3  # and two places, and others
+    assert found["features"] == 8 + 2 + 16  # and hash buckets for new places
 
 
 def test_rows_without_a_label_are_left_out(tmp_path):
@@ -611,13 +640,13 @@ def test_cells_and_categories_are_warned_of(capsys, tmp_path):
         "if these are categories, use --category x\n"
     )
     encoder = Encoder.fit(table_of({"shop": ["north", "south"] * 50}).head)
-    encoder.encode(table_of({"shop": ["north"] * 98 + ["west", "east"]}).head)
+    encoder.encode(table_of({"shop": ["north"] * 94 + ["west", "east"] * 3}).head)
     warn_of_unseen(encoder, 1_000)
     assert capsys.readouterr().err == ""
     warn_of_unseen(encoder, 100)
     assert capsys.readouterr().err == (
-        "lasec: warning: column 'shop': 2 rows (2.0 %) have a category that the first rows do not "
-        'have, encoded as "other"; --hash-buckets 64 hashes all categories instead\n'
+        "lasec: warning: column 'shop': 6 rows (6.0 %) have a category that the first rows do not "
+        "have; these share 16 hash buckets, and --hash-buckets gives them more\n"
     )
 
 
@@ -639,8 +668,8 @@ def test_columns_that_give_the_label_away_are_warned_of(capsys):
         "lasec: warning: column 'group' alone predicts the label in 100.0 % of the first 400 rows; "
         "if it is known only after the label, use --ignore group"
     )
-    few = head.slice(0, 50)
-    warn_of_leaks(few, "y", Encoder.fit(few, left_out=frozenset({"y"})), None)
+    in_runs = head.take(pa.array(np.argsort(y, kind="stable")))
+    warn_of_leaks(in_runs, "y", Encoder.fit(head, left_out=frozenset({"y"})), None)
     assert capsys.readouterr().err == ""
 
 
@@ -668,6 +697,14 @@ def test_time_left_does_not_count_compilation(monkeypatch, capsys):
     assert not Bar("rows.csv", quiet=True).due()
 
 
+def test_a_terminal_is_told_that_rows_are_to_be_typed(monkeypatch, capsys):
+    for typed, file, said in ((True, "-", True), (True, "rows.csv", False), (False, "-", False)):
+        monkeypatch.setattr(sys.stdin, "isatty", lambda typed=typed: typed, raising=False)
+        say_if_typed(file, "JSON lines")
+        expected = "lasec: reading JSON lines from the terminal; end with Ctrl-D\n"
+        assert capsys.readouterr().err == (expected if said else "")
+
+
 def test_compilation_is_noticed_once_however_deep():
     changes = []
     watch = Compilation(changes.append)
@@ -688,6 +725,14 @@ def test_a_directory_of_a_run_is_its_model(file, tmp_path):
     assert facts["encoding"]["x0"] == "standardized"
     asked = call("predict", "-m", tmp_path, given=as_lines(table(6_000), 2))
     assert len(asked.stdout.splitlines()) == 2
+
+
+def test_the_warm_up_is_named_where_it_exceeds_the_budget(file):
+    short = call("run", file, "-l", "fate", "--limit", "1000", "--rate", "0.05").stdout
+    assert re.search(
+        r"labels queried +\d+ \(.* of rows; the warm-up is repaid by row 10,000\)", short
+    )
+    assert "warm-up" not in call("run", file, "-l", "fate", "-a", "lasec", "--limit", "999").stdout
 
 
 def test_version_and_help():

@@ -17,6 +17,7 @@ from lasec.registry import ALGORITHMS
 from lasec.session.saved import read_learner
 from lasec.tables import Encoder, Kind, TableLearner, open_table, table_of
 from lasec.tables.cells import as_label
+from lasec.tables.hashing import HashBuckets
 from lasec.tables.source import PEEK
 
 RNG = np.random.default_rng(3)
@@ -287,27 +288,31 @@ def test_few_categories_are_one_hot_and_many_are_hashed():
     encoder = Encoder.fit(table.head)
     assert encoder.one_hot.categories == {"side": ("", "left", "right")}
     assert encoder.hashed == ("shop",)
-    assert encoder.dimension == 4 + 64
+    assert encoder.dimension == 3 + 64
     X = encoder.encode(table.head)
-    np.testing.assert_array_equal(X[:3, :4], [[0, 1, 0, 0], [0, 0, 1, 0], [1, 0, 0, 0]])
+    np.testing.assert_array_equal(X[:3, :3], [[0, 1, 0], [0, 0, 1], [1, 0, 0]])
+    np.testing.assert_array_equal(np.abs(X[:, 3:]).sum(axis=1), 1.0)
+    assert encoder.one_hot.unseen == {}
     new = table_of({"side": ["above", None], "shop": ["shop 1"] * 2}).head
-    np.testing.assert_array_equal(encoder.encode(new)[:, :4], [[0, 0, 0, 1], [1, 0, 0, 0]])
+    found = encoder.encode(new)
+    np.testing.assert_array_equal(found[:, :3], [[0, 0, 0], [1, 0, 0]])
+    bucket, sign = HashBuckets(64).of("side", "above")
+    np.testing.assert_array_equal((found[0] - found[1])[3:], sign * (np.arange(64) == bucket))
     assert encoder.one_hot.unseen == {"side": 1}
-    np.testing.assert_array_equal(np.abs(X[:, 4:]).sum(axis=1), 1.0)
     assert Encoder.fit(table.head, hash_buckets=64).one_hot.categories == {}
 
 
 @pytest.mark.parametrize(("rows", "one_hot"), [(39, False), (40, True)])
 def test_one_hot_needs_twenty_rows_for_each_category(rows, one_hot):
     head = table_of({"side": (["left", "right"] * 20)[:rows]}).head
-    assert (Encoder.fit(head).dimension == 3) == one_hot
+    assert Encoder.fit(head).dimension == (2 + 16 if one_hot else 64)
 
 
 def test_all_one_hot_columns_together_have_a_limit():
     columns = {f"c{j}": [f"{j} {i % 30}" for i in range(1_000)] for j in range(6)}
     encoder = Encoder.fit(table_of(columns).head)
     assert len(encoder.one_hot.categories) == 4
-    assert encoder.dimension == 4 * 31 + 64
+    assert encoder.dimension == 4 * 30 + 64
 
 
 def one_hot_desk():

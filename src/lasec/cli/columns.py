@@ -16,7 +16,7 @@ def summary(encoder: Encoder) -> str:
     >>> import pyarrow as pa
     >>> rows = pa.RecordBatch.from_pydict({"price": [1.0, 3.0] * 20, "shop": ["a", "b"] * 20})
     >>> summary(Encoder.fit(rows))
-    '1 numeric, 1 categorical; 4 features'
+    '1 numeric, 1 categorical; 19 features'
     """
     kinds = [column.kind for column in encoder.columns]
     words = [f"{kinds.count(kind)} {name}" for kind, name in _NAMES.items() if kind in kinds]
@@ -29,8 +29,9 @@ def lines(encoder: Encoder, numeric: bool = False) -> Iterator[tuple[str, str]]:
     >>> import pyarrow as pa
     >>> rows = pa.RecordBatch.from_pydict({"price": [1.0, 3.0] * 20, "shop": ["a", "b"] * 20})
     >>> list(lines(Encoder.fit(rows)))
-    [('one-hot', 'shop (2 categories); new categories share the feature "other"')]
+    [('one-hot', 'shop (2 categories); new categories are hashed (16 buckets)')]
     """
+    buckets = f"{encoder.hash_buckets:,} buckets"
     named = {
         kind: [column.name for column in encoder.columns if column.kind is kind] for kind in Kind
     }
@@ -39,13 +40,14 @@ def lines(encoder: Encoder, numeric: bool = False) -> Iterator[tuple[str, str]]:
         yield "numeric", f"{few(named[Kind.NUMBER], SHOWN)} ({scale})"
     if one_hot := encoder.one_hot.categories:
         told = [f"{name[:80]} ({len(values)} categories)" for name, values in one_hot.items()]
-        yield "one-hot", f'{few(told, SHOWN)}; new categories share the feature "other"'
+        yield "one-hot", f"{few(told, SHOWN)}; new categories are hashed ({buckets})"
     if encoder.hashed:
-        yield "hashed", f"{few(encoder.hashed, SHOWN)} (categories, {_buckets(encoder)})"
+        yield "hashed", f"{few(encoder.hashed, SHOWN)} (categories, {buckets})"
     if named[Kind.TEXT]:
-        yield "text", f"{few(named[Kind.TEXT], SHOWN)} (tokens, {_buckets(encoder)})"
+        yield "text", f"{few(named[Kind.TEXT], SHOWN)} (tokens, {buckets})"
     if named[Kind.PAIRS]:
-        yield "sparse", f"{few(named[Kind.PAIRS], SHOWN)} ({encoder.pairs:,} features)"
+        wide = f"{encoder.pairs:,} features; larger indices wrap around"
+        yield "sparse", f"{few(named[Kind.PAIRS], SHOWN)} ({wide})"
     ignored = [f"{c.name[:80]} ({c.why})" for c in encoder.columns if c.kind is Kind.IGNORED]
     if ignored:
         yield "ignored", few(ignored, SHOWN)
@@ -78,16 +80,12 @@ def warn_of_unseen(encoder: Encoder, rows: int) -> None:
         if count > MANY_UNSEEN * max(rows, 1):
             say(
                 f"lasec: warning: column {name[:80]!r}: {count:,} rows ({percent(count / rows)}) "
-                'have a category that the first rows do not have, encoded as "other"; '
-                f"--hash-buckets {encoder.hash_buckets} hashes all categories instead"
+                "have a category that the first rows do not have; these share "
+                f"{encoder.hash_buckets} hash buckets, and --hash-buckets gives them more"
             )
 
 
-def _buckets(encoder: Encoder) -> str:
-    return f"{encoder.hash_buckets:,} hash buckets"
-
-
-MANY_UNSEEN = 0.01  # of the rows, from which on a warning is due
+MANY_UNSEEN = 0.05  # of the rows, from which on a warning is due
 _NAMES = {
     Kind.NUMBER: "numeric",
     Kind.CATEGORY: "categorical",

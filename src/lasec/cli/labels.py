@@ -18,7 +18,7 @@ from lasec.tables.cells import as_label, folded, in_order, is_number
 from lasec.tables.kinds import nearest
 
 USUAL = ("label", "labels", "class", "target", "y", "outcome")  # names that label columns have
-MANY = 20  # distinct numbers, from which on a label looks like a regression target
+MANY, OFTEN = 20, 20  # more distinct numbers, with fewer rows for each: a regression target
 SEARCHED = 1_000  # columns, among which candidates are looked for
 
 
@@ -80,7 +80,8 @@ def classes(table: Table, reading: Reading) -> list[str]:
 def _too_many(label: str, counts: Counter[str], rows: int) -> TableError:
     """The error about a label column with more than two values."""
     seen = f"{len(counts):,} different values in the first {rows:,} rows"
-    if len(counts) > MANY and all(map(is_number, counts)):
+    many = len(counts) > max(MANY, rows / OFTEN)
+    if many and all(map(is_number, counts)):
         low, *_, high = in_order(counts)
         return TableError(
             f"column {label[:80]!r} looks like a regression target ({seen}, numbers from {low} to "
@@ -88,7 +89,7 @@ def _too_many(label: str, counts: Counter[str], rows: int) -> TableError:
             f"{_median(counts)}, and give that as --label"
         )
     common = counts.most_common(5)
-    shown = ", ".join(f"{name[:40]} {percent(count / rows)}" for name, count in common)
+    shown = ", ".join(f"{name[:40]}: {percent(count / rows)}" for name, count in common)
     more = f" and {len(counts) - 5:,} more" if len(counts) > 5 else ""
     return TableError(
         f"column {label[:80]!r} has {len(counts):,} classes ({shown}{more}); lasec separates two: "

@@ -13,28 +13,32 @@ from lasec.tables import Encoder
 from lasec.tables.cells import as_label
 
 PERFECT = 0.995  # accuracy of one column, from which on it is worth a warning
-ENOUGH, RARE = 100, 0.05  # rows, and the least share of the rarer class, to tell
+CHANGES = 50  # of the label, from one row to the next, that are needed to tell
 ROWS, MOST = 10_000, 500  # rows and columns that are looked at
+SHOWN = 3  # warnings at most
 
 
 def warn_of_leaks(head: pa.RecordBatch, label: str, encoder: Encoder, positive: str | None) -> None:
-    """Warn of each column that separates the classes of the first rows by itself."""
+    """Warn of columns that separate the classes of the first rows by themselves.
+
+    Where labels hardly change from row to row, any column that varies slowly would do so.
+    """
     head = head.slice(0, ROWS)
     names = [as_label(value) for value in head[label].to_pylist()]
     kept = np.flatnonzero([name is not None for name in names])
     one = as_label(positive) if positive is not None else max(filter(None, names), default="")
     y = np.array([names[i] == one for i in kept])
-    if len(kept) < ENOUGH or not RARE < y.mean() < 1.0 - RARE:
+    if np.count_nonzero(y[1:] != y[:-1]) < CHANGES:
         return
     rows = head.take(pa.array(kept))
-    for name in [*encoder.numbers, *encoder.one_hot.categories][:MOST]:
-        best = _of_number(rows[name], y) if name in encoder.numbers else _of_name(rows[name], y)
-        if best >= PERFECT:
-            say(
-                f"lasec: warning: column {name[:80]!r} alone predicts the label in {percent(best)} "
-                f"of the first {len(y):,} rows; if it is known only after the label, use --ignore "
-                f"{name[:80]}"
-            )
+    best = {name: _of_number(rows[name], y) for name in encoder.numbers[:MOST]}
+    best |= {name: _of_name(rows[name], y) for name in list(encoder.one_hot.categories)[:MOST]}
+    for name in [name for name, right in best.items() if right >= PERFECT][:SHOWN]:
+        say(
+            f"lasec: warning: column {name[:80]!r} alone predicts the label in "
+            f"{percent(best[name])} of the first {len(y):,} rows; if it is known only after the "
+            f"label, use --ignore {name[:80]}"
+        )
 
 
 def _of_name(values: Any, y: NDArray[np.bool_]) -> float:

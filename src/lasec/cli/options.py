@@ -52,13 +52,18 @@ Algorithms = Annotated[
 Rate = Annotated[
     float,
     typer.Option(
-        "--rate", "-r", help="Share of rows whose label is queried.", rich_help_panel=BUDGET
+        "--rate",
+        "-r",
+        metavar="SHARE",
+        help="Share of rows whose label is queried.",
+        rich_help_panel=BUDGET,
     ),
 ]
 PerDay = Annotated[
     float | None,
     typer.Option(
         "--labels-per-day",
+        metavar="N",
         help="Labels per day, in place of --rate; needs --time.",
         rich_help_panel=BUDGET,
     ),
@@ -110,9 +115,10 @@ HashBuckets = Annotated[
     int | None,
     typer.Option(
         "--hash-buckets",
+        metavar="N",
         min=1,
-        help="Hash all categories and tokens into so many features. Default: one-hot for up to 32 "
-        "categories, 64 buckets for more, 256 for text.",
+        help="Hash all categories and tokens into so many features. Default: up to 32 categories "
+        "are one-hot, more are hashed into 64 features, texts into 256.",
         rich_help_panel=COLUMNS,
     ),
 ]
@@ -128,6 +134,7 @@ Format = Annotated[
     str | None,
     typer.Option(
         "--format",
+        metavar="NAME",
         help="csv, parquet, jsonl or svmlight. Default: by name, or by the first bytes.",
         rich_help_panel=INPUT,
     ),
@@ -135,23 +142,32 @@ Format = Annotated[
 Separator = Annotated[
     str | None,
     typer.Option(
-        "--separator", help="Separator of a CSV file. Default: detected.", rich_help_panel=INPUT
+        "--separator",
+        metavar="CHARACTER",
+        help="Separator of a CSV file. Default: detected.",
+        rich_help_panel=INPUT,
     ),
 ]
 Seed = Annotated[
     int | None,
     typer.Option(
-        "--seed", min=0, help="Random seed. Default: a random one, which lasec info shows."
+        "--seed",
+        metavar="N",
+        min=0,
+        help="Random seed. Default: a random one, which lasec info shows.",
     ),
 ]
 Limit = Annotated[
     int | None,
-    typer.Option("--limit", min=1, help="Stop after so many rows.", rich_help_panel=INPUT),
+    typer.Option(
+        "--limit", metavar="N", min=1, help="Stop after so many rows.", rich_help_panel=INPUT
+    ),
 ]
 Data = Annotated[
     Path | None,
     typer.Option(
         "--data",
+        metavar="DIRECTORY",
         help="Directory with files of known streams. Default: LASEC_DATA.",
         rich_help_panel=INPUT,
     ),
@@ -160,12 +176,14 @@ AsJson = Annotated[
     bool, typer.Option("--json", help="Print JSON, for scripts.", rich_help_panel=OUTPUT)
 ]
 Model = Annotated[
-    Path, typer.Option("--model", "-m", help="Model file, or the directory of a run.")
+    Path,
+    typer.Option("--model", "-m", metavar="FILE", help="Model file, or the directory of a run."),
 ]
 MaxAge = Annotated[
     str | None,
     typer.Option(
         "--max-age",
+        metavar="AGE",
         help=f"Open questions expire after so many rows (such as 5000; default {ROWS:,}) or, with "
         f"--time, after so long (such as 12h; default {DAYS}d).",
         rich_help_panel=BUDGET,
@@ -181,6 +199,7 @@ Lead = Annotated[
     float,
     typer.Option(
         "--lead",
+        metavar="SECONDS",
         min=0.0,
         help="Seconds that --time may be ahead of this machine's clock; a later row is processed, "
         "but does not advance the budget.",

@@ -24,6 +24,7 @@ from lasec.tables import Table as Source
 
 REFUSED, WRONG, STOPPED = 1, 2, 130
 FEW = 10  # labels, below which no interval is shown
+NARROW = 0.002  # an interval that needs another digit
 CLEARLY = 0.02  # the least difference in accuracy that is worth a warning
 P = ParamSpec("P")
 
@@ -54,6 +55,12 @@ def put_facts(facts: Iterable[tuple[str, str]], title: str = "", width: int = 20
 def say(text: str) -> None:
     """Print a line on standard error."""
     sys.stderr.write(one_line(text) + "\n")
+
+
+def say_if_typed(file: str, what: str) -> None:
+    """Say what is expected where standard input is a terminal, which would wait in silence."""
+    if file == "-" and sys.stdin.isatty():
+        say(f"lasec: reading {what} from the terminal; end with Ctrl-D")
 
 
 def put(data: Any) -> None:
@@ -136,14 +143,18 @@ def estimated(estimate: Estimate) -> str:
 
     >>> estimated(Estimate(0.9, 0.88, 0.92, rows=1_000, labels=100, until=1_000))
     '90.0 % (95 % CI 88.0-92.0 %, 100 labels)'
+    >>> estimated(Estimate(0.9982, 0.9978, 0.9986, rows=100_000, labels=50_000, until=100_000))
+    '99.82 % (95 % CI 99.78-99.86 %, 50,000 labels)'
     >>> estimated(Estimate(0.9, 0.3, 1.0, rows=10, labels=3, until=10))
     'not enough labels (3 of at least 10)'
     """
     if math.isnan(estimate.value) or estimate.labels < FEW:
         return f"not enough labels ({estimate.labels:,} of at least {FEW})"
-    ends = f"{100 * estimate.low:.1f}-{100 * estimate.high:.1f} %"
-    labels = counted(estimate.labels, "label")
-    return f"{percent(estimate.value)} (95 % CI {ends}, {labels})"
+    digits = 1 if estimate.width > NARROW else 2
+    value, low, high = (
+        f"{100 * share:.{digits}f}" for share in (max(estimate.value, 0.0), *estimate[1:3])
+    )
+    return f"{value} % (95 % CI {low}-{high} %, {counted(estimate.labels, 'label')})"
 
 
 def as_facts(estimate: Estimate) -> dict[str, float]:

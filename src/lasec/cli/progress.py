@@ -17,7 +17,7 @@ from lasec.cli.terminal import Terminal, one_line
 from lasec.metrics import Estimate
 
 EVERY, RARELY = 0.2, 60.0  # seconds between two updates of a bar; between two lines of a log
-WIDE, SHORT = 130, 14  # columns of a terminal with room for all; characters of a title without
+WIDE, SHORT = 130, 12  # columns of a terminal with room for all; characters of a title without
 COMPILING = "compiling (first run only) ..."
 
 
@@ -113,7 +113,7 @@ class Bar:
 
     def _compiling(self, now: bool) -> None:
         if self._progress is not None:
-            self._progress.update(self._task, words=COMPILING if now else self._words)
+            self._progress.update(self._task, words=COMPILING if now else self._words, refresh=True)
 
 
 def clock(seconds: float) -> str:
@@ -147,7 +147,7 @@ def bar(title: str, quiet: bool, endless: bool) -> Iterator[Bar]:
     columns = (
         SpinnerColumn("line"),
         TextColumn("{task.description}", markup=False),
-        BarColumn(20 if wide else 8),
+        BarColumn(20 if wide else 5),
         TextColumn("{task.fields[words]}", markup=False),
     )
     with (

@@ -19,7 +19,16 @@ from lasec.cli import options as o
 from lasec.cli.inputs import detectors, learner, model_file
 from lasec.cli.jsonl import line
 from lasec.cli.lock import held
-from lasec.cli.output import REFUSED, as_line, counted, described, honest, put_lines, say
+from lasec.cli.output import (
+    REFUSED,
+    as_line,
+    counted,
+    described,
+    honest,
+    put_lines,
+    say,
+    say_if_typed,
+)
 from lasec.cli.progress import compiling
 from lasec.clock import LEAD
 from lasec.errors import TableError, TicketError
@@ -77,6 +86,7 @@ def ask(
         int,
         typer.Option(
             "--max-open",
+            metavar="N",
             min=0,
             help="Query less as the number of open questions nears this; 0 is no limit.",
             rich_help_panel=o.BUDGET,
@@ -86,6 +96,7 @@ def ask(
         int,
         typer.Option(
             "--annotators",
+            metavar="N",
             min=1,
             help="Wait for so many answers to a question, and learn their majority.",
             rich_help_panel=NEW,
@@ -301,6 +312,7 @@ def _serve(
 ) -> None:  # fmt: skip
     """Process lines as they arrive; the model is locked, read and saved for each handful."""
     refused, model = 0, model_file(model)
+    say_if_typed(file, "JSON lines")
     for number, lines in _handfuls(file):
         parsed = [_parsed(text) for text in lines]
         rows = [row for row in parsed if isinstance(row, dict)]

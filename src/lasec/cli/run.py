@@ -27,6 +27,7 @@ from lasec.cli.output import (
     put,
     put_facts,
     say,
+    say_if_typed,
     warn_of_cells,
     warn_of_majority,
     warn_of_no_change,
@@ -37,6 +38,7 @@ from lasec.clock import LEAD
 from lasec.errors import TableError
 from lasec.evaluation import RunSummary
 from lasec.files import write as write_file
+from lasec.queries import Budgeted
 from lasec.tables.kinds import nearest
 from lasec.tables.source import ROWS, rows_at_a_time
 
@@ -52,6 +54,7 @@ def run(
         typer.Option(
             "--out",
             "-o",
+            metavar="DIRECTORY",
             help="Directory for model, report and summary; the run is checkpointed.",
             rich_help_panel=o.OUTPUT,
         ),
@@ -120,6 +123,7 @@ def run(
     asking = o.Asking(rate, labels_per_day, seed, tuple(settings or ()), lead=lead)
     if (resume or predictions or figures) and out is None:
         raise TableError("--resume, --predictions and --figures need --out: the run's directory")
+    say_if_typed(file, "a table")
     with busy(f"reading {file} ...", quiet=as_json):
         opened = open_file(file, reading)
     with opened.table:
@@ -243,7 +247,10 @@ def _tell(task: Run, summary: dict[str, Any], out: Path | None) -> None:
         ("rows", f"{summary['rows']:,}" + ("" if math.isnan(pace) else f" ({pace:,.0f} rows/s)")),
         ("columns", columns.summary(encoder)),
         *((f"  {name}", told) for name, told in columns.lines(encoder)),
-        ("labels queried", f"{summary['labels']:,} ({percent(summary['rate'])} of rows)"),
+        (
+            "labels queried",
+            f"{summary['labels']:,} ({percent(summary['rate'])} of rows{_warm_up(task)})",
+        ),
         ("estimated accuracy", estimated(task.run.estimate)),
         ("true accuracy", f"{percent(task.run.accuracy)} (all labels)"),
         ("baselines", ", ".join(f"{n} {percent(value)}" for n, value in _baselines(task).items())),
@@ -257,6 +264,16 @@ def _tell(task: Run, summary: dict[str, Any], out: Path | None) -> None:
     put_facts(((f"  {name}", value) for name, value in facts), title, 22)
     if out is None and not summary["finished"]:
         say("lasec: stopped; with --out, a stopped run can be continued")
+
+
+def _warm_up(task: Run) -> str:
+    """Why more labels were queried than the budget says, where it is the warm-up."""
+    query: Any = task.desk.learner.query
+    if not isinstance(query, Budgeted) or query.timed or task.run.rows >= query.horizon:
+        return ""
+    over = task.run.labels - query.rate * task.run.rows
+    ends = f"{query.horizon:,.0f}"
+    return f"; the warm-up is repaid by row {ends}" if over > 1 + 0.1 * query.warm_up else ""
 
 
 def _written(summary: dict[str, Any], out: Path) -> str:

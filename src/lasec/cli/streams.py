@@ -86,14 +86,16 @@ def _list(entries: list[dict[str, Any]]) -> None:
 
 
 def _available(entry: dict[str, Any]) -> str:
-    """Whether a stream can be used, and what it takes."""
+    """Whether a stream is on this machine, or where it is fetched from."""
     if entry["available"]:
         return "yes"
-    return "needs --data" if entry["origin"] == FILE else f"fetched from {entry['origin']}"
+    return "needs --data" if entry["origin"] == FILE else str(entry["origin"])
 
 
 def _describe(facts: dict[str, Any]) -> None:
-    known = facts | {"available": _available(facts)}
+    fetched = f"no (fetched from {facts.get('origin')})"
+    available = _available(facts)
+    known = facts | {"available": fetched if available == facts.get("origin") else available}
     shown = {
         name: f"{value:,}" if isinstance(value, int) else str(value)
         for name, value in known.items()

@@ -18,7 +18,7 @@ from lasec.tables.kinds import Column, Kind, find_kinds
 from lasec.tables.one_hot import OneHot, few_categories
 from lasec.types import Matrix
 
-_FEW, _MANY = 64, 256  # hash buckets for categories, for texts
+_NEW, _FEW, _MANY = 16, 64, 256  # hash buckets for new categories, for all, for texts
 _BEYOND = 1e100  # what is larger is no number to learn from
 _MOST = 1_024  # svmlight features that get a column each
 
@@ -28,19 +28,19 @@ class Encoder:
 
     From each number the mean of its column over the rows so far, this one included, is subtracted,
     and the result divided by their standard deviation; a missing value becomes the mean.
-    ``standardize=False`` leaves numbers unchanged. The columns in ``categories`` are one-hot, with
-    one more place for categories that are not listed; other categories and the tokens of texts are
-    hashed into ``hash_buckets`` places. ``constant`` adds a column of ones, for learners without
-    intercept. Encode each row once, in the order of the stream: :meth:`encode` updates the means.
+    ``standardize=False`` leaves numbers unchanged. The ``categories`` that are listed are one-hot;
+    all others and the tokens of texts are hashed into ``hash_buckets`` places. ``constant`` adds a
+    column of ones, for learners without intercept. Encode each row once, in the order of the
+    stream: :meth:`encode` updates the means.
 
     >>> columns = {"price": [1.0, 3.0] * 20, "shop": ["north", "south"] * 20}
     >>> rows = pa.RecordBatch.from_pydict(columns)
     >>> encoder = Encoder.fit(rows)
-    >>> encoder
-    Encoder(dimension=4, numbers=1, categories=1, texts=0, ignored=0)
-    >>> encoder.encode(rows)[:2].tolist()  # price; north, south, other
-    [[0.0, 1.0, 0.0, 0.0], [1.0, 0.0, 1.0, 0.0]]
-    >>> Encoder.fit(rows, hash_buckets=8)  # --hash-buckets: nothing is one-hot
+    >>> encoder  # price; north, south; 16 hash buckets for new shops
+    Encoder(dimension=19, numbers=1, categories=1, texts=0, ignored=0)
+    >>> encoder.encode(rows)[:2, :3].tolist()
+    [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0]]
+    >>> Encoder.fit(rows, hash_buckets=8)  # no shop is one-hot
     Encoder(dimension=9, numbers=1, categories=1, texts=0, ignored=0)
     """
 
@@ -64,6 +64,7 @@ class Encoder:
         names = self._of(Kind.CATEGORY)
         self.hashed = tuple(name for name in names if name not in self.one_hot.categories)
         self._texts = self._of(Kind.TEXT)
+        self._hashes = bool(names or self._texts)
         zeros = (np.zeros(len(self.numbers)) for _ in range(3))
         self.count, self.mean, self.spread = zeros
         if self.dimension - constant < 1:
@@ -84,12 +85,16 @@ class Encoder:
 
         ``kinds`` sets how some columns are read; the kinds of the others are detected. Columns in
         ``left_out`` are not read: the label, for example. Columns with few categories are one-hot
-        (:func:`~lasec.tables.one_hot.few_categories`), others are hashed into 64 buckets, or 256
-        where there are texts. With ``hash_buckets``, all are hashed, into so many.
+        (:func:`~lasec.tables.one_hot.few_categories`), and their new categories are hashed into 16
+        buckets. Columns with more are hashed into 64 buckets, or 256 where there are texts, new
+        categories included. With ``hash_buckets``, all are hashed, into so many.
         """
         columns = find_kinds(head, dict(kinds or {}), set(left_out))
         found = {column.kind for column in columns}
-        usual = _MANY if found & {Kind.TEXT, Kind.PAIRS} else _FEW
+        names = _names(columns, Kind.CATEGORY)
+        one_hot = few_categories(head, names) if hash_buckets is None else {}
+        usual = _FEW if len(one_hot) < len(names) else _NEW
+        usual = _MANY if found & {Kind.TEXT, Kind.PAIRS} else usual
         pairs = 0
         for column in columns:
             if column.kind is Kind.PAIRS:
@@ -101,15 +106,13 @@ class Encoder:
             pairs=pairs,
             standardize=standardize,
             constant=constant,
-            categories=few_categories(head, _names(columns, Kind.CATEGORY))
-            if hash_buckets is None
-            else None,
+            categories=one_hot,
         )
 
     @property
     def dimension(self) -> int:
         """The number of features: columns of the matrix."""
-        hashed = self.hash_buckets if self.hashed or self._texts else 0
+        hashed = self.hash_buckets if self._hashes else 0
         return len(self.numbers) + self.one_hot.width + hashed + self.pairs + int(self.constant)
 
     def encode(self, batch: pa.RecordBatch) -> Matrix:
@@ -118,11 +121,13 @@ class Encoder:
         k, cells = len(self.numbers), dict(zip(batch.schema.names, batch.columns, strict=True))
         if k and batch.num_rows:
             rows[:, :k] = self._scaled(np.column_stack([_floats(cells[n]) for n in self.numbers]))
-        self.one_hot.encode(cells, rows[:, k : k + self.one_hot.width])
+        others = self.one_hot.encode(cells, rows[:, k : k + self.one_hot.width])
         k += self.one_hot.width
         hashed = rows[:, k : k + self.hash_buckets]
         for name in self.hashed if batch.num_rows else ():
-            self._buckets.categories(name, cells[name], hashed)
+            self._buckets.categories(name, cells[name], hashed, np.arange(batch.num_rows))
+        for name, at in others.items():
+            self._buckets.categories(name, cells[name].take(pa.array(at)), hashed, at)
         for name in self._of(Kind.PAIRS):
             self._pairs(cells[name], rows[:, self.dimension - self.constant - self.pairs :])
         if self._texts:

@@ -13,6 +13,7 @@ from hashlib import blake2b
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from lasec.types import Matrix
 
@@ -45,13 +46,15 @@ class HashBuckets:
             self._known[column, name] = found
         return found
 
-    def categories(self, column: str, values: pa.Array, out: Matrix) -> None:
-        """Add the bucket of each row's category."""
+    def categories(
+        self, column: str, values: pa.Array, out: Matrix, rows: NDArray[np.intp]
+    ) -> None:
+        """Add the bucket of the category of each of these ``rows``."""
         coded = values.fill_null("").dictionary_encode()
         buckets = [self.of(column, name) for name in coded.dictionary.to_pylist()]
         at, sign = (np.array(part) for part in zip(*buckets, strict=True))
         codes = coded.indices.to_numpy(zero_copy_only=False)
-        out[np.arange(len(out)), at[codes]] += sign[codes]
+        out[rows, at[codes]] += sign[codes]
 
     def texts(self, columns: Sequence[pa.Array], out: Matrix) -> None:
         """Add the buckets of each row's tokens, each token once, so that the row has length one.

@@ -17,7 +17,8 @@ from lasec.tables.typed import as_times
 
 _TOKENS = 3.0  # more tokens than these on average: text
 _ID_NAMES = re.compile(r"(?:^|.*_)(?:id|uuid|guid|index)$|unnamed: ?0", re.IGNORECASE)
-_UNIQUE, _COUNTED, _TIME = "unique id", "row number", "time"
+_UNIQUE, _COUNTED, _TIME = "unique id", "row number", "date or time"
+_MOSTLY = 0.5  # the share of distinct values that makes a column named "id" one
 _ENOUGH = 50  # rows, to tell an id that never comes twice, and a number that counts rows
 
 
@@ -96,7 +97,7 @@ def _judge(name: str, values: pa.Array) -> Column:
 
 def _judge_number(name: str, values: pa.Array) -> Column:
     """A number, unless it is an id or counts the rows."""
-    if _ID_NAMES.match(name) and _all_distinct(values.drop_null(), 1):
+    if _ID_NAMES.match(name) and _distinct(values.drop_null()) == 1.0:
         return Column(name, Kind.IGNORED, _UNIQUE)
     if len(values) >= _ENOUGH and not values.null_count:
         steps = np.diff(values.to_numpy(zero_copy_only=False))
@@ -114,11 +115,14 @@ def _judge_text(name: str, values: pa.Array) -> Column:
         return Column(name, Kind.TEXT)
     if as_times(values) is not None:
         return Column(name, Kind.IGNORED, _TIME)
-    if _all_distinct(values, 1 if _ID_NAMES.match(name) else _ENOUGH):
+    named, distinct = _ID_NAMES.match(name), _distinct(values)
+    if distinct == 1.0 and (named or len(values) >= _ENOUGH):
         return Column(name, Kind.IGNORED, _UNIQUE)
+    if named and distinct > _MOSTLY and len(values) >= _ENOUGH:
+        return Column(name, Kind.IGNORED, "mostly unique id")
     return Column(name, Kind.CATEGORY)
 
 
-def _all_distinct(values: pa.Array, enough: int) -> bool:
-    """Whether there are enough values to say so, and no two are alike."""
-    return len(values) >= enough and pc.count_distinct(values, mode="all").as_py() == len(values)
+def _distinct(values: pa.Array) -> float:
+    """The share of distinct values."""
+    return float(pc.count_distinct(values, mode="all").as_py() / max(len(values), 1))

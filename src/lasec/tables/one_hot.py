@@ -1,4 +1,4 @@
-"""One-hot encoding: a column of the matrix for each category, and one for all others."""
+"""One-hot encoding: a column of the matrix for each category of the first rows."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from lasec.types import Matrix
 
@@ -17,16 +18,17 @@ ENOUGH = 20  # rows for each category, on average: fewer, and more categories ar
 
 
 class OneHot:
-    """The categories of some columns, and where each of them goes.
+    """The categories of some columns, and the place of each in a row.
 
-    A category that is not among them goes to the last place of its column, "other", and is counted
-    in ``unseen``. A missing value is a category of its own if the first rows have one.
+    Rows with another category stay zero, and are counted in ``unseen``. A missing value is a
+    category of its own if the first rows have one.
 
     >>> one_hot = OneHot({"shop": ["north", "south"]})
     >>> X = np.zeros((3, one_hot.width))
     >>> one_hot.encode({"shop": pa.array(["south", "north", "west"])}, X)
+    {'shop': array([2])}
     >>> X.tolist(), one_hot.unseen["shop"]
-    ([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]], 1)
+    ([[0.0, 1.0], [1.0, 0.0], [0.0, 0.0]], 1)
     """
 
     def __init__(self, categories: Mapping[str, Sequence[str]]) -> None:
@@ -36,17 +38,21 @@ class OneHot:
     @property
     def width(self) -> int:
         """How many columns of the matrix they take."""
-        return sum(len(values) + 1 for values in self.categories.values())
+        return sum(map(len, self.categories.values()))
 
-    def encode(self, cells: Mapping[str, pa.Array], out: Matrix) -> None:
-        """Write the ones of each row into a matrix of zeros."""
-        rows, begin = np.arange(len(out)), 0
+    def encode(self, cells: Mapping[str, pa.Array], out: Matrix) -> dict[str, NDArray[np.intp]]:
+        """Write the ones of each row into a matrix of zeros; the rows with other categories."""
+        others, begin = {}, 0
         for name, values in self.categories.items():
             found = pc.index_in(cells[name].fill_null(""), pa.array(values, pa.string()))
-            self.unseen[name] += found.null_count
-            at = found.fill_null(len(values)).to_numpy(zero_copy_only=False)
-            out[rows, begin + at] = 1.0
-            begin += len(values) + 1
+            at = found.fill_null(-1).to_numpy(zero_copy_only=False)
+            rows = np.flatnonzero(at >= 0)
+            out[rows, begin + at[rows]] = 1.0
+            begin += len(values)
+            if found.null_count:
+                others[name] = np.flatnonzero(at < 0)
+                self.unseen[name] += found.null_count
+        return others
 
 
 def few_categories(head: pa.RecordBatch, names: Iterable[str]) -> dict[str, list[str]]:
