@@ -46,7 +46,8 @@ def forest_run(stream: str, rate: float, seed: int, size: float) -> dict[str, fl
     """Accuracy of an adaptive random forest over all rows, and the share of labels it was given."""
     from river import forest  # noqa: PLC0415
 
-    rows, model = whole(stream, size), forest.ARFClassifier(seed=seed)
+    rows = whole(stream, size)
+    model: Any = forest.ARFClassifier(seed=seed)
     asked = coins(rows, rate, seed)
     right = 0
     for row, label, ask in zip(rows.X, (rows.y > 0).tolist(), asked.tolist(), strict=True):
