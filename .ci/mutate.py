@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 ROOT = Path(__file__).parents[1]
 MODULES = {
@@ -43,13 +44,13 @@ def places(tree: ast.AST) -> Iterator[tuple[ast.expr, str, int, object]]:
     """(node, field, index, new value) of every change; the index is that of a comparison."""
     for node in ast.walk(tree):
         if isinstance(node, ast.BinOp | ast.BoolOp) and type(node.op) in SWAPS:
-            if not (isinstance(node.op, ast.BitOr) or _is_text(node)):
+            if not _is_text(node):
                 yield node, "op", -1, SWAPS[type(node.op)]()
         elif isinstance(node, ast.Compare):
             for index, operator in enumerate(node.ops):
                 yield node, "ops", index, SWAPS[type(operator)]()
         elif isinstance(node, ast.Constant) and type(node.value) in (int, float):
-            yield node, "value", -1, node.value + 1
+            yield node, "value", -1, cast("float", node.value) + 1
 
 
 def mutants(source: str) -> Iterator[tuple[str, str]]:

@@ -32,8 +32,8 @@ def open_dataset(name: str, path: str | os.PathLike[str] | None = None) -> Datas
     >>> flights = open_dataset("flights_small")
     >>> flights, flights.one_hot().stream().X.shape
     (Dataset('flights_small', rows=16368, features=10, label='late'), (16368, 125))
-    >>> open_dataset("sms").hashed(width=64)
-    Stream(rows=5574, dimension=64, concepts=1)
+    >>> open_dataset("sms").hashed(width=64).X.shape
+    (5574, 64)
     >>> open_dataset("electricity")
     Traceback (most recent call last):
     ValueError: no stream 'electricity': choose from usps, elec2, noaa, ...
