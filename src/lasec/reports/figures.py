@@ -51,7 +51,7 @@ class FigureSpec(NamedTuple):
             self.paint(figure, 1 if narrow else 2)
             for axes in figure.axes:
                 draw.tidy(axes)
-            figure.axes[-1].set_xlabel(self.below or self.axis)
+            figure.axes[0].set_xlabel(self.below or self.axis)
         return figure
 
 
