@@ -15,7 +15,7 @@ from lasec.alarms import DropAlarm
 ROOT = Path(__file__).parents[2]
 FACES = ("Session", "evaluate", "lasec run", "lasec ask/tell", "scikit-learn", "River", "Spark")
 CLASSES, ACCURACY, ALARMS = "more than two classes", "estimated accuracy", "alarms"
-LOST, ANNOTATORS, PREDICT = "lost labels", "several annotators", "predict without a row"
+LOST, ANNOTATORS, PREDICT = "lost labels", "several annotators", "predict without asking"
 FEATURES = (CLASSES, ACCURACY, ALARMS, LOST, ANNOTATORS, PREDICT)
 BINARY = "lasec's learners separate two classes; `--positive` takes one against the rest"
 KNOWN = "every label is in the file"
