@@ -28,7 +28,10 @@ def group(name):
 def test_the_docs_group_has_what_the_documented_modules_import():
     extras = DECLARED["project"]["optional-dependencies"].values()
     wanted = {name for extra in extras for name in names(extra)}
-    assert wanted <= names(group("docs")) | {"typing-extensions"}  # that is for an old River
+    command_line = {"filelock", "rich", "typer"}  # lasec.cli has no page of its objects
+    mocked = {"protobuf", "pyspark"}  # by docs/conf.py
+    wanted -= command_line | mocked | {"typing-extensions"}  # the last is for an old River
+    assert wanted <= names(group("docs"))
 
 
 def test_every_bound_can_be_tested():

@@ -87,7 +87,7 @@ def test_published_figures_are_those_of_this_code():
 
 
 def test_the_page_quotes_twenty_draws_as_they_were_run():
-    page = (ROOT / "docs" / "tracker.md").read_text()
+    page = (ROOT / "docs" / "benchmark.md").read_text()
     rows = read_csv(RESULTS / "tracker" / "twenty.csv")
     for stream in ("switch", "usps"):
         for rate in (0.1, 0.2, 0.4, 1.0):
