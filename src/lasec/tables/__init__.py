@@ -1,4 +1,4 @@
-"""Tables with columns of any kind as streams: needs pyarrow (``lasec[cli]``)."""
+"""Tables of numbers, categories and texts as streams: needs pyarrow (``lasec[cli]``)."""
 
 from lasec.tables.cells import batch_of
 from lasec.tables.encoder import Encoder

@@ -1,4 +1,4 @@
-"""Cells that are not what their column is: they become missing values, and are counted."""
+"""Cells that do not fit their column's type: read as missing, and counted."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class BadCells:
 
 
 def mostly_numbers(values: pa.Array) -> bool:
-    """Whether nearly all cells of a column of text are numbers, of those that are not missing.
+    """Whether at least 80 % of the cells of a column, of those not missing, are numbers.
 
     >>> mostly_numbers(pa.array(["1", "2", "n.a.", "3", "4 EUR", "5"]))
     True

@@ -1,4 +1,4 @@
-"""Single values: as they come in JSON lines, in columns of labels, in columns of times."""
+"""Single values: cells of JSON lines, labels, times."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def as_text(value: object) -> str:
 
 
 def as_label(value: object) -> str | None:
-    """A label as text, the same from JSON and from every format of file; None if there is none.
+    """A label as text, the same from every file format; None if it is missing.
 
     >>> [as_label(value) for value in (True, "False", 1, 1.0, "1.0", "+1", " spam ", "", None)]
     ['true', 'false', '1', '1', '1', '1', 'spam', None, None]
@@ -62,7 +62,7 @@ def is_number(label: str) -> bool:
 
 
 def in_order(labels: Iterable[str]) -> list[str]:
-    """Labels in their order: that of numbers where all are numbers.
+    """Labels in numerical order if all are numbers, else in alphabetical order.
 
     >>> in_order({"10", "9"}), in_order({"spam", "ham"}), in_order({"1", "-1"})
     (['9', '10'], ['ham', 'spam'], ['-1', '1'])
@@ -72,7 +72,7 @@ def in_order(labels: Iterable[str]) -> list[str]:
 
 
 def batch_of(rows: Sequence[Mapping[str, Any]], columns: Sequence[Column]) -> pa.RecordBatch:
-    """The rows as a batch with these columns; what a row does not have is missing.
+    """The rows as a batch with these columns; cells that a row does not have are missing.
 
     >>> batch_of([{"price": "1.5"}, {}], [Column("price", Kind.NUMBER)]).to_pylist()
     [{'price': 1.5}, {'price': None}]
@@ -162,7 +162,7 @@ def _cell_or_none(value: Any, column: Column) -> Any:
 
 
 def moments(values: pa.Array) -> NDArray[np.float64]:
-    """Times in seconds since 1970, or in whatever unit numbers have.
+    """Times in seconds since 1970; numbers are left as they are.
 
     >>> moments(pa.array(["2026-01-01T00:00:01", "2026-01-01T00:00:03"])).tolist()
     [1767225601.0, 1767225603.0]

@@ -1,4 +1,4 @@
-"""A table's rows as the numbers that a learner takes."""
+"""Turns the rows of a table into the features of a learner."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ class Encoder:
         return _names(self.columns, kind)
 
     def header(self) -> dict[str, Any]:
-        """What is saved beside :meth:`arrays`, as JSON."""
+        """What is saved with :meth:`arrays`, as JSON."""
         return {
             "columns": [[c.name, c.kind.value, c.why] for c in self.columns],
             "width": self.hash_buckets,

@@ -49,7 +49,7 @@ class Column(NamedTuple):
 
 
 def nearest(name: str, known: Iterable[str], what: str) -> TableError:
-    """The error about a name that is not there, with the nearest that is.
+    """The error about an unknown name, with the nearest known one.
 
     >>> print(nearest("prise", ["price", "demand"], "column"))
     there is no column 'prise': did you mean 'price'? There are price, demand

@@ -1,4 +1,4 @@
-"""A learner at a table: rows with named columns go in, classes with names come out."""
+"""A learner for tables: rows with named columns in, names of classes out."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KIND = "table"
 
 
 class Rows(NamedTuple):
-    """Rows as a learner takes them: which rows of the batch have a label, and what they hold."""
+    """The rows of a batch that have a label (``kept``), as features, labels and times."""
 
     kept: NDArray[np.int64]
     X: NDArray[np.float64]
@@ -37,11 +37,12 @@ class Rows(NamedTuple):
 
 
 class TableLearner:
-    """A learner, the encoder of its rows, the names of its classes, and a meter of its accuracy.
+    """Predicts, asks and learns rows of a table, with class names in place of -1 and +1.
 
-    ``label`` names the column of labels, ``classes`` are the names of -1 and +1: those not given
-    are taken from the labels as they come. With ``positive``, that class is +1 and all others
-    together are -1. ``time`` names the column of times, for budgets by time.
+    It holds a learner, the encoder of its rows, and a meter of its accuracy. ``label`` is the label
+    column, ``classes`` are the names of -1 and +1; those not given are taken from the labels as
+    they come. With ``positive``, that class is +1 and all others together are -1. ``time`` is the
+    column with the time of a row, for budgets by time.
 
     >>> import lasec
     >>> head = pa.RecordBatch.from_pylist([{"price": 1.0}, {"price": 3.0}])
@@ -79,7 +80,7 @@ class TableLearner:
 
     @property
     def classes(self) -> list[str]:
-        """The names of -1 and +1, as far as they are known."""
+        """The names of -1 and +1, those that are known."""
         return self.names.names
 
     @property
@@ -117,7 +118,7 @@ class TableLearner:
     def read(
         self, rows: Sequence[Mapping[str, Any]]
     ) -> tuple[NDArray[np.float64], Sequence[float | None]]:
-        """Rows without a label, encoded, and when each came, if that is known."""
+        """Rows without a label, encoded, and the time of each, or None."""
         batch = batch_of(rows, self.encoder.columns)
         clock: Sequence[float | None] = [None] * len(rows)
         if self.time is not None:
@@ -158,7 +159,7 @@ class TableLearner:
         return [(decision, dict(note.columns)) for decision, note in self.session.questions]
 
     def to_bytes(self, **parts: bytes) -> bytes:
-        """All of it as bytes that :meth:`from_bytes` reads; ``parts`` are kept beside it."""
+        """The state as bytes for :meth:`from_bytes`, together with ``parts`` of the caller."""
         sizes, arrays = bundle(self.session.parts() | parts)
         header = {
             "kind": KIND,
@@ -174,12 +175,12 @@ class TableLearner:
         return pack(header, coded | arrays)
 
     def save(self, path: str | os.PathLike[str], **parts: bytes) -> None:
-        """Write it to a file, all of it or nothing."""
+        """Write it to a file, atomically."""
         write(path, self.to_bytes(**parts))
 
     @classmethod
     def from_bytes(cls, data: bytes) -> tuple[Self, dict[str, bytes]]:
-        """What :meth:`to_bytes` wrote, and the parts that were kept beside it."""
+        """Restore what :meth:`to_bytes` wrote; returns it and the caller's parts."""
         return restored(data, cls._restore)
 
     @classmethod
@@ -209,7 +210,7 @@ class TableLearner:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """The learner of a file.
+        """Read it from a file.
 
         >>> import lasec, tempfile
         >>> head = pa.RecordBatch.from_pylist([{"price": 1.0}])
