@@ -150,7 +150,7 @@ def ask_alarms(shell):
     said = ""
     for at in (slice(0, 300), slice(300, 1_500), slice(1_500, 3_000)):
         said += shell.tell(shell.asked(shell.rows[at], "--alarms")).stderr
-    return "lasec: alarm: drop" in said
+    return "lasec: alarm: accuracy drop" in said
 
 
 def ask_lost(shell):
