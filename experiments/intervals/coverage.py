@@ -1,4 +1,4 @@
-"""Estimates from asked labels beside the truth of the very same rows."""
+"""Estimates from queried labels, and the true values over the same rows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Study(NamedTuple):
 
 
 class Beside(NamedTuple):
-    """An estimate beside the truth of the rows that it speaks of."""
+    """An estimate, and the true value over the same rows."""
 
     estimate: float
     low: float

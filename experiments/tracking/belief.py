@@ -23,7 +23,7 @@ SPEEDS = (0.0, 0.01, 0.02, 0.03, 0.05, 0.07)
 
 
 def watch(stream: Any, rate: float, seed: int) -> list[dict[str, float]]:
-    """What is believed, every few rows."""
+    """The estimates, every few rows."""
     X, y = stream
     tracker = lasec.Tracker(rate=rate, horizon=len(y), seed=seed)
     seen = []
@@ -52,7 +52,7 @@ def switches(stream: str, rate: float, seed: int, size: float) -> dict[str, Any]
 
 
 def speed(walk: float, rate: float, seed: int, size: float) -> dict[str, float]:
-    """The drift a row that is believed in over the second half, and the true one."""
+    """The estimated drift per row over the second half, and the true one."""
     rows = walking(round(10_000 * size), dimension=50, speed=walk, seed=seed)
     seen = watch(rows, rate, seed)
     late = [b["drift"] for b in seen[len(seen) // 2 :]]

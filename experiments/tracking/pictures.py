@@ -32,7 +32,7 @@ def beliefs(out: Path, found: dict[str, list[dict[str, Any]]], size: float) -> N
 
 
 def _timeline(axes: Axes, size: float) -> None:
-    """When the present concept is believed to have begun, over the rows."""
+    """The estimated start of the present concept, over the rows."""
     rows = draw("switch", 1, size)
     begins = np.concatenate([[0], np.flatnonzero(np.diff(rows.concept)) + 1])
     truth = begins[np.searchsorted(begins, np.arange(len(rows.y)), side="right") - 1]
@@ -66,7 +66,7 @@ def _delays(axes: Axes, rows: Sequence[dict[str, Any]]) -> None:
 
 
 def _drifts(axes: Axes, rows: Sequence[dict[str, Any]]) -> None:
-    """Believed drift a row against the true one."""
+    """Estimated drift per row against the true one."""
     truths = sorted({row["truth"] for row in rows})
     for rate in RATES:
         colour, marker = COLOURS[rate]
