@@ -37,7 +37,7 @@ from lasec.sklearn import (
     PerceptronClassifier,
     SOPClassifier,
     TrackerClassifier,
-    rounds,
+    learning,
 )
 
 MAKE = {
@@ -119,7 +119,7 @@ def test_cuts_and_sparseness_change_nothing(kind, data, request, monkeypatch):
     for begin in range(0, len(X), 170):
         at = slice(begin, begin + 170)
         parts.partial_fit(X[at], y[at], classes=np.unique(y))
-    monkeypatch.setattr(rounds, "_BLOCK", 100)
+    monkeypatch.setattr(learning, "_BLOCK", 100)
     sparse.fit(csr_array(X), y)
     wanted = whole.decision_function(X)
     for other in (parts, once, sparse):
@@ -667,7 +667,7 @@ def test_a_row_that_is_refused_after_others_were_learned(blobs, monkeypatch):
     with pytest.raises(ValueError, match=r"^X: row 15: too large"):
         model.partial_fit(too_long, y[:20])
     assert state_of(model) == before
-    monkeypatch.setattr(rounds, "_BLOCK", 10)  # two rows at a time
+    monkeypatch.setattr(learning, "_BLOCK", 10)  # two rows at a time
     with pytest.raises(ValueError, match=r"^counted from row 14 on, X: row 1: too large"):
         model.partial_fit(csr_array(too_long), y[:20])
     assert state_of(model) == before
