@@ -9,6 +9,9 @@ import lasec.random
 
 HERE = Path(__file__).parent
 
+# A plugin, not tests: a look for examples in it would turn the cache of compiled code off.
+collect_ignore = ["quick.py"]
+
 # The first example of each test compiles code, which no deadline can know of.
 settings.register_profile(
     "lasec", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
