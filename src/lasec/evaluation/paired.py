@@ -40,8 +40,8 @@ class Difference(NamedTuple):
         """In percentage points, with the interval where there is one."""
         if math.isnan(self.value):
             return "-"
-        interval = f" ({100 * self.low:+.1f} to {100 * self.high:+.1f})"
-        return f"{100 * self.value:+.1f}" + ("" if math.isnan(self.low) else interval)
+        value, low, high = (round(100 * number, 9) for number in self)  # ties are no matter of luck
+        return f"{value:+.1f}" + ("" if math.isnan(low) else f" ({low:+.1f} to {high:+.1f})")
 
 
 def paired_difference(one: RunSummary, other: RunSummary, level: float = 0.95) -> Difference:
