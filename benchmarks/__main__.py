@@ -112,11 +112,11 @@ def draw(
 def compare(
     old: Annotated[str, typer.Argument(help="A revision, such as main or v0.1.0.")],
     new: Annotated[str, typer.Option(help="Another one; this checkout by default.")] = "",
-    rounds: Annotated[int, typer.Option(min=1, help="Processes for each revision.")] = 5,
+    runs: Annotated[int, typer.Option(min=1, help="Processes for each revision.")] = 5,
     only: Annotated[str, typer.Option(help="Workloads whose name contains this.")] = "",
 ) -> None:
     """Compare the CPU time of two revisions; a ratio above 1 means that the new one is slower."""
-    rows = list(revisions.compare(old, new, rounds, revisions.chosen(only)))
+    rows = list(revisions.compare(old, new, runs, revisions.chosen(only)))
     _print(Console(), f"{new or 'this checkout'} against {old}", rows)
 
 

@@ -46,11 +46,11 @@ def times(tree: Path, names: list[str]) -> Times:
     return found
 
 
-def compare(old: str, new: str, rounds: int, names: list[str]) -> Iterator[dict[str, Any]]:
-    """One row a workload: the least CPU time of both, and the ratios of the rounds."""
+def compare(old: str, new: str, runs: int, names: list[str]) -> Iterator[dict[str, Any]]:
+    """One row a workload: the least CPU time of both, and the ratios of the runs."""
     with checkout(old) as before, checkout(new) if new else _here() as after:
         pairs: list[tuple[Times, Times]] = []
-        for number in range(rounds):  # each goes first in every second round
+        for number in range(runs):  # each goes first in every second run
             if number % 2:
                 later = times(after, names)
                 pairs.append((times(before, names), later))

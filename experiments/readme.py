@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from experiments.benchmark.baselines import coins
+from experiments.benchmark.baselines import uniformly_asked
 from experiments.benchmark.command import versions_of
 from experiments.figures import SETTINGS, save
 from experiments.journal import Journal, Task
@@ -48,7 +48,7 @@ def forest_run(stream: str, rate: float, seed: int, size: float) -> dict[str, fl
 
     rows = whole(stream, size)
     model: Any = forest.ARFClassifier(seed=seed)
-    asked = coins(rows, rate, seed)
+    asked = uniformly_asked(rows, rate, seed)
     right = 0
     for row, label, ask in zip(rows.X, (rows.y > 0).tolist(), asked.tolist(), strict=True):
         x: dict[Hashable, float] = dict(enumerate(row.tolist()))

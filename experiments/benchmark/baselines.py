@@ -14,7 +14,7 @@ from experiments.contestants import Parameters
 from lasec.streams import Stream
 
 
-def coins(stream: Stream, rate: float, seed: int) -> NDArray[np.bool_]:
+def uniformly_asked(stream: Stream, rate: float, seed: int) -> NDArray[np.bool_]:
     """Uniform asking: which labels are asked, the same for every learner that asks so."""
     return lasec.uniforms(seed, 0, len(stream.y))[:, 0] < rate
 
@@ -23,7 +23,7 @@ def persistence(
     stream: Stream, rate: float, parameters: Parameters, seed: int
 ) -> tuple[float, float]:
     """Predicts the label that was asked last."""
-    asked = coins(stream, rate, seed)
+    asked = uniformly_asked(stream, rate, seed)
     last = np.maximum.accumulate(np.where(asked, np.arange(len(asked)), -1))
     before = np.append(-1, last[:-1])
     predicted = np.where(before >= 0, stream.y[before], 1)
@@ -32,7 +32,7 @@ def persistence(
 
 def majority(stream: Stream, rate: float, parameters: Parameters, seed: int) -> tuple[float, float]:
     """Predicts the label that was seen more often among those asked."""
-    asked = coins(stream, rate, seed)
+    asked = uniformly_asked(stream, rate, seed)
     balance = np.cumsum(np.where(asked, stream.y, 0), dtype=np.int64)
     predicted = np.where(np.append(0, balance[:-1]) >= 0, 1, -1)
     return float((predicted == stream.y).mean()), float(asked.mean())

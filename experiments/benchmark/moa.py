@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import product
 from typing import Any
 
-from experiments.benchmark.baselines import coins
+from experiments.benchmark.baselines import uniformly_asked
 from experiments.contestants import Parameters
 from lasec.streams import Stream
 
@@ -35,7 +35,7 @@ def detector(stream: Stream, rate: float, parameters: Parameters, seed: int) -> 
     base = f"functions.SGD -o LOGLOSS -l {parameters['l2']} -r {parameters['lr']}"
     options = f"-l ({base}) -d {parameters['detector']}"
     model = MOAClassifier(schema=schema, moa_learner=DriftDetectionMethodClassifier(), CLI=options)
-    asked = coins(stream, rate, seed)
+    asked = uniformly_asked(stream, rate, seed)
     right = 0
     given = zip(instances, (stream.y > 0).tolist(), asked.tolist(), strict=True)
     for instance, label, ask in given:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.benchmark.baselines import coins
+from experiments.benchmark.baselines import uniformly_asked
 from experiments.contestants import Parameters
 from lasec.streams import Stream
 
@@ -34,7 +34,7 @@ def _logistic(parameters: Parameters) -> Any:
 
 def _uniform(model: Any, stream: Stream, rate: float, seed: int) -> tuple[float, float]:
     """A classifier whose labels are asked uniformly."""
-    asked = coins(stream, rate, seed)
+    asked = uniformly_asked(stream, rate, seed)
     right = 0
     for (x, label), ask in zip(_dicts(stream), asked.tolist(), strict=True):
         right += bool(model.predict_one(x)) == label

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.benchmark.baselines import coins
+from experiments.benchmark.baselines import uniformly_asked
 from experiments.contestants import Parameters
 from lasec.streams import Stream
 
@@ -60,7 +60,7 @@ def _accuracy(stream: Stream, margins: NDArray[np.float64]) -> float:
 
 def uniform(stream: Stream, rate: float, parameters: Parameters, seed: int) -> tuple[float, float]:
     """Logistic regression, asked uniformly."""
-    asked = coins(stream, rate, seed)
+    asked = uniformly_asked(stream, rate, seed)
     labels = [
         str(label) if ask else "" for label, ask in zip(stream.y.tolist(), asked, strict=True)
     ]

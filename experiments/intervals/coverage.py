@@ -32,7 +32,7 @@ class Study(NamedTuple):
     rows: int
 
 
-class Beside(NamedTuple):
+class Compared(NamedTuple):
     """An estimate, and the true value over the same rows."""
 
     estimate: float
@@ -45,12 +45,12 @@ class Beside(NamedTuple):
 def honesty(scenario: str, rate: float, number: int, rounds: int) -> list[list[Any]]:
     """All estimates of one stream at its end, as rows of :data:`COLUMNS`."""
     run = play(scenario, rate, number, rounds)
-    rows: list[tuple[str, str, Beside]] = [
+    rows: list[tuple[str, str, Compared]] = [
         ("plain", "accuracy", plain(run)),
-        *((name, "accuracy", beside(run, "accuracy", method=name)) for name in METHODS),
-        *((name, "accuracy", beside(run, "accuracy", over=name)) for name in OVERS),
-        ("anytime", "accuracy", beside(run, "accuracy", interval="anytime")),
-        *(("aipw", metric, beside(run, metric)) for metric in METRICS),
+        *((name, "accuracy", compared(run, "accuracy", method=name)) for name in METHODS),
+        *((name, "accuracy", compared(run, "accuracy", over=name)) for name in OVERS),
+        ("anytime", "accuracy", compared(run, "accuracy", interval="anytime")),
+        *(("aipw", metric, compared(run, metric)) for metric in METRICS),
     ]
     return [
         [
@@ -64,26 +64,26 @@ def honesty(scenario: str, rate: float, number: int, rounds: int) -> list[list[A
     ]
 
 
-def plain(run: Run) -> Beside:
+def plain(run: Run) -> Compared:
     """The mean of the answered rows, with its interval as if they were drawn at random."""
     until = run.meter.accuracy.until
     right = ~run.records.mistake[:until]
     sample = right[run.heard[:until]]
     true = float(right.mean()) if until else math.nan
     if not sample.size:
-        return Beside(math.nan, 0.0, 1.0, true, 0)
+        return Compared(math.nan, 0.0, 1.0, true, 0)
     mean = float(sample.mean())
     half = NormalDist().inv_cdf(1.0 - ALPHA / 2.0) * math.sqrt(mean * (1.0 - mean) / sample.size)
-    return Beside(mean, max(0.0, mean - half), min(1.0, mean + half), true, sample.size)
+    return Compared(mean, max(0.0, mean - half), min(1.0, mean + half), true, sample.size)
 
 
-def beside(
+def compared(
     run: Run, metric: str, *, over: str = "all", method: str = "aipw", interval: str = "normal"
-) -> Beside:
+) -> Compared:
     """An estimate of the meter."""
     found = run.meter.estimate(metric, over=over, method=method, interval=interval)
     true = truth(run, metric, found, over)
-    return Beside(found.value, found.low, found.high, true, found.labels)
+    return Compared(found.value, found.low, found.high, true, found.labels)
 
 
 def truth(run: Run, metric: str, estimate: Estimate, over: str = "all") -> float:

@@ -122,7 +122,7 @@ def _river(stream: Stream, rate: float, parameters: Parameters, seed: int) -> Sh
     model: Any = linear_model.LogisticRegression(optim.SGD(parameters.get("step", 0.01)))
     if parameters.get("scaler", True):
         model = preprocessing.StandardScaler() | model
-    asked = baselines.coins(stream, rate, seed)
+    asked = baselines.uniformly_asked(stream, rate, seed)
     right = 0
     for row, label, ask in zip(stream.X, stream.y > 0, asked.tolist(), strict=True):
         x = dict(enumerate(row.tolist()))

@@ -336,7 +336,7 @@ def test_baselines_know_only_asked_labels():
     # Predictions are + - - + + +, right in rows 2, 4 and 5, and + - - - + +, right in 2 and 5.
     assert baselines.persistence(stream, 1.0, {}, 0) == (pytest.approx(3 / 6), 1.0)
     assert baselines.majority(stream, 1.0, {}, 0) == (pytest.approx(2 / 6), 1.0)
-    asked = baselines.coins(stream, 0.5, 3)
+    asked = baselines.uniformly_asked(stream, 0.5, 3)
     last, right = 1, 0
     for label, ask in zip(y, asked, strict=True):
         right += last == label

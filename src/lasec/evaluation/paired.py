@@ -40,7 +40,8 @@ class Difference(NamedTuple):
         """In percentage points, with the interval where there is one."""
         if math.isnan(self.value):
             return "-"
-        value, low, high = (round(100 * number, 9) for number in self)  # ties are no matter of luck
+        # Nine decimals first, so that a tie rounds alike whatever the order of a sum was.
+        value, low, high = (round(100 * number, 9) for number in self)
         return f"{value:+.1f}" + ("" if math.isnan(low) else f" ({low:+.1f} to {high:+.1f})")
 
 
