@@ -39,7 +39,8 @@ def _anew(tracker: lasec.Tracker) -> Any:
     old, fresh = tracker.state, tracker.rule.init(tracker.dimension)
     noise = old.posterior.sum(axis=(0, 2))
     fresh.posterior[:] *= (noise.size * noise)[:, None]
-    return fresh._replace(squares=old.squares, clock=old.clock)
+    kept = ("means", "squares", "units", "tally", "clock")
+    return fresh._replace(**{name: getattr(old, name) for name in kept})
 
 
 def measure(journal: Journal, seeds: int, size: float) -> list[dict[str, Any]]:

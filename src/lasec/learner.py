@@ -317,7 +317,7 @@ class Learner:
         >>> tracker = lasec.Tracker(rate=0.2, seed=0)
         >>> records = tracker.run(X, y)
         >>> tracker.predict_proba(X[:2]).round(3).tolist()
-        [[0.997, 0.003], [0.997, 0.003]]
+        [[0.996, 0.004], [0.996, 0.004]]
         """
         if not self.has_probabilities:
             raise TypeError(f"{type(self.rule).__name__} has margins, but no probabilities")
@@ -764,8 +764,9 @@ class Learner:
         """The margins of rows of the steps from ``first`` on, none of which is queried."""
         chunk = kernel.engine.Chunk(rows, np.ones(len(rows)), np.uint64(0), first)
         silent = np.zeros_like(_SILENT.init())
+        model = now.model if len(rows) > 1 else now.copy().model  # one row would be noted
         _, columns, _, _ = kernel.engine.run(
-            self.rule, _SILENT, now.model, silent, chunk, mistakes_only=True
+            self.rule, _SILENT, model, silent, chunk, mistakes_only=True
         )
         return columns.margin
 

@@ -215,6 +215,25 @@ class DoubleRule(Protocol):
 
 
 @runtime_checkable
+class ShapedRule(Protocol):
+    """A rule whose arrays do not grow in proportion to the dimension."""
+
+    def shapes(self, dimension: int) -> dict[str, tuple[int, ...]]:
+        """The shape of each array of the state."""
+
+
+@runtime_checkable
+class NotingRule(Protocol):
+    """A rule that counts the rows that are asked about, whether a label comes or not.
+
+    What it counts must not change what it says about a row before the next label.
+    """
+
+    def note(self, state: Any, x: Vector) -> None:
+        """Count a row."""
+
+
+@runtime_checkable
 class ConditionedRule(Protocol):
     """A rule with a covariance, which refuses rows beyond its conditioning limit.
 

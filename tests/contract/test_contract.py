@@ -32,11 +32,13 @@ def test_the_catalogue_is_complete():
 def test_asking_never_writes_the_model(rule, query, stream):
     learner = build(rule, DIMENSION, query)
     learner.run(*stream)
-    before = copy.deepcopy(learner.state)
+    before, said = copy.deepcopy(learner.state), learner.margins(stream.X, first=600)
     for x in stream.X[:50]:
         learner.ask(x)
-    for old, new in zip(before, learner.state, strict=True):
-        np.testing.assert_array_equal(old, new)
+    for name, old, new in zip(before._fields, before, learner.state, strict=True):
+        if name != "tally":  # counts rows, and is looked at when a label comes
+            np.testing.assert_array_equal(old, new)
+    np.testing.assert_array_equal(said, learner.margins(stream.X, first=600))
 
 
 @PAIRS
@@ -117,7 +119,7 @@ def test_each_algorithm_cites_its_papers(build_named, titles):
 def test_states_are_plain_arrays(rule):
     state = rule.init(DIMENSION)
     assert all(type(array) is np.ndarray and array.flags.c_contiguous for array in state)
-    assert all(array.dtype in (np.float64, np.int64) for array in state)
+    assert all(array.dtype in (np.float64, np.float32, np.int64) for array in state)
     assert state.validate() == ""
 
 

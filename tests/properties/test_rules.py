@@ -9,6 +9,7 @@ from hypothesis.extra.numpy import arrays
 import lasec
 from catalogue import GAUSSIAN, QUERIES, RULES, build
 from lasec.queries import MarginSampling, Uniform
+from lasec.rules import Tracking
 from lasec.types import Margin
 
 DIMENSION = 4
@@ -49,8 +50,9 @@ def test_permuted_features_change_nothing(rule, stream, order):
     one, other = (build(rule, DIMENSION, learn_from="labels") for _ in range(2))
     ours, theirs = one.run(X, y), other.run(X[:, order], y)
     scale = max(1.0, np.abs(ours.margin).max(), np.abs(ours.variance).max())
-    np.testing.assert_allclose(ours.margin, theirs.margin, rtol=1e-7, atol=1e-9 * scale)
-    np.testing.assert_allclose(ours.variance, theirs.variance, rtol=1e-7, atol=1e-9 * scale)
+    near = 1e-3 if isinstance(rule, Tracking) else 1e-7  # single precision
+    np.testing.assert_allclose(ours.margin, theirs.margin, rtol=near, atol=1e-2 * near * scale)
+    np.testing.assert_allclose(ours.variance, theirs.variance, rtol=near, atol=1e-2 * near * scale)
 
 
 @pytest.mark.parametrize("query", QUERIES, ids=repr)

@@ -5,27 +5,27 @@ from scipy.stats import norm
 
 HAZARDS = [2.0**-8, 2.0**-10, 2.0**-12, 2.0**-14]
 LAPSES = [0.001, 0.01, 0.03, 0.1, 0.2, 0.3]
-DRIFTS = [0.0, 0.0005, 0.0025, 0.01]
-S = 1000.0
+DRIFTS = [0.0, 0.0005, 0.0025, 0.01, 0.0]
+PRIORS = [1000.0, 1000.0, 1000.0, 1000.0, 30.0]
 
 
 class State:
     """One Gaussian belief, for one beginning and one speed of drift."""
 
-    def __init__(self, d, drift):
-        self.w, self.P, self.drift = np.zeros(d), S * np.eye(d), drift
+    def __init__(self, d, drift, S):
+        self.w, self.P, self.drift, self.S = np.zeros(d), S * np.eye(d), drift, S
 
     def predict(self, u, gap, P=None):
         f = (1.0 - self.drift) ** gap
         P = self.P if P is None else P
         m = np.sqrt(f) * self.w @ u
-        v = f * (u @ P @ u) + (1.0 - f) * S * (u @ u)
+        v = f * (u @ P @ u) + (1.0 - f) * self.S * (u @ u)
         return m, v
 
     def learn(self, u, y, gap, lapse):
         f = (1.0 - self.drift) ** gap
         self.w = np.sqrt(f) * self.w
-        self.P = f * self.P + (1.0 - f) * S * np.eye(len(u))
+        self.P = f * self.P + (1.0 - f) * self.S * np.eye(len(u))
         g = self.P @ u
         m, v = self.w @ u, u @ g
         z = y * m / np.sqrt(1.0 + v)
@@ -33,8 +33,8 @@ class State:
         al = (1.0 - 2.0 * lapse) * norm.pdf(z) / L
         self.w = self.w + y * al / np.sqrt(1.0 + v) * g
         shrink = al * (al + z) / (1.0 + v)
-        if shrink < 0.0 and v - shrink * v**2 > S * u @ u:
-            shrink = min(0.0, (v - S * u @ u) / v**2)
+        if shrink < 0.0 and v - shrink * v**2 > self.S * u @ u:
+            shrink = min(0.0, (v - self.S * u @ u) / v**2)
         self.P = self.P - shrink * np.outer(g, g)
         return norm.cdf(z)
 
@@ -45,25 +45,50 @@ class Tracker:
     def __init__(self, d, slots=6, patience=6, share=0.002, negligible=0.03):
         self.d, self.slots, self.patience = d, slots, patience
         self.share, self.negligible = share, negligible
-        self.squares, self.n = np.zeros(d), 0
+        self.means, self.squares, self.n, self.rows = np.zeros(d), np.zeros(d), 0, []
         self.latest = self.birth = self.since = self.label = self.streak = 0
         self.lineages = [self._fresh()] + [None] * (slots - 1)
         self.pi = np.zeros((len(HAZARDS), len(LAPSES), slots, len(DRIFTS)))
         self.pi[:, :, 0] = 1.0 / (len(HAZARDS) * len(LAPSES) * len(DRIFTS))
 
     def _fresh(self):
-        return [State(self.d + 2, drift) for drift in DRIFTS]
+        return [State(self.d + 2, *kind) for kind in zip(DRIFTS, PRIORS, strict=True)]
 
     def _scaled(self, x):
-        known = np.where(self.squares > 0.0, self.squares, x**2)
-        u = np.clip(x / np.sqrt(np.where(known > 0.0, known, 1.0)), -1e100, 1e100)
+        """The row centred and in units, and the factor that shortens it."""
+        root = np.sqrt(self.squares)
+        u = np.where(root > 0.0, (x - self.means) / np.where(root > 0.0, root, 1.0), np.sign(x))
+        u = np.clip(u, -1e100, 1e100)
         length = np.sqrt(np.mean(u**2))
-        short = min(1.0, 2.0 / length) if length > 0.0 else 1.0
-        return u * short / np.sqrt(self.d), x * short, length
+        return u, min(1.0, 2.0 / length) if length > 0.0 else 1.0
 
     def _seen(self, x, t):
+        u, short = self._scaled(x)
+        known = self.squares > 0.0
+        offset = np.sum(self.means[known] ** 2 / self.squares[known]) / self.d
+        offset = max(0.0, offset - 1.0 / max(1, min(self.n, 20_000)))
         streak = 0.05 * self.label * 2.0 ** (-abs(t - self.latest) / 64.0)
-        return np.concatenate([self._scaled(x)[0], [0.1, streak]])
+        return np.concatenate([u * short / np.sqrt(self.d), [np.sqrt(0.01 + offset), streak]])
+
+    def see(self, x):
+        """A row that is asked about: its units are learned with the next label."""
+        self.rows.append(x * self._scaled(x)[1])
+
+    def _renew(self, x):
+        """Means and mean squares learn the rows since the last label."""
+        if not self.rows:
+            self.see(x)
+        known = self.squares > 0.0
+        units = np.where(known, x / np.sqrt(np.where(known, self.squares, 1.0)), 0.0)
+        length = np.sqrt(np.mean(units**2))
+        self.streak = self.streak + 1 if 0.0 < length < 0.01 else 0
+        if self.streak == 10:
+            self.streak = self.n = 0
+        rows = np.array(self.rows)
+        share = len(rows) / (min(self.n, 20_000) + len(rows))
+        self.means = self.means + share * (rows.mean(axis=0) - self.means)
+        self.squares = self.squares + share * ((rows**2).mean(axis=0) - self.squares)
+        self.n, self.rows = self.n + len(rows), []
 
     def _noise(self, b, k):
         weight = self.pi[:, :, b, k].sum()
@@ -75,10 +100,11 @@ class Tracker:
         bar = min(self.negligible, weight.max())
         lean, total = 0.0, 0.0
         for b, lineage in enumerate(self.lineages):
-            heavy = int(np.argmax(weight[b]))
             for k in range(len(DRIFTS)):
                 if weight[b, k] < bar:
                     continue
+                alike = [j for j in range(5) if PRIORS[j] == PRIORS[k]]
+                heavy = max(alike, key=weight[b].__getitem__)
                 m, v = lineage[k].predict(u, gap, lineage[heavy].P)
                 p = norm.cdf(m / np.sqrt(1.0 + v))
                 noise = self._noise(b, k)
@@ -102,17 +128,13 @@ class Tracker:
                     self.pi[:, number, b, k] *= lapse + (1.0 - 2.0 * lapse) * right
         total = self.pi.sum()
         for b in range(self.slots):
-            if self.pi[:, :, b].sum() < 1e-9 * total:
+            if self.pi[:, :, b].sum() < 1e-3 * total:
                 self.pi[:, :, b] = 0.0
         self.pi /= self.pi.sum()
         others = (self.pi.sum(axis=3, keepdims=True) - self.pi) / (len(DRIFTS) - 1)
         self.pi = (1.0 - self.share) * self.pi + self.share * others
-        _, short, length = self._scaled(x)
-        self.streak = self.streak + 1 if 0.0 < length < 0.01 else 0
-        if self.streak == 10:
-            self.streak = self.n = 0
-        self.squares = self.squares + (short**2 - self.squares) / (min(self.n, 2000) + 1)
-        self.latest, self.label, self.n, self.since = now, int(y), self.n + 1, self.since + 1
+        self._renew(x)
+        self.latest, self.label, self.since = now, int(y), self.since + 1
         missed = probability < 0.5 if y > 0 else probability <= 0.5
         if missed and self.since >= self.patience:
             self._begin(now)
@@ -178,6 +200,7 @@ def play(d, rate, X, y, coins, horizon=10_000):
         q = query.probability(margin)
         asked = bool(coins[t - 1] < q)
         query.spend(asked)
+        model.see(x)
         if asked:
             model.update(x, label, t)
         rows.append((margin, q, asked))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import lasec
+from lasec import triangle
 from lasec.rules import Probit, Tracking
 from lasec.types import Context
 from reference import tracker as reference
@@ -37,26 +38,45 @@ def easy(seed):
     return lasec.streams.switching(ROUNDS, dimension=3, every=700, seed=seed)
 
 
+def in_double(tracker):
+    """The same Tracker with its covariances in double precision."""
+    tracker.state = tracker.state._replace(covs=tracker.state.covs.astype(np.float64))
+    return tracker
+
+
 @pytest.mark.parametrize("rate", [0.1, 0.4, 1.0])
 @pytest.mark.parametrize("stream", [switching, walking, degenerate, easy], ids=lambda s: s.__name__)
 def test_equals_its_equations(stream, rate):
     X, y = stream(seed=3)
-    tracker = lasec.Tracker(rate=rate, seed=5)
+    d = X.shape[1]
+    tracker = in_double(lasec.Tracker(d, rate=rate, seed=5))
     ours = tracker.run(X, y)
     coins = lasec.uniforms(5, 0, ROUNDS)[:, 0]
-    margin, propensity, asked, twin = reference.play(X.shape[1], rate, X, y, coins)
+    margin, propensity, asked, twin = reference.play(d, rate, X, y, coins)
 
     np.testing.assert_array_equal(ours.asked, asked)
     np.testing.assert_allclose(ours.margin, margin, rtol=1e-7, atol=1e-9)
     np.testing.assert_allclose(ours.propensity, propensity, rtol=1e-7)
+    np.testing.assert_allclose(tracker.state.means, twin.means, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(tracker.state.squares, twin.squares, rtol=1e-9)
     posterior = twin.pi.reshape(tracker.state.posterior.shape)
     np.testing.assert_allclose(tracker.state.posterior, posterior, rtol=1e-6, atol=1e-12)
     for b, lineage in enumerate(twin.lineages):
         for k, state in enumerate(lineage or []):
-            i = 4 * b + k
-            np.testing.assert_allclose(tracker.state.weights[i], state.w, rtol=1e-5, atol=1e-6)
-            np.testing.assert_allclose(tracker.state.covs[i], state.P, rtol=1e-5, atol=1e-5)
+            i = 5 * b + k
+            weights, cov = tracker.state.weights[i, : d + 2], tracker.state.covs[i]
+            np.testing.assert_allclose(weights, state.w, rtol=1e-5, atol=1e-6)
+            np.testing.assert_allclose(triangle.whole(cov, d + 2), state.P, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("rate", [0.1, 1.0])
+@pytest.mark.parametrize("stream", [switching, walking, degenerate, easy], ids=lambda s: s.__name__)
+def test_single_precision_is_enough(stream, rate):
+    X, y = stream(seed=4)
+    single, double = (lasec.Tracker(X.shape[1], rate=rate, seed=5) for _ in range(2))
+    ours, theirs = single.run(X, y), in_double(double).run(X, y)
+    np.testing.assert_array_equal(ours.asked, theirs.asked)
+    np.testing.assert_allclose(ours.margin, theirs.margin, atol=1e-3)
 
 
 def test_births_and_forgotten_slots_are_in_the_comparison():
@@ -67,7 +87,7 @@ def test_births_and_forgotten_slots_are_in_the_comparison():
         tracker.run(X[begin : begin + 5], y[begin : begin + 5])
         slots = tracker.posterior["since"]
         given_up += slots[0] == 0.0 or ((slots == 0.0) & (tracker.state.born > 0)).any()
-    assert (tracker.state.born > 0).sum() >= 5
+    assert (tracker.state.born > 0).sum() >= 3
     assert given_up > 0
 
 
@@ -100,27 +120,30 @@ def test_interpreted_is_compiled():
         now = Context(t + 1, t + 1.0, 0)
         p = query.chance(seen, memory, now)
         query.spend(memory, bool(coins[t] < p), now)
-        assert math.isclose(seen.margin, ours.margin[t], rel_tol=1e-8, abs_tol=1e-10)
-        assert math.isclose(seen.variance, ours.variance[t], rel_tol=1e-6, abs_tol=1e-9)
-        assert math.isclose(p, ours.propensity[t], rel_tol=1e-8)
+        assert math.isclose(seen.margin, ours.margin[t], rel_tol=1e-4, abs_tol=1e-5)
+        assert math.isclose(seen.variance, ours.variance[t], rel_tol=1e-3, abs_tol=1e-5)
+        assert math.isclose(p, ours.propensity[t], rel_tol=1e-4)
+        rule.note(state, X[t])
         if coins[t] < p:
             rule.update(state, X[t], float(y[t]), 0.0, t + 1)
-    np.testing.assert_allclose(memory, tracker.query_state, rtol=1e-12)
+    np.testing.assert_allclose(memory, tracker.query_state, rtol=1e-4)
 
 
 def test_one_state_is_the_probit_rule():
     """Where no label is so surprising that it would widen, one filter step is Probit's."""
-    from lasec.rules.tracking import filter_state
+    from lasec.rules.tracking import Sight, filter_state
 
     rng = np.random.default_rng(0)
     rule = Probit(prior=20.0, lapse=0.001)
     state = rule.init(6)
-    w, P = np.zeros(6), 20.0 * np.eye(6)
+    w, P, g = np.zeros(8), np.zeros(triangle.size(8)), np.empty(8)
+    triangle.set_diagonal(P, 20.0)
     target = rng.standard_normal(6)
     for _ in range(200):
         x = rng.standard_normal(6)
         y = 1.0 if x @ target > 0.0 else -1.0
         rule.update(state, x, y, 0.0)
-        filter_state(w, P, x, y, 1.0, 20.0, 0.001)
-    np.testing.assert_allclose(state.weights, w, rtol=1e-10)
-    np.testing.assert_allclose(state.cov, P, rtol=1e-10, atol=1e-12)
+        u = np.append(x, [0.0, 0.0])
+        filter_state(w, P, Sight(u, u, u @ u, g), y, 1.0, 20.0, 0.001)
+    np.testing.assert_allclose(state.weights, w[:6], rtol=1e-10)
+    np.testing.assert_allclose(state.cov, triangle.whole(P, 6), rtol=1e-10, atol=1e-12)

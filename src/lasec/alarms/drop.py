@@ -93,7 +93,7 @@ class DropAlarm:
     ...     alarm.ask(decision)
     ...     if decision.asked and (raised := alarm.tell(tracker.tell(decision.ticket, label))):
     ...         print(raised.ticket, raised.since, round(raised.before, 2), round(raised.after, 2))
-    3026 2996 0.02 0.41
+    3026 2996 0.04 0.45
     """
 
     KIND = "drop-alarm"

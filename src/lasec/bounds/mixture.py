@@ -5,9 +5,9 @@ P_t(y) = sum over hypotheses j of pi_t(j) p_{j,t}(y), and then weighs, gives up 
 between the speeds and may let a concept begin. Each of these steps leaves a hypothesis k at least
 tau_t(j, k) of the posterior weight of j, where tau is
 
-- 1 - share for the same speed, share/3 for another speed of the slot;
-- at a birth, with H = 1 - (1 - hazard)^(rows since the last one): 1 - H for staying, and H/4 for
-  each speed of the new slot;
+- 1 - share for the same speed, share/4 for another state of the slot;
+- at a birth, with H = 1 - (1 - hazard)^(rows since the last one): 1 - H for staying, and H/5 for
+  each state of the new slot;
 - giving up a slot only adds to the weight of the others; paths through it end.
 
 So pi_{T+1}(j_T) >= pi_1(j_1) prod over t of tau_t p_{j_t,t}(y_t) / P_t(y_t) for any path of
@@ -28,7 +28,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lasec.rules.hypotheses import HAZARDS, LAPSES, SPEEDS
+from lasec import triangle
+from lasec.rules.hypotheses import HAZARDS, LAPSES, SCALES, SPEEDS
 from lasec.rules.probit import chance
 from lasec.rules.seen import BIRTH, LATEST, seen
 from lasec.rules.tracking import Beliefs, Tracking
@@ -80,7 +81,7 @@ def mixture(tracker: _Tracker, X: ArrayLike, y: ArrayLike) -> Mixture:
     >>> X, y = lasec.streams.switching(600, dimension=5, every=300, seed=1)
     >>> found = mixture(lasec.Tracker(dimension=5, rate=1.0, seed=0), X, y)
     >>> found.mistakes, round(found.log_loss / math.log(2)), round(found.value)
-    (24, 94, 98)
+    (26, 103, 106)
     """
     if not isinstance(tracker.rule, Tracking) or tracker.rows:
         raise ValueError("tracker: expected a Tracker that has seen nothing yet")
@@ -105,10 +106,11 @@ def mixture(tracker: _Tracker, X: ArrayLike, y: ArrayLike) -> Mixture:
 def _right(rule: Tracking, state: Beliefs, x: Array, y: float, t: int) -> Array:
     """The probability of the label under each state where no label is wrong."""
     u = seen(state, x, t)
+    covs = np.array([triangle.whole(cov, u.size) for cov in state.covs])
     gap = max(0, t - int(state.clock[LATEST]))
     fade = (1.0 - rule.drift * np.tile(SPEEDS, rule.slots)) ** gap
     m = np.sqrt(fade) * (state.weights @ u)
-    v = fade * ((state.covs @ u) @ u) + (1.0 - fade) * rule.prior * (u @ u)
+    v = fade * ((covs @ u) @ u) + (1.0 - fade) * rule.prior * np.tile(SCALES, rule.slots) * (u @ u)
     z = y * m / np.sqrt(1.0 + np.maximum(v, 0.0))
     return np.array([chance(float(one)) for one in z])
 

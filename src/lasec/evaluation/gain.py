@@ -50,7 +50,7 @@ class LabelGain:
     ...     if decision.asked:
     ...         gain.tell(tracker.tell(decision.ticket, int(label)))
     >>> [round(estimate.value, 3) for estimate in gain.gains]
-    [0.459, -0.008, -0.002, 0.003]
+    [0.466, 0.018, -0.002, 0.001]
     """
 
     KIND = "label-gain"

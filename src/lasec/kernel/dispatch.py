@@ -18,7 +18,7 @@ import numba
 import numpy as np
 from numba.extending import overload, register_jitable
 
-from lasec import linalg, mercer
+from lasec import linalg, mercer, triangle
 from lasec.queries import budgeted
 from lasec.rules import (
     gaussian,
@@ -45,12 +45,15 @@ def compiled(function: F) -> F:
     return cast(F, njit(**_INNER)(function))
 
 
+_ANY_ORDER = {"reassoc", "contract"}
+
+
 def reordering(function: F) -> F:
     """As :func:`compiled`, for sums of products, whose terms may be added in any order.
 
     That lets a processor add several at a time, as BLAS does; it assumes nothing about values.
     """
-    return cast(F, njit(fastmath={"reassoc", "contract"}, **_INNER)(function))
+    return cast(F, njit(fastmath=_ANY_ORDER, **_INNER)(function))
 
 
 def inlined(function: F) -> F:
@@ -66,6 +69,12 @@ def margin(self: Rule[Any], state: Any, x: Vector) -> Margin:
 def update(self: Rule[Any], state: Any, x: Vector, y: float, draw: float) -> None:
     """``rule.update(state, x, y, draw)``."""
     self.update(state, x, y, draw)
+
+
+def note_row(self: Rule[Any], state: Any, x: Vector) -> None:
+    """``rule.note(state, x)`` where the rule counts the rows that are asked about."""
+    if hasattr(self, "note"):
+        self.note(state, x)
 
 
 def margin_at(self: Rule[Any], state: Any, x: Vector, t: int) -> Margin:
@@ -135,6 +144,10 @@ def _chance_forgetful(self: Query, margin: Margin, memory: Vector, now: Context)
     return probability(self, margin, now.round)
 
 
+def _note_nothing(self: Rule[Any], state: Any, x: Vector) -> None:
+    pass
+
+
 def _spend_nothing(self: Query, memory: Vector, asked: bool, now: Context) -> None:
     pass
 
@@ -162,6 +175,9 @@ def _spend(self: Any, memory: Any, asked: Any, now: Any) -> Any:
     return getattr(self.instance_class, "spend", _spend_nothing)
 
 
+overload(note_row, strict=False)(
+    lambda self, state, x: getattr(self.instance_class, "note", _note_nothing)
+)
 overload(margin, strict=False)(lambda self, state, x: self.instance_class.margin)
 overload(update, strict=False)(lambda self, state, x, y, draw: self.instance_class.update)
 overload(probability, strict=False)(lambda self, margin, t: self.instance_class.probability)
@@ -185,12 +201,16 @@ for helper in (
     probit.chance,
     probit.filtered,
     probit.likelihood,
+    triangle.padded,
+    seen.count_row,
     seen.in_units,
     seen.length,
     seen.notice,
+    seen.renew,
     seen.seen,
     tracking.born,
     tracking.filter_state,
+    tracking.sight,
     budgeted.pull,
     budgeted.purse,
     budgeted.settled,
@@ -201,3 +221,7 @@ for helper in (
     first_order,
 ):
     register_jitable(helper)
+
+# Sums of products, whose terms may be added in any order.
+for helper in (getattr(triangle, name) for name in triangle.__all__):
+    register_jitable(fastmath=_ANY_ORDER)(helper)

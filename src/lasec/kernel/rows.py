@@ -22,6 +22,7 @@ from lasec.kernel.dispatch import (
     compiled,
     conditioning,
     margin_at,
+    note_row,
     spend,
     squared_norm,
     update_at,
@@ -120,6 +121,7 @@ def play(
     """Ask about a row and, where asked, tell its label at once: mistake and update."""
     seen = margin_at(rule, state, x, turn.ticket + 1)
     question = ask(query, memory, learnable(rule, state, x), seen, turn)
+    note_row(rule, state, x)
     mistake = (question.raw >= 0.0) != (y > 0.0)
     updated = question.asked and (mistake or not mistakes_only)
     if updated:
@@ -153,6 +155,7 @@ def ask_row(
     fine, raw, margin, variance, p, asked = ask(
         query, memory, learnable(rule, state, x), seen, turn
     )
+    note_row(rule, state, x)
     return fine, raw, margin, variance, p, asked
 
 

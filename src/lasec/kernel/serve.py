@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from lasec.kernel.chunk import entry
-from lasec.kernel.dispatch import compiled, margin_at
+from lasec.kernel.dispatch import compiled, margin_at, note_row
 from lasec.kernel.lookahead import Lookahead, foreseen, look_ahead
 from lasec.kernel.rows import Asked, Turn, ask, learnable, play, tell_row, write
 from lasec.kernel.stack import Answers, ModelStack, Requests
@@ -64,6 +64,7 @@ def serve_share(
                         margin_at(rule, state, X[i], turn.ticket + 1),
                     )
                     question = ask(query, memory, fine, said, turn)
+                note_row(rule, state, X[i])
                 note(stack, k, out, i, (question, False, False))
                 waiting[k] += question.asked
                 continue

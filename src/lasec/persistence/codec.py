@@ -17,7 +17,17 @@ from lasec import mercer, queries, rules
 from lasec.errors import StateError
 from lasec.parameters import shown
 from lasec.persistence.container import Arrays
-from lasec.types import DoubleRule, Mercer, Precision, Query, Rule, State, StatefulQuery, Vector
+from lasec.types import (
+    DoubleRule,
+    Mercer,
+    Precision,
+    Query,
+    Rule,
+    ShapedRule,
+    State,
+    StatefulQuery,
+    Vector,
+)
 from lasec.validation import LARGEST_ENTRY
 
 RULES: dict[str, Any] = {name: getattr(rules, name) for name in rules.__all__}
@@ -106,11 +116,15 @@ def _read(value: Any, known: Mapping[str, Any], depth: int) -> Any:
 
 
 def shapes(rule: Rule[Any], dimension: int) -> dict[str, tuple[int, ...]]:
-    """The shapes of a rule's state, found without allocating it: each axis is linear in dimension.
+    """The shapes of a rule's state, found without allocating it.
+
+    A rule whose arrays do not grow in proportion to the dimension has ``shapes`` of its own.
 
     >>> shapes(rules.SecondOrder(), 1_000_000)
     {'weights': (1000000,), 'cov': (1000000, 1000000)}
     """
+    if isinstance(rule, ShapedRule):
+        return rule.shapes(dimension)
     one, two = rule.init(1), rule.init(2)
     return {
         name: tuple(a + (b - a) * (dimension - 1) for a, b in zip(p.shape, q.shape, strict=True))

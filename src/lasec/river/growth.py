@@ -19,8 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from lasec import triangle
 from lasec.rules.gaussian import Gaussian
-from lasec.rules.seen import EXTRA, LABEL
+from lasec.rules.seen import EXTRA, LABEL, renew
 from lasec.rules.tracking import Beliefs
 from lasec.types import Rule
 
@@ -63,9 +64,17 @@ def _carried(state: Beliefs, larger: Beliefs, known: int) -> Beliefs:
     new = np.r_[0:known, after : after + EXTRA]
     unit = np.where(old < before, math.sqrt(after / before), 1.0)
     larger.weights[:, new] = unit * state.weights[:, old]
-    larger.covs[:, new[:, None], new] = np.outer(unit, unit) * state.covs[:, old[:, None], old]
-    larger.squares[:known] = state.squares[:known]
-    return larger._replace(posterior=state.posterior, born=state.born, clock=state.clock)
+    for small, large in zip(state.covs, larger.covs, strict=True):
+        whole = triangle.whole(large, after + EXTRA)
+        kept = triangle.whole(small, before + EXTRA)[old[:, None], old]
+        whole[new[:, None], new] = np.outer(unit, unit) * kept
+        triangle.fill(large, whole)
+    for ours, theirs in ((larger.means, state.means), (larger.squares, state.squares)):
+        ours[:known] = theirs[:known]
+    shared = ("posterior", "weight", "lapse", "born", "clock")
+    grown = larger._replace(**{name: getattr(state, name) for name in shared})
+    renew(grown)
+    return grown
 
 
 def mirrored(state: Any) -> Any:
@@ -81,8 +90,12 @@ def mirrored(state: Any) -> Any:
     turned = type(state)(*(array.copy() for array in state))
     turned.weights[...] *= -1.0
     if isinstance(state, Beliefs):  # the last label is a feature, and is turned itself
-        turned.weights[:, -1] *= -1.0
-        turned.covs[:, -1] *= -1.0
-        turned.covs[:, :, -1] *= -1.0
+        last = turned.means.size + 1
+        turned.weights[:, last] *= -1.0
+        for cov in turned.covs:
+            whole = triangle.whole(cov, last + 1)
+            whole[last] *= -1.0
+            whole[:, last] *= -1.0
+            triangle.fill(cov, whole)
         turned.clock[LABEL] *= -1
     return turned

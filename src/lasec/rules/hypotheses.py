@@ -1,9 +1,10 @@
 """How the Tracker weighs its hypotheses: the mixture's machinery, apart from what it mixes.
 
-The posterior is an array over (hazard h, lapse l, state i), where state i = slot * 4 + speed is one
-Gaussian posterior. Everything here is exact Bayes for the model in :mod:`lasec.rules.tracking`, but
-for three approximations that keep it finite: a concept can only begin where a birth is allowed,
-there are no more beginnings than slots, and a slot whose weight falls below 10^-9 is given up.
+The posterior is an array over (hazard h, lapse l, state i), where state i = slot * 5 + k is one
+Gaussian posterior, of the k-th speed and prior. Everything here is exact Bayes for the model in
+:mod:`lasec.rules.tracking`, but for three approximations that keep it finite: a concept can only
+begin where a birth is allowed, there are no more beginnings than slots, and a slot whose weight
+falls below 1/1000 is given up.
 """
 
 from __future__ import annotations
@@ -16,15 +17,19 @@ from numpy.typing import NDArray
 from lasec.types import Vector
 
 __all__ = [
-    "HAZARDS", "LAPSES", "SPEEDS", "heaviest", "lapse_of", "marginals", "mix_speeds", "normalize",
-    "reborn", "reweigh", "slot_weights", "speed_of", "weakest",
+    "DRIFTS", "GROUPS", "HAZARDS", "LAPSES", "SCALES", "SPEEDS", "group_of", "heaviest", "lapse_of",
+    "marginals", "mix_speeds", "normalize", "prior_of", "reborn", "reweigh", "slot_weights",
+    "speed_of", "weakest",
 ]  # fmt: skip
 
-# Grids, as multiples of the rule's ``hazard``, ``lapse`` and ``drift``.
+# Grids, as multiples of the rule's ``hazard``, ``lapse``, ``drift`` and ``prior``.
 HAZARDS = (1.0, 0.25, 0.0625, 0.015625)
 LAPSES = (1.0 / 300.0, 1.0 / 30.0, 0.1, 1.0 / 3.0, 2.0 / 3.0, 1.0)
-SPEEDS = (0.0, 1.0, 5.0, 20.0)
-FORGOTTEN = 1e-9
+SPEEDS = (0.0, 1.0, 5.0, 20.0, 0.0)
+SCALES = (1.0, 1.0, 1.0, 1.0, 0.03)  # of the prior
+DRIFTS = (0.0, 1.0, 5.0, 20.0)  # the speeds, each once
+GROUPS = ((0, 4), (4, 5))  # states of a slot that have one prior
+FORGOTTEN = 1e-3
 
 Posterior = NDArray[np.float64]
 
@@ -39,9 +44,26 @@ def speed_of(rule: Any, i: int) -> float:
     return float(rule.drift * SPEEDS[i % len(SPEEDS)])
 
 
-def marginals(rule: Any, posterior: Posterior) -> tuple[Vector, Vector]:
+def prior_of(rule: Any, i: int) -> float:
+    """The prior variance of state i."""
+    return float(rule.prior * SCALES[i % len(SPEEDS)])
+
+
+def group_of(number: int) -> tuple[int, int]:
+    """The first of some states of a slot that have one prior, and the state after the last.
+
+    >>> group_of(0), group_of(1), group_of(2)
+    ((0, 4), (4, 5), (5, 9))
+    """
+    first, last = GROUPS[number % len(GROUPS)]
+    begin = number // len(GROUPS) * len(SPEEDS)
+    return begin + first, begin + last
+
+
+def marginals(rule: Any, posterior: Posterior, weight: Vector, lapse: Vector) -> None:
     """The weight of each state, and the label noise that is expected under it."""
-    weight, lapse = np.zeros(posterior.shape[2]), np.zeros(posterior.shape[2])
+    weight[:] = 0.0
+    lapse[:] = 0.0
     for number in range(len(LAPSES)):
         level = lapse_of(rule, number)
         for h in range(len(HAZARDS)):
@@ -50,13 +72,12 @@ def marginals(rule: Any, posterior: Posterior) -> tuple[Vector, Vector]:
                 lapse[i] += level * posterior[h, number, i]
     for i in range(weight.size):
         lapse[i] = lapse[i] / weight[i] if weight[i] > 0.0 else 0.0
-    return weight, lapse
 
 
-def heaviest(weight: Vector, slot: int) -> int:
-    """The state with the largest weight in a slot."""
-    best = slot * len(SPEEDS)
-    for i in range(best + 1, best + len(SPEEDS)):
+def heaviest(weight: Vector, first: int, last: int) -> int:
+    """The state with the largest weight, of those from ``first`` on, up to ``last`` - 1."""
+    best = first
+    for i in range(first + 1, last):
         if weight[i] > weight[best]:
             best = i
     return best

@@ -1,18 +1,21 @@
-"""A row as the Tracker sees it: free of scale, with an intercept, and with the last label known.
+"""A row as the Tracker sees it: centred, free of scale, with an intercept and the last label known.
 
-With the mean square s_j of feature j over the rows whose labels have come::
+With the mean m_j and the mean square s_j of feature j over the rows so far, labeled or not::
 
-    u_j     = x_j / sqrt(d s_j)       1 or -1 over sqrt(d) where s_j is still 0
-    u_{d+1} = 0.1                     the intercept
+    u_j     = (x_j - m_j) / sqrt(d s_j)           1 or -1 over sqrt(d) where s_j is still 0
+    u_{d+1} = sqrt(0.1^2 + mean of m_j^2 / s_j)   the intercept
     u_{d+2} = 0.05 y_last 2^(-distance/64)
 
-so that ``|u|`` is about 1 whatever the units are. Nothing is centered: zeros stay zeros. A row more
-than twice as long as usual is shortened to that, in u and in what s learns of it, so that no single
-row can dominate a posterior or spoil the scale; and if ten rows in a row are a hundred times
-shorter than s says, then s was wrong (or the units have changed) and restarts. ``distance`` is how
-many steps lie between the row and the last label: where labels run in streaks this feature finds
-out, and elsewhere its weight stays near zero. s forgets what is more than ``MEMORY`` labels ago,
-because inputs drift too.
+so that ``|u|`` is about 1 whatever the units are. What the mean has of a row's length goes to the
+intercept: the margin keeps its prior variance, but features with an offset no longer share one
+direction. A row more than twice as long as usual is shortened to that, in u and in what m and s
+learn of it, so that no single row can dominate a posterior or spoil the scale; and if ten labeled
+rows are a hundred times shorter than s says, then s was wrong (or the units have changed) and
+restarts. ``distance`` is how many steps lie between the row and the last label: where labels run
+in streaks this feature finds out, and elsewhere its weight stays near zero.
+
+m and s forget what is more than ``MEMORY`` rows ago, because inputs drift too. Asking adds a row to
+a ``tally``, which no prediction depends on; the next label adds the tally to m and s.
 """
 
 from __future__ import annotations
@@ -22,12 +25,13 @@ from typing import Any
 
 import numpy as np
 
+from lasec.triangle import padded
 from lasec.types import Vector
 
-__all__ = ["EXTRA", "in_units", "length", "notice", "seen"]
+__all__ = ["EXTRA", "count_row", "in_units", "length", "notice", "renew", "seen"]
 
 EXTRA = 2
-INTERCEPT, LAST, HALF_LIFE, REACH, MEMORY = 0.1, 0.05, 64.0, 2.0, 2_000
+INTERCEPT, LAST, HALF_LIFE, REACH, MEMORY = 0.1, 0.05, 64.0, 2.0, 20_000
 SHORT, STREAK_END, FAR = 0.01, 10, 1e100
 # Places in the clock of a state.
 LATEST, BIRTH, SINCE, ROWS, STREAK, LABEL = range(6)
@@ -35,45 +39,73 @@ CLOCKS = 6
 
 
 def seen(state: Any, x: Vector, t: int) -> Vector:
-    """u for the row x of step t."""
+    """u for the row x of step t, with zeros up to a multiple of four."""
     d, clock = x.size, state.clock
-    u = np.empty(d + EXTRA)
-    scale = in_units(state, x, u[:d])
+    u = np.zeros(padded(d + EXTRA))
+    scale = in_units(state, x, u[:d]) / math.sqrt(d)
     for j in range(d):
-        u[j] *= scale / math.sqrt(d)
-    u[d] = INTERCEPT
+        u[j] *= scale
+    u[d] = state.units[d]
     u[d + 1] = LAST * clock[LABEL] * 2.0 ** (-abs(t - clock[LATEST]) / HALF_LIFE)
     return u
 
 
 def in_units(state: Any, x: Vector, out: Vector) -> float:
-    """out <- each entry over the root of its mean square; gives how much the row is shortened."""
+    """out <- each entry less its mean, over its root mean square; gives how far to shorten."""
+    total = 0.0
     for j in range(x.size):
-        square = state.squares[j] if state.squares[j] > 0.0 else x[j] * x[j]
-        unit = x[j] / math.sqrt(square) if square > 0.0 else 0.0
+        unit = (x[j] - state.means[j]) * state.units[j]
+        if state.units[j] == 0.0:
+            unit = 1.0 if x[j] > 0.0 else -1.0 if x[j] < 0.0 else 0.0
         out[j] = min(max(unit, -FAR), FAR)
-    return min(1.0, REACH / max(length(out), 1e-300))
+        total += out[j] * out[j]
+    return min(1.0, REACH / math.sqrt(max(total / x.size, 1e-300)))
 
 
-def length(row: Vector) -> float:
-    """The root of the mean squared entry.
+def length(state: Any, x: Vector) -> float:
+    """How long a row is, not centred: the root of the mean of x_j^2 / s_j."""
+    total = 0.0
+    for j in range(x.size):
+        unit = min(abs(x[j]) * state.units[j], FAR)
+        total += unit * unit
+    return math.sqrt(total / x.size)
 
-    >>> length(np.array([3.0, -3.0]))
-    3.0
-    """
-    return math.sqrt(np.dot(row, row) / row.size)
+
+def count_row(state: Any, x: Vector) -> None:
+    """Add a row, shortened where it is too long, to the tally: count, sums, sums of squares."""
+    tally, unit = state.tally, np.empty(x.size)
+    scale = in_units(state, x, unit)
+    tally[0] += 1.0
+    for j in range(x.size):
+        entry = scale * x[j]
+        tally[1 + j] += entry
+        tally[1 + x.size + j] += entry * entry
 
 
 def notice(state: Any, x: Vector) -> None:
-    """Let s learn from a row whose label has come, shortened where it is too long."""
-    clock, unit = state.clock, np.empty(x.size)
-    scale = in_units(state, x, unit)
-    short = 0.0 < length(unit) < SHORT
-    clock[STREAK] = clock[STREAK] + 1 if short else 0
+    """With a label, let m and s learn from the rows of the tally, or from its row alone."""
+    clock, tally, d = state.clock, state.tally, x.size
+    if tally[0] == 0.0:
+        count_row(state, x)
+    clock[STREAK] = clock[STREAK] + 1 if 0.0 < length(state, x) < SHORT else 0
     if clock[STREAK] >= STREAK_END:
         clock[STREAK], clock[ROWS] = 0, 0
-    share = 1.0 / (min(clock[ROWS], MEMORY) + 1.0)
-    clock[ROWS] += 1
-    for j in range(x.size):
-        entry = scale * x[j]
-        state.squares[j] += (entry * entry - state.squares[j]) * share
+    count = tally[0]
+    share = 1.0 / (min(clock[ROWS], MEMORY) + count)
+    clock[ROWS] += int(count)
+    for j in range(d):
+        state.means[j] += (tally[1 + j] - count * state.means[j]) * share
+        state.squares[j] += (tally[1 + d + j] - count * state.squares[j]) * share
+    tally[:] = 0.0
+    renew(state)
+
+
+def renew(state: Any) -> None:
+    """What m and s make of a row: the factor of each entry, and the intercept."""
+    d, offset = state.means.size, 0.0
+    for j in range(d):
+        square = state.squares[j]
+        state.units[j] = 1.0 / math.sqrt(square) if square > 0.0 else 0.0
+        offset += min(1.0, (state.means[j] * state.units[j]) ** 2)
+    chance = 1.0 / max(1.0, min(state.clock[ROWS], MEMORY))  # what the mean of centred rows has
+    state.units[d] = math.sqrt(INTERCEPT**2 + max(0.0, offset / d - chance))

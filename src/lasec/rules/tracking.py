@@ -4,8 +4,9 @@ Each state is a Gaussian posterior N(w, P) under a probit link (:mod:`lasec.rule
 rows as :mod:`lasec.rules.seen` makes them, for one hypothesis of
 
 - *when the present concept began*: one of ``slots`` rows at which a concept may have begun;
-- *how fast it drifts meanwhile*: k = 0, 1, 5 or 20 times ``drift`` a row, in an
-  Ornstein-Uhlenbeck walk whose stationary law is the prior N(0, S I), S = ``prior``.
+- *how fast it drifts meanwhile*: k = 0, 1, 5 or 20 times ``drift`` a row, in an Ornstein-Uhlenbeck
+  walk whose stationary law is the prior N(0, S I), S = ``prior``; or it does not drift, and the
+  prior is narrower (S = 0.03 ``prior``).
 
 In addition, the posterior pi[h, l, i] (:mod:`lasec.rules.hypotheses`) is over *how often concepts
 end* (hazard h on a grid from ``hazard`` down to ``hazard``/64 a row) and *how often labels are
@@ -23,75 +24,96 @@ the next row takes the place of the weakest, with weight 1 - (1 - h)^(steps sinc
 A surprising label can widen P (see the filter), but never beyond the prior along its row.
 
 Approximations, besides those of the filter and of the finite number of slots: while asking, states
-with a weight below ``negligible`` are left out, and the states of a slot share u'Pu of the heaviest
-among them. Labels are always learned without these two. A label that comes late is learned as if
+with a weight below ``negligible`` are left out, and the states of a slot with the same prior share
+u'Pu of the heaviest among them. Labels are always learned without these two. Covariances are kept
+in single precision. A label that comes late is learned as if
 its row had come with the newest label known.
 
 The model has no paper of its own. It joins run-length filtering (Adams and MacKay, *Bayesian Online
 Changepoint Detection*, 2007), assumed-density filtering (Opper, 1998) and switching between experts
 (Herbster and Warmuth, *Tracking the Best Expert*, Machine Learning 32, 1998).
 
-Cost: O(slots d^2) for the margin, O(4 slots d^2) for a label, 4 slots (d + 2)^2 numbers of state.
+Cost: O(slots d^2) for the margin, O(5 slots d^2) for a label, 2.5 slots (d + 2)^2 numbers of state.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lasec.linalg import faded_downdate, inflate, quadratic
+from lasec import triangle
 from lasec.papers import ADAMS_2007
 from lasec.parameters import Positive, Range, Share, checked
 from lasec.rules.gaussian import Gaussian
 from lasec.rules.hypotheses import (
+    GROUPS,
     HAZARDS,
     LAPSES,
+    SCALES,
     SPEEDS,
+    group_of,
     heaviest,
     marginals,
     mix_speeds,
     normalize,
+    prior_of,
     reborn,
     reweigh,
     speed_of,
     weakest,
 )
 from lasec.rules.probit import chance, filtered
-from lasec.rules.seen import BIRTH, CLOCKS, EXTRA, LABEL, LATEST, SINCE, notice, seen
+from lasec.rules.seen import (
+    BIRTH,
+    CLOCKS,
+    EXTRA,
+    INTERCEPT,
+    LABEL,
+    LATEST,
+    SINCE,
+    count_row,
+    notice,
+    seen,
+)
 from lasec.types import Counter, Margin, Matrix, Vector
 
-__all__ = ["Beliefs", "Tracking", "born", "filter_state"]
+__all__ = ["Beliefs", "Tracking", "born", "filter_state", "sight"]
 
 TRACKING_REFERENCE = ADAMS_2007.text
 _ROOT_HALF = math.sqrt(0.5)
 _LAST_ROUND = 2**61
+_KINDS: dict[str, type] = {"covs": np.float32, "born": np.int64, "clock": np.int64}
 
 
 class Beliefs(NamedTuple):
     """All that the Tracker knows: a Gaussian for each state, and the weight of each.
 
-    ``squares`` are the features' mean squares, and ``born`` is the row before each slot's first.
-    ``clock`` holds the row of the newest label, the row of the last birth, the labels since
-    then, the rows behind ``squares``, how many of the last were too short, and the newest label.
+    ``covs`` are the covariances in strips (:mod:`lasec.triangle`), in single precision; ``weight``
+    and ``lapse`` are what ``posterior`` says of each state. ``means`` and ``squares`` are those of
+    the features, ``units`` what they make of a row, and ``tally`` the rows that are not in them yet
+    (:mod:`lasec.rules.seen`). ``born`` is the row before each slot's first. ``clock`` holds the row
+    of the newest label, the row of the last birth, the labels since then, the rows behind
+    ``squares``, how many of the last were too short, and the newest label.
 
-    >>> Tracking(slots=2).init(dimension=3).weights.shape
-    (8, 5)
+    >>> state = Tracking(slots=2).init(dimension=3)
+    >>> state.weights.shape, state.covs.shape
+    ((10, 8), (10, 48))
     """
 
     weights: Matrix
-    covs: NDArray[np.float64]
+    covs: NDArray[np.float32]
     posterior: NDArray[np.float64]
+    weight: Vector
+    lapse: Vector
+    means: Vector
     squares: Vector
+    units: Vector
+    tally: Vector
     born: Counter
     clock: Counter
-
-    @property
-    def symmetric(self) -> tuple[str, ...]:
-        """The names of the symmetric arrays."""
-        return ("covs",)
 
     def validate(self) -> str:
         """Why these arrays are no state of a Tracker, as a phrase; empty if they are.
@@ -103,43 +125,58 @@ class Beliefs(NamedTuple):
         """
         if (self.posterior < 0.0).any() or abs(self.posterior.sum() - 1.0) > 1e-9:
             return "posterior is no probability distribution"
-        if (self.squares < 0.0).any() or (self.born < 0).any() or (self.clock[:5] < 0).any():
+        counts = (self.squares, self.born, self.clock[:5], self.tally[:1])
+        if any((array < 0).any() for array in counts):
             return "a count or a mean square is negative"
         late = self.born.max() > self.clock[BIRTH] or self.clock.max() > _LAST_ROUND
         if late or self.clock[BIRTH] > self.clock[LATEST] or abs(self.clock[LABEL]) > 1:
             return "the clock contradicts itself"
         for weights, cov in zip(self.weights, self.covs, strict=True):
-            defect = Gaussian(weights, cov).validate()
+            defect = Gaussian(weights, triangle.whole(cov, weights.size)).validate()
             if defect:
                 return defect
         return ""
 
 
+class Sight(NamedTuple):
+    """A row in double and in single precision, its squared length, and room for P u."""
+
+    u: Vector
+    row: NDArray[np.float32]
+    size: float
+    g: NDArray[np.float32]
+
+
+def sight(state: Beliefs, x: Vector, t: int) -> Sight:
+    """The row x of step t as the states see it."""
+    u = seen(state, x, t)
+    row = u.astype(state.covs.dtype)
+    return Sight(u, row, triangle.product(u, u), np.empty_like(row))
+
+
 def filter_state(
-    w: Vector, P: Matrix, u: Vector, y: float, fade: float, prior: float, lapse: float
+    w: Vector, P: NDArray[np.float32], at: Sight, y: float, fade: float, prior: float, lapse: float
 ) -> float:
     """Drift and one filtering step of one state, in place; gives Phi(z) of the label."""
+    single: Any = P.dtype.type
     fresh, root = (1.0 - fade) * prior, math.sqrt(fade)
-    g = np.dot(P, u)
-    for j in range(g.size):
-        g[j] = fade * g[j] + fresh * u[j]
-    m, v = root * np.dot(w, u), max(0.0, np.dot(g, u))
+    v = max(0.0, triangle.along(P, at.row, single(fade), single(fresh), at.g))
+    m = root * triangle.product(w, at.u)
     gain, shrink = filtered(m, v, y, lapse)
     if shrink < 0.0:
-        shrink = max(shrink, min(0.0, v - prior * np.dot(u, u)) / (v * v))
-    for j in range(g.size):
-        w[j] = root * w[j] + gain * g[j]
-    faded_downdate(P, g, fade, shrink)
-    inflate(P, fresh)
+        shrink = max(shrink, min(0.0, v - prior * at.size) / (v * v))
+    for j in range(w.size):
+        w[j] = root * w[j] + gain * at.g[j]
+    triangle.fade_and_downdate(P, at.g, single(fade), single(shrink))
+    triangle.add_diagonal(P, single(fresh))
     return chance(y * m / math.sqrt(1.0 + v))
 
 
-def born(weights: Matrix, covs: NDArray[np.float64], slot: int, prior: float) -> None:
+def born(weights: Matrix, covs: NDArray[np.float32], slot: int, prior: float) -> None:
     """The states of a slot restart."""
     for i in range(slot * len(SPEEDS), (slot + 1) * len(SPEEDS)):
         weights[i] = 0.0
-        covs[i] = 0.0
-        inflate(covs[i], prior)
+        triangle.set_diagonal(covs[i], prior * SCALES[i % len(SPEEDS)])
 
 
 @checked
@@ -166,36 +203,56 @@ class Tracking(NamedTuple):
 
     def init(self, dimension: int) -> Beliefs:
         """One slot in use, w = 0, P = S I, all hypotheses alike."""
-        e, states = dimension + EXTRA, self.slots * len(SPEEDS)
-        posterior = np.zeros((len(HAZARDS), len(LAPSES), states))
-        posterior[:, :, : len(SPEEDS)] = 1.0 / (len(HAZARDS) * len(LAPSES) * len(SPEEDS))
-        return Beliefs(
-            np.zeros((states, e)),
-            np.tile(self.prior * np.eye(e), (states, 1, 1)),
-            posterior,
-            np.zeros(dimension),
-            np.zeros(self.slots, dtype=np.int64),
-            np.zeros(CLOCKS, dtype=np.int64),
+        state = Beliefs(
+            **{n: np.zeros(s, _KINDS.get(n, np.float64)) for n, s in self.shapes(dimension).items()}
         )
+        state.units[dimension] = INTERCEPT
+        for slot in range(self.slots):
+            born(state.weights, state.covs, slot, self.prior)
+        first = state.posterior[:, :, : len(SPEEDS)]
+        first[:] = 1.0 / first.size
+        marginals(self, state.posterior, state.weight, state.lapse)
+        return state
+
+    def shapes(self, dimension: int) -> dict[str, tuple[int, ...]]:
+        """The shape of each array of the state.
+
+        >>> Tracking().shapes(50)["covs"]
+        (30, 1456)
+        """
+        e, states = triangle.padded(dimension + EXTRA), self.slots * len(SPEEDS)
+        return {
+            "weights": (states, e),
+            "covs": (states, triangle.size(e)),
+            "posterior": (len(HAZARDS), len(LAPSES), states),
+            "weight": (states,),
+            "lapse": (states,),
+            "means": (dimension,),
+            "squares": (dimension,),
+            "units": (dimension + 1,),
+            "tally": (1 + 2 * dimension,),
+            "born": (self.slots,),
+            "clock": (CLOCKS,),
+        }
 
     def margin(self, state: Beliefs, x: Vector, t: int = 0) -> Margin:
         """P(y = +1) - P(y = -1); its variance is how far the hypotheses disagree about that."""
-        u = seen(state, x, t)
-        weight, lapse = marginals(self, state.posterior)
-        gap, size = max(0, t - state.clock[LATEST]), np.dot(u, u)
+        at, gap = sight(state, x, t), max(0, t - state.clock[LATEST])
+        weight, lapse = state.weight, state.lapse
         bar = min(self.negligible, weight.max())
         total, first, second = 0.0, 0.0, 0.0
-        for slot in range(self.slots):
-            heavy = heaviest(weight, slot)
+        for group in range(self.slots * len(GROUPS)):
+            begin, end = group_of(group)
+            heavy, prior = heaviest(weight, begin, end), prior_of(self, begin)
             if weight[heavy] < bar:
                 continue
-            q = quadratic(state.covs[heavy], u)
-            for i in range(slot * len(SPEEDS), (slot + 1) * len(SPEEDS)):
+            q = triangle.quadratic(state.covs[heavy], at.row)
+            for i in range(begin, end):
                 if weight[i] < bar:
                     continue
                 f = (1.0 - speed_of(self, i)) ** gap
-                m = math.sqrt(f) * np.dot(state.weights[i], u)
-                v = max(0.0, f * q) + (1.0 - f) * self.prior * size
+                m = math.sqrt(f) * triangle.product(state.weights[i], at.u)
+                v = max(0.0, f * q) + (1.0 - f) * prior * at.size
                 lean = (1.0 - 2.0 * lapse[i]) * math.erf(m / math.sqrt(1.0 + v) * _ROOT_HALF)
                 total += weight[i]
                 first += weight[i] * lean
@@ -203,17 +260,21 @@ class Tracking(NamedTuple):
         p = first / total
         return Margin(p, max(0.0, second / total - p * p), p)
 
+    def note(self, state: Beliefs, x: Vector) -> None:
+        """Count a row that is asked about, labeled or not, for the scale of the features."""
+        count_row(state, x)
+
     def update(self, state: Beliefs, x: Vector, y: float, draw: float, t: int = 0) -> None:
         """Filter every state, weigh the hypotheses, and let a concept begin where one may have."""
-        weights, covs, posterior, _, begun, clock = state
-        u = seen(state, x, t)
-        weight, lapse = marginals(self, posterior)
+        weights, covs, posterior = state.weights, state.covs, state.posterior
+        begun, clock, at = state.born, state.clock, sight(state, x, t)
+        weight, lapse = state.weight, state.lapse
         now = max(t, clock[LATEST])
         gap, said = now - clock[LATEST], 0.0
         for i in range(weight.size):
             if weight[i] > 0.0:
                 fade = (1.0 - speed_of(self, i)) ** gap
-                right = filter_state(weights[i], covs[i], u, y, fade, self.prior, lapse[i])
+                right = filter_state(weights[i], covs[i], at, y, fade, prior_of(self, i), lapse[i])
                 said += weight[i] * (1.0 - 2.0 * lapse[i]) * (right - 0.5)
                 reweigh(self, posterior, i, right)
         normalize(posterior)
@@ -227,6 +288,7 @@ class Tracking(NamedTuple):
             reborn(self, posterior, slot, now - clock[BIRTH])
             born(weights, covs, slot, self.prior)
             clock[BIRTH], clock[SINCE], begun[slot] = now, 0, now
+        marginals(self, posterior, weight, lapse)
 
     @property
     def depends_on_time(self) -> Literal[True]:
@@ -240,7 +302,7 @@ class Tracking(NamedTuple):
 
     @property
     def needs_double(self) -> bool:
-        """The prior is a thousand times wider than what is learned: single would lose it."""
+        """Weights, and what is known of the rows, are kept in double precision."""
         return True
 
     @property

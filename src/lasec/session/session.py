@@ -66,7 +66,7 @@ class Session:
     Session('Tracker', rows=2000, queried=437, open=0)
     >>> estimate = session.accuracy()
     >>> f"{estimate.value:.2f}, 95 % interval {estimate.low:.2f} to {estimate.high:.2f}"
-    '0.94, 95 % interval 0.93 to 0.96'
+    '0.93, 95 % interval 0.92 to 0.95'
     """
 
     def __init__(
