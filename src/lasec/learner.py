@@ -28,6 +28,7 @@ from lasec.types import (
     BudgetQuery,
     Decision,
     LearnFrom,
+    NotingRule,
     Outcome,
     Precision,
     ProbabilityRule,
@@ -58,9 +59,9 @@ class Options(TypedDict, total=False):
 class Learner:
     """An online classifier on a label budget: :meth:`ask` about a row, :meth:`tell` its label.
 
-    ``ask`` predicts and decides whether to query the label; it never changes the model. ``tell``
-    is the only method that does. Labels may come late, out of order, or never. A learner belongs
-    to one thread at a time.
+    ``ask`` predicts and decides whether to query the label; it never changes what the model
+    predicts. Only labels do. They may come late, out of order, or never. A learner belongs to one
+    thread at a time.
 
     Parameters
     ----------
@@ -247,6 +248,51 @@ class Learner:
             now.book.find(ticket, now.selector.rows)
             now.dropped += now.book.give_up(int(ticket))
 
+    def note(self, X: ArrayLike) -> None:
+        """Count rows that were asked about elsewhere, by the margins of this learner.
+
+        Each is a step, as if :meth:`ask` had seen it. A rule may scale its rows by what it has seen
+        of rows without labels (the Tracker's does), so it has to see them all. No margin changes
+        before the next label.
+
+        >>> import lasec
+        >>> tracker = lasec.Tracker(dimension=2)
+        >>> tracker.note([[1.0, 2.0], [3.0, 4.0]])
+        >>> tracker.rows, tracker.asked, tracker.state.tally.tolist()
+        (2, 0, [2.0, 4.0, 6.0, 10.0, 20.0])
+        """
+        with self._busy:
+            now = self._now if self._now.sized else self._begun("X", X, 2)
+            rows = validation.finite("X", validation.rows(X, now.dimension, self._kind))
+            if isinstance(self.rule, NotingRule):
+                kernel.engine.noter(self.rule, now.model, rows)(self.rule, now.model, rows)
+            now.selector.skip(len(rows))
+            self._now = now
+
+    def answer(self, X: ArrayLike, y: ArrayLike, tickets: Iterable[int]) -> int:
+        """Learn the labels of rows that were asked about elsewhere; gives how many were used.
+
+        It is :meth:`tell` for rows of earlier steps that this learner does not keep; see
+        :meth:`note`. All are learned in their order, or none.
+
+        >>> import lasec
+        >>> learner = lasec.LASEC(dimension=2)
+        >>> learner.note([[1.0, 0.0], [0.0, 1.0]])
+        >>> learner.answer([[0.0, 1.0]], [-1], tickets=[1]), learner.rows, learner.told
+        (1, 2, 1)
+        """
+        with self._busy:
+            now = self._now if self._now.sized else self._begun("X", X, 2)
+            rows = validation.finite("X", validation.rows(X, now.dimension, self._kind))
+            signs, known = validation.labels(y, len(rows)), Range(0, now.selector.rows - 1)
+            steps = [number("ticket", ticket, int, known) for ticket in tickets]
+            after = now.copy()
+            for x, label, ticket in zip(rows, signs.tolist(), steps, strict=True):
+                self._learn(after, ticket, x, label)
+            after.told += len(rows)
+            self._now = after
+            return after.updates - now.updates
+
     def learn(self, x: ArrayLike, y: int) -> Outcome:
         """Learn a labeled row that nobody asked for.
 
@@ -267,7 +313,7 @@ class Learner:
                 raise self._refusal(row)
             sign = 1 if raw >= 0.0 else -1
             decision = Decision(sign, margin, variance, 0.0, asked=False, ticket=selector.rows)
-            outcome = self._learn(now, decision, row, label)
+            outcome = Outcome(decision, int(label), *self._learn(now, selector.rows, row, label))
             now.told += 1
             selector.skip(1)
             self._now = now
@@ -800,7 +846,8 @@ class Learner:
         if verdict == question.answer:  # not decided yet, or nothing new
             outcome = Outcome(decision, int(y), decision.label != y, False, settled=verdict != 0)
         else:
-            outcome = self._learn(now, decision, question.x, float(verdict))
+            done = self._learn(now, decision.ticket, question.x, float(verdict))
+            outcome = Outcome(decision, verdict, *done)
             now.told += not question.answered
         now.contradicted += (question.minus if y > 0.0 else question.plus) > 0
         if verdict and self.aggregate is not Aggregate.LAST:
@@ -810,19 +857,19 @@ class Learner:
             now.book.hear(question, heard)
         return outcome
 
-    def _learn(self, now: LearnerState, decision: Decision, x: Vector, y: float) -> Outcome:
-        """Let the label in, under the model of this moment."""
+    def _learn(self, now: LearnerState, ticket: int, x: Vector, y: float) -> tuple[bool, bool]:
+        """Let the label in, under the model of this moment: whether a mistake, and used."""
         if self._teller is None:
             self._teller = kernel.engine.teller(self.rule, now.model, x)
         mistake, wanted, usable = self._teller(
-            self.rule, now.model, x, y, now.selector.seed, decision.ticket,
+            self.rule, now.model, x, y, now.selector.seed, ticket,
             self.learn_from == LearnFrom.MISTAKES,
         )  # fmt: skip
         if wanted and not usable:
-            raise self._too_large(f"the row of ticket {decision.ticket}")
+            raise self._too_large(f"the row of ticket {ticket}")
         now.bound = None
         now.updates += wanted
-        return Outcome(decision, int(y), mistake, wanted)
+        return mistake, wanted
 
     def _too_large(self, where: str) -> ValueError:
         limit = kernel.engine.largest_strain(self.state)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Unpack
@@ -9,6 +10,7 @@ from typing import Any, NamedTuple, Unpack
 from lasec import algorithms
 from lasec.learner import Learner, Options
 from lasec.parameters import unknown
+from lasec.persistence import codec
 from lasec.queries import Budgeted, MarginSampling, Uniform
 from lasec.rules import AROW, Tracking
 from lasec.tracker import Tracker, steady
@@ -162,15 +164,16 @@ def _held(small: Learner, rate: float, budget: Budgeted | None) -> Query:
 
 
 def needed(rule: Rule[Any], dimension: int) -> int:
-    """The bytes of a rule's state, which grow with the square of the number of features at most.
+    """The bytes of a rule's state, found without making it.
 
     >>> import lasec
     >>> needed(lasec.rules.SecondOrder(), 1_000)
     8008000
+    >>> needed(lasec.rules.Tracking(), 50) == sum(a.nbytes for a in lasec.rules.Tracking().init(50))
+    True
     """
-    one, two, three = (sum(array.nbytes for array in rule.init(d)) for d in (1, 2, 3))
-    step, bend, d = two - one, three - 2 * two + one, dimension - 1
-    return int(one + step * d + bend * d * (d - 1) // 2)
+    shapes, one = codec.shapes(rule, dimension), rule.init(1)
+    return sum(math.prod(shape) * getattr(one, name).itemsize for name, shape in shapes.items())
 
 
 def memory_limit() -> int:

@@ -152,8 +152,9 @@ class Selector:
     ) -> tuple[tuple[bool, float, float, float, float, bool], Vector]:
         """What a model says about a row and what is decided, and the query's state after it.
 
-        Nothing is written: :meth:`note` makes it count. The decision is that of ``ask_row`` in
-        :mod:`lasec.kernel.rows`; ``draw`` replaces the selector's own, unless it is negative.
+        Nothing of the selector is written: :meth:`note` makes it count. The decision is that of
+        ``ask_row`` in :mod:`lasec.kernel.rows`; ``draw`` replaces the selector's own, unless it is
+        negative.
         """
         state = self.query_state.copy()
         if self._asker is None:

@@ -1,13 +1,46 @@
 """What every learner has: a state that is a value, a size from its first row, probabilities."""
 
 import copy
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 import lasec
+from lasec.types import Margin
 
 X, Y = lasec.streams.switching(300, dimension=4, every=100, seed=1)
+
+
+class Counts(NamedTuple):
+    weights: np.ndarray
+    count: np.ndarray
+
+    def validate(self):
+        return ""
+
+
+class Counting(NamedTuple):
+    """Learns nothing, counts the rows that are asked about, and refuses long ones."""
+
+    def init(self, dimension):
+        return Counts(np.zeros(dimension), np.zeros(1))
+
+    def margin(self, state, x):
+        return Margin(0.0, 0.0, 0.0)
+
+    def update(self, state, x, y, draw):
+        state.weights[0] += 0.0
+
+    def note(self, state, x):
+        state.count[0] += 1.0
+
+    def conditioning(self, size, largest):
+        return 1e20 if size > 4.0 else 0.0
+
+    @property
+    def reference(self):
+        return "none"
 
 
 def make(**options):
@@ -70,12 +103,59 @@ def test_margins_of_rounds_to_come_are_those_of_ask():
     """Only a rule that depends on time tells them from those of the next row."""
     tracker = lasec.Tracker(dimension=4, rate=0.3, seed=1)
     tracker.run(X[:200], Y[:200])
-    coming = tracker.margins(X[200:220], first=210)
     before = tracker.to_bytes()
+    coming = tracker.margins(X[200:220], first=210)
+    np.testing.assert_array_equal(tracker.margins(X[200:201], first=210), coming[:1])
+    assert tracker.to_bytes() == before
     asked = [tracker.counted(rows=210 + k).ask(X[200 + k]).margin for k in range(20)]
     np.testing.assert_allclose(coming, asked, rtol=1e-12)
-    assert tracker.to_bytes() == before
     assert np.abs(coming - tracker.margins(X[200:220])).max() > 0.0
+
+
+@pytest.mark.parametrize("rule", [lasec.rules.Tracking(), lasec.rules.SecondOrder(0.01)], ids=repr)
+def test_rows_asked_about_elsewhere_are_learned_as_by_ask_and_tell(rule):
+    """In any chunks, with late answers in any order."""
+    one, other = (lasec.Learner(rule, dimension=4, learn_from="labels", seed=1) for _ in range(2))
+    for begin in range(0, 120, 30):
+        for x in X[begin : begin + 30]:
+            one.ask(x)
+        other.note(X[begin : begin + 7])
+        other.note(X[begin + 7 : begin + 30])
+        late = [begin + 20, begin + 3, begin // 2 + 6]
+        for ticket in late:
+            one.tell(ticket, int(Y[ticket]))
+        assert other.answer(X[late], Y[late], late) == 3
+        for ours, theirs in zip(one.state, other.state, strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+    assert (other.rows, other.told, other.updates) == (one.rows, one.told, one.updates)
+    np.testing.assert_array_equal(other.margins(X), one.margins(X))
+
+
+def test_refused_notes_and_answers_change_nothing():
+    tracker = lasec.Tracker(dimension=4, seed=1)
+    tracker.note(X[:10])
+    before = tracker.to_bytes()
+    with pytest.raises(ValueError, match="NaN"):
+        tracker.note([*X[:3], [np.nan] * 4])
+    with pytest.raises(ValueError, match="ticket"):
+        tracker.answer(X[:2], Y[:2], [0, 10])
+    with pytest.raises(ValueError, match="labels"):
+        tracker.answer(X[:2], [1, 0], [0, 1])
+    with pytest.raises(ValueError, match="argument"):
+        tracker.answer(X[:2], Y[:2], [0])
+    assert tracker.to_bytes() == before
+
+
+def test_a_refused_row_is_not_noted():
+    """By a rule that counts its rows and has a conditioning limit."""
+    learner = lasec.Learner(Counting(), dimension=2, seed=1)
+    learner.ask([1.0, 0.0])
+    with pytest.raises(ValueError, match="too large"):
+        learner.ask([3.0, 0.0])
+    with pytest.raises(ValueError, match="too large"):
+        learner.run([[3.0, 0.0]], [1])
+    learner.run([[1.0, 0.0]], [1])
+    assert learner.state.count.tolist() == [2.0]
 
 
 def test_a_new_query_begins_with_a_state_of_its_own():

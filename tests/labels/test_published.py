@@ -45,4 +45,4 @@ def test_delays_cost_what_is_published():
 def test_the_picture_of_the_guide(tmp_path):
     said = guide.picture(tmp_path)
     assert (tmp_path / "guide.svg").stat().st_size > 5_000
-    assert "1598 labels for 16000 rounds" in said
+    assert "1599 labels for 16000 rounds" in said

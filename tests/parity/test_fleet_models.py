@@ -33,7 +33,7 @@ def filled(rule, **options):
     rng = np.random.default_rng(1)
     for name, array in fleet.state._asdict().items():
         numbers = 100.0 * rng.standard_normal(array.shape)
-        symmetric = name in ("cov", "covs")
+        symmetric = name == "cov"
         array[...] = numbers + np.swapaxes(numbers, -1, -2) if symmetric else numbers
     return fleet
 

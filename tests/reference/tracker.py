@@ -55,7 +55,7 @@ class Tracker:
         return [State(self.d + 2, *kind) for kind in zip(DRIFTS, PRIORS, strict=True)]
 
     def _scaled(self, x):
-        """The row centred and in units, and the factor that shortens it."""
+        """The row centered and in units, and the factor that shortens it."""
         root = np.sqrt(self.squares)
         u = np.where(root > 0.0, (x - self.means) / np.where(root > 0.0, root, 1.0), np.sign(x))
         u = np.clip(u, -1e100, 1e100)

@@ -152,7 +152,7 @@ class _Path:
             self._begin(int(new[0]), int(state.clock[BIRTH]) - clock)
 
     def _begin(self, slot: int, gap: int) -> None:
-        """A concept that begins now: stay with 1 - H, or move to one of its speeds with H/4."""
+        """A concept that begins now: stay with 1 - H, or move to one of its states with H/5."""
         hazard = self.rule.hazard * np.array(HAZARDS)
         stay = (gap * np.log1p(-hazard))[:, None]
         move = np.log(-np.expm1(stay) / len(SPEEDS))

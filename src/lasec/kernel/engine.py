@@ -18,7 +18,7 @@ from lasec.kernel.eigenvalue_bound import EigenvalueBound
 from lasec.kernel.fleet import Bench
 from lasec.kernel.lookahead import Lookahead
 from lasec.kernel.philox import draw_all
-from lasec.kernel.rows import ask_row, look_rows, run_rows, tell_row
+from lasec.kernel.rows import ask_row, look_row, look_rows, note_rows, run_rows, tell_row
 from lasec.kernel.scaling import scale_rows
 from lasec.kernel.stack import Answers, ModelStack, Requests
 from lasec.rules.gaussian import Gaussian
@@ -26,13 +26,13 @@ from lasec.types import Counter, Query, Rule, Vector
 
 __all__ = [
     "LAZY_FROM", "Answers", "Chunk", "ModelStack", "Requests", "asker", "blocked", "draws",
-    "first_infinite", "first_unsound", "group", "largest_strain", "load", "margins", "run",
-    "run_share", "scale", "server", "store", "teller", "unpack",
+    "first_infinite", "first_unsound", "group", "largest_strain", "load", "looker", "margins",
+    "noter", "run", "run_share", "scale", "server", "store", "teller", "unpack",
 ]  # fmt: skip
 
 config: Any = numba.config
 _ASK, _TELL = Entry(ask_row), Entry(tell_row)
-_LOOK = Entry(look_rows)
+_LOOK, _SEE, _NOTE = Entry(look_rows), Entry(look_row), Entry(note_rows)
 _ROWS, _BLOCKS = Entry(run_rows), Entry(run_blocks)
 _SORT, _SHARE = Entry(fleet.sort_rows), Entry(fleet.run_share)
 _CHECK, _UNPACK = Entry(fleet.first_unsound), Entry(fleet.unpack)
@@ -58,6 +58,16 @@ def asker(
 def teller(rule: Rule[Any], state: Any, x: NDArray[Any]) -> Callable[..., Any]:
     """``tell_row`` for these types, to be called with the arguments of that function."""
     return _TELL.code((rule,), (rule, state, x, 0.0, np.uint64(0), 0, True))
+
+
+def looker(rule: Rule[Any], state: Any, x: NDArray[Any]) -> Callable[..., Any]:
+    """``look_row`` for these types, to be called with the arguments of that function."""
+    return _SEE.code((rule,), (rule, state, x, 0))
+
+
+def noter(rule: Rule[Any], state: Any, X: NDArray[Any]) -> Callable[..., Any]:
+    """``note_rows`` for these types, to be called with the arguments of that function."""
+    return _NOTE.code((rule,), (rule, state, X))
 
 
 def margins(rule: Rule[Any], state: Any, X: NDArray[Any], t: int, out: Vector) -> None:

@@ -121,7 +121,8 @@ def play(
     """Ask about a row and, where asked, tell its label at once: mistake and update."""
     seen = margin_at(rule, state, x, turn.ticket + 1)
     question = ask(query, memory, learnable(rule, state, x), seen, turn)
-    note_row(rule, state, x)
+    if question.fine:
+        note_row(rule, state, x)
     mistake = (question.raw >= 0.0) != (y > 0.0)
     updated = question.asked and (mistake or not mistakes_only)
     if updated:
@@ -145,8 +146,8 @@ def ask_row(
 ) -> tuple[bool, float, float, float, float, bool]:  # fmt: skip
     """Whether the row is fine, raw margin, margin, variance, probability of asking, whether to ask.
 
-    The last five arguments are those of :class:`Turn`. Of the arrays only ``memory``, which is the
-    query's, is written.
+    The last five arguments are those of :class:`Turn`. ``memory``, which is the query's, is
+    written; of the state, only what the rule notes of a row.
     """
     if not sound(x):
         return False, 0.0, 0.0, 0.0, 0.0, False
@@ -155,8 +156,23 @@ def ask_row(
     fine, raw, margin, variance, p, asked = ask(
         query, memory, learnable(rule, state, x), seen, turn
     )
-    note_row(rule, state, x)
+    if fine:
+        note_row(rule, state, x)
     return fine, raw, margin, variance, p, asked
+
+
+def look_row(rule: Rule[Any], state: Any, x: Vector, t: int) -> tuple[bool, float, float, float]:
+    """Whether the row is fine, raw margin, variance and margin in step t; nothing is written."""
+    if not sound(x):
+        return False, 0.0, 0.0, 0.0
+    raw, variance, margin = margin_at(rule, state, x, t)
+    return learnable(rule, state, x), np.float64(raw), np.float64(variance), np.float64(margin)
+
+
+def note_rows(rule: Rule[Any], state: Any, X: NDArray[Any]) -> None:
+    """Let the rule count rows that are asked about, as :func:`ask_row` does."""
+    for i in range(X.shape[0]):
+        note_row(rule, state, X[i])
 
 
 def tell_row(

@@ -64,7 +64,8 @@ def serve_share(
                         margin_at(rule, state, X[i], turn.ticket + 1),
                     )
                     question = ask(query, memory, fine, said, turn)
-                note_row(rule, state, X[i])
+                if question.fine:
+                    note_row(rule, state, X[i])
                 note(stack, k, out, i, (question, False, False))
                 waiting[k] += question.asked
                 continue

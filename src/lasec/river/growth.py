@@ -7,7 +7,8 @@ and a state grows by repeating it: exactly what it had been with all features fr
 
 The Tracker divides its rows by the root of the number of features, and what it has learned cannot
 be had for another number without learning it again. Its posterior over the features that it knows
-are carried over as they are, to the new unit: it says the same as before about the rows it knew.
+and over the intercept is carried over to the new units: it says the same as before about the rows
+it knew, up to single precision.
 The prior, drift, and how long a row may be before it is shortened are those of the new number from
 then on.
 """
@@ -62,18 +63,21 @@ def _carried(state: Beliefs, larger: Beliefs, known: int) -> Beliefs:
     before, after = state.squares.size, larger.squares.size
     old = np.r_[0:known, before : before + EXTRA]
     new = np.r_[0:known, after : after + EXTRA]
-    unit = np.where(old < before, math.sqrt(after / before), 1.0)
+    for ours, theirs in ((larger.means, state.means), (larger.squares, state.squares)):
+        ours[:known] = theirs[:known]
+    larger.tally[: 1 + known] = state.tally[: 1 + known]
+    larger.tally[1 + after :][:known] = state.tally[1 + before :][:known]
+    shared = ("posterior", "weight", "lapse", "born", "clock")
+    grown = larger._replace(**{name: getattr(state, name) for name in shared})
+    renew(grown)
+    intercept = state.units[before] / grown.units[after]
+    unit = np.r_[np.full(known, math.sqrt(after / before)), intercept, 1.0]
     larger.weights[:, new] = unit * state.weights[:, old]
     for small, large in zip(state.covs, larger.covs, strict=True):
         whole = triangle.whole(large, after + EXTRA)
         kept = triangle.whole(small, before + EXTRA)[old[:, None], old]
         whole[new[:, None], new] = np.outer(unit, unit) * kept
         triangle.fill(large, whole)
-    for ours, theirs in ((larger.means, state.means), (larger.squares, state.squares)):
-        ours[:known] = theirs[:known]
-    shared = ("posterior", "weight", "lapse", "born", "clock")
-    grown = larger._replace(**{name: getattr(state, name) for name in shared})
-    renew(grown)
     return grown
 
 
@@ -90,12 +94,11 @@ def mirrored(state: Any) -> Any:
     turned = type(state)(*(array.copy() for array in state))
     turned.weights[...] *= -1.0
     if isinstance(state, Beliefs):  # the last label is a feature, and is turned itself
-        last = turned.means.size + 1
-        turned.weights[:, last] *= -1.0
-        for cov in turned.covs:
-            whole = triangle.whole(cov, last + 1)
-            whole[last] *= -1.0
-            whole[:, last] *= -1.0
-            triangle.fill(cov, whole)
+        last, sign = turned.means.size + 1, np.ones(turned.weights.shape[1])
+        sign[last] = -1.0
+        signs = np.zeros_like(turned.covs[0])
+        triangle.fill(signs, np.outer(sign, sign))
+        turned.weights[...] *= sign
+        turned.covs[...] *= signs
         turned.clock[LABEL] *= -1
     return turned

@@ -13,10 +13,10 @@ from lasec.parameters import Range, number
 from lasec.river.asking import Asking, Row, named
 from lasec.river.growth import mirrored, needs_spare, widened
 from lasec.river.rows import Rows, numbers, table_of
-from lasec.river.states import copied, seen, teach
+from lasec.river.states import copied, note, seen, teach
 from lasec.selector import bvsb_margin
 from lasec.session import Judged
-from lasec.types import Margin, Rule, Vector
+from lasec.types import Decision, Margin, Rule, Vector
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,9 +67,18 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
         """The classes known so far; of True and False, both as soon as one has come."""
         return tuple(self._classes)
 
+    def ask_one(self, x: Row, *, time: float | None = None) -> Decision:
+        """Predict the class of ``x``, and decide whether to query the true one.
+
+        See :meth:`Asking.ask_one`.
+        """
+        decision = super().ask_one(x, time=time)
+        note(self._rule, self._states, self._rows.row)  # where it still is
+        return decision
+
     def learn_one(self, x: Row, y: Any) -> None:
         """Learn a label that came for free; every one of them counts as a row."""
-        self._learn(x, named(y), self._selector.rows)
+        self._learn(x, named(y), self._selector.rows, new=True)
         self._selector.skip(1)
 
     def predict_one(self, x: Row, **kwargs: Any) -> Any:
@@ -94,7 +103,7 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
             self._meet(names)
             self._rows.arrange(names)
             for ticket, (values, label) in enumerate(zip(table, labels, strict=True), mark.rows):
-                self._teach(self._rows.put(values), label, ticket)
+                self._teach(self._rows.put(values), label, ticket, new=True)
         except BaseException:
             self._undo(mark)
             raise
@@ -185,12 +194,12 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
         finally:
             row[-1] = 0.0
 
-    def _learn(self, x: Row, y: Any, ticket: int) -> None:
+    def _learn(self, x: Row, y: Any, ticket: int, *, new: bool = False) -> None:
         values, names, mark = numbers(x), tuple(x), self._mark()
         try:
             self._meet(names)
             self._rows.arrange(names)
-            self._teach(self._rows.put(values), y, ticket)
+            self._teach(self._rows.put(values), y, ticket, new=new)
         except ValueError:
             self._undo(mark)
             raise
@@ -209,11 +218,13 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
         while len(self._classes) > mark.classes:
             self._classes.popitem()
 
-    def _teach(self, row: Vector, y: Any, ticket: int) -> None:
-        """Let the label of a row in."""
+    def _teach(self, row: Vector, y: Any, ticket: int, *, new: bool) -> None:
+        """Let the label of a row in, which is ``new`` unless it was asked about."""
         chosen = self._register(y)
         if len(self._states) > 1:
             self._seen(row)  # none of them learns what one of them must refuse
+        if new:
+            note(self._rule, self._states, row)
         for k, state in enumerate(self._states):
             mine = chosen == (k if len(self._states) > 1 else self._plus)
             teach(
@@ -243,7 +254,7 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
         """Make room for features that have not come before; without a label, for these alone."""
         if self._rows.has(names):
             return
-        if not self._classes:
+        if not self._classes and self._rows.index.keys() != set(names):
             self._rows, self._states = Rows(self._rows.most, bool(self._rows.first)), []
         rows, known = self._rows, self._rows.used
         needed, size = rows.meet(names) + self._spare, rows.row.size

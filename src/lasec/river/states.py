@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 
 from lasec.kernel import engine
-from lasec.queries import Always
-from lasec.types import Margin, Rule, Vector
+from lasec.types import Margin, NotingRule, Rule, Vector
 
-_ALWAYS, _NOTHING = Always(), np.empty(0)
 # Compiled code for each type of rule: here, because no model can pickle it.
 _LOOK: dict[type, Callable[..., Any]] = {}
 _TELL: dict[type, Callable[..., Any]] = {}
+_NOTE: dict[type, Callable[..., Any]] = {}
 
 
 def seen(rule: Rule[Any], states: Iterable[Any], row: Vector, rows: int) -> list[Margin]:
@@ -27,17 +26,33 @@ def seen(rule: Rule[Any], states: Iterable[Any], row: Vector, rows: int) -> list
     """
     look = _LOOK.get(type(rule))
     if look is None:
-        look = engine.asker(rule, _ALWAYS, rule.init(1), _NOTHING, np.zeros(1))
-        _LOOK[type(rule)] = look
+        look = _LOOK[type(rule)] = engine.looker(rule, rule.init(1), np.zeros(1))
     found = []
     for state in states:
-        fine, raw, margin, variance, _, _ = look(
-            rule, _ALWAYS, state, _NOTHING, row, 0, rows, 0.0, 0.0, 0
-        )
+        fine, raw, variance, margin = look(rule, state, row, rows + 1)
         if not fine:
             raise _too_large()
         found.append(Margin(raw, variance, margin))
     return found
+
+
+def note(rule: Rule[Any], states: Iterable[Any], row: Vector) -> None:
+    """Let each state count a row that is asked about, where the rule wants that.
+
+    >>> import lasec
+    >>> rule = lasec.rules.Tracking()
+    >>> state = rule.init(2)
+    >>> note(rule, [state], np.array([1.0, 2.0]))
+    >>> state.tally.tolist()
+    [1.0, 1.0, 2.0, 1.0, 4.0]
+    """
+    if not isinstance(rule, NotingRule):
+        return
+    count = _NOTE.get(type(rule))
+    if count is None:
+        count = _NOTE[type(rule)] = engine.noter(rule, rule.init(1), np.zeros((1, 1)))
+    for state in states:
+        count(rule, state, row[None])
 
 
 def teach(

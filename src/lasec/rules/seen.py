@@ -1,4 +1,4 @@
-"""A row as the Tracker sees it: centred, free of scale, with an intercept and the last label known.
+"""A row as the Tracker sees it: centered, scaled, with an intercept and the last known label.
 
 With the mean m_j and the mean square s_j of feature j over the rows so far, labeled or not::
 
@@ -63,7 +63,7 @@ def in_units(state: Any, x: Vector, out: Vector) -> float:
 
 
 def length(state: Any, x: Vector) -> float:
-    """How long a row is, not centred: the root of the mean of x_j^2 / s_j."""
+    """How long a row is, not centered: the root of the mean of x_j^2 / s_j."""
     total = 0.0
     for j in range(x.size):
         unit = min(abs(x[j]) * state.units[j], FAR)
@@ -107,5 +107,5 @@ def renew(state: Any) -> None:
         square = state.squares[j]
         state.units[j] = 1.0 / math.sqrt(square) if square > 0.0 else 0.0
         offset += min(1.0, (state.means[j] * state.units[j]) ** 2)
-    chance = 1.0 / max(1.0, min(state.clock[ROWS], MEMORY))  # what the mean of centred rows has
+    chance = 1.0 / max(1.0, min(state.clock[ROWS], MEMORY))  # what the mean of centered rows has
     state.units[d] = math.sqrt(INTERCEPT**2 + max(0.0, offset / d - chance))

@@ -26,8 +26,8 @@ A surprising label can widen P (see the filter), but never beyond the prior alon
 Approximations, besides those of the filter and of the finite number of slots: while asking, states
 with a weight below ``negligible`` are left out, and the states of a slot with the same prior share
 u'Pu of the heaviest among them. Labels are always learned without these two. Covariances are kept
-in single precision. A label that comes late is learned as if
-its row had come with the newest label known.
+in single precision. A label that comes late is learned as if its row had come with the newest label
+known.
 
 The model has no paper of its own. It joins run-length filtering (Adams and MacKay, *Bayesian Online
 Changepoint Detection*, 2007), assumed-density filtering (Opper, 1998) and switching between experts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from abc import abstractmethod
 from typing import Any, Self
 
@@ -18,7 +19,7 @@ from lasec.selector import bvsb_margin
 from lasec.session import AskedRows, JudgedRows
 from lasec.sklearn import learning
 from lasec.sklearn.asking import AskingMixin, drafted, row_of
-from lasec.types import Matrix, Outcome, Vector
+from lasec.types import Matrix, NotingRule, Outcome, Vector
 
 _ROWS = {"accept_sparse": "csr", "dtype": np.float64, "order": "C"}
 
@@ -49,6 +50,7 @@ class StreamClassifier(AskingMixin, ClassifierMixin, BaseEstimator):  # type: ig
     classes_: NDArray[Any]
     learners_: list[Learner]
     _intercept: bool
+    _unlabeled: Learner | None = None  # has seen the rows that came before the first label
 
     @abstractmethod
     def _learner(self, dimension: int) -> Learner:
@@ -123,12 +125,16 @@ class StreamClassifier(AskingMixin, ClassifierMixin, BaseEstimator):  # type: ig
         state: dict[str, Any] = dict(super().__getstate__())
         if "learners_" in state:
             state["learners_"] = [learner.to_bytes() for learner in self.learners_]
+        if self._unlabeled is not None:
+            state["_unlabeled"] = self._unlabeled.to_bytes()
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if "learners_" in state:
             self.learners_ = [self._kind.from_bytes(kept) for kept in state["learners_"]]
+        if state.get("_unlabeled") is not None:
+            self._unlabeled = self._kind.from_bytes(state["_unlabeled"])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -146,6 +152,7 @@ class StreamClassifier(AskingMixin, ClassifierMixin, BaseEstimator):  # type: ig
     def _open(self) -> None:
         """Begin a stream of which nothing is known."""
         self._session = self._new_session()
+        self._unlabeled = None
         self._intercept = self._wants_intercept()
 
     def _wants_intercept(self) -> bool:
@@ -165,10 +172,16 @@ class StreamClassifier(AskingMixin, ClassifierMixin, BaseEstimator):  # type: ig
     def _begin(self, classes: NDArray[Any]) -> None:
         """A new learner for each class, or one for two."""
         self.classes_ = classes
-        dimension = self.n_features_in_ + self._intercept
         count = 1 if classes.size == 2 else classes.size
         begin = self.selector_.rows
-        self.learners_ = [self._learner(dimension).counted(rows=begin) for _ in range(count)]
+        self.learners_ = [self._first().counted(rows=begin) for _ in range(count)]
+        self._unlabeled = None
+
+    def _first(self) -> Learner:
+        """A learner without a label, which knows the rows that were asked about so far."""
+        if self._unlabeled is not None:
+            return copy.copy(self._unlabeled)
+        return self._learner(self.n_features_in_ + self._intercept)
 
     def _taught(self, X: Any, y: Any, classes: ArrayLike | None) -> list[Outcome]:
         """Learn more rows, and settle the questions that their labels answer."""
@@ -225,7 +238,9 @@ class StreamClassifier(AskingMixin, ClassifierMixin, BaseEstimator):  # type: ig
             judged = JudgedRows(self._best(margins), self._ahead(margins), self._sure(margins))
         decided = self._decide(X, judged, times)
         if self._trained:
-            self.learners_ = [each.counted(rows=self.selector_.rows) for each in self.learners_]
+            self.learners_ = learning.noted(self.learners_, X, self._intercept)
+        elif isinstance((first := self._first()).rule, NotingRule):
+            (self._unlabeled,) = learning.noted([first], X, self._intercept)
         return decided
 
 

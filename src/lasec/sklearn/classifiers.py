@@ -29,7 +29,7 @@ class TrackerClassifier(StreamClassifier):
     of ``should_ask``, ``cancel(X)`` gives up questions, and ``detectors`` (of :mod:`lasec.alarms`)
     raise the alarms in ``alarms_``. ``learners_`` are Trackers, with their estimates of drift and
     noise in ``learner_.drift_estimate``. The state grows with the square of the number of features
-    (0.5 MB a learner at 50, 200 MB at 1,000).
+    (0.2 MB a learner at 50, 61 MB at 1,000).
 
     >>> import lasec
     >>> X, y = lasec.streams.switching(2_000, dimension=10, every=1_000, seed=1)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from lasec import validation
 from lasec.learner import Learner
-from lasec.types import Matrix, TimedRule
+from lasec.types import Matrix, NotingRule, TimedRule
 
 # Sparse rows become dense in blocks of at most so many numbers (16 MB).
 _BLOCK = 2**21
@@ -41,6 +41,24 @@ def blocks(X: Any, intercept: bool) -> Iterator[tuple[slice, Matrix]]:
         yield slice(begin, begin + len(dense)), dense
 
 
+def noted(learners: Sequence[Learner], X: Any, intercept: bool) -> list[Learner]:
+    """The learners after rows that were asked about, as if each had been given to their ``ask``.
+
+    >>> import lasec
+    >>> before = [lasec.Tracker(dimension=2)]
+    >>> after = noted(before, np.ones((3, 2)), intercept=False)
+    >>> before[0].rows, after[0].rows, int(after[0].state.tally[0])
+    (0, 3, 3)
+    """
+    if not all(isinstance(learner.rule, NotingRule) for learner in learners):
+        return [learner.counted(rows=learner.rows + X.shape[0]) for learner in learners]
+    pupils = [copy.copy(learner) for learner in learners]
+    for _, rows in blocks(X, intercept):
+        for pupil in pupils:
+            pupil.note(rows)
+    return pupils
+
+
 def taught(
     learners: Sequence[Learner],
     rows: Matrix,
@@ -62,11 +80,16 @@ def taught(
     pupils = [copy.copy(learner) for learner in learners]
     first = learners[0].rows
     timed = isinstance(learners[0].rule, TimedRule)
-    for begin, end, ticket in _windows(tickets) if timed else [(0, len(rows), -1)]:
-        round_ = first + tickets[:begin].count(-1) if ticket < 0 else ticket
-        pupils = [pupil.counted(rows=round_) for pupil in pupils]
+    noting = isinstance(learners[0].rule, NotingRule)
+    for begin, end, ticket in _windows(tickets) if timed or noting else [(0, len(rows), -1)]:
+        answers = ticket >= 0
+        now = first + tickets[:begin].count(-1)
+        pupils = [pupil.counted(rows=ticket if answers and not noting else now) for pupil in pupils]
         for pupil, column in zip(pupils, signs.T, strict=True):
-            _run(pupil, rows[begin:end], column[begin:end], before + begin)
+            if answers and noting:  # these rows were noted when they were asked about
+                pupil.answer(rows[begin:end], column[begin:end], tickets[begin:end])
+            else:
+                _run(pupil, rows[begin:end], column[begin:end], before + begin)
     return [pupil.counted(rows=first + tickets.count(-1)) for pupil in pupils]
 
 
