@@ -27,7 +27,7 @@ from lasec.records import Records
 from lasec.registry import make
 from lasec.session import Session
 from lasec.tracker import DriftEstimate, Tracker
-from lasec.types import Aggregate, Decision, LearnFrom, Margin, Outcome, Precision
+from lasec.types import Aggregate, ClassMargin, Decision, LearnFrom, Margin, Outcome, Precision
 
 __version__ = "0.1.0"
 
@@ -41,6 +41,7 @@ __all__ = [
     "SOP_SS",
     "Aggregate",
     "ClassError",
+    "ClassMargin",
     "Decision",
     "DriftEstimate",
     "Estimate",

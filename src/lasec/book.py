@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -45,14 +45,14 @@ class GivenUp(NamedTuple):
 class Question(NamedTuple):
     """One open question: what was decided about which row and when, and the answers so far.
 
-    A row is kept in the form it came in: an array, or a dict of features.
+    A row is kept in the form it came in: an array, or a dict of features. ``answers`` are the codes
+    of the labels that were told, and ``answer`` the one that they agree on; 0 if none yet.
     """
 
     decision: Any
     x: Any
     time: float
-    plus: int = 0
-    minus: int = 0
+    answers: tuple[int, ...] = ()
     answer: int = 0
 
     @property
@@ -161,28 +161,39 @@ class Book:
         """Forget a ticket whose label has come, where no further answer is wanted."""
         self.waiting -= not self._open.pop(ticket).answered
 
-    def arrays(self, dimension: int) -> dict[str, NDArray[Any]]:
+    def recode(self, codes: dict[int, int]) -> None:
+        """Put other codes in the place of those of the labels, where classes are renumbered."""
+        for ticket, asked in self._open.items():
+            self._open[ticket] = asked._replace(
+                decision=asked.decision._replace(label=codes[asked.decision.label]),
+                answers=tuple(codes[code] for code in asked.answers),
+                answer=codes.get(asked.answer, 0),
+            )
+
+    def arrays(self, dimension: int, classes: int = 2) -> dict[str, NDArray[Any]]:
         """All that is remembered, as arrays."""
         asked = list(self._open.values())
         rows = [question.x for question in asked]
         columns = [[getattr(question.decision, name) for name in _COLUMNS] for question in asked]
-        votes = [[question.plus, question.minus, question.answer] for question in asked]
+        counted = _codes(classes)
+        votes = [[*map(one.answers.count, counted), one.answer] for one in asked]
         return {
             "ticket": np.array(list(self._open), dtype=np.int64),
             "x": np.array(rows, dtype=np.float64).reshape(len(rows), dimension),
             "decision": np.array(columns, dtype=np.float64).reshape(len(rows), len(_COLUMNS)),
             "time": np.array([question.time for question in asked], dtype=np.float64),
-            "votes": np.array(votes, dtype=np.int64).reshape(len(rows), 3),
+            "votes": np.array(votes, dtype=np.int64).reshape(len(rows), 1 + classes),
         }
 
     def restore(
-        self, arrays: dict[str, NDArray[Any]], dimension: int, issued: int, kind: Any
-    ) -> None:
+        self, arrays: dict[str, NDArray[Any]], dimension: int, issued: int, kind: Any,
+        classes: int = 2,
+    ) -> None:  # fmt: skip
         """Take back what :meth:`arrays` gave, or refuse it."""
         ticket, x, decision = arrays["ticket"], arrays["x"], arrays["decision"]
         n = ticket.size
         time = arrays.get("time", ticket + 1.0)
-        votes = arrays.get("votes", np.zeros((n, 3), dtype=np.int64))
+        votes = arrays.get("votes", np.zeros((n, 1 + classes), dtype=np.int64))
         if (
             ticket.dtype != np.int64
             or n > self.limit
@@ -191,47 +202,57 @@ class Book:
                 ticket.shape == time.shape == (n,)
                 and x.shape == (n, dimension)
                 and decision.shape == (n, 4)
-                and votes.shape == (n, 3)
+                and votes.shape == (n, 1 + classes)
             )
         ):
             raise StateError("invalid: the open tickets do not fit the model")
         try:
             x = validation.finite("x", validation.rows(x, dimension, kind))
-            validation.labels(decision[:, 0], n)
+            if classes == 2:
+                validation.labels(decision[:, 0], n)
             validation.times(time, n)
         except (TypeError, ValueError) as error:
             raise StateError(f"invalid: the open tickets hold bad numbers ({error})") from error
-        if not _possible(ticket, decision, time, votes, issued):
+        if not _possible(ticket, decision, time, votes, issued, classes):
             raise StateError("invalid: the open tickets hold impossible numbers")
         for number, row, (label, margin, spread, chance), when, counts in zip(
             ticket.tolist(), x, decision.tolist(), time.tolist(), votes.tolist(), strict=True
         ):
             made = Decision(int(label), margin, spread, chance, asked=True, ticket=number)
-            question = Question(made, row.copy(), when, *counts)
+            told = zip(_codes(classes), counts[:-1], strict=True)
+            answers = tuple(code for code, count in told for _ in range(count))
+            question = Question(made, row.copy(), when, answers, counts[-1])
             self._open[number] = question
             self.waiting += not question.answered
             self._latest = when
 
 
-def decided(plus: int, minus: int, aggregate: Aggregate, annotators: int) -> int:
-    """The label that so many answers of each sign agree on; 0 if none yet.
+def decided(answers: Sequence[int], aggregate: Aggregate, annotators: int) -> int:
+    """The label that the answers agree on; 0 if none yet.
 
-    >>> [decided(1, minus, Aggregate.MAJORITY, annotators=3) for minus in (0, 1, 2)]
+    >>> [decided([1, -1, -1][:n], Aggregate.MAJORITY, annotators=3) for n in (1, 2, 3)]
     [0, 0, -1]
     """
     enough = annotators // 2 + 1 if aggregate is Aggregate.MAJORITY else 1
-    return (plus >= enough) - (minus >= enough)
+    return next((code for code in answers if answers.count(code) >= enough), 0)
 
 
-def _possible(ticket: Any, decision: Any, time: Any, votes: Any, issued: int) -> bool:
+def _codes(classes: int) -> tuple[int, ...]:
+    """The codes of the classes, in the order of the votes in a file."""
+    return (1, -1) if classes == 2 else tuple(range(1, classes + 1))
+
+
+def _possible(ticket: Any, decision: Any, time: Any, votes: Any, issued: int, classes: int) -> bool:
     """Whether tickets rise within those given out, and decisions are ones that a query can make."""
-    _, margin, variance, propensity = decision.T
+    label, margin, variance, propensity = decision.T
+    codes = (*_codes(classes), 0)
     return bool(
         ((ticket >= 0) & (ticket < issued)).all()
         and (np.diff(ticket) > 0).all()
         and (np.diff(time) >= 0.0).all()
+        and np.isin(label, codes[:-1]).all()
         and (np.isfinite(margin) & np.isfinite(variance) & (variance >= 0.0)).all()
         and ((propensity > 0.0) & (propensity <= 1.0)).all()
-        and ((votes[:, :2] >= 0) & (votes[:, :2] <= _MOST_VOTES)).all()
-        and (np.abs(votes[:, 2]) <= 1).all()
+        and ((votes[:, :-1] >= 0) & (votes[:, :-1] <= _MOST_VOTES)).all()
+        and np.isin(votes[:, -1], codes).all()
     )

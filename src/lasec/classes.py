@@ -1,11 +1,15 @@
-"""The names of two classes, which a binary learner knows as -1 and +1."""
+"""The names of classes: a learner knows two as -1 and +1, and more as 1, 2, and so on."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from typing import Any
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from lasec.errors import ClassError
+from lasec.parameters import shown
 
 
 class Classes:
@@ -50,3 +54,103 @@ class Classes:
 
     def __repr__(self) -> str:
         return f"Classes({self.names})"
+
+
+class ClassNames(NamedTuple):
+    """The names of a learner's classes, by their places; None where a place has no name yet.
+
+    A learner knows two classes as -1 and +1, and more as 1, 2, and so on: their codes. Where names
+    come from labels, a new one takes the first free place (the labels -1 and +1 those of their
+    sign), and then a place of its own.
+
+    >>> names = ClassNames((None, None))
+    >>> names.name(-1), names.name(1)
+    (-1, 1)
+    >>> names = names.placed("ham").placed("spam").placed("eggs")
+    >>> names.names, names.code("spam"), names.name(3), names.code("beans")
+    (('ham', 'spam', 'eggs'), 2, 'eggs', 0)
+    """
+
+    names: tuple[Any, ...]
+
+    @property
+    def are_signs(self) -> bool:
+        """Whether labels are -1 and +1, as far as is known."""
+        return self.names in _SIGNED
+
+    def code(self, label: Hashable) -> int:
+        """The code of a label, 0 if it is new; -1 and +1 are not, while there are no others."""
+        place = self._place(label)
+        if self.are_signs and label in _SIGNS:
+            return _SIGNS[_SIGNS.index(label)]
+        if place is None or self.names[place] is None:
+            return 0
+        return place + 1 if len(self.names) > 2 else (-1, 1)[place]
+
+    def codes(self, labels: Sequence[Hashable]) -> NDArray[np.float64]:
+        """The codes of labels; 0 for those that are new."""
+        return np.array([self.code(label) for label in labels], dtype=np.float64)
+
+    def placed(self, label: Hashable) -> ClassNames:
+        """The names with that of a label that is new; at the end, if no place is free."""
+        place = self._place(label)
+        if label in _SIGNS and not isinstance(label, bool):  # -1.0 and 1.0 are these, too
+            label = _SIGNS[_SIGNS.index(label)]
+        if place is None:
+            return ClassNames((*self.names, label))
+        return ClassNames(tuple(label if i == place else n for i, n in enumerate(self.names)))
+
+    def known(self, labels: Iterable[Hashable]) -> ClassNames:
+        """The names with those of labels that were told and have a place already."""
+        names = self
+        for label in labels:
+            names = names if label in names.names else names.placed(label)
+        return names
+
+    def name(self, code: int) -> Any:
+        """The label of a code: of two classes without names, the code itself."""
+        if len(self.names) > 2:
+            return self.names[code - 1]
+        return code if self.are_signs else self.names[code > 0]
+
+    def named(self, codes: NDArray[Any]) -> NDArray[Any]:
+        """The labels of many codes."""
+        if self.are_signs:
+            return codes
+        used = np.empty(len(self._codes), dtype=object)
+        used[:] = [self.name(code) for code in self._codes]
+        places = codes - 1 if len(self.names) > 2 else (codes > 0).astype(np.intp)
+        kinds = {type(name) for name in used}
+        alike = len(kinds) == 1 and kinds <= {str, bool, int, float}
+        names: NDArray[Any] = np.array(used.tolist()) if alike else used
+        return np.take(names, places)
+
+    @property
+    def _codes(self) -> range | tuple[int, int]:
+        return range(1, len(self.names) + 1) if len(self.names) > 2 else (-1, 1)
+
+    def _place(self, label: Hashable) -> int | None:
+        """Where a label is, or would be put; None at a new place."""
+        if label in self.names:
+            return self.names.index(label)
+        if None not in self.names:
+            return None
+        own = _SIGNS.index(label) if label in _SIGNS else 0
+        return own if self.names[own] is None else self.names.index(None)
+
+
+_SIGNS = (-1, 1)
+SIGNS = ClassNames(_SIGNS)
+_SIGNED = ((None, None), (-1, None), (None, 1), _SIGNS)
+
+
+def class_names(given: Iterable[Hashable] | None, least: int = 2) -> ClassNames:
+    """The names of a learner's classes, with at least so many places: those given, or none yet.
+
+    >>> class_names(["ham", "spam"]).code("spam"), class_names(None).names
+    (1, (None, None))
+    """
+    names = tuple(given or ())
+    if len(set(names)) != len(names) or None in names:
+        raise ValueError(f"classes: expected different names, got {shown(names)}")
+    return ClassNames(names + (None,) * (least - len(names)))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from copy import copy
 from dataclasses import replace
+from math import isfinite
 from typing import Any, Self, TypedDict
 
 import numpy as np
@@ -14,10 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 from lasec import kernel, notebook, validation
 from lasec.book import Book, GivenUp, Question, decided
 from lasec.busy import Busy
+from lasec.classes import SIGNS, ClassNames
 from lasec.clock import LEAD, Clock
 from lasec.files import write
 from lasec.learner_state import DIMENSIONS, Counter, LearnerState, packed, unpacked
-from lasec.parameters import Range, choice, number
+from lasec.parameters import Range, choice, number, shown
 from lasec.persistence import codec
 from lasec.persistence.container import read, restored
 from lasec.queries import Always, Budgeted
@@ -26,6 +28,7 @@ from lasec.selector import Selector
 from lasec.types import (
     Aggregate,
     BudgetQuery,
+    ClassRule,
     Decision,
     LearnFrom,
     NotingRule,
@@ -34,6 +37,7 @@ from lasec.types import (
     ProbabilityRule,
     Query,
     Rule,
+    StatefulQuery,
     TimedRule,
     VarianceQuery,
     Vector,
@@ -144,7 +148,8 @@ class Learner:
         if self.annotators % 2 == 0:
             raise ValueError(f"annotators must be an odd number, got {annotators}")
         book = Book(number("max_pending", max_pending, int, DIMENSIONS))
-        self._now = LearnerState(model, size, selector, book, sized=sized)
+        names = ClassNames((None,) * rule.classes) if isinstance(rule, ClassRule) else SIGNS
+        self._now = LearnerState(model, size, selector, book, sized=sized, classes=names)
         self._teller: Callable[..., Any] | None = None
         self._busy = Busy("learner")
 
@@ -181,11 +186,10 @@ class Learner:
             selector, book = now.selector, now.book
             when = selector.moment(time)
             seen, spent = selector.look(self.rule, now.model, row, given, when, book.waiting)
-            fine, raw, margin, variance, propensity, asked = seen
+            fine, label, margin, variance, propensity, asked = seen
             if not fine:
                 raise self._refusal(row)
-            label = 1 if raw >= 0.0 else -1
-            decision = Decision(label, margin, variance, propensity, asked, selector.rows)
+            decision = Decision(int(label), margin, variance, propensity, asked, selector.rows)
             # From here on nothing is refused. A signal can cost a question that nobody has seen.
             selector.note(spent, 1, asked, None if time is None else when)
             self._now = now
@@ -193,9 +197,88 @@ class Learner:
                 now.expired += book.expire(before=when - self.max_age)
             if asked:
                 now.dropped += book.add(decision, row.copy(), when)
-            return decision
+            return self._named(decision)
 
-    def tell(self, ticket: int, y: int) -> Outcome:
+    def ask_many(
+        self, X: ArrayLike, *, times: ArrayLike | None = None, draws: ArrayLike | None = None
+    ) -> Records:
+        """:meth:`ask` for many rows, in compiled code: the same decisions, for all rows or none.
+
+        Parameters
+        ----------
+        X
+            The rows.
+        times
+            When each came, for budgets by time.
+        draws
+            Uniform numbers in [0, 1) to use instead of the learner's own.
+
+        Returns
+        -------
+        Records
+            A column for each field of a decision. Nothing is learned before the labels are told.
+
+        Examples
+        --------
+        >>> import lasec
+        >>> X, y = lasec.streams.switching(1_000, dimension=5, seed=1)
+        >>> tracker = lasec.Tracker(rate=0.1, seed=0)
+        >>> decided = tracker.ask_many(X[:100])
+        >>> for ticket in decided.ticket[decided.asked].tolist():
+        ...     outcome = tracker.tell(ticket, y[ticket])
+        >>> decided, tracker.told
+        (Records(rows=100, asked=76, learned=0, refused=0), 76)
+        """
+        with self._busy:
+            now = self._now if self._now.sized else self._begun("X", X, 2)
+            rows = validation.rows(X, now.dimension, self._kind)
+            n = len(rows)
+            given, when = validation.given(draws, n), now.selector.times(times, n)
+            if self._counts_closed(now, n):  # row by row, because questions close in between
+                now, cuts = now.copy(), [slice(i, i + 1) for i in range(n)]
+            else:
+                cuts = [slice(0, n)]
+            parts = [self._ask_chunk(now, rows[at], given[at], when[at]) for at in cuts]
+            self._now = now
+            return Records.join(parts)
+
+    def _counts_closed(self, now: LearnerState, n: int) -> bool:
+        """Whether the query asks how many questions are open, and some may close among n rows."""
+        counts = isinstance(self.query, StatefulQuery) and getattr(self.query, "max_open", 1) > 0
+        return counts and (self.max_age is not None or len(now.book) + n > now.book.limit)
+
+    def _ask_chunk(self, now: LearnerState, rows: Any, given: Vector, when: Vector) -> Records:
+        """Decide about rows; where one is refused, nothing is changed."""
+        selector = now.selector
+        bad, columns, spent = selector.look_at_all(
+            self.rule, now.model, rows, given, when, now.book.waiting
+        )
+        if bad >= 0:
+            validation.finite("X", rows[bad])
+            raise self._too_large(f"X: row {bad}")
+        records = Records.questions(columns, first=selector.rows)
+        selector.note(spent, len(rows), records.labels, float(when.max()) if when.size else None)
+        self._open(now, rows, records, when)
+        return replace(records, label=now.classes.named(records.label))
+
+    def _open(self, now: LearnerState, rows: Any, asked: Records, when: Vector) -> None:
+        """Put the questions among some rows into the book, and close those that are too old."""
+        moments = np.maximum.accumulate(when) if when.size else asked.ticket + 1.0
+        at = np.flatnonzero(asked.asked)
+        columns = (asked.label, asked.margin, asked.variance, asked.propensity)
+        for i, *fields in zip(
+            at.tolist(), *(column[at].tolist() for column in columns), strict=True
+        ):
+            label, margin, variance, propensity = fields
+            ticket, moment = asked.first + i, float(moments[i])
+            if self.max_age is not None:
+                now.expired += now.book.expire(before=moment - self.max_age)
+            decision = Decision(label, margin, variance, propensity, True, ticket)
+            now.dropped += now.book.add(decision, rows[i].copy(), moment)
+        if self.max_age is not None and len(rows):
+            now.expired += now.book.expire(before=float(moments[-1]) - self.max_age)
+
+    def tell(self, ticket: int, y: Hashable) -> Outcome:
         """Learn the label of a row that was queried.
 
         Parameters
@@ -203,8 +286,8 @@ class Learner:
         ticket
             The ticket of the decision.
         y
-            The label, -1 or +1. What a second answer to the same question does depends on the
-            learner's ``aggregate``.
+            The label, -1 or +1; a :class:`~lasec.Tracker` takes labels of any kind. What a second
+            answer to the same question does depends on the learner's ``aggregate``.
 
         Returns
         -------
@@ -231,8 +314,11 @@ class Learner:
         [False, False, True]
         """
         with self._busy:
-            label = validation.label(y)
-            return self._hear(self._now.book.find(ticket, self._now.selector.rows), label)
+            now, label = self._now, self._label(y)
+            now.book.find(ticket, now.selector.rows)
+            self.rule = now.meet(self.rule, label)
+            question = now.book.find(ticket, now.selector.rows)
+            return self._hear(question, now.classes.code(label))
 
     def cancel(self, ticket: int) -> None:
         """Give up an open question: its answer will not come, and would be refused if it did.
@@ -284,16 +370,21 @@ class Learner:
         with self._busy:
             now = self._now if self._now.sized else self._begun("X", X, 2)
             rows = validation.finite("X", validation.rows(X, now.dimension, self._kind))
-            signs, known = validation.labels(y, len(rows)), Range(0, now.selector.rows - 1)
+            labels, known = self._labels(y, len(rows)), Range(0, now.selector.rows - 1)
             steps = [number("ticket", ticket, int, known) for ticket in tickets]
-            after = now.copy()
-            for x, label, ticket in zip(rows, signs.tolist(), steps, strict=True):
-                self._learn(after, ticket, x, label)
+            after, rule = now.copy(), self.rule
+            try:
+                for x, label, ticket in zip(rows, labels, steps, strict=True):
+                    self.rule = after.meet(self.rule, label)
+                    self._teach(after, x, after.classes.code(label), ticket)
+            except BaseException:
+                self.rule = rule
+                raise
             after.told += len(rows)
             self._now = after
             return after.updates - now.updates
 
-    def learn(self, x: ArrayLike, y: int) -> Outcome:
+    def learn(self, x: ArrayLike, y: Hashable) -> Outcome:
         """Learn a labeled row that nobody asked for.
 
         It takes a ticket of its own; its decision has propensity 0, since nothing was drawn.
@@ -305,18 +396,23 @@ class Learner:
         """
         with self._busy:
             now = self._now if self._now.sized else self._begun("x", x, 1)
-            row, label, selector = self._row(x, now.dimension), validation.label(y), now.selector
-            (fine, raw, margin, variance, _, _), _ = selector.look(
+            row, label, selector = self._row(x, now.dimension), self._label(y), now.selector
+            (fine, predicted, margin, variance, _, _), _ = selector.look(
                 self.rule, now.model, row, 0.0, float(selector.rows), 0
             )
             if not fine:
                 raise self._refusal(row)
-            sign = 1 if raw >= 0.0 else -1
-            decision = Decision(sign, margin, variance, 0.0, asked=False, ticket=selector.rows)
-            outcome = Outcome(decision, int(label), *self._learn(now, selector.rows, row, label))
+            decision = Decision(
+                int(predicted), margin, variance, 0.0, asked=False, ticket=selector.rows
+            )
+            few = len(now.classes.names)
+            self.rule = now.meet(self.rule, label)
+            if few == 2 < len(now.classes.names):
+                decision = decision._replace(label=1 if decision.label < 0 else 2)
+            self._now = now
+            outcome = self._learn(now, decision, row, now.classes.code(label))
             now.told += 1
             selector.skip(1)
-            self._now = now
             return outcome
 
     def margins(self, X: ArrayLike, *, first: int | None = None) -> Vector:
@@ -342,8 +438,8 @@ class Learner:
         kernel.engine.margins(self.rule, now.model, rows, now.selector.rows + 1, found)
         return found
 
-    def predict(self, X: ArrayLike) -> NDArray[np.int8]:
-        """The label of each row, -1 or +1, as of the next step; a margin of zero counts as +1.
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """The label of each row, as of the next step; a margin of zero counts as +1.
 
         >>> import lasec
         >>> learner = lasec.LASEC(dimension=2)
@@ -351,12 +447,17 @@ class Learner:
         >>> learner.predict([[1.0, 0.0], [-3.0, 0.0]]).tolist(), learner.rows
         ([-1, 1], 1)
         """
-        return np.where(self.margins(X) >= 0.0, 1, -1).astype(np.int8)
+        if len(self._now.classes.names) > 2:
+            codes = self._likely(X).argmax(axis=1) + 1
+        else:
+            codes = np.where(self.margins(X) >= 0.0, 1, -1).astype(np.int8)
+        return self._now.classes.named(codes)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """The probabilities of -1 and +1 for each row, as of the next step; nothing is asked.
+        """The probability of each class for each row, as of the next step; nothing is asked.
 
-        Only for rules whose margins are P(+1) - P(-1): see :attr:`has_probabilities`.
+        Columns are as in :attr:`classes`. Only for rules whose margins are P(+1) - P(-1): see
+        :attr:`has_probabilities`.
 
         >>> import lasec
         >>> X, y = lasec.streams.stationary(1_000, dimension=5, seed=1)
@@ -367,8 +468,22 @@ class Learner:
         """
         if not self.has_probabilities:
             raise TypeError(f"{type(self.rule).__name__} has margins, but no probabilities")
+        if len(self._now.classes.names) > 2:
+            return self._likely(X)
         margin = self.margins(X)
         return np.column_stack([(1.0 - margin) / 2.0, (1.0 + margin) / 2.0])
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """The classes, in the order in which they were given or told.
+
+        >>> import lasec
+        >>> tracker = lasec.Tracker(dimension=1, classes=["ham", "spam"], seed=0)
+        >>> tracker.learn([1.0], "eggs").correct, tracker.classes, lasec.LASEC(dimension=1).classes
+        (False, ('ham', 'spam', 'eggs'), (-1, 1))
+        """
+        names = self._now.classes
+        return (-1, 1) if names.are_signs else names.names
 
     @property
     def has_probabilities(self) -> bool:
@@ -423,7 +538,7 @@ class Learner:
         Parameters
         ----------
         X, y
-            Rows and their labels (-1 or +1).
+            Rows and their labels: -1 or +1; of a :class:`~lasec.Tracker`, labels of any kind.
         times
             When each row came, for budgets by time.
         draws
@@ -454,29 +569,90 @@ class Learner:
     ) -> Records:  # fmt: skip
         """All rows of a chunk, or none of them."""
         now = self._now if self._now.sized else self._begun("X", X, 2)
-        rows, selector = validation.rows(X, now.dimension, self._kind), now.selector
+        rows = validation.rows(X, now.dimension, self._kind)
         n = len(rows)
-        signs, given = validation.labels(y, n), validation.given(draws, n)
-        when = selector.times(times, n)
         lazy = number("lazy", lazy, bool, None) and self._can_be_lazy(now.dimension)
+        given, when = validation.given(draws, n), now.selector.times(times, n)
+        if isinstance(self.rule, ClassRule):
+            return self._run_classes(now, rows, validation.classes(y, n), given, when)
+        now, records = self._chunk(now, rows, validation.labels(y, n), given, when, lazy)
+        self._now = now
+        return records
+
+    def _chunk(
+        self, now: LearnerState, rows: Any, codes: Vector, given: Vector, when: Vector,
+        lazy: bool = False,
+    ) -> tuple[LearnerState, Records]:  # fmt: skip
+        """Rows whose classes are all known; the state that was given is as it was."""
+        selector = copy(now.selector)
         (bad, columns, model, bound), spent = selector.run(
-            self.rule, now.model, rows, signs, given, when, now.book.waiting,
+            self.rule, now.model, rows, codes, given, when, now.book.waiting,
             mistakes_only=self.learn_from == LearnFrom.MISTAKES, bound=now.bound, lazy=lazy,
         )  # fmt: skip
         if bad >= 0:
             validation.finite("X", rows[bad])
             raise self._too_large(f"X: row {bad}")
         records = Records(*columns, first=selector.rows)
-        after = copy(selector)
-        after.note(spent, n, records.labels, float(when.max()) if when.size else None)
-        self._now = self._aged(
-            replace(
-                now, model=model, bound=bound, selector=after, told=now.told + records.labels,
-                updates=now.updates + int(records.updated.sum()),
-            ),
-            float(when[-1]) if when.size else float(after.rows),
+        selector.note(spent, len(rows), records.labels, float(when.max()) if when.size else None)
+        after = replace(
+            now, model=model, bound=bound, selector=selector, told=now.told + records.labels,
+            updates=now.updates + int(records.updated.sum()),
         )  # fmt: skip
-        return records
+        return self._aged(after, float(when[-1]) if when.size else float(selector.rows)), records
+
+    def _run_classes(
+        self, now: LearnerState, rows: Any, labels: tuple[list[Any], NDArray[np.intp]],
+        given: Vector, when: Vector,
+    ) -> Records:  # fmt: skip
+        """A chunk in pieces, between the rows of classes that are not known yet."""
+        kinds, which = labels
+        begin, n, parts, rule, names = 0, len(rows), list[Records](), self.rule, None
+        now = now if all(now.classes.code(kind) for kind in kinds) else now.copy()
+        try:
+            while begin < n or not parts:
+                if names is not now.classes:
+                    names = now.classes
+                    codes = names.codes(kinds)[which]
+                    new = np.append(np.flatnonzero(codes == 0.0), n)
+                end = int(new[np.searchsorted(new, begin)])
+                at = slice(begin, end if end > begin or not n else begin + 1)
+                if end > begin or not n:
+                    now, records = self._chunk(now, rows[at], codes[at], given[at], when[at])
+                    told = np.unique(which[at][records.asked])
+                    now.classes = names.known(kinds[kind] for kind in told)
+                else:
+                    now, records = self._newcomer(
+                        now, rows[begin], kinds[which[begin]], given[at], when[at]
+                    )
+                parts.append(replace(records, label=names.named(records.label)))
+                begin = at.stop
+        except BaseException:
+            self.rule = rule
+            raise
+        self._now = now
+        return Records.join(parts)
+
+    def _newcomer(
+        self, now: LearnerState, x: Vector, label: Hashable, given: Vector, when: Vector
+    ) -> tuple[LearnerState, Records]:  # fmt: skip
+        """A row of a class that is not known, unless it is asked: then it is met, and learned."""
+        selector, ticket = copy(now.selector), now.selector.rows
+        moment = float(when[0]) if when.size else selector.moment(None)
+        draw = float(given[0]) if given.size else -1.0
+        seen, spent = selector.look(self.rule, now.model, x, draw, moment, now.book.waiting)
+        fine, predicted, margin, variance, propensity, asked = seen
+        if not fine:
+            raise self._refusal(x)
+        selector.note(spent, 1, asked, moment if when.size else None)
+        now = replace(now, selector=selector)
+        if asked:
+            self.rule = now.meet(self.rule, label)
+            self._teach(now, x, now.classes.code(label), ticket)
+            now.told += 1
+        columns = ([predicted], [margin], [variance], [propensity], [asked], [True], [asked])
+        kinds = (np.int16, float, float, float, bool, bool, bool)
+        made = Records(*map(np.array, columns, kinds), first=ticket)
+        return self._aged(now, moment), made
 
     def counted(self, **counters: int) -> Self:
         """The same learner with other counters, by name; what it has learned is shared, not copied.
@@ -507,7 +683,7 @@ class Learner:
         >>> before, learner.rows
         (0, 1)
         """
-        self._now = other._now
+        self.rule, self._now = other.rule, other._now
 
     rows, asked = Counter("selector.rows"), Counter("selector.asked")
     told, updates, contradicted = Counter("told"), Counter("updates"), Counter("contradicted")
@@ -647,7 +823,8 @@ class Learner:
         >>> learner.questions == (decision,)
         True
         """
-        return tuple(self._now.book.find(t, self.rows).decision for t in self.unanswered)
+        book = self._now.book
+        return tuple(self._named(book.find(t, self.rows).decision) for t in self.unanswered)
 
     def is_open(self, ticket: int) -> bool:
         """Whether a ticket can still be told: it was asked, and is not settled, expired or dropped.
@@ -699,6 +876,8 @@ class Learner:
                 "opinions": self.annotators,
                 "precision": self.precision.value,
             }
+            if isinstance(self.rule, ClassRule):
+                header["classes"] = list(map(_saved_name, self._now.classes.names))
             return packed(header, self.rule, self._now)
 
     @classmethod
@@ -837,39 +1016,77 @@ class Learner:
         validation.finite("x", x)
         return self._too_large("x")
 
-    def _hear(self, question: Question, y: float) -> Outcome:
+    def _hear(self, question: Question, y: int) -> Outcome:
         """Let an answer in, and the label too, if the answers so far decide it."""
         now, decision = self._now, question.decision
-        before = (0, 0) if self.aggregate is Aggregate.LAST else (question.plus, question.minus)
-        plus, minus = before[0] + (y > 0.0), before[1] + (y < 0.0)
-        verdict = decided(plus, minus, self.aggregate, self.annotators)
+        before = () if self.aggregate is Aggregate.LAST else question.answers
+        answers = (*before, y)
+        verdict = decided(answers, self.aggregate, self.annotators)
         if verdict == question.answer:  # not decided yet, or nothing new
-            outcome = Outcome(decision, int(y), decision.label != y, False, settled=verdict != 0)
+            outcome = self._outcome(decision, y, decision.label, updated=False)
+            outcome = outcome._replace(settled=verdict != 0)
         else:
-            done = self._learn(now, decision.ticket, question.x, float(verdict))
-            outcome = Outcome(decision, verdict, *done)
+            outcome = self._learn(now, decision, question.x, verdict)
             now.told += not question.answered
-        now.contradicted += (question.minus if y > 0.0 else question.plus) > 0
+        now.contradicted += any(code != y for code in question.answers)
         if verdict and self.aggregate is not Aggregate.LAST:
             now.book.settle(decision.ticket)
         else:
-            heard = Question(decision, question.x, question.time, plus, minus, verdict)
+            heard = Question(decision, question.x, question.time, answers, verdict)
             now.book.hear(question, heard)
         return outcome
 
-    def _learn(self, now: LearnerState, ticket: int, x: Vector, y: float) -> tuple[bool, bool]:
-        """Let the label in, under the model of this moment: whether a mistake, and used."""
+    def _learn(self, now: LearnerState, decision: Decision, x: Vector, y: int) -> Outcome:
+        """Let the label in, under the model of this moment."""
+        predicted, wanted = self._teach(now, x, y, decision.ticket)
+        return self._outcome(decision, y, predicted, updated=wanted)
+
+    def _teach(self, now: LearnerState, x: Vector, y: int, ticket: int) -> tuple[float, bool]:
+        """Learn a label: what was predicted just before, and whether the label was to be used."""
         if self._teller is None:
             self._teller = kernel.engine.teller(self.rule, now.model, x)
-        mistake, wanted, usable = self._teller(
-            self.rule, now.model, x, y, now.selector.seed, ticket,
+        predicted, wanted, usable = self._teller(
+            self.rule, now.model, x, float(y), now.selector.seed, ticket,
             self.learn_from == LearnFrom.MISTAKES,
         )  # fmt: skip
         if wanted and not usable:
             raise self._too_large(f"the row of ticket {ticket}")
+        kernel.engine.renew(self.rule, now.model)
         now.bound = None
         now.updates += wanted
-        return mistake, wanted
+        return predicted, wanted
+
+    def _outcome(self, decision: Decision, y: int, predicted: float, *, updated: bool) -> Outcome:
+        """What came of a label, with the names of the classes."""
+        label = self._now.classes.name(y)
+        return Outcome(self._named(decision), label, predicted != y, updated)
+
+    def _named(self, decision: Decision) -> Decision:
+        """A decision with the name of its class."""
+        names = self._now.classes
+        return decision if names is SIGNS else decision._replace(label=names.name(decision.label))
+
+    def _label(self, y: Any) -> Any:
+        """A label as it came, or an error."""
+        takes_any = isinstance(self.rule, ClassRule)
+        return validation.class_label(y) if takes_any else int(validation.label(y))
+
+    def _labels(self, y: ArrayLike, count: int) -> list[Any]:
+        """Labels as they came, or an error."""
+        if not isinstance(self.rule, ClassRule):
+            return [int(sign) for sign in validation.labels(y, count)]
+        kinds, which = validation.classes(y, count)
+        return [kinds[kind] for kind in which]
+
+    def _likely(self, X: ArrayLike) -> NDArray[np.float64]:
+        """The probability of each of more than two classes for each row."""
+        now = self._now if self._now.sized else self._begun("X", X, 2)
+        rows = validation.finite("X", validation.rows(X, now.dimension, self._kind))
+        if not self._now.sized:
+            self._now = now
+        return kernel.engine.class_probabilities(
+            self.rule, now.model, rows, now.selector.rows + 1, len(now.classes.names)
+        )
 
     def _too_large(self, where: str) -> ValueError:
         limit = kernel.engine.largest_strain(self.state)
@@ -877,3 +1094,10 @@ class Learner:
             f"{where}: too large for this model, a label there could shrink its covariance more "
             f"than {limit:g} times: scale the input"
         )
+
+
+def _saved_name(name: Any) -> Any:
+    """The name of a class, if a file can keep it."""
+    if name is None or isinstance(name, str | int) or (isinstance(name, float) and isfinite(name)):
+        return name
+    raise TypeError(f"classes: only text and numbers can be saved as names, not {shown(name)}")

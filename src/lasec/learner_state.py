@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from copy import copy
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, overload
 
 from lasec.book import Book
+from lasec.classes import SIGNS, ClassNames
 from lasec.clock import Clock
 from lasec.errors import StateError
 from lasec.parameters import Range, number
@@ -16,7 +17,7 @@ from lasec.persistence import codec
 from lasec.persistence.container import Arrays, pack
 from lasec.random import SEEDS
 from lasec.selector import Selector
-from lasec.types import Aggregate, Precision
+from lasec.types import Aggregate, ClassRule, Precision
 
 _COUNTERS = ("rounds", "asked", "told", "updates", "dropped", "expired", "contradicted")
 _LATER = {"expired", "contradicted"}  # not in the first files
@@ -31,7 +32,8 @@ class LearnerState:
     A learner holds one such value. A chunk of rows makes a new one and puts it in place by one
     assignment; ``ask`` and ``tell`` write into it when nothing can be refused any more. ``model``
     is the rule's state for rows of ``dimension`` features; where ``sized`` is false, the first row
-    will set the dimension. ``bound`` is what is known of the eigenvalues of ``model``.
+    will set the dimension. ``bound`` is what is known of the eigenvalues of ``model``, and
+    ``classes`` are the names of the classes.
 
     >>> import lasec
     >>> selector = Selector(lasec.queries.Always(), seed=0)
@@ -54,6 +56,7 @@ class LearnerState:
     contradicted: int = 0
     sized: bool = True
     bound: Any = None
+    classes: ClassNames = SIGNS
 
     def copy(self) -> LearnerState:
         """A state of its own: nothing that happens to one changes the other."""
@@ -61,7 +64,28 @@ class LearnerState:
         return LearnerState(
             model, self.dimension, copy(self.selector), copy(self.book), self.told, self.updates,
             self.dropped, self.expired, self.contradicted, self.sized, self.bound,
+            self.classes,
         )  # fmt: skip
+
+    def meet(self, rule: Any, label: Hashable) -> Any:
+        """Make a place for a label of a new class; gives the rule, with one more class if need be.
+
+        >>> import lasec
+        >>> selector, rule = Selector(lasec.queries.Always(), seed=0), lasec.rules.Tracking()
+        >>> names = ClassNames(("ham", "spam"))
+        >>> state = LearnerState(rule.init(2), 2, selector, Book(limit=10), classes=names)
+        >>> state.meet(rule, "eggs").classes, state.classes.names
+        (3, ('ham', 'spam', 'eggs'))
+        """
+        if label in self.classes.names:
+            return rule
+        before, self.classes = self.classes, self.classes.placed(label)
+        if len(self.classes.names) == len(before.names):
+            return rule
+        rule, self.model = rule.with_more_classes(self.model)
+        if len(before.names) == 2:
+            self.book.recode({-1: 1, 1: 2})
+        return rule
 
     @property
     def counters(self) -> dict[str, int]:
@@ -100,7 +124,8 @@ def packed(settings: Mapping[str, Any], rule: Any, state: LearnerState) -> bytes
     arrays = dict(zip(state.model._fields, state.model, strict=True))
     codec.restore(rule, state.dimension, arrays, precision)
     model = {f"state.{name}": array for name, array in arrays.items()}
-    pending = {f"pending.{n}": a for n, a in state.book.arrays(state.dimension).items()}
+    asked = state.book.arrays(state.dimension, len(state.classes.names))
+    pending = {f"pending.{name}": array for name, array in asked.items()}
     spent = state.selector.query_state
     remembered = {"query.memory": spent} if spent.size else {}
     return pack({**settings, "counters": state.counters}, model | pending | remembered)
@@ -138,9 +163,9 @@ def unpacked(
         name: number(name, _count(header["counters"], name), int, _COUNTS) for name in _COUNTERS
     }
     selector.rows, selector.asked = counts.pop("rounds"), counts.pop("asked")
-    book = Book(settings["max_pending"])
-    book.restore(pending, dimension, selector.rows, precision.kind)
-    state = LearnerState(model, dimension, selector, book, **counts)
+    book, classes = Book(settings["max_pending"]), _classes(rule, header.get("classes", [-1, 1]))
+    book.restore(pending, dimension, selector.rows, precision.kind, len(classes.names))
+    state = LearnerState(model, dimension, selector, book, **counts, classes=classes)
     if not _possible(state):
         raise StateError("invalid: the counters contradict each other")
     return settings, state
@@ -164,6 +189,16 @@ def _possible(state: LearnerState) -> bool:
         and state.updates <= state.told + state.contradicted
         and state.told <= selector.rows - unanswered
     )
+
+
+def _classes(rule: Any, names: Any) -> ClassNames:
+    """The names of the classes of a file."""
+    wanted = rule.classes if isinstance(rule, ClassRule) else 2
+    given = [name for name in names if name is not None] if isinstance(names, list) else names
+    plain = isinstance(given, list) and all(isinstance(n, str | int | float) for n in given)
+    if not plain or len(names) != wanted or len(set(given)) < len(given):
+        raise StateError("invalid: the names of the classes are not those of this rule")
+    return ClassNames(tuple(names))
 
 
 def _text(value: object) -> str:

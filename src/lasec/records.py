@@ -44,7 +44,7 @@ class Records:
     ([0, 0, 0], [True, True, False], [False, False, True])
     """
 
-    label: NDArray[np.int8]
+    label: NDArray[np.int16]
     margin: NDArray[np.float64]
     variance: NDArray[np.float64]
     propensity: NDArray[np.float64]
@@ -107,6 +107,15 @@ class Records:
         return notebook.card("Records", facts, notebook.sparkline(lines) if len(self) else "")
 
     @classmethod
+    def questions(cls, columns: Sequence[Any], first: int) -> Records:
+        """The records of rows whose labels are not known yet, from their first seven columns."""
+        none = np.zeros(len(columns[0]), dtype=np.bool_)
+        ticket = np.arange(first, first + none.size)
+        return cls(
+            *columns, first=first, ticket=ticket, learned=none, refused=none, all_labels=False
+        )
+
+    @classmethod
     def join(cls, parts: Sequence[Records]) -> Records:
         """The records of consecutive chunks as one.
 
@@ -126,5 +135,13 @@ class Records:
                 )
             expected += len(part)
         names = [column.name for column in fields(cls)[:7]]
-        columns = [np.concatenate([getattr(part, name) for part in parts]) for name in names]
+        columns = [_together([getattr(part, name) for part in parts]) for name in names]
+        if not parts[0].all_labels:
+            return cls.questions(columns, parts[0].first)
         return cls(*columns, first=parts[0].first)
+
+
+def _together(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Columns end to end; labels of different kinds stay what they are."""
+    kinds = {column.dtype.kind for column in columns}
+    return np.concatenate([c.astype(object) for c in columns] if len(kinds) > 1 else list(columns))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Unpack
@@ -36,13 +35,17 @@ class Algorithm(NamedTuple):
     @property
     def has_intercept(self) -> bool:
         """Whether its rule has an intercept of its own."""
-        return self.build in (_tracker, _uniform)
+        return self.build in (_tracker, _small, _uniform)
 
 
 def _tracker(dimension: int, *, aggressiveness: float = 0.5, **rule: float) -> Learner:
     query = steady(0.1)
     inner = MarginSampling(aggressiveness, query.inner.power)  # type: ignore[attr-defined]
     return Tracker(dimension, budget=query._replace(inner=inner), rule=Tracking(**rule))  # type: ignore[arg-type]
+
+
+def _small(dimension: int, **rule: float) -> Learner:
+    return _tracker(dimension, **{"block": 0, "slots": 5, **rule})
 
 
 def _uniform(dimension: int, **rule: float) -> Learner:
@@ -57,6 +60,7 @@ def _arow_ss(dimension: int, *, noise: float = 1.0, aggressiveness: float = 0.1)
 
 ALGORITHMS = {
     "tracker": Algorithm("follows any drift, nothing to tune", _tracker, budgeted=True),
+    "tracker-small": Algorithm("the Tracker for many small models", _small, budgeted=True),
     "uniform": Algorithm("the Tracker's rule, queried at random", _uniform, budgeted=True),
     "lasec-ss": Algorithm("second order, with drift", algorithms.LASEC_SS, budgeted=True),
     "sop-ss": Algorithm("second order, no drift", algorithms.SOP_SS, budgeted=True),
@@ -163,19 +167,6 @@ def _held(small: Learner, rate: float, budget: Budgeted | None) -> Query:
     return (budget or Budgeted(rate))._replace(inner=inner)
 
 
-def needed(rule: Rule[Any], dimension: int) -> int:
-    """The bytes of a rule's state, found without making it.
-
-    >>> import lasec
-    >>> needed(lasec.rules.SecondOrder(), 1_000)
-    8008000
-    >>> needed(lasec.rules.Tracking(), 50) == sum(a.nbytes for a in lasec.rules.Tracking().init(50))
-    True
-    """
-    shapes, one = codec.shapes(rule, dimension), rule.init(1)
-    return sum(math.prod(shape) * getattr(one, name).itemsize for name, shape in shapes.items())
-
-
 def memory_limit() -> int:
     """The bytes that a learner may take here: a quarter of the machine's memory."""
     try:
@@ -188,11 +179,11 @@ def check_size(name: str, rule: Rule[Any], dimension: int) -> None:
     """Refuse a learner that does not fit into memory, before it is made.
 
     >>> import lasec
-    >>> check_size("tracker", lasec.rules.Tracking(), 1_000_000)
+    >>> check_size("lasec-ss", lasec.rules.SecondOrder(), 1_000_000)
     Traceback (most recent call last):
-    ValueError: tracker needs ... GB for 1,000,000 features, and may take ... here: ...
+    ValueError: lasec-ss needs ... GB for 1,000,000 features, and may take ... here: ...
     """
-    size, most = needed(rule, dimension), memory_limit()
+    size, most = codec.size(rule, dimension), memory_limit()
     if size > most:
         raise ValueError(
             f"{name} needs {size / 1e9:,.1f} GB for {dimension:,} features, and may take "

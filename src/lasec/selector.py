@@ -164,6 +164,15 @@ class Selector:
         )
         return found, state
 
+    def look_at_all(
+        self, rule: Any, model: Any, X: Matrix, draws: Vector, times: Vector, waiting: int
+    ) -> tuple[int, Any, Vector]:
+        """:meth:`look` for many rows: a row to refuse or -1, the columns, the query's state."""
+        state, seed = self.query_state.copy(), np.uint64(self.seed)
+        chunk = kernel.engine.Chunk(X, _NO_DRAWS, seed, self.rows, draws, times, waiting)
+        bad, columns = kernel.engine.ask(rule, self.query, model, state, chunk)
+        return bad, columns, state
+
     def run(
         self,
         rule: Any,

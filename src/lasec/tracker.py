@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lasec.classes import class_names
 from lasec.errors import StateError
 from lasec.learner import Learner, Options
 from lasec.parameters import SMALLEST, Range, number
@@ -71,6 +73,8 @@ class Tracker(Learner):
         Another budget instead of ``rate``: labels per day, a total, backpressure.
     rule
         Other settings of the mixture.
+    classes
+        The classes, if they are known; any labels, any number. Others are added as they are told.
     **options
         ``seed``, ``max_pending`` and the other options of :class:`~lasec.Learner`.
 
@@ -90,15 +94,18 @@ class Tracker(Learner):
         horizon: int = 10_000,
         budget: Budgeted | None = None,
         rule: Tracking | None = None,
+        classes: Sequence[Hashable] | None = None,
         **options: Unpack[Options],
     ) -> None:
         if budget is not None and (rate, horizon) != (0.1, 10_000):
             raise ValueError("budget: it has a rate and a horizon of its own, so give one or other")
-        query = budget or steady(rate, horizon)
+        query, chosen = budget or steady(rate, horizon), rule or Tracking()
+        names = class_names(classes, least=chosen.classes)
         super().__init__(
-            rule or Tracking(), query, dimension=dimension, learn_from="labels", name="Tracker",
-            **options,
+            chosen._replace(classes=len(names.names)), query, dimension=dimension,
+            learn_from="labels", name="Tracker", **options,
         )  # fmt: skip
+        self._now.classes = names
 
     @property
     def rate(self) -> float:

@@ -22,11 +22,14 @@ Vector = NDArray[Any]  # of any precision
 __all__ = [
     "add_diagonal",
     "along",
+    "along_diagonal",
     "fade_and_downdate",
+    "fade_diagonal",
     "multiply",
     "product",
     "quadratic",
     "set_diagonal",
+    "weighted",
 ]
 
 STRIP = 4
@@ -52,7 +55,7 @@ def size(rows: int) -> int:
 
 
 def whole(T: Vector, rows: int) -> Matrix:
-    """The first rows and columns of the matrix, in double precision.
+    """The first rows and columns of the matrix in double precision; or of many matrices.
 
     >>> T = np.zeros(size(4))
     >>> set_diagonal(T, 2.0)
@@ -60,13 +63,28 @@ def whole(T: Vector, rows: int) -> Matrix:
     [[2.0, 0.0], [0.0, 2.0]]
     """
     n, begin = padded(rows), 0
-    C = np.zeros((n, n))
+    C = np.zeros((*T.shape[:-1], n, n))
     for i in range(0, n, STRIP):
         width = i + STRIP
-        C[i:width, :width] = T[begin : begin + STRIP * width].reshape(STRIP, width)
+        strip = T[..., begin : begin + STRIP * width]
+        C[..., i:width, :width] = strip.reshape(*T.shape[:-1], STRIP, width)
         begin += STRIP * width
-    lower: Matrix = np.tril(C[:rows, :rows])
-    return lower + np.tril(lower, -1).T
+    lower = np.tril(C[..., :rows, :rows])
+    made: Matrix = lower + np.swapaxes(np.tril(lower, -1), -1, -2)
+    return made
+
+
+def strips(C: Matrix) -> Matrix:
+    """A symmetric matrix in strips, or many; the number of rows is a multiple of four.
+
+    >>> whole(strips(np.eye(4)), 2).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    parts = [
+        C[..., i : i + STRIP, : i + STRIP].reshape(*C.shape[:-2], -1)
+        for i in range(0, C.shape[-1], STRIP)
+    ]
+    return np.concatenate(parts, axis=-1)
 
 
 def fill(T: Vector, C: Matrix) -> None:
@@ -77,13 +95,9 @@ def fill(T: Vector, C: Matrix) -> None:
     >>> whole(T, 2).tolist()
     [[2.0, 1.0], [1.0, 3.0]]
     """
-    n, begin = padded(len(C)), 0
-    whole_ = whole(T, n)
-    whole_[: len(C), : len(C)] = C
-    for i in range(0, n, STRIP):
-        width = i + STRIP
-        T[begin : begin + STRIP * width] = whole_[i:width, :width].ravel()
-        begin += STRIP * width
+    larger = whole(T, padded(len(C)))
+    larger[: len(C), : len(C)] = C
+    T[:] = strips(larger)
 
 
 def multiply(T: Vector, x: Vector, out: Vector) -> None:
@@ -118,7 +132,7 @@ def product(x: Vector, y: Vector) -> float:
     >>> product(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
     11.0
     """
-    total = 0.0
+    total = x.dtype.type(0.0)
     for j in range(x.size):
         total += x[j] * y[j]
     return float(total)
@@ -210,3 +224,41 @@ def set_diagonal(T: Vector, amount: float) -> None:
     """
     T[:] = 0.0
     add_diagonal(T, amount)
+
+
+def weighted(D: Vector, x: Vector) -> float:
+    """The sum of D_j x_j^2.
+
+    >>> weighted(np.array([1.0, 2.0]), np.array([3.0, 1.0]))
+    11.0
+    """
+    total = x.dtype.type(0.0)
+    for j in range(x.size):
+        total += D[j] * (x[j] * x[j])
+    return float(total)
+
+
+def along_diagonal(D: Vector, x: Vector, keep: float, more: float, g: Vector) -> float:
+    """g <- (keep D + more) x, entry by entry; gives x'g.
+
+    >>> g = np.empty(2)
+    >>> along_diagonal(np.array([1.0, 2.0]), np.array([1.0, 3.0]), 1.0, 0.5, g), g.tolist()
+    (24.0, [1.5, 7.5])
+    """
+    total = x.dtype.type(0.0)
+    for j in range(x.size):
+        g[j] = (keep * D[j] + more) * x[j]
+        total += x[j] * g[j]
+    return float(total)
+
+
+def fade_diagonal(D: Vector, g: Vector, keep: float, more: float, factor: float) -> None:
+    """D <- keep D + more - factor g^2, entry by entry, in place.
+
+    >>> D = np.array([1.0, 2.0])
+    >>> fade_diagonal(D, np.array([1.0, 0.0]), 1.0, 0.5, 0.25)
+    >>> D.tolist()
+    [1.25, 2.5]
+    """
+    for j in range(D.size):
+        D[j] = keep * D[j] + more - factor * (g[j] * g[j])

@@ -36,6 +36,23 @@ class Margin(NamedTuple):
         return 1 if self.raw >= 0.0 else -1
 
 
+class ClassMargin(NamedTuple):
+    """What a rule for any number of classes says about one instance.
+
+    ``label`` is -1 or +1, or the number of the class, from 1, where there are more than two.
+    ``raw`` is P(label) - P(any other class); of two classes, P(+1) - P(-1). ``margin``, on which a
+    query decides, is the same with two classes; with more, the lead of the label over the second.
+
+    >>> ClassMargin(raw=-0.2, variance=0.0, margin=0.1, label=3.0).label
+    3.0
+    """
+
+    raw: float
+    variance: float
+    margin: float
+    label: float
+
+
 class Context(NamedTuple):
     """When a question would be asked: the row (from 1), the event time, and the open questions.
 
@@ -173,7 +190,7 @@ class Rule(Protocol[S]):
     def init(self, dimension: int) -> S:
         """The state before the first row."""
 
-    def margin(self, state: S, x: Vector) -> Margin:
+    def margin(self, state: S, x: Vector) -> Margin | ClassMargin:
         """What the model says about ``x``."""
 
     def update(self, state: S, x: Vector, y: float, draw: float) -> None:
@@ -221,6 +238,12 @@ class ShapedRule(Protocol):
     def shapes(self, dimension: int) -> dict[str, tuple[int, ...]]:
         """The shape of each array of the state."""
 
+    def kinds(self, dimension: int) -> dict[str, type]:
+        """The type of the numbers in each."""
+
+    def label_cost(self, dimension: int) -> float:
+        """About how many microseconds a label takes."""
+
 
 @runtime_checkable
 class NotingRule(Protocol):
@@ -231,6 +254,35 @@ class NotingRule(Protocol):
 
     def note(self, state: Any, x: Vector) -> None:
         """Count a row."""
+
+
+@runtime_checkable
+class ClassRule(Protocol):
+    """A rule for any number of classes: two are -1 and +1, more are numbered from 1."""
+
+    @property
+    def classes(self) -> int:
+        """How many."""
+
+    def with_more_classes(self, state: Any) -> tuple[Any, Any]:
+        """The rule and the state with one more class."""
+
+    def probabilities(self, state: Any, x: Vector, t: int, out: Vector) -> None:
+        """Out <- the probability of each of more than two classes."""
+
+
+@runtime_checkable
+class RenewingRule(Protocol):
+    """A rule with rare and heavy work between two rows, which is not compiled."""
+
+    def needs_renewal(self, dimension: int) -> bool:
+        """Whether there is any, for rows of so many features."""
+
+    def is_due(self, state: Any) -> bool:
+        """Whether it is time, after a label."""
+
+    def renew(self, state: Any) -> None:
+        """Do it, in place."""
 
 
 @runtime_checkable

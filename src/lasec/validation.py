@@ -123,6 +123,48 @@ def labels(y: ArrayLike, count: int) -> NDArray[np.float64]:
     return clean
 
 
+def classes(y: ArrayLike, count: int) -> tuple[list[Any], NDArray[np.intp]]:
+    """The different labels of a chunk, of any kind, and which of them each row has.
+
+    >>> classes(["ham", "spam", "ham"], count=3)
+    (['ham', 'spam'], array([0, 1, 0]))
+    """
+    listed: Any = y
+    given: NDArray[Any] = listed if isinstance(y, np.ndarray) else _objects(list(listed))
+    if given.shape != (count,):
+        raise ValueError(f"y: expected {count} labels, one for each row of X, got {len(given)}")
+    if given.dtype == object:
+        places: dict[Any, int] = {}
+        which = [places.setdefault(class_label(label), len(places)) for label in given]
+        return list(places), np.array(which, dtype=np.intp)
+    kinds, found = np.unique(given, return_inverse=True)
+    return [class_label(kind) for kind in kinds.tolist()], found.reshape(-1)
+
+
+def _objects(values: list[Any]) -> NDArray[Any]:
+    """A list as an array of whatever is in it."""
+    made = np.empty(len(values), dtype=object)
+    made[:] = values
+    return made
+
+
+def class_label(y: Any) -> Any:
+    """One label of any kind: hashable, and equal to itself.
+
+    >>> class_label(np.str_("spam")), class_label(None)
+    Traceback (most recent call last):
+    ValueError: y: None is no label
+    """
+    label = y.item() if isinstance(y, np.generic) else y
+    try:
+        hash(label)
+    except TypeError:
+        raise TypeError(f"y: a label must be hashable, got {shown(y)}") from None
+    if label is None or label != label:  # noqa: PLR0124
+        raise ValueError(f"y: {shown(y)} is no label")
+    return label
+
+
 def labels_or_none(y: ArrayLike, count: int) -> NDArray[np.float64]:
     """The labels of rows that may still be without one: -1, +1, or 0 where there is none.
 

@@ -139,8 +139,8 @@ def test_refused_notes_and_answers_change_nothing():
         tracker.note([*X[:3], [np.nan] * 4])
     with pytest.raises(ValueError, match="ticket"):
         tracker.answer(X[:2], Y[:2], [0, 10])
-    with pytest.raises(ValueError, match="labels"):
-        tracker.answer(X[:2], [1, 0], [0, 1])
+    with pytest.raises(ValueError, match="None is no label"):
+        tracker.answer(X[:2], [1, None], [0, 1])
     with pytest.raises(ValueError, match="argument"):
         tracker.answer(X[:2], Y[:2], [0])
     assert tracker.to_bytes() == before

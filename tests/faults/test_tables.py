@@ -15,8 +15,9 @@ import pytest
 
 import lasec
 from faults.forked import run_all
-from lasec import make, registry
+from lasec import make
 from lasec.errors import TableError
+from lasec.persistence import codec
 from lasec.registry import ALGORITHMS
 from lasec.tables import Encoder, Kind, TableLearner, open_table, table_of
 from lasec.tables.bad_cells import MISSING, MOSTLY
@@ -247,7 +248,7 @@ def test_three_thousand_deep_lines_are_refused_at_once(tmp_path):
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_the_size_of_a_learner_is_known_before_it_is_made(name):
     learner = make(name, 37)
-    assert registry.needed(learner.rule, 37) == sum(part.nbytes for part in learner.state)
+    assert codec.size(learner.rule, 37) == sum(part.nbytes for part in learner.state)
 
 
 @pytest.mark.parametrize("name", ["tracker", "lasec-ss", "uniform", "bbq"])

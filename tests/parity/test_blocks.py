@@ -49,10 +49,10 @@ FORMS = [(block, lazy) for block in (0, 1, 2, 7, 31, 64, 256) for lazy in (False
 def row_by_row(learner, X, y):
     columns, chunk = Columns.empty(len(X)), Chunk(X, y, np.uint64(learner.seed), 0)
     parts, mistakes_only = (learner.rule, learner.query), learner.learn_from == "mistakes"
-    bad = engine._ROWS(
-        parts, *parts, learner.state, learner.query_state, chunk, mistakes_only, columns
+    end = engine._ROWS(
+        parts, *parts, learner.state, learner.query_state, chunk, mistakes_only, columns, 0
     )
-    assert bad == -1
+    assert end == (len(X), False)
     return columns
 
 

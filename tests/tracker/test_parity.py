@@ -64,7 +64,7 @@ def test_equals_its_equations(stream, rate):
     for b, lineage in enumerate(twin.lineages):
         for k, state in enumerate(lineage or []):
             i = 5 * b + k
-            weights, cov = tracker.state.weights[i, : d + 2], tracker.state.covs[i]
+            weights, cov = tracker.state.weights[i, 0, : d + 2], tracker.state.covs[i]
             np.testing.assert_allclose(weights, state.w, rtol=1e-5, atol=1e-6)
             np.testing.assert_allclose(triangle.whole(cov, d + 2), state.P, rtol=1e-5, atol=1e-5)
 
@@ -131,19 +131,18 @@ def test_interpreted_is_compiled():
 
 def test_one_state_is_the_probit_rule():
     """Where no label is so surprising that it would widen, one filter step is Probit's."""
-    from lasec.rules.tracking import Sight, filter_state
+    from lasec.rules.filtering import Sight, filter_state
 
     rng = np.random.default_rng(0)
     rule = Probit(prior=20.0, lapse=0.001)
-    state = rule.init(6)
-    w, P, g = np.zeros(8), np.zeros(triangle.size(8)), np.empty(8)
-    triangle.set_diagonal(P, 20.0)
+    state, twin = rule.init(6), Tracking(prior=20.0, slots=1).init(6)
+    twin = twin._replace(covs=twin.covs.astype(np.float64))
     target = rng.standard_normal(6)
     for _ in range(200):
         x = rng.standard_normal(6)
         y = 1.0 if x @ target > 0.0 else -1.0
         rule.update(state, x, y, 0.0)
         u = np.append(x, [0.0, 0.0])
-        filter_state(w, P, Sight(u, u, u @ u, g), y, 1.0, 20.0, 0.001)
-    np.testing.assert_allclose(state.weights, w[:6], rtol=1e-10)
-    np.testing.assert_allclose(state.cov, triangle.whole(P, 6), rtol=1e-10, atol=1e-12)
+        filter_state(twin, 0, Sight(u, u, u @ u, np.empty(8)), y, 1.0, 20.0, 0.001)
+    np.testing.assert_allclose(state.weights, twin.weights[0, 0, :6], rtol=1e-10)
+    np.testing.assert_allclose(state.cov, triangle.whole(twin.covs[0], 6), rtol=1e-10, atol=1e-12)

@@ -28,11 +28,12 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lasec import triangle
+from lasec.rules.beliefs import Beliefs
+from lasec.rules.filtering import quadratic, sight
 from lasec.rules.hypotheses import HAZARDS, LAPSES, SCALES, SPEEDS
 from lasec.rules.probit import chance
-from lasec.rules.seen import BIRTH, LATEST, seen
-from lasec.rules.tracking import Beliefs, Tracking
+from lasec.rules.seen import BIRTH, LATEST
+from lasec.rules.tracking import Tracking
 
 Array = NDArray[np.float64]
 
@@ -105,12 +106,12 @@ def mixture(tracker: _Tracker, X: ArrayLike, y: ArrayLike) -> Mixture:
 
 def _right(rule: Tracking, state: Beliefs, x: Array, y: float, t: int) -> Array:
     """The probability of the label under each state where no label is wrong."""
-    u = seen(state, x, t)
-    covs = np.array([triangle.whole(cov, u.size) for cov in state.covs])
+    at = sight(state, x, t)
+    q = np.array([quadratic(state, i, at) for i in range(len(state.weight))])
     gap = max(0, t - int(state.clock[LATEST]))
     fade = (1.0 - rule.drift * np.tile(SPEEDS, rule.slots)) ** gap
-    m = np.sqrt(fade) * (state.weights @ u)
-    v = fade * ((covs @ u) @ u) + (1.0 - fade) * rule.prior * np.tile(SCALES, rule.slots) * (u @ u)
+    m = np.sqrt(fade) * (state.weights[:, 0] @ at.u)
+    v = fade * q + (1.0 - fade) * rule.prior * np.tile(SCALES, rule.slots) * at.size
     z = y * m / np.sqrt(1.0 + np.maximum(v, 0.0))
     return np.array([chance(float(one)) for one in z])
 

@@ -23,7 +23,7 @@ from lasec.persistence import codec
 from lasec.persistence.container import Arrays, read, restored
 from lasec.random import seed_or_random
 from lasec.records import Records
-from lasec.types import LearnFrom, Precision, Query, Rule
+from lasec.types import LearnFrom, NotingRule, Precision, Query, RenewingRule, Rule
 
 # Fewer rows are not worth threads, which take longer to begin.
 _FEW = 64
@@ -365,9 +365,12 @@ class Fleet:
     def _row_by_row(self, keys: NDArray[np.int64], requests: Any, *, at_once: bool) -> Records:
         """The batch, its models dealt out to threads."""
         engine, stack, y = kernel.engine, self._stack(), requests.y
+        if isinstance(self.rule, RenewingRule) and self.rule.needs_renewal(self.dimension):
+            self._refuse_labels(y)
         out, shares = engine.Answers.empty(y.size), self._shares(requests.begins)
         touched = np.concatenate(shares)
-        learning = touched if at_once else np.unique(keys[y != 0.0])
+        noting = isinstance(self.rule, NotingRule)  # then questions write into the state too
+        learning = touched if at_once or noting else np.unique(keys[y != 0.0])
         if at_once not in self._servers:
             made = engine.server(self.rule, self.query, stack, requests.X, at_once=at_once)
             self._servers[at_once] = made
@@ -410,6 +413,14 @@ class Fleet:
         list(pool.map(share, self._shares(begins)))
         list(pool.map(lambda span: engine.unpack(packed, span[0], span[1], out), spans))
         return Records(**out._asdict(), key=keys)
+
+    def _refuse_labels(self, y: NDArray[np.float64]) -> None:
+        """A basis that follows the rows is renewed in Python, model by model: not in a fleet."""
+        if (y != 0.0).any():
+            raise ValueError(
+                f"rule: with {self.dimension} features a fleet can predict but not learn; give the "
+                f"rule block=0 (small), or block={self.dimension} (a full covariance)"
+            )
 
     @contextmanager
     def _all_or_nothing(

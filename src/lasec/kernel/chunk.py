@@ -37,7 +37,7 @@ class Chunk(NamedTuple):
 class Columns(NamedTuple):
     """What a chunk of rows leaves behind, an entry a row: the columns of ``Records``."""
 
-    label: NDArray[np.int8]
+    label: NDArray[np.int16]
     margin: NDArray[np.float64]
     variance: NDArray[np.float64]
     propensity: NDArray[np.float64]
@@ -50,7 +50,7 @@ class Columns(NamedTuple):
         """Columns for ``count`` rows, not yet written."""
         margin, variance, propensity = np.empty((3, count))
         asked, mistake, updated = np.empty((3, count), dtype=np.bool_)
-        label = np.empty(count, dtype=np.int8)
+        label = np.empty(count, dtype=np.int16)
         return cls(label, margin, variance, propensity, asked, mistake, updated)
 
 

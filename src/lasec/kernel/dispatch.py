@@ -21,15 +21,18 @@ from numba.extending import overload, register_jitable
 from lasec import linalg, mercer, triangle
 from lasec.queries import budgeted
 from lasec.rules import (
+    filtering,
     gaussian,
     hypotheses,
     kernel_second_order,
     probit,
     seen,
+    softmax,
+    subspace,
     tracking,
 )
 from lasec.rules.perceptron import first_order
-from lasec.types import Context, Margin, Query, Rule, Vector
+from lasec.types import ClassMargin, Context, Margin, Query, Rule, Vector
 
 njit: Any = numba.njit
 
@@ -61,7 +64,7 @@ def inlined(function: F) -> F:
     return cast(F, njit(inline="always", **_INNER)(function))
 
 
-def margin(self: Rule[Any], state: Any, x: Vector) -> Margin:
+def margin(self: Rule[Any], state: Any, x: Vector) -> Margin | ClassMargin:
     """``rule.margin(state, x)``."""
     return self.margin(state, x)
 
@@ -77,7 +80,17 @@ def note_row(self: Rule[Any], state: Any, x: Vector) -> None:
         self.note(state, x)
 
 
-def margin_at(self: Rule[Any], state: Any, x: Vector, t: int) -> Margin:
+def probabilities(self: Any, state: Any, x: Vector, t: int, out: Vector) -> None:
+    """``rule.probabilities(state, x, t, out)``, of a rule with more than two classes."""
+    self.probabilities(state, x, t, out)
+
+
+def is_due(self: Any, state: Any) -> bool:
+    """Whether the rule wants ``rule.renew(state)`` to be called, between two rows."""
+    return bool(self.is_due(state)) if hasattr(self, "is_due") else False
+
+
+def margin_at(self: Rule[Any], state: Any, x: Vector, t: int) -> Any:
     """``rule.margin(state, x, t)`` where the rule asks for the row; else without it."""
     return self.margin(state, x, t) if _timed(type(self)) else self.margin(state, x)  # type: ignore[call-arg]
 
@@ -132,7 +145,7 @@ def _timed(rule: type) -> bool:
     return "t" in inspect.signature(rule.margin).parameters  # type: ignore[attr-defined]
 
 
-def _margin_untimed(self: Rule[Any], state: Any, x: Vector, t: int) -> Margin:
+def _margin_untimed(self: Rule[Any], state: Any, x: Vector, t: int) -> Any:
     return margin(self, state, x)
 
 
@@ -146,6 +159,10 @@ def _chance_forgetful(self: Query, margin: Margin, memory: Vector, now: Context)
 
 def _note_nothing(self: Rule[Any], state: Any, x: Vector) -> None:
     pass
+
+
+def _never(self: Rule[Any], state: Any) -> bool:
+    return False
 
 
 def _spend_nothing(self: Query, memory: Vector, asked: bool, now: Context) -> None:
@@ -178,6 +195,10 @@ def _spend(self: Any, memory: Any, asked: Any, now: Any) -> Any:
 overload(note_row, strict=False)(
     lambda self, state, x: getattr(self.instance_class, "note", _note_nothing)
 )
+overload(is_due, strict=False)(lambda self, state: getattr(self.instance_class, "is_due", _never))
+overload(probabilities, strict=False)(
+    lambda self, state, x, t, out: self.instance_class.probabilities
+)
 overload(margin, strict=False)(lambda self, state, x: self.instance_class.margin)
 overload(update, strict=False)(lambda self, state, x, y, draw: self.instance_class.update)
 overload(probability, strict=False)(lambda self, margin, t: self.instance_class.probability)
@@ -201,16 +222,11 @@ for helper in (
     probit.chance,
     probit.filtered,
     probit.likelihood,
-    triangle.padded,
-    seen.count_row,
-    seen.in_units,
-    seen.length,
-    seen.notice,
-    seen.renew,
-    seen.seen,
-    tracking.born,
-    tracking.filter_state,
-    tracking.sight,
+    *(getattr(room, name) for room in (softmax, seen) for name in room.__all__),
+    *(getattr(filtering, name) for name in filtering.__all__),
+    *(getattr(tracking, name) for name in tracking.__all__ if name.islower()),
+    subspace.is_due,
+    subspace.sample_row,
     budgeted.pull,
     budgeted.purse,
     budgeted.settled,
@@ -223,5 +239,5 @@ for helper in (
     register_jitable(helper)
 
 # Sums of products, whose terms may be added in any order.
-for helper in (getattr(triangle, name) for name in triangle.__all__):
+for helper in (subspace.project, *(getattr(triangle, name) for name in triangle.__all__)):
     register_jitable(fastmath=_ANY_ORDER)(helper)

@@ -18,21 +18,32 @@ from lasec.kernel.eigenvalue_bound import EigenvalueBound
 from lasec.kernel.fleet import Bench
 from lasec.kernel.lookahead import Lookahead
 from lasec.kernel.philox import draw_all
-from lasec.kernel.rows import ask_row, look_row, look_rows, note_rows, run_rows, tell_row
+from lasec.kernel.rows import (
+    ask_row,
+    ask_rows,
+    look_classes,
+    look_row,
+    look_rows,
+    note_rows,
+    run_rows,
+    tell_row,
+)
 from lasec.kernel.scaling import scale_rows
 from lasec.kernel.stack import Answers, ModelStack, Requests
 from lasec.rules.gaussian import Gaussian
-from lasec.types import Counter, Query, Rule, Vector
+from lasec.types import Counter, Query, RenewingRule, Rule, Vector
 
 __all__ = [
-    "LAZY_FROM", "Answers", "Chunk", "ModelStack", "Requests", "asker", "blocked", "draws",
-    "first_infinite", "first_unsound", "group", "largest_strain", "load", "looker", "margins",
-    "noter", "run", "run_share", "scale", "server", "store", "teller", "unpack",
+    "LAZY_FROM", "Answers", "Chunk", "ModelStack", "Requests", "ask", "asker", "blocked",
+    "class_probabilities", "draws", "first_infinite", "first_unsound", "group", "largest_strain",
+    "load", "looker", "margins", "noter", "renew", "run", "run_share", "scale", "server", "store",
+    "teller", "unpack",
 ]  # fmt: skip
 
 config: Any = numba.config
 _ASK, _TELL = Entry(ask_row), Entry(tell_row)
 _LOOK, _SEE, _NOTE = Entry(look_rows), Entry(look_row), Entry(note_rows)
+_CLASSES, _ASK_ROWS = Entry(look_classes), Entry(ask_rows)
 _ROWS, _BLOCKS = Entry(run_rows), Entry(run_blocks)
 _SORT, _SHARE = Entry(fleet.sort_rows), Entry(fleet.run_share)
 _CHECK, _UNPACK = Entry(fleet.first_unsound), Entry(fleet.unpack)
@@ -55,6 +66,18 @@ def asker(
     return _ASK.code((rule, query), (rule, query, state, memory, x, np.uint64(0), 0, 0.0, 0.0, 0))
 
 
+def ask(
+    rule: Rule[Any], query: Query, state: Any, memory: Vector, chunk: Chunk
+) -> tuple[int, Columns]:
+    """A chunk of questions, its labels not used; gives a row to refuse or -1, and the columns.
+
+    ``memory``, which is the query's, is written, and what the rule notes of a row.
+    """
+    out = Columns.empty(len(chunk.X))
+    bad: int = _ASK_ROWS((rule, query), rule, query, state, memory, chunk, out)
+    return bad, out
+
+
 def teller(rule: Rule[Any], state: Any, x: NDArray[Any]) -> Callable[..., Any]:
     """``tell_row`` for these types, to be called with the arguments of that function."""
     return _TELL.code((rule,), (rule, state, x, 0.0, np.uint64(0), 0, True))
@@ -73,6 +96,15 @@ def noter(rule: Rule[Any], state: Any, X: NDArray[Any]) -> Callable[..., Any]:
 def margins(rule: Rule[Any], state: Any, X: NDArray[Any], t: int, out: Vector) -> None:
     """out <- the margin of each row, as of step t."""
     _LOOK((rule,), rule, state, X, t, out)
+
+
+def class_probabilities(
+    rule: Rule[Any], state: Any, X: NDArray[Any], t: int, classes: int
+) -> NDArray[np.float64]:
+    """The probability of each of more than two classes for each row, as of step t."""
+    out = np.empty((len(X), classes))
+    _CLASSES((rule,), rule, state, X, t, out)
+    return out
 
 
 def blocked(rule: Rule[Any], state: Any) -> bool:
@@ -101,14 +133,24 @@ def run(
     after = type(state)(*(array.copy() for array in state)) if n > 1 else state
     if n < _FEW or not blocked(rule, state) or memory.size:
         arguments = (rule, query, after, memory, chunk, mistakes_only, out)
-        bad: int = _ROWS((rule, query), *arguments)
-        return bad, out, after, None
+        begin, refused = 0, False
+        while begin < n and not refused:
+            begin, refused = _ROWS((rule, query), *arguments, begin)
+            if begin and out.updated[begin - 1]:
+                renew(rule, after)
+        return begin if refused else -1, out, after, None
     w, part = after.weights, parts(after.weights.size)
     space = Workspace.empty(min(block or LONG, n), part, w.size, w.dtype)
     known = bound.copy() if bound else EigenvalueBound.unknown(w.size, w.dtype)
     plan = Plan(block, part, lazy, mistakes_only)
-    bad = _BLOCKS((rule, query), rule, query, after, chunk, plan, known, space, out)
+    bad: int = _BLOCKS((rule, query), rule, query, after, chunk, plan, known, space, out)
     return bad, out, after, known
+
+
+def renew(rule: Rule[Any], state: Any) -> None:
+    """What the rule has to do between two rows, in place, if it is time."""
+    if isinstance(rule, RenewingRule) and rule.is_due(state):
+        rule.renew(state)
 
 
 def group(keys: Counter, rounds: Counter) -> tuple[Counter, Counter, Counter]:

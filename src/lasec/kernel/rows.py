@@ -21,8 +21,10 @@ from lasec.kernel.dispatch import (
     chance,
     compiled,
     conditioning,
+    is_due,
     margin_at,
     note_row,
+    probabilities,
     spend,
     squared_norm,
     update_at,
@@ -30,7 +32,7 @@ from lasec.kernel.dispatch import (
 from lasec.kernel.philox import draw
 from lasec.kernel.unmanaged import unmanaged
 from lasec.rules.gaussian import largest_variance
-from lasec.types import Context, Margin, Query, Rule, Vector
+from lasec.types import Context, Margin, Matrix, Query, Rule, Vector
 
 
 class Turn(NamedTuple):
@@ -48,10 +50,10 @@ class Turn(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """The prediction of a row and the decision; of a row that is not ``fine``, the raw margin."""
+    """The prediction of a row and the decision; of a row that is not ``fine``, the prediction."""
 
     fine: bool
-    raw: float
+    label: float
     margin: float
     variance: float
     propensity: float
@@ -68,6 +70,30 @@ def _largest(state: Any) -> Any:
     if "cov" in state.fields:
         return lambda state: largest_variance(state.cov)
     return lambda state: 0.0
+
+
+def label_of(seen: Any) -> float:
+    """The prediction: the sign of the raw margin, or the class where a rule names one."""
+    return float(seen.label)
+
+
+@overload(label_of, strict=False)
+def _label_of(seen: Any) -> Any:
+    if "label" in seen.fields:
+        return lambda seen: seen.label
+    return lambda seen: 1.0 if seen.raw >= 0.0 else -1.0
+
+
+def margin_of(seen: Any) -> float:
+    """The margin that is shown: the one that the query decides on, or P(label) - P(another)."""
+    return float(seen.raw if "label" in seen._fields else seen.margin)
+
+
+@overload(margin_of, strict=False)
+def _margin_of(seen: Any) -> Any:
+    if "label" in seen.fields:
+        return lambda seen: np.float64(seen.raw)
+    return lambda seen: np.float64(seen.margin)
 
 
 @compiled
@@ -103,8 +129,8 @@ def ask(query: Query, memory: Vector, fine: bool, seen: Margin, turn: Turn) -> A
     margin, variance, p, asked = np.nan, np.nan, np.nan, False
     if fine:
         p, asked = decide(query, memory, seen, turn)
-        margin, variance = np.float64(seen.margin), np.float64(seen.variance)
-    return Asked(fine, np.float64(seen.raw), margin, variance, p, asked)
+        margin, variance = margin_of(seen), np.float64(seen.variance)
+    return Asked(fine, label_of(seen), margin, variance, p, asked)
 
 
 @compiled
@@ -123,7 +149,7 @@ def play(
     question = ask(query, memory, learnable(rule, state, x), seen, turn)
     if question.fine:
         note_row(rule, state, x)
-    mistake = (question.raw >= 0.0) != (y > 0.0)
+    mistake = question.label != y
     updated = question.asked and (mistake or not mistakes_only)
     if updated:
         learn(rule, state, x, y, turn.seed, turn.ticket)
@@ -134,7 +160,7 @@ def play(
 def write(out: Any, i: int, done: tuple[Asked, bool, bool]) -> None:
     """Put a question, whether it was a mistake, and used, into row ``i`` of some columns."""
     question, mistake, updated = done
-    out.label[i] = 1 if question.raw >= 0.0 else -1
+    out.label[i] = question.label
     out.margin[i], out.variance[i] = question.margin, question.variance
     out.propensity[i] = question.propensity
     out.asked[i], out.mistake[i], out.updated[i] = question.asked, mistake, updated
@@ -144,7 +170,7 @@ def ask_row(
     rule: Rule[Any], query: Query, state: Any, memory: Vector, x: Vector, seed: np.uint64,
     ticket: int, drawn: float, time: float, waiting: int,
 ) -> tuple[bool, float, float, float, float, bool]:  # fmt: skip
-    """Whether the row is fine, raw margin, margin, variance, probability of asking, whether to ask.
+    """Whether the row is fine, label, margin, variance, probability of asking, whether to ask.
 
     The last five arguments are those of :class:`Turn`. ``memory``, which is the query's, is
     written; of the state, only what the rule notes of a row.
@@ -153,20 +179,43 @@ def ask_row(
         return False, 0.0, 0.0, 0.0, 0.0, False
     seen = margin_at(rule, state, x, ticket + 1)
     turn = Turn(seed, ticket, drawn, time, waiting)
-    fine, raw, margin, variance, p, asked = ask(
+    fine, label, margin, variance, p, asked = ask(
         query, memory, learnable(rule, state, x), seen, turn
     )
     if fine:
         note_row(rule, state, x)
-    return fine, raw, margin, variance, p, asked
+    return fine, label, margin, variance, p, asked
+
+
+def ask_rows(
+    rule: Rule[Any], query: Query, state: Any, memory: Vector, chunk: Chunk, out: Columns
+) -> int:
+    """:func:`ask_row` for each row of a chunk; the first row to refuse, or -1.
+
+    Where one is refused, nothing is written.
+    """
+    state, memory, out = unmanaged(state), unmanaged(memory), unmanaged(out)
+    X, _, seed, first, draws, times, waiting = unmanaged(chunk)
+    for i in range(X.shape[0]):
+        if not (sound(X[i]) and learnable(rule, state, X[i])):
+            return i
+    for i in range(X.shape[0]):
+        ticket = first + i
+        turn = Turn(seed, ticket, entry(draws, i, -1.0), entry(times, i, ticket + 1.0), waiting)
+        seen = margin_at(rule, state, X[i], ticket + 1)
+        question = ask(query, memory, True, seen, turn)
+        write(out, i, (question, False, False))
+        note_row(rule, state, X[i])
+        waiting += question.asked
+    return -1
 
 
 def look_row(rule: Rule[Any], state: Any, x: Vector, t: int) -> tuple[bool, float, float, float]:
     """Whether the row is fine, raw margin, variance and margin in step t; nothing is written."""
     if not sound(x):
         return False, 0.0, 0.0, 0.0
-    raw, variance, margin = margin_at(rule, state, x, t)
-    return learnable(rule, state, x), np.float64(raw), np.float64(variance), np.float64(margin)
+    seen = margin_at(rule, state, x, t)
+    return learnable(rule, state, x), float(seen.raw), float(seen.variance), float(seen.margin)
 
 
 def note_rows(rule: Rule[Any], state: Any, X: NDArray[Any]) -> None:
@@ -178,36 +227,48 @@ def note_rows(rule: Rule[Any], state: Any, X: NDArray[Any]) -> None:
 def tell_row(
     rule: Rule[Any], state: Any, x: Vector, y: float, seed: np.uint64, ticket: int,
     mistakes_only: bool,
-) -> tuple[bool, bool, bool]:  # fmt: skip
-    """Learn one label; gives whether it was a mistake, was to be used, and could be used."""
-    mistake = (margin_at(rule, state, x, ticket + 1).raw >= 0.0) != (y > 0.0)
-    wanted = mistake or not mistakes_only
+) -> tuple[float, bool, bool]:  # fmt: skip
+    """Learn one label; gives the prediction, whether it was to be used, and could be used."""
+    predicted = label_of(margin_at(rule, state, x, ticket + 1))
+    wanted = predicted != y or not mistakes_only
     usable = learnable(rule, state, x)
     if wanted and usable:
         learn(rule, state, x, y, seed, ticket)
-    return mistake, wanted, usable
+    return predicted, wanted, usable
 
 
 def run_rows(
     rule: Rule[Any], query: Query, state: Any, memory: Vector, chunk: Chunk, mistakes_only: bool,
-    out: Columns,
-) -> int:  # fmt: skip
-    """Ask and, where asked, tell at once, for each row of a chunk; a row to refuse, or -1."""
+    out: Columns, begin: int,
+) -> tuple[int, bool]:  # fmt: skip
+    """Ask and, where asked, tell at once, for the rows of a chunk from ``begin`` on.
+
+    Gives the row that comes next, and whether it must be refused; if not, and if it is not the end,
+    the rule's ``renew`` must be called before it.
+    """
     state, memory, out = unmanaged(state), unmanaged(memory), unmanaged(out)
     X, y, seed, first, draws, times, waiting = unmanaged(chunk)
-    for i in range(X.shape[0]):
+    for i in range(begin, X.shape[0]):
         if not sound(X[i]):
-            return i
+            return i, True
         ticket = first + i
         turn = Turn(seed, ticket, entry(draws, i, -1.0), entry(times, i, ticket + 1.0), waiting)
         done = play(rule, query, state, memory, X[i], y[i], turn, mistakes_only)
         if not done[0].fine:
-            return i
+            return i, True
         write(out, i, done)
-    return -1
+        if done[2] and is_due(rule, state):
+            return i + 1, False
+    return X.shape[0], False
 
 
 def look_rows(rule: Rule[Any], state: Any, X: NDArray[Any], t: int, out: Vector) -> None:
     """The margin of each row in step t."""
     for i in range(X.shape[0]):
-        out[i] = margin_at(rule, state, X[i], t).margin
+        out[i] = margin_of(margin_at(rule, state, X[i], t))
+
+
+def look_classes(rule: Rule[Any], state: Any, X: NDArray[Any], t: int, out: Matrix) -> None:
+    """The probability of each class for each row in step t."""
+    for i in range(X.shape[0]):
+        probabilities(rule, state, X[i], t, out[i])

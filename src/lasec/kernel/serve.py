@@ -73,12 +73,12 @@ def serve_share(
             out.ticket[i] = ticket
             if after[i] >= 0 and not out.asked[after[i]]:
                 continue
-            mistake, wanted, usable = _tell(
+            predicted, wanted, usable = _tell(
                 rule, state, X[i], y[i], seeds[k], ticket, mistakes_only
             )
             learned = usable or not wanted
-            out.label[i] = 1 if mistake != (y[i] > 0.0) else -1
-            out.mistake[i], out.updated[i] = mistake, wanted and usable
+            out.label[i], out.mistake[i] = predicted, predicted != y[i]
+            out.updated[i] = wanted and usable
             out.learned[i], out.refused[i] = learned, not learned
             told[k] += learned
             updates[k] += wanted and usable

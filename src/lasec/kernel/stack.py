@@ -45,7 +45,7 @@ class Requests(NamedTuple):
 class Answers(NamedTuple):
     """What came of each row; the first seven are the columns of a chunk."""
 
-    label: NDArray[np.int8]
+    label: NDArray[np.int16]
     margin: Vector
     variance: Vector
     propensity: Vector
@@ -61,7 +61,7 @@ class Answers(NamedTuple):
         """Answers to ``count`` rows, as if nothing had been asked or learned."""
         margin, variance, propensity = np.full((3, count), np.nan)
         asked, mistake, updated, learned, refused = np.zeros((5, count), dtype=np.bool_)
-        label, ticket = np.zeros(count, dtype=np.int8), np.empty(count, dtype=np.int64)
+        label, ticket = np.zeros(count, dtype=np.int16), np.empty(count, dtype=np.int64)
         return cls(
             label, margin, variance, propensity, asked, mistake, updated, ticket, learned, refused
         )

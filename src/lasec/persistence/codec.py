@@ -8,6 +8,7 @@ typed it.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -37,6 +38,7 @@ KERNELS: dict[str, Any] = {name: getattr(mercer, name) for name in mercer.__all_
 _LARGEST_WEIGHT = LARGEST_ENTRY**4
 # What 0.1.0 called parameters of queries.
 _PARAMETERS = {"caution": "aggressiveness", "floor": "audit_share", "advance": "warm_up"}
+_LARGE = 64.0  # megabytes
 _DEEPEST = 4  # queries in queries, kernels in rules
 
 
@@ -132,6 +134,28 @@ def shapes(rule: Rule[Any], dimension: int) -> dict[str, tuple[int, ...]]:
     }
 
 
+def kinds(rule: Rule[Any], dimension: int, precision: Precision) -> dict[str, np.dtype[Any]]:
+    """The types of the numbers in a rule's state, found without allocating it.
+
+    >>> kinds(rules.Perceptron(), 2, Precision.SINGLE)
+    {'weights': dtype('float32')}
+    """
+    if isinstance(rule, ShapedRule):
+        return {name: np.dtype(kind) for name, kind in rule.kinds(dimension).items()}
+    one = begin(rule, 1, precision)
+    return {name: array.dtype for name, array in zip(one._fields, one, strict=True)}
+
+
+def size(rule: Rule[Any], dimension: int, precision: Precision = Precision.DOUBLE) -> int:
+    """The bytes of a rule's state, found without allocating it.
+
+    >>> size(rules.SecondOrder(), 1_000)
+    8008000
+    """
+    types = kinds(rule, dimension, precision)
+    return sum(math.prod(s) * types[n].itemsize for n, s in shapes(rule, dimension).items())
+
+
 def begin(rule: Rule[Any], dimension: int, precision: Precision) -> Any:
     """A rule's first state, in the precision wanted.
 
@@ -140,10 +164,11 @@ def begin(rule: Rule[Any], dimension: int, precision: Precision) -> Any:
     """
     if not hasattr(rule, "init"):
         raise TypeError(f"rule must be one of lasec.rules, got {shown(rule)}")
+    _warn_if_large(rule, dimension)
     try:
         state = rule.init(dimension)
     except MemoryError:
-        needed = 8e-9 * sum(math.prod(shape) for shape in shapes(rule, dimension).values())
+        needed = 1e-9 * size(rule, dimension)
         raise ValueError(
             f"dimension: {type(rule).__name__} needs {needed:,.0f} GB for {dimension} features"
         ) from None
@@ -154,18 +179,30 @@ def begin(rule: Rule[Any], dimension: int, precision: Precision) -> Any:
     return type(state)(*(a.astype(precision.kind) if a.dtype.kind == "f" else a for a in state))
 
 
+def _warn_if_large(rule: Rule[Any], dimension: int) -> None:
+    """Say what a state will take before it is allocated, where that is much."""
+    if isinstance(rule, ShapedRule):
+        megabytes = 1e-6 * size(rule, dimension)
+        if megabytes > _LARGE:
+            warnings.warn(
+                f"{type(rule).__name__} with {dimension:,} features takes {megabytes:,.0f} MB, and "
+                f"about {rule.label_cost(dimension):,.0f} us for a label",
+                stacklevel=5,
+            )
+
+
 def restore(rule: Rule[Any], dimension: int, arrays: Arrays, precision: Precision) -> State:
     """The state of ``rule`` that these arrays hold, or a :class:`StateError`."""
-    expected, template = shapes(rule, dimension), begin(rule, 1, precision)
+    expected, types = shapes(rule, dimension), kinds(rule, dimension, precision)
+    state_type = type(rule.init(1))
     if set(arrays) != set(expected):
         raise StateError(f"invalid: expected the arrays {sorted(expected)}, got {sorted(arrays)}")
-    for name, blank in zip(template._fields, template, strict=True):
-        array = arrays[name]
-        if array.shape != expected[name] or array.dtype != blank.dtype:
+    for name, array in arrays.items():
+        if array.shape != expected[name] or array.dtype != types[name]:
             raise StateError(f"invalid: {name} has not the shape and type of this rule")
         if not np.abs(array.astype(float)).max(initial=0.0) <= _LARGEST_WEIGHT:
             raise StateError(f"invalid: {name} contains NaN, infinity or a value beyond all use")
-    state: State = type(template)(**{name: arrays[name] for name in template._fields})
+    state: State = state_type(**arrays)
     defect = state.validate()
     if defect:
         raise StateError(f"invalid: {defect}")

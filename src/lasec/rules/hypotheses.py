@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lasec.rules.softmax import likelihood_of
 from lasec.types import Vector
 
 __all__ = [
@@ -83,11 +84,10 @@ def heaviest(weight: Vector, first: int, last: int) -> int:
     return best
 
 
-def reweigh(rule: Any, posterior: Posterior, i: int, right: float) -> None:
+def reweigh(rule: Any, posterior: Posterior, i: int, right: float, classes: int) -> None:
     """Weigh state i by the probability of the label, which is ``right`` where no label is wrong."""
     for number in range(len(LAPSES)):
-        lapse = lapse_of(rule, number)
-        said = lapse + (1.0 - 2.0 * lapse) * right
+        said = likelihood_of(right, lapse_of(rule, number), classes)
         for h in range(len(HAZARDS)):
             posterior[h, number, i] *= said
 

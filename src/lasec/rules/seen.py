@@ -4,7 +4,7 @@ With the mean m_j and the mean square s_j of feature j over the rows so far, lab
 
     u_j     = (x_j - m_j) / sqrt(d s_j)           1 or -1 over sqrt(d) where s_j is still 0
     u_{d+1} = sqrt(0.1^2 + mean of m_j^2 / s_j)   the intercept
-    u_{d+2} = 0.05 y_last 2^(-distance/64)
+    u_{d+2} = 0.05 y_last 2^(-distance/64)        with K > 2 classes, one of K such places
 
 so that ``|u|`` is about 1 whatever the units are. What the mean has of a row's length goes to the
 intercept: the margin keeps its prior variance, but features with an offset no longer share one
@@ -25,12 +25,13 @@ from typing import Any
 
 import numpy as np
 
-from lasec.triangle import padded
+from lasec.rules.subspace import project, sample_row
 from lasec.types import Vector
 
-__all__ = ["EXTRA", "count_row", "in_units", "length", "notice", "renew", "seen"]
+__all__ = [
+    "count_row", "in_row_units", "in_units", "length", "mark_last", "notice", "renew", "seen",
+]  # fmt: skip
 
-EXTRA = 2
 INTERCEPT, LAST, HALF_LIFE, REACH, MEMORY = 0.1, 0.05, 64.0, 2.0, 20_000
 SHORT, STREAK_END, FAR = 0.01, 10, 1e100
 # Places in the clock of a state.
@@ -38,16 +39,45 @@ LATEST, BIRTH, SINCE, ROWS, STREAK, LABEL = range(6)
 CLOCKS = 6
 
 
+def extra(classes: int) -> int:
+    """How many places a row has beside its features: the intercept, and those of the last label.
+
+    >>> extra(2), extra(3)
+    (2, 4)
+    """
+    return 2 if classes == 2 else 1 + classes
+
+
 def seen(state: Any, x: Vector, t: int) -> Vector:
-    """u for the row x of step t, with zeros up to a multiple of four."""
-    d, clock = x.size, state.clock
-    u = np.zeros(padded(d + EXTRA))
-    scale = in_units(state, x, u[:d]) / math.sqrt(d)
-    for j in range(d):
-        u[j] *= scale
-    u[d] = state.units[d]
-    u[d + 1] = LAST * clock[LABEL] * 2.0 ** (-abs(t - clock[LATEST]) / HALF_LIFE)
+    """u for the row x of step t: features, intercept, last label; zeros up to a multiple of four.
+
+    Where a basis is in use, its coordinates take the place of the features, and what is left of
+    them stands at the end.
+    """
+    d, rest, n = x.size, state.spread.shape[1], state.weights.shape[2] - state.spread.shape[1]
+    u, k = np.zeros(n + rest), state.basis.shape[0] if rest > 0 else d
+    in_row_units(state, x, u[n:] if rest > 0 else u[:d])
+    project(state.basis, u[n:], u[:k])
+    u[k] = state.units[d]
+    mark_last(state, t, u[k + 1 : n])
     return u
+
+
+def in_row_units(state: Any, x: Vector, out: Vector) -> None:
+    """out <- each entry less its mean, over its root mean square and the root of d."""
+    scale = in_units(state, x, out) / math.sqrt(x.size)
+    for j in range(x.size):
+        out[j] *= scale
+
+
+def mark_last(state: Any, t: int, places: Vector) -> None:
+    """places <- the last label: its sign, or the place of its class."""
+    label = state.clock[LABEL]
+    strength = LAST * 2.0 ** (-abs(t - state.clock[LATEST]) / HALF_LIFE)
+    if state.told.size == 0:
+        places[0] = strength * label
+    elif label > 0:
+        places[label - 1] = strength
 
 
 def in_units(state: Any, x: Vector, out: Vector) -> float:
@@ -75,11 +105,13 @@ def count_row(state: Any, x: Vector) -> None:
     """Add a row, shortened where it is too long, to the tally: count, sums, sums of squares."""
     tally, unit = state.tally, np.empty(x.size)
     scale = in_units(state, x, unit)
-    tally[0] += 1.0
     for j in range(x.size):
         entry = scale * x[j]
         tally[1 + j] += entry
         tally[1 + x.size + j] += entry * entry
+        unit[j] *= scale / math.sqrt(x.size)
+    sample_row(state, unit, int(state.clock[ROWS] + tally[0]))
+    tally[0] += 1.0
 
 
 def notice(state: Any, x: Vector) -> None:

@@ -23,6 +23,10 @@ the next row takes the place of the weakest, with weight 1 - (1 - h)^(steps sinc
 
 A surprising label can widen P (see the filter), but never beyond the prior along its row.
 
+With more than two ``classes``, each state has a weight vector for each and one P for all, and a
+softmax takes the place of the probit (:mod:`lasec.rules.softmax`). Of wide rows, P is full in
+``block`` directions only (:mod:`lasec.rules.subspace`).
+
 Approximations, besides those of the filter and of the finite number of slots: while asking, states
 with a weight below ``negligible`` are left out, and the states of a slot with the same prior share
 u'Pu of the heaviest among them. Labels are always learned without these two. Covariances are kept
@@ -33,26 +37,27 @@ The model has no paper of its own. It joins run-length filtering (Adams and MacK
 Changepoint Detection*, 2007), assumed-density filtering (Opper, 1998) and switching between experts
 (Herbster and Warmuth, *Tracking the Best Expert*, Machine Learning 32, 1998).
 
-Cost: O(slots d^2) for the margin, O(5 slots d^2) for a label, 2.5 slots (d + 2)^2 numbers of state.
+Cost: O(slots d^2) for the margin, O(5 slots d^2) for a label, 2.5 slots (d + 2)^2 numbers of state;
+of wide rows, k(d + slots k) and 5 slots (k^2 + d), with k directions.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lasec import triangle
 from lasec.papers import ADAMS_2007
 from lasec.parameters import Positive, Range, Share, checked
-from lasec.rules.gaussian import Gaussian
+from lasec.rules.beliefs import Beliefs
+from lasec.rules.enlarging import more_classes
+from lasec.rules.filtering import born, filter_classes, filter_state, quadratic, scores, sight
 from lasec.rules.hypotheses import (
     GROUPS,
     HAZARDS,
     LAPSES,
-    SCALES,
     SPEEDS,
     group_of,
     heaviest,
@@ -65,118 +70,27 @@ from lasec.rules.hypotheses import (
     speed_of,
     weakest,
 )
-from lasec.rules.probit import chance, filtered
 from lasec.rules.seen import (
     BIRTH,
     CLOCKS,
-    EXTRA,
     INTERCEPT,
     LABEL,
     LATEST,
     SINCE,
     count_row,
+    extra,
     notice,
-    seen,
 )
-from lasec.types import Counter, Margin, Matrix, Vector
+from lasec.rules.softmax import add, classes_known, largest, likelihood_of, slopes, soften
+from lasec.rules.subspace import KEPT, block_of, is_due, renew_basis
+from lasec.types import ClassMargin, Vector
 
-__all__ = ["Beliefs", "Tracking", "born", "filter_state", "sight"]
+__all__ = ["Tracking", "begin_concept", "best_class", "class_probabilities", "sign"]
 
 TRACKING_REFERENCE = ADAMS_2007.text
 _ROOT_HALF = math.sqrt(0.5)
-_LAST_ROUND = 2**61
-_KINDS: dict[str, type] = {"covs": np.float32, "born": np.int64, "clock": np.int64}
-
-
-class Beliefs(NamedTuple):
-    """All that the Tracker knows: a Gaussian for each state, and the weight of each.
-
-    ``covs`` are the covariances in strips (:mod:`lasec.triangle`), in single precision; ``weight``
-    and ``lapse`` are what ``posterior`` says of each state. ``means`` and ``squares`` are those of
-    the features, ``units`` what they make of a row, and ``tally`` the rows that are not in them yet
-    (:mod:`lasec.rules.seen`). ``born`` is the row before each slot's first. ``clock`` holds the row
-    of the newest label, the row of the last birth, the labels since then, the rows behind
-    ``squares``, how many of the last were too short, and the newest label.
-
-    >>> state = Tracking(slots=2).init(dimension=3)
-    >>> state.weights.shape, state.covs.shape
-    ((10, 8), (10, 48))
-    """
-
-    weights: Matrix
-    covs: NDArray[np.float32]
-    posterior: NDArray[np.float64]
-    weight: Vector
-    lapse: Vector
-    means: Vector
-    squares: Vector
-    units: Vector
-    tally: Vector
-    born: Counter
-    clock: Counter
-
-    def validate(self) -> str:
-        """Why these arrays are no state of a Tracker, as a phrase; empty if they are.
-
-        >>> state = Tracking(slots=1).init(dimension=1)
-        >>> state.posterior[0] = -1.0
-        >>> state.validate()
-        'posterior is no probability distribution'
-        """
-        if (self.posterior < 0.0).any() or abs(self.posterior.sum() - 1.0) > 1e-9:
-            return "posterior is no probability distribution"
-        counts = (self.squares, self.born, self.clock[:5], self.tally[:1])
-        if any((array < 0).any() for array in counts):
-            return "a count or a mean square is negative"
-        late = self.born.max() > self.clock[BIRTH] or self.clock.max() > _LAST_ROUND
-        if late or self.clock[BIRTH] > self.clock[LATEST] or abs(self.clock[LABEL]) > 1:
-            return "the clock contradicts itself"
-        for weights, cov in zip(self.weights, self.covs, strict=True):
-            defect = Gaussian(weights, triangle.whole(cov, weights.size)).validate()
-            if defect:
-                return defect
-        return ""
-
-
-class Sight(NamedTuple):
-    """A row in double and in single precision, its squared length, and room for P u."""
-
-    u: Vector
-    row: NDArray[np.float32]
-    size: float
-    g: NDArray[np.float32]
-
-
-def sight(state: Beliefs, x: Vector, t: int) -> Sight:
-    """The row x of step t as the states see it."""
-    u = seen(state, x, t)
-    row = u.astype(state.covs.dtype)
-    return Sight(u, row, triangle.product(u, u), np.empty_like(row))
-
-
-def filter_state(
-    w: Vector, P: NDArray[np.float32], at: Sight, y: float, fade: float, prior: float, lapse: float
-) -> float:
-    """Drift and one filtering step of one state, in place; gives Phi(z) of the label."""
-    single: Any = P.dtype.type
-    fresh, root = (1.0 - fade) * prior, math.sqrt(fade)
-    v = max(0.0, triangle.along(P, at.row, single(fade), single(fresh), at.g))
-    m = root * triangle.product(w, at.u)
-    gain, shrink = filtered(m, v, y, lapse)
-    if shrink < 0.0:
-        shrink = max(shrink, min(0.0, v - prior * at.size) / (v * v))
-    for j in range(w.size):
-        w[j] = root * w[j] + gain * at.g[j]
-    triangle.fade_and_downdate(P, at.g, single(fade), single(shrink))
-    triangle.add_diagonal(P, single(fresh))
-    return chance(y * m / math.sqrt(1.0 + v))
-
-
-def born(weights: Matrix, covs: NDArray[np.float32], slot: int, prior: float) -> None:
-    """The states of a slot restart."""
-    for i in range(slot * len(SPEEDS), (slot + 1) * len(SPEEDS)):
-        weights[i] = 0.0
-        triangle.set_diagonal(covs[i], prior * SCALES[i % len(SPEEDS)])
+_SINGLE = ("covs", "spread", "basis", "sample")
+_WHOLE = ("sampled", "told", "born", "clock")
 
 
 @checked
@@ -200,15 +114,20 @@ class Tracking(NamedTuple):
     lapse: Annotated[float, Range(1e-9, 0.49)] = 0.3
     share: Share = 0.002
     negligible: Share = 0.03
+    classes: Annotated[int, Range(2, 10_000)] = 2
+    block: Annotated[int, Range(-1, 2**31)] = -1
 
     def init(self, dimension: int) -> Beliefs:
         """One slot in use, w = 0, P = S I, all hypotheses alike."""
-        state = Beliefs(
-            **{n: np.zeros(s, _KINDS.get(n, np.float64)) for n, s in self.shapes(dimension).items()}
-        )
+        shapes, kinds = self.shapes(dimension), self.kinds(dimension)
+        state = Beliefs(**{name: np.zeros(shape, kinds[name]) for name, shape in shapes.items()})
         state.units[dimension] = INTERCEPT
-        for slot in range(self.slots):
-            born(state.weights, state.covs, slot, self.prior)
+        np.fill_diagonal(state.basis, 1.0)
+        if state.slopes.size:
+            state.slopes[:] = slopes(self.classes)
+        for i in range(state.weight.size):
+            triangle.set_diagonal(state.covs[i], prior_of(self, i))
+            state.spread[i] = prior_of(self, i)
         first = state.posterior[:, :, : len(SPEEDS)]
         first[:] = 1.0 / first.size
         marginals(self, state.posterior, state.weight, state.lapse)
@@ -217,13 +136,20 @@ class Tracking(NamedTuple):
     def shapes(self, dimension: int) -> dict[str, tuple[int, ...]]:
         """The shape of each array of the state.
 
-        >>> Tracking().shapes(50)["covs"]
-        (30, 1456)
+        >>> Tracking().shapes(50)["covs"], Tracking().shapes(1_000)["covs"]
+        ((30, 1456), (30, 2448))
         """
-        e, states = triangle.padded(dimension + EXTRA), self.slots * len(SPEEDS)
+        k, many = block_of(self.block, dimension), self.classes > 2
+        n, states = triangle.padded(k + extra(self.classes)), self.slots * len(SPEEDS)
+        rest, based = (dimension if k < dimension else 0), 0 < k < dimension
         return {
-            "weights": (states, e),
-            "covs": (states, triangle.size(e)),
+            "weights": (states, self.classes if many else 1, n + rest),
+            "covs": (states, triangle.size(n)),
+            "spread": (states, rest),
+            "basis": (k if based else 0, rest),
+            "energy": (k if based else 0,),
+            "sample": (KEPT if based else 0, rest),
+            "sampled": (2,),
             "posterior": (len(HAZARDS), len(LAPSES), states),
             "weight": (states,),
             "lapse": (states,),
@@ -231,64 +157,106 @@ class Tracking(NamedTuple):
             "squares": (dimension,),
             "units": (dimension + 1,),
             "tally": (1 + 2 * dimension,),
+            "told": (self.classes if many else 0,),
+            "slopes": (1 + self.classes if many else 0,),
             "born": (self.slots,),
             "clock": (CLOCKS,),
         }
 
-    def margin(self, state: Beliefs, x: Vector, t: int = 0) -> Margin:
-        """P(y = +1) - P(y = -1); its variance is how far the hypotheses disagree about that."""
-        at, gap = sight(state, x, t), max(0, t - state.clock[LATEST])
-        weight, lapse = state.weight, state.lapse
-        bar = min(self.negligible, weight.max())
-        total, first, second = 0.0, 0.0, 0.0
-        for group in range(self.slots * len(GROUPS)):
-            begin, end = group_of(group)
-            heavy, prior = heaviest(weight, begin, end), prior_of(self, begin)
-            if weight[heavy] < bar:
-                continue
-            q = triangle.quadratic(state.covs[heavy], at.row)
-            for i in range(begin, end):
-                if weight[i] < bar:
-                    continue
-                f = (1.0 - speed_of(self, i)) ** gap
-                m = math.sqrt(f) * triangle.product(state.weights[i], at.u)
-                v = max(0.0, f * q) + (1.0 - f) * prior * at.size
-                lean = (1.0 - 2.0 * lapse[i]) * math.erf(m / math.sqrt(1.0 + v) * _ROOT_HALF)
-                total += weight[i]
-                first += weight[i] * lean
-                second += weight[i] * lean * lean
-        p = first / total
-        return Margin(p, max(0.0, second / total - p * p), p)
+    def kinds(self, dimension: int) -> dict[str, type]:
+        """The type of the numbers in each array: single precision where there is much of it.
+
+        >>> Tracking().kinds(50)["weights"], Tracking().kinds(1_000)["weights"]
+        (<class 'numpy.float64'>, <class 'numpy.float32'>)
+        """
+        wide = block_of(self.block, dimension) < dimension
+        made: dict[str, type] = dict.fromkeys(self.shapes(dimension), np.float64)
+        made |= dict.fromkeys((*_SINGLE, *(("weights",) if wide else ())), np.float32)
+        return made | dict.fromkeys(_WHOLE, np.int64)
+
+    def label_cost(self, dimension: int) -> float:
+        """About how many microseconds a label takes: one for 2,000 numbers, of one kind or another.
+
+        >>> round(Tracking().label_cost(50)), round(Tracking(block=1_000).label_cost(1_000))
+        (23, 7605)
+        """
+        large = ("weights", "covs", "spread")
+        return sum(math.prod(self.shapes(dimension)[name]) for name in large) / 2_000.0
+
+    def margin(self, state: Beliefs, x: Vector, t: int = 0) -> ClassMargin:
+        """P(y = +1) - P(y = -1); its variance is how far the hypotheses disagree about that.
+
+        With more classes, the lead of the best class over the second.
+        """
+        return best_class(self, state, x, t) if state.told.size else sign(self, state, x, t)
 
     def note(self, state: Beliefs, x: Vector) -> None:
         """Count a row that is asked about, labeled or not, for the scale of the features."""
         count_row(state, x)
 
+    def probabilities(self, state: Beliefs, x: Vector, t: int, out: Vector) -> None:
+        """out <- the probability of each of more than two classes."""
+        class_probabilities(self, state, x, t, out, np.empty_like(out))
+
     def update(self, state: Beliefs, x: Vector, y: float, draw: float, t: int = 0) -> None:
-        """Filter every state, weigh the hypotheses, and let a concept begin where one may have."""
-        weights, covs, posterior = state.weights, state.covs, state.posterior
-        begun, clock, at = state.born, state.clock, sight(state, x, t)
-        weight, lapse = state.weight, state.lapse
-        now = max(t, clock[LATEST])
-        gap, said = now - clock[LATEST], 0.0
+        """Filter every state, weigh the hypotheses, and let a concept begin where one may have.
+
+        The label is -1 or +1; with more classes their numbers, from 1.
+        """
+        weight, lapse, clock, at = state.weight, state.lapse, state.clock, sight(state, x, t)
+        now, many = max(t, clock[LATEST]), state.told.size > 0
+        gap, c = now - clock[LATEST], int(y) - 1
+        said = np.zeros(max(1, state.told.size))
+        p = np.empty_like(said)
+        if many:
+            state.told[c] += 1
+        known = classes_known(state.told) if many else 2
         for i in range(weight.size):
             if weight[i] > 0.0:
-                fade = (1.0 - speed_of(self, i)) ** gap
-                right = filter_state(weights[i], covs[i], at, y, fade, prior_of(self, i), lapse[i])
-                said += weight[i] * (1.0 - 2.0 * lapse[i]) * (right - 0.5)
-                reweigh(self, posterior, i, right)
-        normalize(posterior)
-        mix_speeds(posterior, self.share)
+                fade, prior = (1.0 - speed_of(self, i)) ** gap, prior_of(self, i)
+                if many:
+                    right = filter_classes(state, i, at, c, fade, prior, lapse[i], p)
+                    add(said, weight[i] * (1.0 - lapse[i] * known / (known - 1)), p)
+                else:
+                    right = filter_state(state, i, at, y, fade, prior, lapse[i])
+                    said[0] += weight[i] * (1.0 - 2.0 * lapse[i]) * (right - 0.5)
+                reweigh(self, state.posterior, i, right, known)
+        normalize(state.posterior)
+        mix_speeds(state.posterior, self.share)
         notice(state, x)
-        clock[LATEST], clock[SINCE] = now, clock[SINCE] + 1
-        clock[LABEL] = 1 if y > 0.0 else -1
-        missed = said < 0.0 if y > 0.0 else said <= 0.0
+        clock[LATEST], clock[SINCE], clock[LABEL] = now, clock[SINCE] + 1, int(y)
+        missed = said[0] < 0.0 if y > 0.0 else said[0] <= 0.0
+        if many:
+            missed = largest(said) != c
         if missed and clock[SINCE] >= self.patience and self.slots > 1:
-            slot = weakest(posterior)
-            reborn(self, posterior, slot, now - clock[BIRTH])
-            born(weights, covs, slot, self.prior)
-            clock[BIRTH], clock[SINCE], begun[slot] = now, 0, now
-        marginals(self, posterior, weight, lapse)
+            begin_concept(self, state, now)
+        marginals(self, state.posterior, weight, lapse)
+
+    def with_more_classes(self, state: Beliefs) -> tuple[Tracking, Beliefs]:
+        """The rule and the state with one more class; from two classes, with three.
+
+        >>> rule, state = Tracking().with_more_classes(Tracking().init(dimension=3))
+        >>> rule.classes, state.weights.shape
+        (3, (30, 3, 8))
+        """
+        larger = self._replace(classes=self.classes + 1)
+        return larger, more_classes(self, state, larger.init(state.means.size))
+
+    def needs_renewal(self, dimension: int) -> bool:
+        """Whether rows of so many features have a basis.
+
+        >>> [Tracking().needs_renewal(d) for d in (192, 193)], Tracking(block=0).needs_renewal(193)
+        ([False, True], False)
+        """
+        return 0 < block_of(self.block, dimension) < dimension
+
+    def is_due(self, state: Beliefs) -> bool:
+        """Whether it is time for :meth:`renew`."""
+        return is_due(state)
+
+    def renew(self, state: Beliefs) -> None:
+        """Let the basis of wide rows follow the rows that came."""
+        renew_basis(state)
 
     @property
     def depends_on_time(self) -> Literal[True]:
@@ -309,3 +277,82 @@ class Tracking(NamedTuple):
     def reference(self) -> str:
         """Where run-length filtering comes from."""
         return TRACKING_REFERENCE
+
+
+def sign(rule: Tracking, state: Beliefs, x: Vector, t: int) -> ClassMargin:
+    """What the mixture says about a row of two classes."""
+    at, gap = sight(state, x, t), max(0, t - state.clock[LATEST])
+    weight, lapse = state.weight, state.lapse
+    bar = min(rule.negligible, weight.max())
+    total, first, second = 0.0, 0.0, 0.0
+    for group in range(rule.slots * len(GROUPS)):
+        begin, end = group_of(group)
+        heavy, prior = heaviest(weight, begin, end), prior_of(rule, begin)
+        if weight[heavy] < bar:
+            continue
+        q = quadratic(state, heavy, at)
+        for i in range(begin, end):
+            if weight[i] < bar:
+                continue
+            f = (1.0 - speed_of(rule, i)) ** gap
+            m = math.sqrt(f) * triangle.product(state.weights[i, 0], at.u)
+            v = max(0.0, f * q) + (1.0 - f) * prior * at.size
+            lean = (1.0 - 2.0 * lapse[i]) * math.erf(m / math.sqrt(1.0 + v) * _ROOT_HALF)
+            total += weight[i]
+            first += weight[i] * lean
+            second += weight[i] * lean * lean
+    p = first / total
+    return ClassMargin(p, max(0.0, second / total - p * p), p, 1.0 if p >= 0.0 else -1.0)
+
+
+def class_probabilities(
+    rule: Tracking, state: Beliefs, x: Vector, t: int, mean: Vector, square: Vector
+) -> None:
+    """mean <- the probability of each class, and the mean of the states' squared ones."""
+    at, gap = sight(state, x, t), max(0, t - state.clock[LATEST])
+    weight, known, p = state.weight, classes_known(state.told), np.empty_like(mean)
+    bar, total = min(rule.negligible, weight.max()), 0.0
+    for c in range(p.size):
+        mean[c] = square[c] = 0.0
+    for group in range(rule.slots * len(GROUPS)):
+        begin, end = group_of(group)
+        heavy, prior = heaviest(weight, begin, end), prior_of(rule, begin)
+        if weight[heavy] < bar:
+            continue
+        q = quadratic(state, heavy, at)
+        for i in range(begin, end):
+            if weight[i] < bar:
+                continue
+            f = (1.0 - speed_of(rule, i)) ** gap
+            v = max(0.0, f * q) + (1.0 - f) * prior * at.size
+            scores(state, i, at, math.sqrt(f), p)
+            soften(p, state.slopes[known] / math.sqrt(1.0 + v), state.told)
+            total += weight[i]
+            for c in range(p.size):
+                if p[c] > 0.0:
+                    said = likelihood_of(p[c], state.lapse[i], known)
+                    mean[c] += weight[i] * said
+                    square[c] += weight[i] * said * said
+    for c in range(p.size):
+        mean[c], square[c] = mean[c] / total, square[c] / total
+
+
+def best_class(rule: Tracking, state: Beliefs, x: Vector, t: int) -> ClassMargin:
+    """What the mixture says about a row of many classes."""
+    mean, square = np.empty(state.told.size), np.empty(state.told.size)
+    class_probabilities(rule, state, x, t, mean, square)
+    best = largest(mean)
+    p, second = mean[best], 0.0
+    for c in range(mean.size):
+        if c != best:
+            second = max(second, mean[c])
+    variance = 4.0 * max(0.0, square[best] - p * p)
+    return ClassMargin(2.0 * p - 1.0, variance, p - second, best + 1.0)
+
+
+def begin_concept(rule: Tracking, state: Beliefs, now: int) -> None:
+    """A concept that begins after this row takes the place of the weakest."""
+    slot, clock = weakest(state.posterior), state.clock
+    reborn(rule, state.posterior, slot, now - clock[BIRTH])
+    born(state, slot, rule.prior)
+    clock[BIRTH], clock[SINCE], state.born[slot] = now, 0, now

@@ -178,7 +178,7 @@ class Shard:
         codes, names = coded(keys[order])
         rows = self.state.rows(names)
         fleet = self.state.load(rows)
-        before = fleet.updates.copy()
+        before = fleet.updates.copy(), fleet.rows.copy()
         known = np.minimum(times, self.head.clock)  # a budget must not live in the future
         X = np.concatenate([batch.X, *(answer.x(batch)[None] for answer in answers)])
         tickets = np.array([-1] * E + [a.asked.round if a.asked else -1 for a in answers])
@@ -190,7 +190,10 @@ class Shard:
         )  # fmt: skip
         self._told(batch, answers, served, place, fleet, codes)
         self._asked(batch, answers, served, place[:E], fleet, codes)
-        self.state.save(fleet, rows, fleet.updates > before)
+        changed = fleet.updates > before[0]
+        if hasattr(fleet.rule, "note"):  # a question is counted in the model, too
+            changed |= fleet.rows > before[1]
+        self.state.save(fleet, rows, changed)
 
     def _told(
         self, batch: Batch, answers: list[Answer], served: Records, place: Indices, fleet: Fleet,
