@@ -10,10 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
 import lasec
-from benchmarks.measure import caution_for, compare, selective, spread, stream
+from benchmarks.measure import caution_for, compare, seconds, selective, spread, stream
 
 RATES = (0.1, 0.4, 1.0)
+WIDE = (512, 1_024)
 
 
 def rounds(build: Callable[[], lasec.Learner], X: Any, y: Any) -> Callable[[], None]:
@@ -38,6 +41,35 @@ def table(quick: bool) -> Iterator[dict[str, Any]]:
         for rate in RATES:
             aggressiveness = 1e9 if rate == 1.0 else caution_for(rate, dimension, X, y)
             yield from _ratios(dimension, rate, aggressiveness, X, y, 2 if quick else 7)
+    for dimension in WIDE:
+        yield _alone(dimension, 0.1, 1_000 if quick else 4_000, 2 if quick else 7)
+
+
+def _alone(dimension: int, rate: float, rows: int, runs: int) -> dict[str, Any]:
+    """The time of ``run`` on wide rows, without LASEC's, whose state has d^2 numbers."""
+    X, y = stream(dimension, rows)
+
+    def build() -> lasec.Learner:
+        return lasec.Tracker(dimension, rate=rate, horizon=len(y), seed=1)
+
+    build().run(X, y)  # warm: compiled, in cache, memory in place
+    taken = float(np.median([seconds(lambda: build().run(X, y)) for _ in range(runs)]))
+    return _row(dimension, rate, "run", taken / rows, build())
+
+
+def _row(
+    dimension: int, rate: float, door: str, taken: float, learner: lasec.Learner, **more: float
+) -> dict[str, Any]:
+    """What is said of every measurement, and more between time and memory."""
+    size = sum(array.nbytes for array in learner.state)
+    return {
+        "d": dimension,
+        "labels": f"{rate:.0%}",
+        "through": door,
+        "tracker us": round(1e6 * taken, 2),
+        **more,
+        "state kb": round(size / 1e3),
+    }
 
 
 def _ratios(
@@ -54,15 +86,7 @@ def _ratios(
         "ask and tell": (rounds(ours, X[:few], y[:few]), rounds(theirs, X[:few], y[:few]), few),
         "run": (lambda: ours().run(X, y), lambda: theirs().run(X, y), len(y)),
     }
-    size = sum(array.nbytes for array in ours().state)
     for door, (tracker, other, count) in doors.items():
         taken, compared, ratios = compare(tracker, other, runs)
-        yield {
-            "d": dimension,
-            "labels": f"{rate:.0%}",
-            "through": door,
-            "tracker_us": round(1e6 * taken / count, 2),
-            "lasec_us": round(1e6 * compared / count, 2),
-            **spread(ratios),
-            "state_kb": round(size / 1e3),
-        }
+        more = {"lasec us": round(1e6 * compared / count, 2), **spread(ratios)}
+        yield _row(dimension, rate, door, taken / count, ours(), **more)

@@ -10,6 +10,7 @@ import typer
 from experiments import bench, bounds_figure, readme, report, rings, theorems
 from experiments.benchmark.command import ALL, asked, hold
 from experiments.data import set_data
+from experiments.forms import command as form_study
 from experiments.intervals import alarms, budget, delays, guide
 from experiments.intervals import command as coverage
 from experiments.journal import Journal
@@ -144,6 +145,25 @@ def tracker(
     set_data(data)
     with Journal(out / "journal.jsonl", jobs) as journal:
         typer.echo(study(journal, out, seeds, size))
+
+
+@app.command()
+def forms(
+    out: Out,
+    parts: Annotated[str, typer.Option(help="Names with commas between; or all.")] = ALL,
+    seeds: Annotated[int, typer.Option(min=1, help="At most so many draws of each stream.")] = 30,
+    jobs: Jobs = 1,
+    data: Folder = None,
+    size: Size = 1.0,
+) -> None:
+    """The Tracker's forms: wide rows, many classes, late answers, a small state."""
+    set_data(data)
+    try:
+        names = form_study.chosen(parts)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+    with Journal(out / "journal.jsonl", jobs) as journal:
+        typer.echo(form_study.study(journal, out, names, seeds, size))
 
 
 @app.command(name="budget")

@@ -51,6 +51,16 @@ def test_a_command_prints_a_table_and_writes_json(tmp_path):
     assert later["first_run_s"] < written["rows"][0]["first_run_s"]
 
 
+def test_the_tracker_is_timed_on_wide_rows():
+    from benchmarks.tracker import _alone
+
+    row = _alone(200, 0.1, rows=100, runs=1)
+    assert list(row) == ["d", "labels", "through", "tracker us", "state kb"]
+    assert (row["d"], row["labels"], row["through"]) == (200, "10%", "run")
+    assert 0.0 < row["tracker us"] < 1e5
+    assert 100 < row["state kb"] < 1_000
+
+
 def test_growth_fits_the_exponent():
     from benchmarks.measure import exponent
 
