@@ -151,6 +151,6 @@ def class_names(given: Iterable[Hashable] | None, least: int = 2) -> ClassNames:
     (1, (None, None))
     """
     names = tuple(given or ())
-    if len(set(names)) != len(names) or None in names:
+    if len(set(names)) != len(names):
         raise ValueError(f"classes: expected different names, got {shown(names)}")
     return ClassNames(names + (None,) * (least - len(names)))

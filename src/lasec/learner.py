@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Hashable, Iterable
 from copy import copy
 from dataclasses import replace
-from math import isfinite
 from typing import Any, Self, TypedDict
 
 import numpy as np
@@ -19,7 +18,7 @@ from lasec.classes import SIGNS, ClassNames
 from lasec.clock import LEAD, Clock
 from lasec.files import write
 from lasec.learner_state import DIMENSIONS, Counter, LearnerState, packed, unpacked
-from lasec.parameters import Range, choice, number, shown
+from lasec.parameters import Range, choice, number
 from lasec.persistence import codec
 from lasec.persistence.container import read, restored
 from lasec.queries import Always, Budgeted
@@ -877,7 +876,7 @@ class Learner:
                 "precision": self.precision.value,
             }
             if isinstance(self.rule, ClassRule):
-                header["classes"] = list(map(_saved_name, self._now.classes.names))
+                header["classes"] = list(self._now.classes.names)
             return packed(header, self.rule, self._now)
 
     @classmethod
@@ -1094,10 +1093,3 @@ class Learner:
             f"{where}: too large for this model, a label there could shrink its covariance more "
             f"than {limit:g} times: scale the input"
         )
-
-
-def _saved_name(name: Any) -> Any:
-    """The name of a class, if a file can keep it."""
-    if name is None or isinstance(name, str | int) or (isinstance(name, float) and isfinite(name)):
-        return name
-    raise TypeError(f"classes: only text and numbers can be saved as names, not {shown(name)}")

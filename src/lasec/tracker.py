@@ -8,10 +8,11 @@ from typing import Any, NamedTuple, Self, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from lasec import validation
 from lasec.classes import class_names
 from lasec.errors import StateError
 from lasec.learner import Learner, Options
-from lasec.parameters import SMALLEST, Range, number
+from lasec.parameters import SMALLEST, Range, number, shown
 from lasec.queries import Budgeted, MarginSampling
 from lasec.rules import Tracking
 from lasec.rules.hypotheses import DRIFTS, HAZARDS, LAPSES, SPEEDS
@@ -99,8 +100,11 @@ class Tracker(Learner):
     ) -> None:
         if budget is not None and (rate, horizon) != (0.1, 10_000):
             raise ValueError("budget: it has a rate and a horizon of its own, so give one or other")
+        if rule is not None and not isinstance(rule, Tracking):
+            raise TypeError(f"rule: expected lasec.rules.Tracking(...), got {shown(rule)}")
         query, chosen = budget or steady(rate, horizon), rule or Tracking()
-        names = class_names(classes, least=chosen.classes)
+        given = [validation.class_label(name) for name in classes or ()]
+        names = class_names(given, least=chosen.classes)
         super().__init__(
             chosen._replace(classes=len(names.names)), query, dimension=dimension,
             learn_from="labels", name="Tracker", **options,

@@ -5,6 +5,7 @@ Nothing here touches a model, so a refused call leaves it exactly as it was.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -130,9 +131,10 @@ def classes(y: ArrayLike, count: int) -> tuple[list[Any], NDArray[np.intp]]:
     (['ham', 'spam'], array([0, 1, 0]))
     """
     listed: Any = y
-    given: NDArray[Any] = listed if isinstance(y, np.ndarray) else _objects(list(listed))
+    with foreign("y"):
+        given: NDArray[Any] = listed if type(y) is np.ndarray else _objects(list(listed))
     if given.shape != (count,):
-        raise ValueError(f"y: expected {count} labels, one for each row of X, got {len(given)}")
+        raise ValueError(f"y: expected {count} labels, one for each row, got {given.shape}")
     if given.dtype == object:
         places: dict[Any, int] = {}
         which = [places.setdefault(class_label(label), len(places)) for label in given]
@@ -149,19 +151,19 @@ def _objects(values: list[Any]) -> NDArray[Any]:
 
 
 def class_label(y: Any) -> Any:
-    """One label of any kind: hashable, and equal to itself.
+    """One label: text, a truth value or a finite number, which a file can keep.
 
     >>> class_label(np.str_("spam")), class_label(None)
     Traceback (most recent call last):
     ValueError: y: None is no label
     """
     label = y.item() if isinstance(y, np.generic) else y
-    try:
-        hash(label)
-    except TypeError:
-        raise TypeError(f"y: a label must be hashable, got {shown(y)}") from None
-    if label is None or label != label:  # noqa: PLR0124
+    if label is None or (isinstance(label, float) and not math.isfinite(label)):
         raise ValueError(f"y: {shown(y)} is no label")
+    if not isinstance(label, str | int | float):
+        raise TypeError(f"y: a label must be text or a number, got {shown(y)}")
+    if isinstance(label, int) and abs(label) >= 2**63:
+        raise ValueError(f"y: a label must be below 2^63, got {shown(y)}")
     return label
 
 

@@ -346,7 +346,6 @@ def found(results, *arguments):
         ("huge.svm", "expected index:value, got '9223372036854775808:1'"),
         ("negative.svm", "expected index:value, got '-5:1'"),
         ("toowide.csv", "300,001 columns; at most 200,000 can be read"),
-        ("wide.csv", "tracker needs 76.8 GB for 20,000 features"),
     ],
 )
 def test_what_was_wrong_is_named(results, name, words):

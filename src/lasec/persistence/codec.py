@@ -200,7 +200,9 @@ def restore(rule: Rule[Any], dimension: int, arrays: Arrays, precision: Precisio
     for name, array in arrays.items():
         if array.shape != expected[name] or array.dtype != types[name]:
             raise StateError(f"invalid: {name} has not the shape and type of this rule")
-        if not np.abs(array.astype(float)).max(initial=0.0) <= _LARGEST_WEIGHT:
+        with np.errstate(invalid="ignore"):  # whatever bits a NaN has
+            largest = np.abs(array.astype(float)).max(initial=0.0)
+        if not largest <= _LARGEST_WEIGHT:
             raise StateError(f"invalid: {name} contains NaN, infinity or a value beyond all use")
     state: State = state_type(**arrays)
     defect = state.validate()

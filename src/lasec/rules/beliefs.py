@@ -63,29 +63,53 @@ class Beliefs(NamedTuple):
         >>> state.validate()
         'posterior is no probability distribution'
         """
-        if (self.posterior < 0.0).any() or abs(self.posterior.sum() - 1.0) > 1e-9:
-            return "posterior is no probability distribution"
-        counts = (
-            self.squares, self.born, self.clock[:5], self.tally[:1], self.told, self.sampled,
-            self.energy,
-        )  # fmt: skip
-        if any((array < 0).any() for array in counts):
-            return "a count or a mean square is negative"
-        late = self.born.max() > self.clock[BIRTH] or self.clock.max() > _LAST_ROW
-        label = self.clock[LABEL]
-        known = 0 <= label <= self.told.size if self.told.size else abs(label) <= 1
-        if late or self.clock[BIRTH] > self.clock[LATEST] or not known:
-            return "the clock contradicts itself"
-        if (self.spread <= 0.0).any() or not _orthonormal(self.basis):
-            return "a variance is not positive, or the basis is none"
+        flaws = (
+            (_no_distribution(self), "posterior is no probability distribution"),
+            (_not_derived(self), "weight, lapse, units or slopes do not follow from the rest"),
+            (_negative(self), "a count or a mean square is negative"),
+            (_against_time(self), "the clock contradicts itself"),
+            ((self.spread <= 0.0).any(), "a variance is not positive"),
+            (not _orthonormal(self.basis), "the basis is not orthonormal"),
+        )
+        defect = next((text for wrong, text in flaws if wrong), "")
         n = self.weights.shape[2] - self.spread.shape[1]
         for weights, cov in zip(self.weights, self.covs, strict=True):
-            defect = Gaussian(weights[0, :n], triangle.whole(cov, n)).validate()
-            if defect:
-                return defect
-        return ""
+            defect = defect or Gaussian(weights[0, :n], triangle.whole(cov, n)).validate()
+        return defect
+
+
+def _no_distribution(state: Beliefs) -> bool:
+    return bool((state.posterior < 0.0).any() or abs(state.posterior.sum() - 1.0) > 1e-9)
+
+
+def _not_derived(state: Beliefs) -> bool:
+    """Whether what is kept to save time is not what it is kept for."""
+    roots, units = np.sqrt(np.maximum(state.squares, 0.0)), state.units[:-1]
+    return bool(
+        np.abs(state.posterior.sum(axis=(0, 1)) - state.weight).max() > 1e-9
+        or (state.lapse < 0.0).any()
+        or (state.lapse >= 0.5).any()
+        or (np.abs(units * roots - (roots > 0.0)) > 1e-6).any()
+        or not 0.0 <= state.units[-1] <= 2.0
+        or (state.slopes <= 0.0).any()
+    )
+
+
+def _negative(state: Beliefs) -> bool:
+    counts = (
+        state.squares, state.born, state.clock[:5], state.tally[:1], state.told, state.sampled,
+        state.energy,
+    )  # fmt: skip
+    return any((array < 0).any() for array in counts)
+
+
+def _against_time(state: Beliefs) -> bool:
+    clock, many = state.clock, state.told.size
+    late = state.born.max() > clock[BIRTH] or clock.max() > _LAST_ROW
+    known = 0 <= clock[LABEL] <= many if many else abs(clock[LABEL]) <= 1
+    return bool(late or clock[BIRTH] > clock[LATEST] or not known)
 
 
 def _orthonormal(basis: NDArray[np.float32]) -> bool:
     """Whether the rows have length 1 and right angles."""
-    return bool(np.abs(basis @ basis.T - np.eye(len(basis))).max(initial=0.0) < 1e-3)
+    return not len(basis) or bool(np.abs(basis @ basis.T - np.eye(len(basis))).max() < 1e-3)
