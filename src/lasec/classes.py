@@ -117,13 +117,10 @@ class ClassNames(NamedTuple):
         """The labels of many codes."""
         if self.are_signs:
             return codes
-        used = np.empty(len(self._codes), dtype=object)
-        used[:] = [self.name(code) for code in self._codes]
+        used = [self.name(code) for code in self._codes]
         places = codes - 1 if len(self.names) > 2 else (codes > 0).astype(np.intp)
-        kinds = {type(name) for name in used}
-        alike = len(kinds) == 1 and kinds <= {str, bool, int, float}
-        names: NDArray[Any] = np.array(used.tolist()) if alike else used
-        return np.take(names, places)
+        alike = len({type(name) for name in used}) == 1
+        return np.take(np.array(used, dtype=None if alike else object), places)
 
     @property
     def _codes(self) -> range | tuple[int, int]:

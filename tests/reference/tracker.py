@@ -126,6 +126,15 @@ class Tracker:
                 probability += weight[b, k] * (noise + (1.0 - 2.0 * noise) * right)
                 for number, lapse in enumerate(LAPSES):
                     self.pi[:, number, b, k] *= lapse + (1.0 - 2.0 * lapse) * right
+        self._settle()
+        self._renew(x)
+        self.latest, self.label, self.since = now, int(y), self.since + 1
+        missed = probability < 0.5 if y > 0 else probability <= 0.5
+        if missed and self.since >= self.patience:
+            self._begin(now)
+
+    def _settle(self):
+        """The weights add up to one, without slots that have lost; speeds mix."""
         total = self.pi.sum()
         for b in range(self.slots):
             if self.pi[:, :, b].sum() < 1e-3 * total:
@@ -133,11 +142,6 @@ class Tracker:
         self.pi /= self.pi.sum()
         others = (self.pi.sum(axis=3, keepdims=True) - self.pi) / (len(DRIFTS) - 1)
         self.pi = (1.0 - self.share) * self.pi + self.share * others
-        self._renew(x)
-        self.latest, self.label, self.since = now, int(y), self.since + 1
-        missed = probability < 0.5 if y > 0 else probability <= 0.5
-        if missed and self.since >= self.patience:
-            self._begin(now)
 
     def _begin(self, now):
         b = int(np.argmin(self.pi.sum(axis=(0, 1, 3))))

@@ -23,7 +23,7 @@ SLOPES = {K: kappa(K) for K in range(2, 9)}
 
 
 class State:
-    """One Gaussian belief: weights for each class, or one vector; a full block, then a diagonal."""
+    """One Gaussian posterior: weights for each class, or once; a full block, then a diagonal."""
 
     def __init__(self, vectors, block, rest, drift, S):
         self.W, self.drift, self.S = np.zeros((vectors, block + rest)), drift, S
@@ -185,16 +185,6 @@ class Forms(Tracker):
     def _best(self, said):
         """The most probable class; of two, the second where they are equal."""
         return int(said[1] >= said[0]) if self.K == 2 else int(np.argmax(said))
-
-    def _settle(self):
-        """The weights add up to one, without slots that have lost; speeds mix."""
-        total = self.pi.sum()
-        for b in range(self.slots):
-            if self.pi[:, :, b].sum() < 1e-3 * total:
-                self.pi[:, :, b] = 0.0
-        self.pi /= self.pi.sum()
-        others = (self.pi.sum(axis=3, keepdims=True) - self.pi) / (len(DRIFTS) - 1)
-        self.pi = (1.0 - self.share) * self.pi + self.share * others
 
     def _turn(self):
         """Another basis: the leading directions of the old one's energies and of the sample."""
