@@ -49,7 +49,7 @@ def native(stream: str, rate: float, seed: int, size: float) -> dict[str, Any]:
 @cache
 def load() -> None:
     """Load the compiled code of the binary models, for rows of both kinds of width."""
-    for dimension in (3, 140):
+    for dimension in (3, 200):
         X = np.random.default_rng(0).standard_normal((200, dimension))
         replayed(X, (X[:, 0] > 0.0).astype(np.int64), 2, np.ones(200, dtype=np.bool_))
 
