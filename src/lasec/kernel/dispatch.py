@@ -215,6 +215,18 @@ overload(mercer.product, strict=False)(lambda kernel, x, z: kernel.instance_clas
 overload(gaussian.judge, strict=False)(lambda rule, m, q: rule.instance_class.judge)
 overload(gaussian.step, strict=False)(lambda rule, m, q, y: rule.instance_class.step)
 
+# Parts of the Tracker's loops, which would hand on a state of many arrays for each row.
+PARTS = (
+    filtering.drifted,
+    filtering.quadratic,
+    filtering.shrunk,
+    filtering.sight,
+    seen.seen,
+    tracking.sign,
+)
+for helper in PARTS:
+    register_jitable(inline="always")(helper)
+
 for helper in (
     *(getattr(linalg, name) for name in linalg.__all__),
     *(getattr(hypotheses, name) for name in hypotheses.__all__ if name.islower()),
@@ -236,7 +248,8 @@ for helper in (
     gaussian.shrunk,
     first_order,
 ):
-    register_jitable(helper)
+    if helper not in PARTS:
+        register_jitable(helper)
 
 # Sums of products, whose terms may be added in any order.
 for helper in (subspace.project, *(getattr(triangle, name) for name in triangle.__all__)):

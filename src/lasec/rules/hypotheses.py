@@ -18,18 +18,17 @@ from lasec.rules.softmax import likelihood_of
 from lasec.types import Vector
 
 __all__ = [
-    "DRIFTS", "GROUPS", "HAZARDS", "LAPSES", "SCALES", "SPEEDS", "group_of", "heaviest", "lapse_of",
+    "DRIFTS", "HAZARDS", "LAPSES", "SCALES", "SPEEDS", "group_of", "heaviest", "lapse_of",
     "marginals", "mix_speeds", "normalize", "prior_of", "reborn", "reweigh", "slot_weights",
-    "speed_of", "weakest",
+    "speed_of", "state_weights", "weakest",
 ]  # fmt: skip
 
 # Grids, as multiples of the rule's ``hazard``, ``lapse``, ``drift`` and ``prior``.
 HAZARDS = (1.0, 0.25, 0.0625, 0.015625)
 LAPSES = (1.0 / 300.0, 1.0 / 30.0, 0.1, 1.0 / 3.0, 2.0 / 3.0, 1.0)
 SPEEDS = (0.0, 1.0, 5.0, 20.0, 0.0)
-SCALES = (1.0, 1.0, 1.0, 1.0, 0.03)  # of the prior
+SCALES = (1.0, 1.0, 1.0, 1.0, 0.03)  # of the prior: the last state of a slot has its own
 DRIFTS = (0.0, 1.0, 5.0, 20.0)  # the speeds, each once
-GROUPS = ((0, 4), (4, 5))  # states of a slot that have one prior
 FORGOTTEN = 1e-3
 
 Posterior = NDArray[np.float64]
@@ -50,15 +49,15 @@ def prior_of(rule: Any, i: int) -> float:
     return float(rule.prior * SCALES[i % len(SPEEDS)])
 
 
-def group_of(number: int) -> tuple[int, int]:
-    """The first of some states of a slot that have one prior, and the state after the last.
+def group_of(i: int) -> tuple[int, int]:
+    """The first of the states of a slot that have the prior of state i, and the one after the last.
 
-    >>> group_of(0), group_of(1), group_of(2)
+    >>> group_of(0), group_of(4), group_of(6)
     ((0, 4), (4, 5), (5, 9))
     """
-    first, last = GROUPS[number % len(GROUPS)]
-    begin = number // len(GROUPS) * len(SPEEDS)
-    return begin + first, begin + last
+    begin = i // len(SPEEDS) * len(SPEEDS)
+    single = begin + len(SPEEDS) - 1
+    return (begin, single) if i < single else (single, single + 1)
 
 
 def marginals(rule: Any, posterior: Posterior, weight: Vector, lapse: Vector) -> None:
@@ -92,28 +91,40 @@ def reweigh(rule: Any, posterior: Posterior, i: int, right: float, classes: int)
             posterior[h, number, i] *= said
 
 
-def slot_weights(posterior: Posterior) -> Vector:
-    """The weight of each slot."""
-    total = np.zeros(posterior.shape[2] // len(SPEEDS))
+def state_weights(posterior: Posterior) -> Vector:
+    """The weight of each state."""
+    weight = np.zeros(posterior.shape[2])
     for h in range(posterior.shape[0]):
         for number in range(posterior.shape[1]):
-            for i in range(posterior.shape[2]):
-                total[i // len(SPEEDS)] += posterior[h, number, i]
+            for i in range(weight.size):
+                weight[i] += posterior[h, number, i]
+    return weight
+
+
+def slot_weights(posterior: Posterior) -> Vector:
+    """The weight of each slot."""
+    weight, speeds = state_weights(posterior), len(SPEEDS)
+    total = np.zeros(weight.size // speeds)
+    for slot in range(total.size):
+        for k in range(speeds):
+            total[slot] += weight[slot * speeds + k]
     return total
 
 
 def normalize(posterior: Posterior) -> None:
     """Give up slots that have lost all weight; the rest adds up to 1."""
-    weight = slot_weights(posterior)
-    lost = FORGOTTEN * weight.sum()
-    kept = 0.0
+    weight, speeds = slot_weights(posterior), len(SPEEDS)
+    lost, kept = FORGOTTEN * weight.sum(), 0.0
     for slot in range(weight.size):
         kept += weight[slot] if weight[slot] >= lost else 0.0
+    factor = np.zeros(posterior.shape[2])
+    for slot in range(weight.size):
+        if weight[slot] >= lost:
+            factor[slot * speeds : (slot + 1) * speeds] = 1.0 / kept
     for h in range(posterior.shape[0]):
         for number in range(posterior.shape[1]):
-            for i in range(posterior.shape[2]):
-                alive = weight[i // len(SPEEDS)] >= lost
-                posterior[h, number, i] = posterior[h, number, i] / kept if alive else 0.0
+            for i in range(factor.size):
+                posterior[h, number, i] *= factor[i]
 
 
 def mix_speeds(posterior: Posterior, share: float) -> None:
@@ -125,6 +136,8 @@ def mix_speeds(posterior: Posterior, share: float) -> None:
                 total = 0.0
                 for k in range(i, i + len(SPEEDS)):
                     total += states[k]
+                if total == 0.0:
+                    continue
                 for k in range(i, i + len(SPEEDS)):
                     states[k] += share * ((total - states[k]) / (len(SPEEDS) - 1) - states[k])
 

@@ -56,16 +56,17 @@ def seen(state: Any, x: Vector, t: int) -> Vector:
     """
     d, rest, n = x.size, state.spread.shape[1], state.weights.shape[2] - state.spread.shape[1]
     u, k = np.zeros(n + rest), state.basis.shape[0] if rest > 0 else d
-    in_row_units(state, x, u[n:] if rest > 0 else u[:d])
-    project(state.basis, u[n:], u[:k])
+    in_row_units(state.means, state.units, x, u[n:] if rest > 0 else u[:d])
+    if state.basis.size > 0:
+        project(state.basis, u[n:], u[:k])
     u[k] = state.units[d]
     mark_last(state, t, u[k + 1 : n])
     return u
 
 
-def in_row_units(state: Any, x: Vector, out: Vector) -> None:
+def in_row_units(means: Vector, units: Vector, x: Vector, out: Vector) -> None:
     """out <- each entry less its mean, over its root mean square and the root of d."""
-    scale = in_units(state, x, out) / math.sqrt(x.size)
+    scale = in_units(means, units, x, out) / math.sqrt(x.size)
     for j in range(x.size):
         out[j] *= scale
 
@@ -80,23 +81,23 @@ def mark_last(state: Any, t: int, places: Vector) -> None:
         places[label - 1] = strength
 
 
-def in_units(state: Any, x: Vector, out: Vector) -> float:
+def in_units(means: Vector, units: Vector, x: Vector, out: Vector) -> float:
     """out <- each entry less its mean, over its root mean square; gives how far to shorten."""
     total = 0.0
     for j in range(x.size):
-        unit = (x[j] - state.means[j]) * state.units[j]
-        if state.units[j] == 0.0:
+        unit = (x[j] - means[j]) * units[j]
+        if units[j] == 0.0:
             unit = 1.0 if x[j] > 0.0 else -1.0 if x[j] < 0.0 else 0.0
         out[j] = min(max(unit, -FAR), FAR)
         total += out[j] * out[j]
     return min(1.0, REACH / math.sqrt(max(total / x.size, 1e-300)))
 
 
-def length(state: Any, x: Vector) -> float:
+def length(units: Vector, x: Vector) -> float:
     """How long a row is, not centered: the root of the mean of x_j^2 / s_j."""
     total = 0.0
     for j in range(x.size):
-        unit = min(abs(x[j]) * state.units[j], FAR)
+        unit = min(abs(x[j]) * units[j], FAR)
         total += unit * unit
     return math.sqrt(total / x.size)
 
@@ -104,7 +105,7 @@ def length(state: Any, x: Vector) -> float:
 def count_row(state: Any, x: Vector) -> None:
     """Add a row, shortened where it is too long, to the tally: count, sums, sums of squares."""
     tally, unit = state.tally, np.empty(x.size)
-    scale = in_units(state, x, unit)
+    scale = in_units(state.means, state.units, x, unit)
     for j in range(x.size):
         entry = scale * x[j]
         tally[1 + j] += entry
@@ -119,7 +120,7 @@ def notice(state: Any, x: Vector) -> None:
     clock, tally, d = state.clock, state.tally, x.size
     if tally[0] == 0.0:
         count_row(state, x)
-    clock[STREAK] = clock[STREAK] + 1 if 0.0 < length(state, x) < SHORT else 0
+    clock[STREAK] = clock[STREAK] + 1 if 0.0 < length(state.units, x) < SHORT else 0
     if clock[STREAK] >= STREAK_END:
         clock[STREAK], clock[ROWS] = 0, 0
     count = tally[0]

@@ -55,7 +55,6 @@ from lasec.rules.beliefs import Beliefs
 from lasec.rules.enlarging import more_classes
 from lasec.rules.filtering import born, filter_classes, filter_state, quadratic, scores, sight
 from lasec.rules.hypotheses import (
-    GROUPS,
     HAZARDS,
     LAPSES,
     SPEEDS,
@@ -284,23 +283,20 @@ def sign(rule: Tracking, state: Beliefs, x: Vector, t: int) -> ClassMargin:
     at, gap = sight(state, x, t), max(0, t - state.clock[LATEST])
     weight, lapse = state.weight, state.lapse
     bar = min(rule.negligible, weight.max())
-    total, first, second = 0.0, 0.0, 0.0
-    for group in range(rule.slots * len(GROUPS)):
-        begin, end = group_of(group)
-        heavy, prior = heaviest(weight, begin, end), prior_of(rule, begin)
-        if weight[heavy] < bar:
+    total, first, second, q, end = 0.0, 0.0, 0.0, 0.0, 0
+    for i in range(weight.size):
+        if weight[i] < bar:
             continue
-        q = quadratic(state, heavy, at)
-        for i in range(begin, end):
-            if weight[i] < bar:
-                continue
-            f = (1.0 - speed_of(rule, i)) ** gap
-            m = math.sqrt(f) * triangle.product(state.weights[i, 0], at.u)
-            v = max(0.0, f * q) + (1.0 - f) * prior * at.size
-            lean = (1.0 - 2.0 * lapse[i]) * math.erf(m / math.sqrt(1.0 + v) * _ROOT_HALF)
-            total += weight[i]
-            first += weight[i] * lean
-            second += weight[i] * lean * lean
+        if i >= end:
+            begin, end = group_of(i)
+            q = quadratic(state, heaviest(weight, begin, end), at)
+        f = (1.0 - speed_of(rule, i)) ** gap
+        m = math.sqrt(f) * triangle.product(state.weights[i, 0], at.u)
+        v = max(0.0, f * q) + (1.0 - f) * prior_of(rule, i) * at.size
+        lean = (1.0 - 2.0 * lapse[i]) * math.erf(m / math.sqrt(1.0 + v) * _ROOT_HALF)
+        total += weight[i]
+        first += weight[i] * lean
+        second += weight[i] * lean * lean
     p = first / total
     return ClassMargin(p, max(0.0, second / total - p * p), p, 1.0 if p >= 0.0 else -1.0)
 
@@ -311,28 +307,25 @@ def class_probabilities(
     """mean <- the probability of each class, and the mean of the states' squared ones."""
     at, gap = sight(state, x, t), max(0, t - state.clock[LATEST])
     weight, known, p = state.weight, classes_known(state.told), np.empty_like(mean)
-    bar, total = min(rule.negligible, weight.max()), 0.0
+    bar, total, q, end = min(rule.negligible, weight.max()), 0.0, 0.0, 0
     for c in range(p.size):
         mean[c] = square[c] = 0.0
-    for group in range(rule.slots * len(GROUPS)):
-        begin, end = group_of(group)
-        heavy, prior = heaviest(weight, begin, end), prior_of(rule, begin)
-        if weight[heavy] < bar:
+    for i in range(weight.size):
+        if weight[i] < bar:
             continue
-        q = quadratic(state, heavy, at)
-        for i in range(begin, end):
-            if weight[i] < bar:
-                continue
-            f = (1.0 - speed_of(rule, i)) ** gap
-            v = max(0.0, f * q) + (1.0 - f) * prior * at.size
-            scores(state, i, at, math.sqrt(f), p)
-            soften(p, state.slopes[known] / math.sqrt(1.0 + v), state.told)
-            total += weight[i]
-            for c in range(p.size):
-                if p[c] > 0.0:
-                    said = likelihood_of(p[c], state.lapse[i], known)
-                    mean[c] += weight[i] * said
-                    square[c] += weight[i] * said * said
+        if i >= end:
+            begin, end = group_of(i)
+            q = quadratic(state, heaviest(weight, begin, end), at)
+        f = (1.0 - speed_of(rule, i)) ** gap
+        v = max(0.0, f * q) + (1.0 - f) * prior_of(rule, i) * at.size
+        scores(state, i, at, math.sqrt(f), p)
+        soften(p, state.slopes[known] / math.sqrt(1.0 + v), state.told)
+        total += weight[i]
+        for c in range(p.size):
+            if p[c] > 0.0:
+                said = likelihood_of(p[c], state.lapse[i], known)
+                mean[c] += weight[i] * said
+                square[c] += weight[i] * said * said
     for c in range(p.size):
         mean[c], square[c] = mean[c] / total, square[c] / total
 
