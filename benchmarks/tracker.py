@@ -8,6 +8,7 @@ anew after every label.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from benchmarks.measure import caution_for, compare, seconds, selective, spread,
 
 RATES = (0.1, 0.4, 1.0)
 WIDE = (512, 1_024)
+MODELS, FEW = 100_000, 1_000  # in a fleet; in a quick one
 
 
 def rounds(build: Callable[[], lasec.Learner], X: Any, y: Any) -> Callable[[], None]:
@@ -43,6 +45,7 @@ def table(quick: bool) -> Iterator[dict[str, Any]]:
             yield from _ratios(dimension, rate, aggressiveness, X, y, 2 if quick else 7)
     for dimension in WIDE:
         yield _alone(dimension, 0.1, 1_000 if quick else 4_000, 2 if quick else 7)
+    yield _fleet(FEW if quick else MODELS, 10)
 
 
 def _alone(dimension: int, rate: float, rows: int, runs: int) -> dict[str, Any]:
@@ -55,6 +58,28 @@ def _alone(dimension: int, rate: float, rows: int, runs: int) -> dict[str, Any]:
     build().run(X, y)  # warm: compiled, in cache, memory in place
     taken = float(np.median([seconds(lambda: build().run(X, y)) for _ in range(runs)]))
     return _row(dimension, rate, "run", taken / rows, build())
+
+
+def _fleet(models: int, each: int) -> dict[str, Any]:
+    """The small form: so many models with a target each, and ``each`` rows of a model on average.
+
+    Rows come in random order and in chunks of one row a model; the first chunk is not timed.
+    """
+    rule, query = lasec.rules.Tracking(block=0, slots=5), lasec.queries.Budgeted(rate=1.0)
+    fleet = lasec.Fleet(rule, query, models=models, dimension=50, seed=0, learn_from="labels")
+    rng, taken = np.random.default_rng(0), []
+    targets = rng.standard_normal((models, 50), dtype=np.float32)
+    for _ in range(each):
+        keys, X = rng.integers(models, size=models), rng.standard_normal((models, 50))
+        y = np.where((X * targets[keys]).sum(axis=1) >= 0.0, 1, -1)
+        taken.append(seconds(partial(fleet.run, keys, X, y)) / models)
+    return {
+        "d": 50,
+        "labels": "100%",
+        "through": f"a fleet of {models:,}, {fleet.threads} threads",
+        "tracker us": round(1e6 * float(np.median(taken[1:])), 2),
+        "state kb": round(sum(array.nbytes for array in fleet.state) / models / 1e3),
+    }
 
 
 def _row(

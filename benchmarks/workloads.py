@@ -89,6 +89,11 @@ def tracker(dimension: int) -> Any:
     return lasec.Tracker(dimension, rate=0.1, seed=0)
 
 
+def labeled(dimension: int) -> Any:
+    """The Tracker with every label."""
+    return lasec.Tracker(dimension, rate=1.0, seed=0)
+
+
 def budgeted(dimension: int) -> Any:
     """A rule of the paper at a 20 % label budget."""
     rule, query = lasec.rules.SecondOrder(drift=0.01), lasec.queries.Budgeted(rate=0.2)
@@ -108,6 +113,9 @@ WORKLOADS: dict[str, Workload] = {
     "run SecondOrder with Budgeted, d = 50": run(budgeted, 50, 10_000),
     "run Tracker, d = 10": run(tracker, 10, 10_000),
     "run Tracker, d = 50": run(tracker, 50, 5_000),
+    "run Tracker, d = 128": run(tracker, 128, 2_000),
+    "run Tracker, every label, d = 50": run(labeled, 50, 2_000),
+    "run Tracker, every label, d = 128": run(labeled, 128, 1_000),
     "ask and tell, LASEC_SS, d = 50": ask_and_tell(selective, 50, 2_500),
     "ask and tell, Tracker, d = 50": ask_and_tell(tracker, 50, 1_000),
     "fleet run, d = 16": fleet(16, 1_000, 40_000, serve=False),

@@ -22,7 +22,6 @@ STREAMS = ("outdoor", "usps", "kdd", "covertype")
 RATES = (0.05, 0.1, 0.3, 1.0)
 FOREST_RATES = (0.1, 1.0)
 DRAWS = 5
-FEW = 2  # draws of the stream with 40 classes
 
 
 def native(stream: str, rate: float, seed: int, size: float) -> dict[str, Any]:
@@ -72,7 +71,7 @@ def draws_of(stream: str, rate: float) -> int:
     """How many draws tell something: with all labels, only those of shuffled rows differ."""
     if rate == 1.0 and stream != "usps":
         return 1
-    return FEW if stream == "outdoor" else DRAWS
+    return DRAWS
 
 
 def measure(journal: Journal, seeds: int, size: float) -> list[dict[str, Any]]:

@@ -21,8 +21,8 @@ USUAL = "default"
 FORMS = {
     USUAL: Tracking(),
     "block 0, slots 6": Tracking(block=0, slots=6),
-    "block 0, slots 4": Tracking(block=0, slots=4),
-    "block 8, slots 4": Tracking(block=8, slots=4),
+    "block 0, slots 5": Tracking(block=0, slots=5),
+    "block 8, slots 5": Tracking(block=8, slots=5),
 }
 
 

@@ -50,8 +50,8 @@ ALL = ("automatic", "full", "wide")
 SOURCES = {
     "usps": Source(_usps, (0.1, 0.3), 30),
     "rotating 256": Source(_rotating, (0.1,), 10),
-    "power law 128": Source(partial(_spectrum, dimension=128), (0.1, 0.3), 10, ALL),
-    "power law 160": Source(partial(_spectrum, dimension=160), (0.1, 0.3), 10, ALL),
+    "power law 192": Source(partial(_spectrum, dimension=192), (0.1, 0.3), 10, ALL),
+    "power law 208": Source(partial(_spectrum, dimension=208), (0.1, 0.3), 10, ALL),
     "katakis 512": Source(_katakis, (0.1, 0.3), 4),
     "power law 768": Source(partial(_spectrum, dimension=768), (0.1, 0.3), 20),
 }

@@ -1063,11 +1063,11 @@ class Learner:
     def _named(self, decision: Decision) -> Decision:
         """A decision with the name of its class."""
         names = self._now.classes
-        return decision if names is SIGNS else decision._replace(label=names.name(decision.label))
+        return decision if names.are_signs else decision._replace(label=names.name(decision.label))
 
     def _label(self, y: Any) -> Any:
         """A label as it came, or an error."""
-        takes_any = isinstance(self.rule, ClassRule)
+        takes_any = hasattr(self.rule, "with_more_classes")  # is a ClassRule, found out fast
         return validation.class_label(y) if takes_any else int(validation.label(y))
 
     def _labels(self, y: ArrayLike, count: int) -> list[Any]:

@@ -48,7 +48,7 @@ def test_rows_have_the_spectrum_and_turn():
 
 
 def test_forms_are_compared_on_the_same_draws():
-    ours, full, few = (wide.wide("power law 128", 0.1, f, 1, 0.02) for f in wide.ALL)
+    ours, full, few = (wide.wide("power law 192", 0.1, f, 1, 0.02) for f in wide.ALL)
     assert (ours["accuracy"], ours["labels"], ours["kb"]) == (
         full["accuracy"], full["labels"], full["kb"],
     )  # fmt: skip

@@ -14,6 +14,7 @@ from lasec.kernel.block_update import Workspace
 from lasec.kernel.blocks import LONG, Plan, parts, run_blocks
 from lasec.kernel.cache import Entry
 from lasec.kernel.chunk import LARGEST_STRAIN, LARGEST_STRAIN_SINGLE, Chunk, Columns
+from lasec.kernel.dispatch import is_due
 from lasec.kernel.eigenvalue_bound import EigenvalueBound
 from lasec.kernel.fleet import Bench
 from lasec.kernel.lookahead import Lookahead
@@ -31,7 +32,7 @@ from lasec.kernel.rows import (
 from lasec.kernel.scaling import scale_rows
 from lasec.kernel.stack import Answers, ModelStack, Requests
 from lasec.rules.gaussian import Gaussian
-from lasec.types import Counter, Query, RenewingRule, Rule, Vector
+from lasec.types import Counter, Query, Rule, Vector
 
 __all__ = [
     "LAZY_FROM", "Answers", "Chunk", "ModelStack", "Requests", "ask", "asker", "blocked",
@@ -147,9 +148,9 @@ def run(
     return bad, out, after, known
 
 
-def renew(rule: Rule[Any], state: Any) -> None:
+def renew(rule: Any, state: Any) -> None:
     """What the rule has to do between two rows, in place, if it is time."""
-    if isinstance(rule, RenewingRule) and rule.is_due(state):
+    if is_due(rule, state):
         rule.renew(state)
 
 
