@@ -61,6 +61,15 @@ def test_the_tracker_is_timed_on_wide_rows():
     assert 100 < row["state kb"] < 1_000
 
 
+def test_a_fleet_of_small_trackers_is_timed():
+    from benchmarks.tracker import _fleet
+
+    row = _fleet(models=20, each=3)
+    assert list(row) == ["d", "labels", "through", "tracker us", "state kb"]
+    assert row["state kb"] == 19
+    assert 0.0 < row["tracker us"] < 1e5
+
+
 def test_growth_fits_the_exponent():
     from benchmarks.measure import exponent
 
