@@ -75,7 +75,7 @@ def test_classes_come_from_the_files(data_folder):
         X, y = labeled.labeled(name, 1, 1.0)
         assert X.shape == (labeled.ROWS[name], columns)
         assert len(np.unique(y)) == y.max() + 1 == kinds
-    assert classes.draws_of("outdoor", 0.1) == 2
+    assert classes.draws_of("outdoor", 1.0) == 1
     assert classes.draws_of("usps", 1.0) == 5
 
 
