@@ -11,7 +11,7 @@ from experiments import bench, bounds_figure, readme, report, rings, theorems
 from experiments.benchmark.command import ALL, asked, hold
 from experiments.data import set_data
 from experiments.forms import command as form_study
-from experiments.intervals import alarms, budget, delays, guide
+from experiments.intervals import alarms, budget, delays, guide, widths
 from experiments.intervals import command as coverage
 from experiments.journal import Journal
 from experiments.output import write_csv, write_json
@@ -203,15 +203,24 @@ def report_(out: Out) -> None:
 
 @app.command()
 def intervals(
-    out: Out,
+    out: Out = Path("build/intervals"),
     streams: Annotated[int, typer.Option(min=2, help="How many streams of each scenario.")] = 50,
     rate: Annotated[str | None, typer.Option(help="One share of labels, for --rates.")] = None,
     rates: Annotated[str, typer.Option(help="Shares of labels.")] = coverage.RATES,
     scenarios: Annotated[str, typer.Option(help="Names with commas between; or all.")] = ALL,
     rounds: Annotated[int, typer.Option(min=100, help="How long each stream is.")] = 5_000,
+    quick: Annotated[
+        bool, typer.Option(help="Widths beside those of uniform asking, within two minutes.")
+    ] = False,
+    json: Annotated[Path | None, typer.Option(help="File for the rows of --quick.")] = None,
+    data: Folder = None,
     jobs: Jobs = 1,
 ) -> None:
     """Hold estimates from asked labels against the truth. Started again, it goes on."""
+    if quick:
+        set_data(data)
+        typer.echo(widths.quick(json, jobs))
+        return
     study = coverage.asked(scenarios, rate or rates, streams, rounds)
     with Journal(out / "journal.jsonl", jobs) as journal:
         typer.echo(coverage.hold(journal, study, out))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from experiments.intervals import coverage, scenarios
+from experiments.intervals import coverage, scenarios, widths
 from experiments.intervals.tables import KEYS, document, summary
 from experiments.output import read_csv
 
@@ -122,3 +122,33 @@ def test_published_tables_are_those_of_the_published_run():
     cells = read_csv(PUBLISHED / "summary.csv")
     made = json.loads((PUBLISHED / "summary.json").read_text())
     assert (PUBLISHED / "summary.md").read_text() == document(cells, made["study"]["rows"])
+
+
+def test_widths_stand_beside_those_of_uniform_asking(tmp_path, monkeypatch):
+    """The rows of ``--quick``, with two streams that need no file."""
+    plan = widths.Plan(["switch", "stationary"], [0.1], [0.2, 0.9], seeds=1, size=0.3)
+    monkeypatch.setattr(widths, "QUICK", plan)
+    said = widths.quick(tmp_path / "widths.json", jobs=1)
+    rows = json.loads((tmp_path / "widths.json").read_text())
+    keys = {"stream", "rate", "width", "uniform width", "coverage", "accuracy"}
+    assert [(row["stream"], row["audit"]) for row in rows] == [
+        ("switch", 0.2), ("switch", 0.9), ("stationary", 0.2), ("stationary", 0.9),
+    ]  # fmt: skip
+    assert all(keys <= row.keys() for row in rows)
+    assert said.startswith("4 cells: width ")
+    few, many = rows[0], rows[1]
+    assert many["width"] < few["width"]  # more labels spread evenly
+    assert 0.8 < many["width"] / many["uniform width"] < 1.4
+    assert all(0.0 < row["width"] < 1.0 and 0.5 < row["accuracy"] <= 1.0 for row in rows)
+
+
+def test_a_window_is_estimated_as_a_meter_does():
+    stream = lasec.streams.switching(2_000, dimension=5, seed=3)
+    records = lasec.Tracker(rate=0.2, seed=1).run(*stream)
+    meter = lasec.Meter(window=None)
+    meter.extend(records, stream.y)
+    found = widths.measured(records)
+    assert found.windows == 1
+    assert found.labels == records.labels
+    assert found.width == pytest.approx(meter.accuracy.width, rel=1e-9)
+    assert found.covered == (records.accuracy in meter.accuracy)
