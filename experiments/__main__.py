@@ -203,7 +203,9 @@ def report_(out: Out) -> None:
 
 @app.command()
 def intervals(
-    out: Out = Path("build/intervals"),
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for CSV, JSON and figures; not with --quick.")
+    ] = None,
     streams: Annotated[int, typer.Option(min=2, help="How many streams of each scenario.")] = 50,
     rate: Annotated[str | None, typer.Option(help="One share of labels, for --rates.")] = None,
     rates: Annotated[str, typer.Option(help="Shares of labels.")] = coverage.RATES,
@@ -221,6 +223,8 @@ def intervals(
         set_data(data)
         typer.echo(widths.quick(json, jobs))
         return
+    if out is None:
+        raise typer.BadParameter("give a folder for the results", param_hint="--out")
     study = coverage.asked(scenarios, rate or rates, streams, rounds)
     with Journal(out / "journal.jsonl", jobs) as journal:
         typer.echo(coverage.hold(journal, study, out))

@@ -3,7 +3,7 @@
 The Tracker, with more or fewer of its labels spread evenly over all rows, against the same rule
 asked uniformly, on the same draws of the benchmark's streams. A window has 2,000 rows (a shorter
 stream is one window); its interval is that of the accuracy at 95 %. Uniform asking has a random
-number of labels: its width is scaled to the number that was planned.
+number of labels: its width is scaled to the number that the Tracker asked.
 """
 
 from __future__ import annotations
@@ -67,7 +67,8 @@ def window_widths(
 
 def _budget(rate: float, audit: float, rows: int) -> Budgeted:
     query: Any = lasec.Tracker(rate=rate, horizon=rows).query
-    return Budgeted(**query._asdict() | {"audit_share": audit})
+    budget: Budgeted = query._replace(audit_share=audit)
+    return budget
 
 
 def measured(records: lasec.Records) -> Measured:
@@ -113,8 +114,8 @@ def measure(journal: Journal, plan: Plan) -> list[Row]:
 def _row(
     stream: str, rate: float, audit: float, ours: list[Measured], uniform: list[Measured]
 ) -> Row:
-    planned = np.mean([run.labels for run in ours])
-    even = [run.width * math.sqrt(run.labels / planned) for run in uniform]
+    labels = float(np.mean([run.labels for run in ours]))
+    even = [run.width * math.sqrt(run.labels / labels) for run in uniform]
     numbers: dict[str, Any] = {
         "width": np.mean([run.width for run in ours]),
         "uniform width": np.mean(even),
@@ -122,7 +123,7 @@ def _row(
         "accuracy": np.mean([run.accuracy for run in ours]),
         "uniform accuracy": np.mean([run.accuracy for run in uniform]),
     }
-    about = {"stream": stream, "rate": rate, "audit": audit, "labels": float(planned)}
+    about = {"stream": stream, "rate": rate, "audit": audit, "labels": labels}
     return about | {name: round(float(value), 6) for name, value in numbers.items()}
 
 
