@@ -11,7 +11,7 @@ from experiments import bench, bounds_figure, readme, report, rings, theorems
 from experiments.benchmark.command import ALL, asked, hold
 from experiments.data import set_data
 from experiments.forms import command as form_study
-from experiments.intervals import alarms, budget, delays, guide, widths
+from experiments.intervals import alarms, budget, delays, frontier, guide, ppi, widths
 from experiments.intervals import command as coverage
 from experiments.journal import Journal
 from experiments.output import write_csv, write_json
@@ -168,7 +168,7 @@ def forms(
 
 @app.command(name="budget")
 def budget_(out: Out, seeds: Seeds = 3, jobs: Jobs = 1, data: Folder = None) -> None:
-    """Whether the budget is held, at the end and in every window, on eight streams."""
+    """How a budget is held, calm and strict, at the end and in every window, on eight streams."""
     set_data(data)
     with Journal(out / "journal.jsonl", jobs) as journal:
         typer.echo(budget.measure(journal, out, seeds))
@@ -228,6 +228,28 @@ def intervals(
     study = coverage.asked(scenarios, rate or rates, streams, rounds)
     with Journal(out / "journal.jsonl", jobs) as journal:
         typer.echo(coverage.hold(journal, study, out))
+
+
+@app.command(name="ppi")
+def ppi_(out: Out, seeds: Seeds = 3, jobs: Jobs = 1, data: Folder = None, size: Size = 1.0) -> None:
+    """Intervals of the accuracy against prediction-powered inference (ppi-python)."""
+    set_data(data)
+    try:
+        with Journal(out / "journal.jsonl", jobs) as journal:
+            typer.echo(ppi.measure(journal, out, seeds, size))
+    except ModuleNotFoundError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(1) from error
+
+
+@app.command(name="frontier")
+def frontier_(
+    out: Out, seeds: Seeds = 4, jobs: Jobs = 1, data: Folder = None, size: Size = 1.0
+) -> None:
+    """Accuracy and widths of intervals by audit and label budget, on all streams."""
+    set_data(data)
+    with Journal(out / "journal.jsonl", jobs) as journal:
+        typer.echo(frontier.hold(journal, out, seeds, size))
 
 
 @app.command(name="streams")

@@ -4,7 +4,14 @@ import math
 
 import lasec
 from lasec.mercer import RBF, Polynomial
-from lasec.queries import Always, Budgeted, MarginSampling, Uniform, VarianceThreshold
+from lasec.queries import (
+    Always,
+    Budgeted,
+    MarginSampling,
+    UncertaintySampling,
+    Uniform,
+    VarianceThreshold,
+)
 from lasec.rules import (
     AROW,
     BudgetPerceptron,
@@ -32,9 +39,11 @@ RULES = (
 )
 QUERIES = (
     Always(),
-    Budgeted(rate=0.3, inner=MarginSampling(0.2), audit_share=0.1),
+    Budgeted(rate=0.3),
+    Budgeted(rate=0.3, inner=MarginSampling(0.2), audit=0.1, strict=True),
     MarginSampling(0.2),
     MarginSampling(math.inf),
+    UncertaintySampling(3.0),
     Uniform(0.4),
     VarianceThreshold(0.3),
 )

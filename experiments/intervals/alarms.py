@@ -30,7 +30,7 @@ DIMENSIONS = (10, 50)
 NOISES = (0.02, 0.1)
 QUIET = ("cold", "settled", "less", "other coin")
 SOON = 1_000
-FLOOR = lasec.queries.Budgeted().audit_share
+FLOOR = lasec.queries.Budgeted().audit
 
 
 class Scaled:

@@ -19,13 +19,16 @@ import lasec
 from experiments.benchmark import streams as benchmark
 from experiments.data import data_folder
 from experiments.figures import SETTINGS, save
+from experiments.intervals.widths import Row, measured
 from experiments.journal import Journal, Task
 from experiments.output import write_csv, write_json
-from lasec.queries.budgeted import settled
+from lasec.queries import Budgeted
+from lasec.queries.account import settled
 
 STREAMS = ("switch", "slow", "stationary", "usps", "elec2", "spam", "usenet1", "usenet2")
 RATES = (0.02, 0.05, 0.1, 0.2, 0.4)
 WINDOW = 1_000
+CALM, STRICT = "calm", "strict"
 HASHED = 200  # the words of the spam stream, hashed to so many features
 
 
@@ -53,97 +56,109 @@ def _spam(path: Path) -> tuple[NDArray[Any], NDArray[Any]]:
     return X / np.linalg.norm(X, axis=1, keepdims=True).clip(1.0), np.where(y == 1, 1, -1)
 
 
-def one(name: str, rate: float, seed: int) -> dict[str, float]:
-    """How well the Tracker keeps to a rate on one draw."""
+def one(name: str, rate: float, seed: int, strict: bool = False) -> dict[str, float]:
+    """How well the Tracker keeps to a rate on one draw, and how wide its intervals are."""
     X, y = draw(name, seed)
-    tracker = lasec.Tracker(rate=rate, horizon=len(y), seed=seed)
-    query: Any = tracker.query
-    records = tracker.run(X, y)
+    query = Budgeted(rate, audit=0.2 if strict else 0.5, horizon=len(y), strict=strict)
+    records = lasec.Tracker(budget=query, seed=seed).run(X, y)
     spent = np.concatenate([[0], np.cumsum(records.asked)])
-    sliding, following = (
-        np.abs((spent[WINDOW:] - spent[:-WINDOW])[WINDOW::step] / (rate * WINDOW) - 1.0)
-        for step in (1, WINDOW)
-    )
+    windows = np.abs((spent[WINDOW:] - spent[:-WINDOW])[WINDOW::WINDOW] / (rate * WINDOW) - 1.0)
     over = spent - rate * np.arange(spent.size)
     return {
         "rounds": len(y),
         "labels": records.labels,
         "off_labels": records.labels - rate * len(y),
         "off": records.labels / (rate * len(y)) - 1.0,
-        "window": float(following.max(initial=0.0)),
-        "sliding": float(sliding.max(initial=0.0)),
-        "sliding_beyond": float((sliding > 0.1 + 1e-9).mean()) if sliding.size else 0.0,
+        "window": float(windows.max(initial=0.0)),
         "cap": float((over - np.minimum.accumulate(over)).max() / settled(query)[2]),
-        "least": float(records.propensity.min() / (query.audit_share * rate)),
+        "least": float(records.propensity.min() / rate),
+        "width": measured(records).width,
         "accuracy": records.accuracy,
     }
 
 
 def measure(journal: Journal, out: Path, seeds: int) -> str:
-    """CSV, JSON, Markdown and picture; gives the outcome in a sentence."""
+    """CSV, JSON, Markdown and picture; gives the outcome in a sentence for each kind of budget."""
     names = [name for name in STREAMS if name in ("elec2", "spam") or not benchmark.missing(name)]
     if data_folder() is None:
         names = [name for name in names if name not in ("elec2", "spam")]
-    cells = [(n, r, s) for n in names for r in RATES for s in range(1, seeds + 1)]
+    kinds = (False, True)
+    cells = [(n, r, s, k) for n in names for r in RATES for s in range(1, seeds + 1) for k in kinds]
     tasks: list[Task] = [(one, cell) for cell in cells]
     rows = [
-        {"stream": n, "rate": r, "seed": s} | {k: round(v, 6) for k, v in result.items()}
-        for (n, r, s), result in zip(cells, journal.run("budget", tasks), strict=True)
+        {"stream": n, "rate": r, "seed": s, "kind": STRICT if k else CALM}
+        | {name: round(value, 6) for name, value in result.items()}
+        for (n, r, s, k), result in zip(cells, journal.run("budget", tasks), strict=True)
     ]
     write_csv(out / "budget.csv", rows)
     write_json(out / "budget.json", streams=names, rates=list(RATES), seeds=seeds)
     (out / "budget.md").write_text(table(rows))
     picture(out, rows)
-    whole = [row for row in rows if row["rounds"] >= 2 * WINDOW]
-    ends = sum(abs(row["off"]) <= 0.01 or abs(row["off_labels"]) <= 1.0 for row in rows)
+    return "\n".join(outcome(rows, kind) for kind in (CALM, STRICT))
+
+
+def outcome(rows: list[Row], kind: str) -> str:
+    """How often the budget was kept, in a sentence."""
+    mine = [row for row in rows if row["kind"] == kind]
+    whole = [row for row in mine if row["rounds"] >= 2 * WINDOW]
+    ends = sum(abs(row["off"]) <= 0.01 or abs(row["off_labels"]) <= 3.0 for row in mine)
     held = sum(row["window"] <= 0.1 + 1e-9 for row in whole)
+    width = np.mean([row["width"] for row in mine])
     return (
-        f"at the end within 1 % or one label in {ends} of {len(rows)} runs; every window within "
-        f"10 % in {held} of {len(whole)}; the cap was never used beyond "
-        f"{max(row['cap'] for row in rows):.0%}; propensity over the minimum at least "
-        f"{min(row['least'] for row in rows):.3f}"
+        f"{kind}: at the end within 1 % or three labels in {ends} of {len(mine)} runs, at most "
+        f"{max(abs(row['off_labels']) for row in mine):.0f} off; every window within 10 % in "
+        f"{held} of {len(whole)}; the cap was never used beyond "
+        f"{max(row['cap'] for row in mine):.0%}; intervals {width:.3f} wide"
     )
 
 
-def table(rows: list[dict[str, Any]]) -> str:
-    """The worst of the draws for each stream and rate."""
+def table(rows: list[Row]) -> str:
+    """The worst of the draws for each stream and rate, and the mean width of the intervals."""
     head = (
-        "| stream | rate | rounds | labels off at the end | in % | worst window | worst sliding | "
-        "sliding beyond 10 % | cap used |"
+        "| stream | rate | rows | labels off at the end | strict | worst window | strict | "
+        "width of intervals | strict |"
     )
     lines = [head, "|---|---:|---:|---:|---:|---:|---:|---:|---:|"]
     for stream, rate in dict.fromkeys((row["stream"], row["rate"]) for row in rows):
+        cells = [f"{stream} | {rate:g}"]
         mine = [row for row in rows if (row["stream"], row["rate"]) == (stream, rate)]
-        worst = max(mine, key=lambda row: abs(row["off"]))
-        none = mine[0]["rounds"] < 2 * WINDOW
-        window, sliding = (max(row[name] for row in mine) for name in ("window", "sliding"))
-        beyond = np.mean([row["sliding_beyond"] for row in mine])
-        lines.append(
-            f"| {stream} | {rate:g} | {mine[0]['rounds']:,} | {worst['off_labels']:+.1f} | "
-            f"{100 * worst['off']:+.2f} | "
-            + ("- | - | - | " if none else f"{window:.1%} | {sliding:.1%} | {beyond:.2%} | ")
-            + f"{max(row['cap'] for row in mine):.0%} |"
-        )
+        cells.append(f"{mine[0]['rounds']:,}")
+        kinds = [[row for row in mine if row["kind"] == kind] for kind in (CALM, STRICT)]
+        cells += [f"{max((r['off_labels'] for r in k), key=abs):+.0f}" for k in kinds]
+        few = mine[0]["rounds"] < 2 * WINDOW
+        cells += ["-" if few else f"{max(r['window'] for r in k):.0%}" for k in kinds]
+        cells += [f"{np.mean([r['width'] for r in k]):.3f}" for k in kinds]
+        lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
 
-def picture(out: Path, rows: list[dict[str, Any]]) -> None:
-    """The worst window of each stream and rate, against the tenth that is aimed at."""
+def picture(out: Path, rows: list[Row]) -> None:
+    """The worst window of each stream and rate, calm and strict, and how chance alone varies."""
     names = list(dict.fromkeys(r["stream"] for r in rows if r["rounds"] >= 2 * WINDOW))
     with mpl.rc_context(SETTINGS):
-        figure = Figure(figsize=(7.6, 3.6), layout="constrained")
-        axes = figure.subplots()
-        for number, rate in enumerate(RATES):
-            worst = [
-                100 * max(r["window"] for r in rows if (r["stream"], r["rate"]) == (name, rate))
-                for name in names
-            ]
-            places = np.arange(len(names)) + 0.15 * (number - 2)
-            shade = mpl.colormaps["viridis"](0.1 + 0.2 * number)
-            axes.bar(places, worst, width=0.13, color=shade, label=f"rate {rate:g}")
-        axes.axhline(10.0, color="#c0392b", linewidth=1.2, linestyle="--")
-        axes.set_xticks(range(len(names)), names)
-        axes.set_ylabel("worst window of 1,000 rounds,\n% away from the budget")
-        axes.grid(axis="x", visible=False)
-        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=5, fontsize=8)
+        figure = Figure(figsize=(7.6, 3.4), layout="constrained")
+        panes = figure.subplots(1, 2, sharey=True)
+        for axes, kind in zip(panes, (CALM, STRICT), strict=True):
+            for number, name in enumerate(names):
+                worst = [_worst(rows, name, rate, kind) for rate in RATES]
+                shade = mpl.colormaps["viridis"](0.1 + 0.8 * number / max(1, len(names) - 1))
+                axes.plot(RATES, worst, marker="o", markersize=3, color=shade, label=name)
+            chance = [200.0 * np.sqrt((1.0 - r) / (r * WINDOW)) for r in RATES]
+            axes.plot(
+                RATES, chance, color="#888888", linestyle="--", label="two deviations of draws"
+            )
+            axes.set_xscale("log")
+            axes.set_xticks(RATES, [f"{rate:g}" for rate in RATES])
+            axes.minorticks_off()
+            axes.set_title(kind)
+            axes.set_xlabel("label budget")
+        panes[0].set_ylabel("worst window of 1,000 rows,\n% away from the budget")
+        panes[0].set_ylim(0.0)
+        panes[1].legend(fontsize=8)
         save(figure, out / "budget")
+
+
+def _worst(rows: list[Row], stream: str, rate: float, kind: str) -> float:
+    cell = (stream, rate, kind)
+    windows = [r["window"] for r in rows if (r["stream"], r["rate"], r["kind"]) == cell]
+    return 100.0 * float(max(windows))

@@ -43,7 +43,7 @@ def stream(name: str, seed: int) -> Any:
 def one(name: str, learner: str, delay: int, seed: int) -> dict[str, float]:
     """Accuracy and open questions of one learner on one draw, at 10 % of the labels."""
     X, y = stream(name, seed)
-    query = Budgeted(RATE, MarginSampling(0.1), horizon=len(y))
+    query = Budgeted(RATE, MarginSampling(0.1), audit=0.2, horizon=len(y), strict=True)
     made: lasec.Learner = (
         lasec.Tracker(rate=RATE, horizon=len(y), seed=seed, max_pending=10**6)
         if learner == "Tracker"

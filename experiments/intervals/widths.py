@@ -24,7 +24,7 @@ from lasec.queries import Budgeted, Uniform
 
 ROWS = 2_000
 UNIFORM = "uniform"
-DEFAULT = Budgeted().audit_share
+DEFAULT = Budgeted().audit
 
 Row = dict[str, Any]
 
@@ -60,15 +60,11 @@ def window_widths(
 ) -> list[float | int]:
     """One run, asked uniformly or with a share of audit."""
     X, y = draw(stream, seed, size)
-    query = Uniform(rate) if asking == UNIFORM else _budget(rate, float(asking), len(y))
+    query: Any = Uniform(rate)
+    if asking != UNIFORM:
+        query = Budgeted(rate, audit=float(asking), horizon=len(y))
     options: Any = {"dimension": X.shape[1], "seed": seed, "learn_from": "labels"}
     return list(measured(lasec.Learner(lasec.rules.Tracking(), query, **options).run(X, y)))
-
-
-def _budget(rate: float, audit: float, rows: int) -> Budgeted:
-    query: Any = lasec.Tracker(rate=rate, horizon=rows).query
-    budget: Budgeted = query._replace(audit_share=audit)
-    return budget
 
 
 def measured(records: lasec.Records) -> Measured:

@@ -14,7 +14,7 @@ from lasec.rules import Tracking
 STREAMS = ("switch", "slow", "stationary-noise", "elec2", "noaa")
 RATES = (0.1, 0.4)
 RULE = ("slots", "patience", "hazard", "drift", "prior", "lapse", "share", "negligible")
-QUERY = ("audit_share", "window", "warm_up")
+QUERY = ("audit", "window", "warm_up")
 LARGEST = {"lapse": 0.49}
 
 

@@ -100,7 +100,7 @@ def _uniform(stream: Stream, rate: float, parameters: Parameters, seed: int) -> 
 
 
 def _held(stream: Stream, rate: float, rule: Any, seed: int) -> Shares:
-    query = Budgeted(rate, MarginSampling(0.1), horizon=len(stream.y))
+    query = Budgeted(rate, MarginSampling(0.1), audit=0.2, horizon=len(stream.y), strict=True)
     return _shares(lasec.Learner(rule, query, dimension=stream.X.shape[1], seed=seed), stream)
 
 

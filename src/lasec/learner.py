@@ -226,7 +226,7 @@ class Learner:
         >>> for ticket in decided.ticket[decided.asked].tolist():
         ...     outcome = tracker.tell(ticket, y[ticket])
         >>> decided, tracker.told
-        (Records(rows=100, asked=76, learned=0, refused=0), 76)
+        (Records(rows=100, asked=58, learned=0, refused=0), 58)
         """
         with self._busy:
             now = self._now if self._now.sized else self._begun("X", X, 2)
@@ -463,7 +463,7 @@ class Learner:
         >>> tracker = lasec.Tracker(rate=0.2, seed=0)
         >>> records = tracker.run(X, y)
         >>> tracker.predict_proba(X[:2]).round(3).tolist()
-        [[0.996, 0.004], [0.996, 0.004]]
+        [[0.995, 0.005], [0.989, 0.011]]
         """
         if not self.has_probabilities:
             raise TypeError(f"{type(self.rule).__name__} has margins, but no probabilities")
@@ -746,7 +746,7 @@ class Learner:
 
         >>> import lasec
         >>> lasec.Tracker().query_state.size, lasec.LASEC(dimension=2).query_state.size
-        (10, 0)
+        (11, 0)
         """
         return self._now.selector.query_state
 

@@ -149,6 +149,11 @@ OPPER_1998 = Paper(
     "opper1998", "incollection", ("M. Opper",), "A Bayesian Approach to Online Learning",
     "On-Line Learning in Neural Networks (D. Saad, ed.), Cambridge University Press", 1998,
 )  # fmt: skip
+LEWIS_1994 = Paper(
+    "lewis1994", "inproceedings", ("D. D. Lewis", "W. A. Gale"),
+    "A Sequential Algorithm for Training Text Classifiers", "Proceedings of SIGIR", 1994,
+    pages="3-12",
+)  # fmt: skip
 ADAMS_2007 = Paper(
     "adams2007", "misc", ("R. P. Adams", "D. J. C. MacKay"),
     "Bayesian Online Changepoint Detection", "arXiv:0710.3742", 2007,

@@ -12,10 +12,11 @@ from lasec.parameters import unknown
 from lasec.persistence import codec
 from lasec.queries import Budgeted, MarginSampling, Uniform
 from lasec.rules import AROW, Tracking
-from lasec.tracker import Tracker, steady
+from lasec.tracker import Tracker
 from lasec.types import Query, Rule
 
 UNKNOWN = 1 << 33  # bytes of a machine that does not say how many it has
+AUDIT = Budgeted().audit
 SHARE = 4  # a learner may take this part of them: to save it, it is copied
 
 
@@ -38,10 +39,8 @@ class Algorithm(NamedTuple):
         return self.build in (_tracker, _small, _uniform)
 
 
-def _tracker(dimension: int, *, aggressiveness: float = 0.5, **rule: float) -> Learner:
-    query = steady(0.1)
-    inner = MarginSampling(aggressiveness, query.inner.power)  # type: ignore[attr-defined]
-    return Tracker(dimension, budget=query._replace(inner=inner), rule=Tracking(**rule))  # type: ignore[arg-type]
+def _tracker(dimension: int, *, audit: float = AUDIT, **rule: float) -> Learner:
+    return Tracker(dimension, audit=audit, rule=Tracking(**rule))  # type: ignore[arg-type]
 
 
 def _small(dimension: int, **rule: float) -> Learner:
@@ -161,10 +160,10 @@ def _held(small: Learner, rate: float, budget: Budgeted | None) -> Query:
     inner = small.query
     if isinstance(inner, Uniform):
         return budget._replace(inner=Uniform(0.5)) if budget else Uniform(min(rate, 1.0))
-    if isinstance(inner, Budgeted):  # the Tracker's, sharper, the more labels there are
-        power = steady(min(rate, 1.0)).inner.power  # type: ignore[attr-defined]
-        inner = inner.inner._replace(power=power)  # type: ignore[attr-defined]
-    return (budget or Budgeted(rate))._replace(inner=inner)
+    held = budget or Budgeted(rate)
+    if isinstance(inner, Budgeted):  # the Tracker's
+        return held if inner.audit == AUDIT else held._replace(audit=inner.audit)
+    return held._replace(inner=inner)
 
 
 def memory_limit() -> int:

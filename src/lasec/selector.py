@@ -45,10 +45,10 @@ class Selector:
     >>> selector = Selector(Budgeted(rate=0.1), seed=0)
     >>> propensity, asked, ticket = selector.decide(0.3)
     >>> round(propensity, 3), asked, ticket
-    (1.0, True, 0)
+    (0.816, True, 0)
     >>> propensity, asked, tickets = selector.decide_all(np.linspace(-1.0, 1.0, 2_000))
     >>> selector
-    Selector(Budgeted, rows=2001, asked=239)
+    Selector(Budgeted, rows=2001, asked=228)
     """
 
     def __init__(self, query: Query, *, seed: int | None = None, lead: float | None = LEAD) -> None:

@@ -12,21 +12,10 @@ from lasec import validation
 from lasec.classes import class_names
 from lasec.errors import StateError
 from lasec.learner import Learner, Options
-from lasec.parameters import SMALLEST, Range, number, shown
-from lasec.queries import Budgeted, MarginSampling
+from lasec.parameters import shown
+from lasec.queries import Budgeted
 from lasec.rules import Tracking
 from lasec.rules.hypotheses import DRIFTS, HAZARDS, LAPSES, SPEEDS
-
-
-def steady(rate: float, horizon: float = 10_000) -> Budgeted:
-    """The query of a Tracker: sharper, the more labels there are.
-
-    >>> steady(0.2).rate, steady(0.2).inner.power
-    (0.2, 1.75)
-    """
-    share: float = number("rate", rate, float, Range(SMALLEST, 1.0))
-    inner = MarginSampling(0.5, power=1.5 + min(0.5, 1.25 * share))
-    return Budgeted(share, inner, horizon=horizon)
 
 
 class DriftEstimate(NamedTuple):
@@ -43,7 +32,7 @@ class DriftEstimate(NamedTuple):
     >>> records = tracker.run(*lasec.streams.switching(2_750, every=1_000, noise=0.05, seed=1))
     >>> estimate = tracker.drift_estimate
     >>> estimate.since, round(estimate.certainty, 2), round(estimate.noise, 2)
-    (2009, 1.0, 0.08)
+    (2010, 0.82, 0.08)
     """
 
     since: int
@@ -68,6 +57,9 @@ class Tracker(Learner):
         Number of features; None takes it from the first row.
     rate
         The label budget: the share of rows whose label is queried.
+    audit
+        About which part of the labels is spread evenly over all rows. More of it narrows the
+        intervals, less leaves more labels to the rows that teach most.
     horizon
         Number of rows over which the warm-up labels are repaid.
     budget
@@ -84,7 +76,7 @@ class Tracker(Learner):
     >>> import lasec
     >>> X, y = lasec.streams.switching(seed=1)
     >>> lasec.Tracker(rate=0.4, seed=0).run(X, y)
-    Records(rows=10000, accuracy=0.815, labels=3992, rate=0.399)
+    Records(rows=10000, accuracy=0.818, labels=3999, rate=0.400)
     """
 
     def __init__(
@@ -92,17 +84,21 @@ class Tracker(Learner):
         dimension: int | None = None,
         *,
         rate: float = 0.1,
+        audit: float = 0.5,
         horizon: int = 10_000,
         budget: Budgeted | None = None,
         rule: Tracking | None = None,
         classes: Sequence[Hashable] | None = None,
         **options: Unpack[Options],
     ) -> None:
-        if budget is not None and (rate, horizon) != (0.1, 10_000):
-            raise ValueError("budget: it has a rate and a horizon of its own, so give one or other")
+        if budget is not None and (rate, audit, horizon) != (0.1, 0.5, 10_000):
+            raise ValueError(
+                "budget: it has a rate, an audit and a horizon of its own, so give one or other"
+            )
         if rule is not None and not isinstance(rule, Tracking):
             raise TypeError(f"rule: expected lasec.rules.Tracking(...), got {shown(rule)}")
-        query, chosen = budget or steady(rate, horizon), rule or Tracking()
+        query = budget or Budgeted(rate, audit=audit, horizon=horizon)
+        chosen = rule or Tracking()
         given = [validation.class_label(name) for name in classes or ()]
         names = class_names(given, least=chosen.classes)
         super().__init__(

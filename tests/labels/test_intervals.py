@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from experiments.intervals import coverage, scenarios, widths
+from experiments.intervals import coverage, frontier, scenarios, widths
 from experiments.intervals.tables import KEYS, document, summary
+from experiments.journal import Journal
 from experiments.output import read_csv
 
 import lasec
@@ -140,6 +141,24 @@ def test_widths_stand_beside_those_of_uniform_asking(tmp_path, monkeypatch):
     assert many["width"] < few["width"]  # more labels spread evenly
     assert 0.8 < many["width"] / many["uniform width"] < 1.4
     assert all(0.0 < row["width"] < 1.0 and 0.5 < row["accuracy"] <= 1.0 for row in rows)
+
+
+def test_the_frontier_is_a_table_and_a_picture(tmp_path, monkeypatch):
+    monkeypatch.setattr(frontier, "STREAMS", ["switch", "stationary"])
+    monkeypatch.setattr(frontier, "RATES", [0.1])
+    with Journal(tmp_path / "journal.jsonl", 1) as journal:
+        said = frontier.hold(journal, tmp_path, seeds=1, size=0.2)
+    assert said.startswith("2 cells: width ")
+    lines = (tmp_path / "frontier.md").read_text().splitlines()
+    assert len(lines) == 2 + len(frontier.AUDITS)
+    widths_ = [float(line.split("|")[3]) for line in lines[2:]]
+    assert widths_[0] > widths_[-1]  # little audit, wide intervals
+    assert (tmp_path / "frontier.svg").stat().st_size > 5_000
+
+
+def test_the_published_frontier_is_that_of_the_published_run():
+    rows = read_csv(PUBLISHED / "frontier.csv")
+    assert (PUBLISHED / "frontier.md").read_text() == frontier.table(rows)
 
 
 def test_a_window_is_estimated_as_a_meter_does():

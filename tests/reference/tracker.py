@@ -56,11 +56,12 @@ class Tracker:
 
     def _scaled(self, x):
         """The row centered and in units, and the factor that shortens it."""
-        root = np.sqrt(self.squares)
+        variance = np.maximum(self.squares - self.means**2, 1e-4 * self.squares)
+        root = np.sqrt(np.where(variance > 0.0, variance, self.squares))
         u = np.where(root > 0.0, (x - self.means) / np.where(root > 0.0, root, 1.0), np.sign(x))
         u = np.clip(u, -1e100, 1e100)
         length = np.sqrt(np.mean(u**2))
-        return u, min(1.0, 2.0 / length) if length > 0.0 else 1.0
+        return u, min(1.0, 5.0 / length) if length > 0.0 else 1.0
 
     def _seen(self, x, t):
         u, short = self._scaled(x)
@@ -68,11 +69,11 @@ class Tracker:
         offset = np.sum(self.means[known] ** 2 / self.squares[known]) / self.d
         offset = max(0.0, offset - 1.0 / max(1, min(self.n, 20_000)))
         streak = 0.05 * self.label * 2.0 ** (-abs(t - self.latest) / 64.0)
-        return np.concatenate([u * short / np.sqrt(self.d), [np.sqrt(0.01 + offset), streak]])
+        return np.concatenate([u * short / np.sqrt(self.d), [np.sqrt(0.01 + 0.5 * offset), streak]])
 
     def see(self, x):
         """A row that is asked about: its units are learned with the next label."""
-        self.rows.append(x * self._scaled(x)[1])
+        self.rows.append(self.means + (x - self.means) * self._scaled(x)[1])
 
     def _renew(self, x):
         """Means and mean squares learn the rows since the last label."""
@@ -157,7 +158,57 @@ class Tracker:
 
 
 class Controller:
-    """The query: a bucket of tokens, and a coin whose odds hold it half full."""
+    """The query: a bucket of tokens, and a coin whose odds follow the margin and hold it half full.
+
+    A shift makes the odds right on average; a few labels too many or too few pull gently.
+    """
+
+    def __init__(self, rate, horizon=10_000):
+        self.rate, self.shift, self.usual, self.rows = rate, 0.0, 0.0, 0
+        self.loan = min(50.0, 0.1 * rate * horizon)
+        self.repay = self.loan / horizon
+        self.burst = 2.0 * (16.0 + 100.0 * rate + self.loan)
+        self.tokens = self.burst / 2.0
+        self.ease = min(1.0, 0.02 / rate)
+        self.gain = min(self.ease, 0.3)
+
+    def refill(self):
+        if self.rows > 0:
+            self.tokens = min(self.burst, self.tokens + self.rate)
+            self.loan = max(0.0, self.loan - self.repay)
+
+    def wanted(self, margin, pull):
+        size = abs(margin) * (0.4 / self.usual if 0.0 < self.usual < 0.4 else 1.0)
+        doubt = max(0.01, max(0.0, 1.0 - size**2) ** 4)
+        odds = doubt * self.rate / (1.0 - self.rate) * np.exp(self.shift + pull)
+        return odds / (1.0 + odds)
+
+    def probability(self, margin):
+        self.refill()
+        if self.rate == 1.0:
+            return 1.0
+        if self.tokens < 1.0:
+            return 0.0
+        surplus = self.tokens - self.burst / 2.0 + self.loan
+        over = np.clip(self.gain * (surplus + 6.0), -4.0, 0.0)
+        floor = 0.5 * min(self.rate, 0.25) * np.exp(over) * min(1.0, self.tokens / 8.0) ** 2
+        allowed = np.clip(self.tokens / 8.0 - 1.0, 0.0, 1.0)
+        pull = np.clip(self.gain * surplus, -4.0, 4.0)
+        return floor + (1.0 - floor) * self.wanted(margin, pull) * allowed
+
+    def spend(self, margin, asked):
+        self.tokens -= asked
+        self.rows += 1
+        if self.rate < 1.0:
+            floor = 0.5 * min(self.rate, 0.25)
+            aim = (self.rate - floor) / (1.0 - floor)
+            step = 0.1 * self.ease * (aim - self.wanted(margin, 0.0))
+            self.shift = np.clip(self.shift + step, -18.0, 18.0)
+        self.usual += (abs(margin) - self.usual) / min(self.rows, 500)
+
+
+class StrictController:
+    """The strict query: a bucket of tokens, and a coin whose odds hold every window."""
 
     def __init__(self, rate, horizon=10_000):
         self.rate, self.integral = rate, 0.0
@@ -181,29 +232,28 @@ class Controller:
         if self.tokens < 1.0:
             return 0.0
         shift = self.gain * (self.tokens - self.burst / 2.0 + self.loan) + self.integral
-        doubt = abs(margin) ** (1.5 + min(0.5, 1.25 * self.rate))
-        p = min(0.5 / (0.5 + doubt), 1.0 - 1e-6)
+        p = np.clip((1.0 - margin**2) ** 4, 0.01, 1.0 - 1e-6)
         odds = p / (1.0 - p) * np.exp(np.clip(shift, -18.0, 18.0))
-        floor = 0.2 * self.rate
+        floor = 0.5 * self.rate
         allowed = np.clip(self.tokens / 8.0 - 1.0, 0.0, 1.0)
         return floor + (1.0 - floor) * odds / (1.0 + odds) * allowed
 
-    def spend(self, asked):
+    def spend(self, margin, asked):
         self.tokens -= asked
         surplus = self.tokens - self.burst / 2.0 + self.loan
         step = self.rate * min(self.gain, 0.3) ** 2 / 4.0 * surplus
         self.integral = np.clip(self.integral + step, -18.0, 18.0)
 
 
-def play(d, rate, X, y, coins, horizon=10_000):
+def play(d, rate, X, y, coins, horizon=10_000, controller=Controller):
     """Predict, ask, learn; gives margins, propensities, what was asked, and the model."""
-    model, query = Tracker(d), Controller(rate, horizon)
+    model, query = Tracker(d), controller(rate, horizon)
     rows = []
     for t, (x, label) in enumerate(zip(X, y, strict=True), start=1):
         margin = model.margin(x, t)
         q = query.probability(margin)
         asked = bool(coins[t - 1] < q)
-        query.spend(asked)
+        query.spend(margin, asked)
         model.see(x)
         if asked:
             model.update(x, label, t)

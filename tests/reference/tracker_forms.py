@@ -212,9 +212,10 @@ def play(model, rate, X, y, coins):
     for t, (x, label) in enumerate(zip(X, y, strict=True), start=1):
         p = model.probabilities(x, t)
         best, top = model._best(p), np.sort(p)
-        q = query.probability(top[-1] - top[-2])
+        lead = top[-1] - top[-2]
+        q = query.probability(lead)
         asked = bool(coins[t - 1] < q)
-        query.spend(asked)
+        query.spend(lead, asked)
         model.see(x)
         if asked:
             model.update(x, label, t)

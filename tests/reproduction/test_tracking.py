@@ -34,7 +34,7 @@ def test_the_command_writes_tables_and_pictures(tmp_path, data_folder):
 
 
 def test_every_constant_is_changed():
-    kept = {"rate", "horizon", "inner", "burst", "total", "max_open", "timed"}  # what a user sets
+    kept = {"rate", "horizon", "inner", "burst", "total", "max_open", "timed", "strict"}  # by users
     shape = {"classes", "block"}
     assert set(sensitivity.RULE) == set(Tracking._fields) - shape
     assert set(sensitivity.QUERY) == set(Budgeted._fields) - kept

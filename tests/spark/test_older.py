@@ -118,11 +118,12 @@ def test_a_checkpoint_of_an_older_version_continues(
     home = tmp_path / "home"
     with tarfile.open(OLDER) as archive:
         archive.extractall(home, filter="data")
-    for path in (home / "checkpoint" / "sources").rglob("*"):  # where the input was
-        if path.name.endswith(".crc"):
-            path.unlink()
-        elif path.is_file():
-            path.write_text(path.read_text().replace("/tmp/older", str(tmp_path)))
+    for place in ("sources", "state/0/_metadata"):  # where the input and the schema were
+        for path in (home / "checkpoint" / place).rglob("*"):
+            if path.name.endswith(".crc"):
+                path.unlink()
+            elif path.is_file():
+                path.write_text(path.read_text().replace("/tmp/older", str(tmp_path)))
     desk.write(tmp_path / "in", range(3))
     checkpoint = str(home / "checkpoint")
     before = lasec.spark.models(spark, checkpoint, desk.job(shards=2, seed=None)).toPandas()

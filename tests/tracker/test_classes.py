@@ -9,8 +9,8 @@ import pytest
 
 import lasec
 from lasec import triangle
+from lasec.queries import Budgeted
 from lasec.rules import Tracking
-from lasec.tracker import steady
 from reference import tracker_forms as reference
 
 ROWS = 600
@@ -150,7 +150,7 @@ def test_two_classes_of_three_are_nearly_the_binary_tracker(kind, rate, least):
 def test_a_rule_of_three_classes_needs_no_names():
     X, y = stream(3)
     rule = Tracking(classes=3)
-    bare = lasec.Learner(rule, steady(0.3), dimension=6, learn_from="labels", seed=5)
+    bare = lasec.Learner(rule, Budgeted(0.3), dimension=6, learn_from="labels", seed=5)
     theirs = lasec.Tracker(6, rate=0.3, seed=5, classes=[1, 2, 3]).run(X, y)
     ours = bare.run(X, y)
     np.testing.assert_array_equal(ours.asked, theirs.asked)

@@ -20,7 +20,7 @@ def sound(tracker):
     for i in np.flatnonzero(state.weight):
         values = np.linalg.eigvalsh(triangle.whole(state.covs[i], width))
         assert values[0] > 0.0
-        assert values[-1] <= 1.2 * tracker.rule.prior
+        assert values[-1] <= 1.3 * tracker.rule.prior
         assert (state.spread[i] > 0.0).all()
         assert (state.spread[i] <= 1.2 * tracker.rule.prior).all()
 

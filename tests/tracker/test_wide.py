@@ -186,7 +186,7 @@ def test_a_tracker_that_is_saved_in_the_middle_of_a_sample_goes_on(at):
     X, y = stream(12, rows=700)
     tracker = tracker_of(12, 4)
     tracker.run(X[:at], y[:at])
-    asked = [tracker.ask(x) for x in X[at : at + 8]]
+    asked = [tracker.ask(x) for x in X[at : at + 30]]
     opened = [decision.ticket for decision in asked if decision.asked]
     assert opened
     assert tracker.state.sampled[0] > 0
@@ -194,7 +194,7 @@ def test_a_tracker_that_is_saved_in_the_middle_of_a_sample_goes_on(at):
     for one in (tracker, loaded):
         for ticket in opened:
             one.tell(ticket, int(y[ticket]))
-    ours, theirs = (one.run(X[at + 8 :], y[at + 8 :]) for one in (tracker, loaded))
+    ours, theirs = (one.run(X[at + 30 :], y[at + 30 :]) for one in (tracker, loaded))
     np.testing.assert_array_equal(ours.margin, theirs.margin)
     assert tracker.to_bytes() == loaded.to_bytes()
     assert tracker.state.sampled[1] > 100

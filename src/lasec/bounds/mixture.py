@@ -82,7 +82,7 @@ def mixture(tracker: _Tracker, X: ArrayLike, y: ArrayLike) -> Mixture:
     >>> X, y = lasec.streams.switching(600, dimension=5, every=300, seed=1)
     >>> found = mixture(lasec.Tracker(dimension=5, rate=1.0, seed=0), X, y)
     >>> found.mistakes, round(found.log_loss / math.log(2)), round(found.value)
-    (26, 103, 106)
+    (24, 102, 105)
     """
     if not isinstance(tracker.rule, Tracking) or tracker.rows:
         raise ValueError("tracker: expected a Tracker that has seen nothing yet")

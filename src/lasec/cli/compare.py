@@ -53,6 +53,7 @@ def compare(
     label: o.Label = None,
     algorithms: o.Algorithms = USUAL,
     rate: o.Rate = 0.1,
+    audit: o.Audit = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -95,7 +96,7 @@ def compare(
     if not names:
         raise TableError("--algorithms: name at least one")
     chosen = [find(name) for name in names]
-    asking = o.Asking(rate, labels_per_day, seed_or_random(seed))
+    asking = o.Asking(rate, labels_per_day, seed_or_random(seed), audit=audit)
     peers = [
         make_peer(name, rate, asking.budget(time), asking.seed or 0)
         for name in dict.fromkeys(peer or ())

@@ -68,6 +68,15 @@ PerDay = Annotated[
         rich_help_panel=BUDGET,
     ),
 ]
+Audit = Annotated[
+    float | None,
+    typer.Option(
+        "--audit",
+        metavar="SHARE",
+        help="About which part of the labels is spread evenly, to measure with [default: 0.5].",
+        rich_help_panel=BUDGET,
+    ),
+]
 Time = Annotated[
     str | None,
     typer.Option(
@@ -254,14 +263,23 @@ class Asking(NamedTuple):
     max_age: str | None = None
     lead: float = LEAD
     annotators: int = 1
+    audit: float | None = None
 
     def budget(self, time: str | None) -> Budgeted | None:
-        """The label budget, if it is more than a rate."""
+        """The label budget, if it is more than a rate.
+
+        >>> Asking(0.2).budget(None) is None, Asking(0.2, audit=0.8).budget(None).audit
+        (True, 0.8)
+        """
+        options: dict[str, Any] = {"max_open": self.max_open}
+        if self.audit is not None:
+            options["audit"] = self.audit
         if self.per_day is not None:
             if time is None:
                 raise TableError("--labels-per-day needs --time: the column with the time of a row")
-            return Budgeted.every("1d", labels=self.per_day, max_open=self.max_open)
-        return Budgeted(self.rate, max_open=self.max_open) if self.max_open else None
+            return Budgeted.every("1d", labels=self.per_day, **options)
+        plain = self.max_open == 0 and self.audit is None
+        return None if plain else Budgeted(self.rate, **options)
 
     def oldest(self, time: str | None) -> float:
         """How long a question stays open: in seconds where rows have times, else in rows.

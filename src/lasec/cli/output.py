@@ -23,7 +23,6 @@ from lasec.metrics import Estimate
 from lasec.tables import Table as Source
 
 REFUSED, WRONG, STOPPED = 1, 2, 130
-FEW = 10  # labels, below which no interval is shown
 NARROW = 0.002  # an interval that needs another digit
 CLEARLY = 0.02  # the least difference in accuracy that is worth a warning
 P = ParamSpec("P")
@@ -132,9 +131,11 @@ def interval(estimate: Estimate) -> str:
 
     >>> interval(Estimate(0.9, 0.88, 0.92, rows=1_000, labels=100, until=1_000))
     '90.0 % (88.0 to 92.0)'
+    >>> interval(Estimate(0.9, 0.6, 1.0, rows=1_000, labels=20, until=1_000))
+    'needs about 60 more labels'
     """
-    if math.isnan(estimate.value) or estimate.labels < FEW:
-        return "too few labels to tell"
+    if estimate.missing:
+        return f"needs about {counted(estimate.missing, 'more label')}"
     return f"{percent(estimate.value)} ({100 * estimate.low:.1f} to {100 * estimate.high:.1f})"
 
 
@@ -146,10 +147,13 @@ def estimated(estimate: Estimate) -> str:
     >>> estimated(Estimate(0.9982, 0.9978, 0.9986, rows=100_000, labels=50_000, until=100_000))
     '99.82 % (95 % CI 99.78-99.86 %, 50,000 labels)'
     >>> estimated(Estimate(0.9, 0.3, 1.0, rows=10, labels=3, until=10))
-    'not enough labels (3 of at least 10)'
+    'not known yet (3 labels; about 34 more for an interval of 20 points)'
     """
-    if math.isnan(estimate.value) or estimate.labels < FEW:
-        return f"not enough labels ({estimate.labels:,} of at least {FEW})"
+    if estimate.missing:
+        return (
+            f"not known yet ({counted(estimate.labels, 'label')}; about {estimate.missing:,} more "
+            "for an interval of 20 points)"
+        )
     digits = 1 if estimate.width > NARROW else 2
     value, low, high = (
         f"{100 * share:.{digits}f}" for share in (max(estimate.value, 0.0), *estimate[1:3])

@@ -82,6 +82,7 @@ def ask(
     ] = "label",
     algorithm: o.Algorithm = "tracker",
     rate: o.Rate = 0.1,
+    audit: o.Audit = None,
     max_open: Annotated[
         int,
         typer.Option(
@@ -126,7 +127,7 @@ def ask(
     )  # fmt: skip
     asking = o.Asking(
         rate, labels_per_day, seed, max_open=max_open, max_age=max_age, lead=lead,
-        annotators=annotators,
+        annotators=annotators, audit=audit,
     )  # fmt: skip
 
     def begin(rows: list[Row]) -> TableLearner:

@@ -49,6 +49,7 @@ def run(
     label: o.Label = None,
     algorithm: o.Algorithm = "tracker",
     rate: o.Rate = 0.1,
+    audit: o.Audit = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -120,7 +121,7 @@ def run(
         label, positive, time, tuple(category or ()), tuple(text or ()), tuple(ignore or ()),
         hash_buckets, standardize, format, separator, data,
     )  # fmt: skip
-    asking = o.Asking(rate, labels_per_day, seed, tuple(settings or ()), lead=lead)
+    asking = o.Asking(rate, labels_per_day, seed, tuple(settings or ()), lead=lead, audit=audit)
     if (resume or predictions or figures) and out is None:
         raise TableError("--resume, --predictions and --figures need --out: the run's directory")
     say_if_typed(file, "a table")

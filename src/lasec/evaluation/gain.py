@@ -50,7 +50,7 @@ class LabelGain:
     ...     if decision.asked:
     ...         gain.tell(tracker.tell(decision.ticket, int(label)))
     >>> [round(estimate.value, 3) for estimate in gain.gains]
-    [0.466, 0.018, -0.002, 0.001]
+    [0.462, 0.005, -0.002, -0.0]
     """
 
     KIND = "label-gain"

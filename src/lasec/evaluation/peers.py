@@ -43,7 +43,7 @@ def evaluate_peer(
     >>> model = lasec.session.around(sgd, classes=[-1, 1], rate=0.2, seed=0)
     >>> run = evaluate_peer(model, X, y)
     >>> run.rows, run.labels, run.accuracy in run.estimate
-    (1000, 243, True)
+    (1000, 213, True)
     """
     into = RunSummary() if into is None else into
     rows = validation.finite("X", validation.real("X", X, 2))

@@ -19,7 +19,7 @@ import numpy as np
 from numba.extending import overload, register_jitable
 
 from lasec import linalg, mercer, triangle
-from lasec.queries import budgeted
+from lasec.queries import account, budgeted, pacing
 from lasec.rules import (
     filtering,
     gaussian,
@@ -111,10 +111,10 @@ def chance(self: Query, margin: Margin, memory: Vector, now: Context) -> float:
     return self.probability(margin, now.round)
 
 
-def spend(self: Query, memory: Vector, asked: bool, now: Context) -> None:
-    """``query.spend(memory, asked, now)`` where the query remembers."""
+def spend(self: Query, margin: Margin, memory: Vector, asked: bool, now: Context) -> None:
+    """``query.spend(margin, memory, asked, now)`` where the query remembers."""
     if hasattr(self, "spend"):
-        self.spend(memory, asked, now)
+        self.spend(margin, memory, asked, now)
 
 
 def probability(self: Query, margin: Margin, t: int) -> float:
@@ -165,7 +165,7 @@ def _never(self: Rule[Any], state: Any) -> bool:
     return False
 
 
-def _spend_nothing(self: Query, memory: Vector, asked: bool, now: Context) -> None:
+def _spend_nothing(self: Query, margin: Margin, memory: Vector, asked: bool, now: Context) -> None:
     pass
 
 
@@ -188,7 +188,7 @@ def _chance(self: Any, margin: Any, memory: Any, now: Any) -> Any:
 
 
 @overload(spend, strict=False)
-def _spend(self: Any, memory: Any, asked: Any, now: Any) -> Any:
+def _spend(self: Any, margin: Any, memory: Any, asked: Any, now: Any) -> Any:
     return getattr(self.instance_class, "spend", _spend_nothing)
 
 
@@ -239,9 +239,8 @@ for helper in (
     *(getattr(tracking, name) for name in tracking.__all__ if name.islower()),
     subspace.is_due,
     subspace.sample_row,
-    budgeted.pull,
-    budgeted.purse,
-    budgeted.settled,
+    budgeted.stretched,
+    *(getattr(room, name) for room in (account, pacing) for name in room.__all__),
     gaussian.look,
     gaussian.learn,
     gaussian.largest_variance,

@@ -119,7 +119,7 @@ def decide(query: Query, memory: Vector, seen: Margin, turn: Turn) -> tuple[floa
     asked = p >= 1.0
     if not asked:
         asked = (turn.draw if turn.draw >= 0.0 else draw(turn.seed, np.uint64(turn.ticket))[0]) < p
-    spend(query, memory, asked, now)
+    spend(query, seen, memory, asked, now)
     return p, asked
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -12,6 +13,9 @@ from lasec.metrics.sums import LOSS, Column
 from lasec.parameters import REAL
 
 Array = NDArray[np.float64]
+
+USEFUL = 0.2  # an interval wider than this says too little
+FEWEST, EVEN = 10, 97  # labels: the least that an interval needs; of even chances, a useful one
 
 
 class Estimate(NamedTuple):
@@ -37,6 +41,20 @@ class Estimate(NamedTuple):
     def width(self) -> float:
         """``high - low``."""
         return self.high - self.low
+
+    @property
+    def missing(self) -> int:
+        """About how many labels more it takes to an interval of 20 points; 0 if this one is.
+
+        >>> Estimate(0.8, 0.65, 0.95, rows=1_000, labels=40, until=1_000).missing
+        50
+        >>> Estimate(0.81, 0.78, 0.84, rows=10_000, labels=400, until=10_000).missing
+        0
+        """
+        if self.labels == 0:
+            return EVEN
+        wanted = self.labels * (self.width / USEFUL) ** 2 if self.width > USEFUL else 0.0
+        return max(0, math.ceil(max(wanted, FEWEST) - self.labels - 1e-9))
 
     def __contains__(self, value: object) -> bool:
         return isinstance(value, REAL) and bool(self.low <= value <= self.high)

@@ -27,6 +27,7 @@ from lasec.types import (
     ShapedRule,
     State,
     StatefulQuery,
+    UpgradedState,
     Vector,
 )
 from lasec.validation import LARGEST_ENTRY
@@ -37,7 +38,9 @@ KERNELS: dict[str, Any] = {name: getattr(mercer, name) for name in mercer.__all_
 
 _LARGEST_WEIGHT = LARGEST_ENTRY**4
 # What 0.1.0 called parameters of queries.
-_PARAMETERS = {"caution": "aggressiveness", "floor": "audit_share", "advance": "warm_up"}
+_PARAMETERS = {
+    "caution": "aggressiveness", "floor": "audit", "audit_share": "audit", "advance": "warm_up",
+}  # fmt: skip
 _LARGE = 64.0  # megabytes
 _DEEPEST = 4  # queries in queries, kernels in rules
 
@@ -99,6 +102,8 @@ def _renamed(kind: Any, values: Mapping[str, Any]) -> tuple[Any, Mapping[str, An
         kind = "MarginSampling"
     if kind in ("MarginSampling", "Budgeted"):
         values = {_PARAMETERS.get(name, name): value for name, value in values.items()}
+    if kind == "Budgeted":
+        values = {"strict": True, **values}  # the only kind there was
     return kind, values
 
 
@@ -200,11 +205,14 @@ def restore(rule: Rule[Any], dimension: int, arrays: Arrays, precision: Precisio
     for name, array in arrays.items():
         if array.shape != expected[name] or array.dtype != types[name]:
             raise StateError(f"invalid: {name} has not the shape and type of this rule")
+    state: State = state_type(**arrays)
+    if isinstance(state, UpgradedState):
+        state.upgrade()
+    for name, array in arrays.items():
         with np.errstate(invalid="ignore"):  # whatever bits a NaN has
             largest = np.abs(array.astype(float)).max(initial=0.0)
         if not largest <= _LARGEST_WEIGHT:
             raise StateError(f"invalid: {name} contains NaN, infinity or a value beyond all use")
-    state: State = state_type(**arrays)
     defect = state.validate()
     if defect:
         raise StateError(f"invalid: {defect}")
@@ -215,7 +223,7 @@ def query_state(query: Query, kept: Vector | None = None) -> Vector:
     """The state of a query: what was ``kept`` of it, or else what it begins with.
 
     >>> query_state(queries.Budgeted()).size, query_state(queries.Always()).size
-    (10, 0)
+    (11, 0)
     """
     if not hasattr(query, "probability"):
         raise TypeError(f"query must be one of lasec.queries, got {shown(query)}")

@@ -96,7 +96,7 @@ def cards(
     >>> X, y = lasec.streams.switching(2_000, dimension=5, every=1_000, seed=1)
     >>> run = lasec.evaluate(lasec.Tracker(rate=0.2, seed=0), X, y)
     >>> cards(run, {}, ("-1", "+1"))[0]
-    Card(name='Estimated accuracy', value='96.4 %', note='95 % CI 95.6-97.2 %, 439 labels')
+    Card(name='Estimated accuracy', value='96.0 %', note='95 % CI 94.9-97.0 %, 424 labels')
     """
     if not source.rows:
         return []
@@ -153,8 +153,12 @@ def _rare_cards(source: RunSummary, classes: tuple[str, str]) -> list[Card]:
 def _estimated(name: str, found: Estimate) -> Card:
     if math.isnan(found.value):
         return Card(name, "unknown", "no labels yet" if not found.labels else "")
-    note = f"95 % CI {ends(found)}, {counted(found.labels, 'label')}"
-    return Card(name, percent(found.value), note)
+    labels = counted(found.labels, "label")
+    if found.missing:
+        return Card(
+            name, "not known yet", f"{labels}; about {found.missing:,} more for 20 points of width"
+        )
+    return Card(name, percent(found.value), f"95 % CI {ends(found)}, {labels}")
 
 
 def _accuracy_cards(source: RunSummary) -> list[Card]:

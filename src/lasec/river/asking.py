@@ -71,7 +71,7 @@ class Asking:
         leads (:func:`lasec.selector.bvsb_margin`). The true label is told with :meth:`tell_one`.
 
         >>> from lasec.river import TrackerClassifier
-        >>> TrackerClassifier().ask_one({"size": 2.0, "member": True}).asked
+        >>> TrackerClassifier(seed=0).ask_one({"size": 2.0, "member": True}).asked
         True
         """
         return self._session.ask(x, time=time)
@@ -80,7 +80,7 @@ class Asking:
         """Learn the label that was asked for; whether the prediction given out then was right.
 
         >>> from lasec.river import TrackerClassifier
-        >>> model = TrackerClassifier()
+        >>> model = TrackerClassifier(seed=0)
         >>> decision = model.ask_one({"size": 2.0})
         >>> model.tell_one(decision.ticket, "spam")
         False
@@ -93,7 +93,7 @@ class Asking:
         """Give up a question whose answer will not come; the meter waits for it no longer.
 
         >>> from lasec.river import TrackerClassifier
-        >>> model = TrackerClassifier()
+        >>> model = TrackerClassifier(seed=0)
         >>> model.cancel_one(model.ask_one({"size": 2.0}).ticket)
         >>> model.pending, model.meter.lost
         ((), 1)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from lasec import triangle
 from lasec.rules.gaussian import Gaussian
 from lasec.rules.seen import BIRTH, LABEL, LATEST
+from lasec.rules.upgrading import follows, upgrade
 from lasec.types import Counter, Vector
 
 _LAST_ROW = 2**61
@@ -54,6 +55,10 @@ class Beliefs(NamedTuple):
     born: Counter
     clock: Counter
 
+    def upgrade(self) -> None:
+        """Bring the arrays of an earlier file to what they mean today, in place."""
+        upgrade(self)
+
     def validate(self) -> str:
         """Why these arrays are no state of a Tracker, as a phrase; empty if they are.
 
@@ -84,12 +89,11 @@ def _no_distribution(state: Beliefs) -> bool:
 
 def _not_derived(state: Beliefs) -> bool:
     """Whether what is kept to save time is not what it is kept for."""
-    roots, units = np.sqrt(np.maximum(state.squares, 0.0)), state.units[:-1]
     return bool(
         np.abs(state.posterior.sum(axis=(0, 1)) - state.weight).max() > 1e-9
         or (state.lapse < 0.0).any()
         or (state.lapse >= 0.5).any()
-        or (np.abs(units * roots - (roots > 0.0)) > 1e-6).any()
+        or not follows(state)
         or not 0.0 <= state.units[-1] <= 2.0
         or (state.slopes <= 0.0).any()
     )

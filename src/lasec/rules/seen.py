@@ -2,17 +2,18 @@
 
 With the mean m_j and the mean square s_j of feature j over the rows so far, labeled or not::
 
-    u_j     = (x_j - m_j) / sqrt(d s_j)           1 or -1 over sqrt(d) where s_j is still 0
-    u_{d+1} = sqrt(0.1^2 + mean of m_j^2 / s_j)   the intercept
-    u_{d+2} = 0.05 y_last 2^(-distance/64)        with K > 2 classes, one of K such places
+    v_j     = max(s_j - m_j^2, 0.0001 s_j)                     the variance, but not 0
+    u_j     = (x_j - m_j) / sqrt(d v_j)                        1 or -1 over sqrt(d) where s_j is 0
+    u_{d+1} = sqrt(0.1^2 + 0.5 (mean of m_j^2 / s_j - 1 / n))  the intercept, after n rows
+    u_{d+2} = 0.05 y_last 2^(-distance/64)                     with K > 2 classes, one of K places
 
-so that ``|u|`` is about 1 whatever the units are. What the mean has of a row's length goes to the
-intercept: the margin keeps its prior variance, but features with an offset no longer share one
-direction. A row more than twice as long as usual is shortened to that, in u and in what m and s
-learn of it, so that no single row can dominate a posterior or spoil the scale; and if ten labeled
-rows are a hundred times shorter than s says, then s was wrong (or the units have changed) and
-restarts. ``distance`` is how many steps lie between the row and the last label: where labels run
-in streaks this feature finds out, and elsewhere its weight stays near zero.
+so that ``|u|`` is about 1 whatever the units are. Half of the share that the means have of the
+features' squares goes to the intercept (1 / n of it is chance): features with an offset do not
+share one direction. A row more than five times as long as usual is shortened to that, in u and in
+what m and s learn of it, so that no single row can dominate a posterior or spoil the scale; and if
+ten labeled rows, not centered, are a hundred times shorter than s says, then s was wrong (or the
+units have changed) and restarts. ``distance`` is how many steps lie between the row and the last
+label: where labels run in streaks this feature finds out, and elsewhere its weight stays near zero.
 
 m and s forget what is more than ``MEMORY`` rows ago, because inputs drift too. Asking adds a row to
 a ``tally``, which no prediction depends on; the next label adds the tally to m and s.
@@ -32,7 +33,8 @@ __all__ = [
     "count_row", "in_row_units", "in_units", "length", "mark_last", "notice", "renew", "seen",
 ]  # fmt: skip
 
-INTERCEPT, LAST, HALF_LIFE, REACH, MEMORY = 0.1, 0.05, 64.0, 2.0, 20_000
+INTERCEPT, LAST, HALF_LIFE, REACH, MEMORY = 0.1, 0.05, 64.0, 5.0, 20_000
+OFFSET, FLAT = 0.5, 1e-4  # of the offset, to the intercept; of the mean square, the least variance
 SHORT, STREAK_END, FAR = 0.01, 10, 1e100
 # Places in the clock of a state.
 LATEST, BIRTH, SINCE, ROWS, STREAK, LABEL = range(6)
@@ -65,7 +67,7 @@ def seen(state: Any, x: Vector, t: int) -> Vector:
 
 
 def in_row_units(means: Vector, units: Vector, x: Vector, out: Vector) -> None:
-    """out <- each entry less its mean, over its root mean square and the root of d."""
+    """out <- each entry less its mean, over its standard deviation and the root of d."""
     scale = in_units(means, units, x, out) / math.sqrt(x.size)
     for j in range(x.size):
         out[j] *= scale
@@ -82,7 +84,7 @@ def mark_last(state: Any, t: int, places: Vector) -> None:
 
 
 def in_units(means: Vector, units: Vector, x: Vector, out: Vector) -> float:
-    """out <- each entry less its mean, over its root mean square; gives how far to shorten."""
+    """out <- each entry less its mean, over its deviation; gives how far to shorten."""
     total = 0.0
     for j in range(x.size):
         unit = (x[j] - means[j]) * units[j]
@@ -93,12 +95,13 @@ def in_units(means: Vector, units: Vector, x: Vector, out: Vector) -> float:
     return min(1.0, REACH / math.sqrt(max(total / x.size, 1e-300)))
 
 
-def length(units: Vector, x: Vector) -> float:
+def length(squares: Vector, x: Vector) -> float:
     """How long a row is, not centered: the root of the mean of x_j^2 / s_j."""
     total = 0.0
     for j in range(x.size):
-        unit = min(abs(x[j]) * units[j], FAR)
-        total += unit * unit
+        if squares[j] > 0.0:
+            unit = min(abs(x[j]) / math.sqrt(squares[j]), FAR)
+            total += unit * unit
     return math.sqrt(total / x.size)
 
 
@@ -107,7 +110,7 @@ def count_row(state: Any, x: Vector) -> None:
     tally, unit = state.tally, np.empty(x.size)
     scale = in_units(state.means, state.units, x, unit)
     for j in range(x.size):
-        entry = scale * x[j]
+        entry = state.means[j] + scale * (x[j] - state.means[j])
         tally[1 + j] += entry
         tally[1 + x.size + j] += entry * entry
         unit[j] *= scale / math.sqrt(x.size)
@@ -120,7 +123,7 @@ def notice(state: Any, x: Vector) -> None:
     clock, tally, d = state.clock, state.tally, x.size
     if tally[0] == 0.0:
         count_row(state, x)
-    clock[STREAK] = clock[STREAK] + 1 if 0.0 < length(state.units, x) < SHORT else 0
+    clock[STREAK] = clock[STREAK] + 1 if 0.0 < length(state.squares, x) < SHORT else 0
     if clock[STREAK] >= STREAK_END:
         clock[STREAK], clock[ROWS] = 0, 0
     count = tally[0]
@@ -137,8 +140,11 @@ def renew(state: Any) -> None:
     """What m and s make of a row: the factor of each entry, and the intercept."""
     d, offset = state.means.size, 0.0
     for j in range(d):
-        square = state.squares[j]
-        state.units[j] = 1.0 / math.sqrt(square) if square > 0.0 else 0.0
-        offset += min(1.0, (state.means[j] * state.units[j]) ** 2)
+        mean, square = state.means[j], state.squares[j]
+        state.units[j] = 0.0
+        if square > 0.0:
+            variance = max(square - mean * mean, FLAT * square)
+            state.units[j] = 1.0 / math.sqrt(variance if variance > 0.0 else square)
+            offset += min(1.0, (mean / math.sqrt(square)) ** 2)
     chance = 1.0 / max(1.0, min(state.clock[ROWS], MEMORY))  # what the mean of centered rows has
-    state.units[d] = math.sqrt(INTERCEPT**2 + max(0.0, offset / d - chance))
+    state.units[d] = math.sqrt(INTERCEPT**2 + OFFSET * max(0.0, offset / d - chance))

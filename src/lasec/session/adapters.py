@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from lasec.queries import Budgeted
 from lasec.selector import Selector, bvsb_margin
 from lasec.session.models import AnyModel, Judged
-from lasec.tracker import steady
 from lasec.types import Query
 
 
@@ -64,7 +64,7 @@ def around(
     ...     if decision.asked:
     ...         outcome = session.tell(decision.ticket, label)
     >>> session
-    Session('any model', rows=1000, queried=243, open=0)
+    Session('any model', rows=1000, queried=213, open=0)
     """
     selector = Selector(budget(rate, query), seed=seed)
     one = hasattr(model, "predict_proba_one")
@@ -80,7 +80,7 @@ def budget(rate: float, query: Query | None) -> Query:
     0.2
     """
     if query is None:
-        return steady(rate)
+        return Budgeted(rate)
     if rate != 0.1:
         raise ValueError("query: it has a rate of its own, so give one or the other")
     return query

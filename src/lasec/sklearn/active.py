@@ -48,7 +48,7 @@ class ActiveClassifier(AskingMixin, MetaEstimatorMixin, ClassifierMixin, BaseEst
     ...     asked, propensity = model.should_ask(rows)
     ...     model = model.partial_fit(rows[asked], truth[asked], classes=[-1, 1])
     >>> model.selector_.asked, round(model.score(X, y), 2)
-    (239, 0.9)
+    (232, 0.9)
     """
 
     classes_: NDArray[Any]

@@ -91,7 +91,7 @@ class AskingMixin:
         ...     model = model.partial_fit(rows[asked], labels[asked], classes=[-1, 1])
         >>> estimate = model.accuracy()
         >>> f"{estimate.value:.2f} ({estimate.low:.2f} to {estimate.high:.2f})"
-        '0.93 (0.90 to 0.96)'
+        '0.94 (0.93 to 0.95)'
         """
         return self._session.accuracy(**options)
 

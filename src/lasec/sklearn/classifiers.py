@@ -39,7 +39,7 @@ class TrackerClassifier(StreamClassifier):
     (0.99, ['ham', 'spam'])
     >>> asked, propensity = model.should_ask(X[1_500:])
     >>> int(asked.sum())  # 10 %, and a warm-up of 50
-    99
+    79
     """
 
     _kind = Tracker

@@ -18,7 +18,8 @@ from lasec import Learner
 _RENAMED = {
     "MarginCoin": "MarginSampling",
     "caution": "aggressiveness",
-    "floor": "audit_share",
+    "floor": "audit",
+    "audit_share": "audit",
     "advance": "warm_up",
 }
 
@@ -92,6 +93,8 @@ def _completed(kept: Any, part: Any) -> Any:
         for name, value in kept["parameters"].items()
     }
     defaults = {name: _written(value) for name, value in part._field_defaults.items()}
+    if kept["kind"] == "Budgeted":
+        defaults["strict"] = True  # the only kind there was
     return {"kind": kept["kind"], "parameters": defaults | given}
 
 

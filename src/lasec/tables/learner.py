@@ -47,7 +47,7 @@ class TableLearner:
     >>> import lasec
     >>> head = pa.RecordBatch.from_pylist([{"price": 1.0}, {"price": 3.0}])
     >>> encoder = Encoder.fit(head)
-    >>> desk = TableLearner(lasec.Tracker(1), encoder, classes=["down", "up"])
+    >>> desk = TableLearner(lasec.Tracker(1, seed=0), encoder, classes=["down", "up"])
     >>> decision = desk.ask([{"price": 2.0}])[0]
     >>> decision.label, desk.tell(decision.ticket, "down").correct
     ('up', False)
@@ -151,7 +151,7 @@ class TableLearner:
 
         >>> import lasec
         >>> head = pa.RecordBatch.from_pylist([{"price": 1.0}, {"price": 3.0}])
-        >>> desk = TableLearner(lasec.Tracker(1), Encoder.fit(head), classes=["down", "up"])
+        >>> desk = TableLearner(lasec.Tracker(1, seed=0), Encoder.fit(head), classes=["down", "up"])
         >>> desk.keep(desk.ask([{"price": 2.0}])[0].ticket, {"id": "mail-17"})
         >>> [(decision.ticket, columns) for decision, columns in desk.questions]
         [(0, {'id': 'mail-17'})]
@@ -215,7 +215,7 @@ class TableLearner:
         >>> import lasec, tempfile
         >>> head = pa.RecordBatch.from_pylist([{"price": 1.0}])
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     TableLearner(lasec.Tracker(1), Encoder.fit(head)).save(f"{folder}/m.lasec")
+        ...     TableLearner(lasec.Tracker(1, seed=0), Encoder.fit(head)).save(f"{folder}/m.lasec")
         ...     TableLearner.load(f"{folder}/m.lasec").learner
         Tracker('Tracker', dimension=1, rows=0, asked=0, updates=0)
         """

@@ -1,0 +1,93 @@
+"""The account of a label budget: a bucket of tokens, filled by rows or by time.
+
+::
+
+    tokens <- min(burst, tokens + rate * ticks)        a tick is a row, or a unit of event time
+    tokens <- tokens - 1                               for each label that is asked
+
+Nothing is asked without a token, so that in any n consecutive ticks at most rate n + burst labels
+are asked: that is the hard cap. Unspent budget is carried over up to ``burst``; what comes beyond
+it lapses (where time runs the bucket, it holds two windows, so that a night without rows loses
+nothing). The bucket is half full at the start, and a budget keeps it so: its *surplus* is how many
+labels it is behind its plan, or, below zero, ahead of it.
+
+*Warm-up.* ``warm_up`` labels are spent early and repaid evenly over the ``horizon`` (in ticks); at
+most a tenth of its labels. A strict budget spends at most a twentieth, and less where a window has
+fewer than 50, so that no window after the first falls behind by more than a tenth.
+
+*Total.* With ``total``, the rate is at most what is left of it over what is left of the horizon, or
+over a tenth of the horizon where less is left: the total is never exceeded.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from lasec.types import Context, Vector
+
+__all__ = ["covered", "purse", "settled", "surplus"]
+
+RESERVE = 8.0
+
+# The state: rows, labels, the shift of the odds, tokens, the boost that is left and what is repaid
+# of it in a tick, the times of the first and the last step, the rows of a window (by time: a
+# count that decays over a window), blind rows; but for a strict budget the usual size of a margin.
+ROUNDS, LABELS, SHIFT, TOKENS, BOOST, REPAY, FIRST, LAST, CROWD, BLIND, USUAL = range(11)
+
+
+class Purse(NamedTuple):
+    """The account in one step: labels a tick and a row, tokens, boost, time, rows a window."""
+
+    pace: float
+    share: float
+    tokens: float
+    boost: float
+    time: float
+    crowd: float
+
+
+def settled(query: Any) -> tuple[float, float, float]:
+    """The rate at the start, the warm-up, and the size of the bucket."""
+    rate = min(query.rate, query.total / query.horizon) if query.total > 0.0 else query.rate
+    labels = rate * query.window
+    part = 0.05 * min(1.0, labels / 50.0) if query.strict else 0.1
+    early = min(query.warm_up, part * rate * query.horizon)
+    burst = query.burst if query.burst > 0.0 else 2.0 * (2.0 * RESERVE + 0.1 * labels + early)
+    if query.timed and query.burst == 0.0:
+        burst = max(burst, 2.0 * labels)
+    return rate, early, burst
+
+
+def purse(query: Any, state: Vector, now: Context) -> Purse:
+    """The account as of this row, before it is decided."""
+    seen = state[ROUNDS]
+    time = seen + 1.0
+    if query.timed:
+        time = now.time if seen == 0.0 else max(now.time, state[LAST])
+    ticks = time - state[LAST] if seen > 0.0 else 0.0
+    pace, _, burst = settled(query)
+    if query.total > 0.0:
+        ahead = max(query.horizon - (state[LAST] - state[FIRST]), 0.1 * query.horizon)
+        pace = min(query.rate, (query.total - state[LABELS]) / ahead)
+    tokens = min(burst, state[TOKENS] + pace * ticks)
+    if query.total > 0.0 and state[LABELS] + 1.0 > query.total:
+        tokens = 0.0
+    boost = max(0.0, state[BOOST] - state[REPAY] * ticks)
+    share, crowd = pace, 0.0
+    if query.timed:
+        crowd = 1.0 + state[CROWD] * math.exp(-ticks / query.window)
+        share = min(1.0, pace * query.window / crowd * covered(query, time - state[FIRST], seen))
+    return Purse(pace, share, tokens, boost, time, crowd)
+
+
+def covered(query: Any, past: float, seen: float) -> float:
+    """The part of a window that the count of its rows covers: all of it, but in the first ones."""
+    if query.strict or seen == 0.0 or past <= 0.0:
+        return 1.0
+    return 1.0 - math.exp(-past / query.window)
+
+
+def surplus(query: Any, tokens: float, boost: float) -> float:
+    """How many labels the budget is behind its plan."""
+    return float(tokens - settled(query)[2] / 2.0 + boost)
