@@ -9,6 +9,7 @@ import typer
 
 from experiments import bench, bounds_figure, readme, report, rings, theorems
 from experiments.benchmark.command import ALL, asked, hold
+from experiments.benchmark.contest import RATES
 from experiments.data import set_data
 from experiments.forms import command as form_study
 from experiments.intervals import alarms, budget, delays, frontier, guide, ppi, widths
@@ -119,17 +120,18 @@ def benchmark(
     out: Out,
     streams: Annotated[str, typer.Option(help="Names with commas between; or all.")] = ALL,
     learners: Annotated[str, typer.Option(help="Names with commas between; or all.")] = ALL,
-    rates: Annotated[str, typer.Option(help="Shares of labels.")] = "0.05,0.1,0.2,0.4,1.0",
+    rates: Annotated[str, typer.Option(help="Shares of labels.")] = ",".join(map(str, RATES)),
     seeds: Seeds = 5,
     jobs: Jobs = 1,
     data: Folder = None,
     size: Size = 1.0,
+    add: Annotated[bool, typer.Option("--add", help="Keep the rows that are not run.")] = False,
 ) -> None:
     """Run learners on streams at label rates, paired. Started again, it goes on where it was."""
     set_data(data)
     contest = asked(streams, learners, rates, seeds, size)
     with Journal(out / "journal.jsonl", jobs) as journal:
-        results = hold(journal, contest, out)
+        results = hold(journal, contest, out, add)
     typer.echo(results)
 
 

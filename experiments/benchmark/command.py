@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -11,12 +12,12 @@ import typer
 
 from experiments.benchmark import learners as who
 from experiments.benchmark import streams as where
-from experiments.benchmark.contest import RATES, Contest, rows, tuned
+from experiments.benchmark.contest import RATES, Contest, Row, rows, tuned
 from experiments.benchmark.pictures import picture
 from experiments.benchmark.tables import cells, comparisons, document, summary
 from experiments.datasets import TUNING
 from experiments.journal import Journal
-from experiments.output import write_csv, write_json
+from experiments.output import read_csv, write_csv, write_json
 
 ALL = "all"
 LIBRARIES = ("river", "vowpalwabbit", "scikit-activeml", "capymoa")
@@ -33,15 +34,22 @@ def asked(streams: str, learners: str, rates: str, seeds: int, size: float) -> C
     )
 
 
-def hold(journal: Journal, contest: Contest, out: Path) -> str:
-    """Run what is missing, write all files, and give the outcome in a sentence."""
+def hold(journal: Journal, contest: Contest, out: Path, add: bool) -> str:
+    """Run what is missing, write all files, and give the outcome in a sentence.
+
+    To ``add`` keeps the rows of the folder's table that were not run now.
+    """
     tuning = tuned(journal, contest)
     made = rows(journal, contest, tuning)
+    if add:
+        made = joined(read_csv(out / "benchmark.csv"), made)
+        tuning = json.loads((out / "benchmark.json").read_text())["tuning"] | tuning
+    learners = list(dict.fromkeys(row["learner"] for row in made))
     write_csv(out / "benchmark.csv", made)
     write_json(
         out / "benchmark.json",
         contest=contest._asdict(),
-        families={name: who.LEARNERS[name].family for name in contest.learners},
+        families={name: who.LEARNERS[name].family for name in learners},
         seeds={"tuning": TUNING, "runs": list(range(1, contest.seeds + 1))},
         libraries=versions_of(*LIBRARIES),
         tuning=tuning,
@@ -50,6 +58,23 @@ def hold(journal: Journal, contest: Contest, out: Path) -> str:
     picture(out, made)
     found = cells(made)
     return summary(found) if comparisons(found) else f"{len(made)} rows"
+
+
+def joined(old: Sequence[Row], new: Sequence[Row]) -> list[Row]:
+    """All cells, those that are in both as they are in ``new``; in the order of the lists here."""
+    run = {(row["stream"], row["learner"], row["rate"]) for row in new}
+    kept = [row for row in old if (row["stream"], row["learner"], row["rate"]) not in run]
+    streams, learners = list(where.STREAMS), list(who.LEARNERS)
+
+    def place(row: Row) -> tuple[int, int, float, int]:
+        return (
+            streams.index(row["stream"]),
+            learners.index(row["learner"]),
+            row["rate"],
+            row["seed"],
+        )
+
+    return sorted([*kept, *new], key=place)
 
 
 def named(

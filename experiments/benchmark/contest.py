@@ -13,7 +13,7 @@ from experiments.journal import Journal, Task
 from experiments.tuning import SHORT, mean_square, search, winner
 
 TRIES = 5
-RATES = (0.05, 0.1, 0.2, 0.4, 1.0)
+RATES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 1.0)
 STANDARDISE = "standardise"
 
 Row = dict[str, Any]

@@ -13,20 +13,20 @@ from lasec.streams import Stream
 
 
 @lru_cache(maxsize=2)
-def _instances(stream: Stream) -> tuple[Any, list[Any]]:
+def instances(stream: Stream) -> tuple[Any, list[Any]]:
     """The schema, and the rows as CapyMOA wants them."""
     from capymoa.stream import NumpyStream  # noqa: PLC0415
 
     rows = NumpyStream(stream.X, (stream.y > 0).astype(int), target_type="categorical")
-    instances = []
+    made = []
     while rows.has_more_instances():
-        instances.append(rows.next_instance())
-    return rows.get_schema(), instances
+        made.append(rows.next_instance())
+    return rows.get_schema(), made
 
 
 def detector(stream: Stream, rate: float, parameters: Parameters, seed: int) -> tuple[float, float]:
     """MOA's drift detection method classifier over its SGD, asked uniformly."""
-    schema, instances = _instances(stream)
+    schema, rows = instances(stream)
     from capymoa.base import MOAClassifier  # noqa: PLC0415
     from moa.classifiers.drift import (  # noqa: PLC0415  # of the Java machine that CapyMOA starts
         DriftDetectionMethodClassifier,
@@ -37,7 +37,7 @@ def detector(stream: Stream, rate: float, parameters: Parameters, seed: int) -> 
     model = MOAClassifier(schema=schema, moa_learner=DriftDetectionMethodClassifier(), CLI=options)
     asked = uniformly_asked(stream, rate, seed)
     right = 0
-    given = zip(instances, (stream.y > 0).tolist(), asked.tolist(), strict=True)
+    given = zip(rows, (stream.y > 0).tolist(), asked.tolist(), strict=True)
     for instance, label, ask in given:
         right += (model.predict(instance) == 1) == label
         if ask:

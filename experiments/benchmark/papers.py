@@ -71,6 +71,34 @@ def soal(
 
 
 @njit(cache=True)
+def step_paa(w, x, y, p, step, C):  # type: ignore[no-untyped-def]
+    """Learn a label from a row of margin p, as :func:`paa` says."""
+    loss = 1.0 - y * p
+    if loss <= 0.0:
+        return
+    square = np.dot(x, x)
+    if step == 2:
+        square += 0.5 / C
+    tau = loss / square if square > 0.0 else 0.0
+    if step == 1:
+        tau = min(C, tau)
+    w += tau * y * x
+
+
+@njit(cache=True)
+def step_soal(w, S, x, y, p, eta, gamma):  # type: ignore[no-untyped-def]
+    """Learn a label from a row of margin p, as :func:`soal` says."""
+    if 1.0 - y * p <= 0.0:
+        return
+    s = np.dot(S, x)
+    shrink = 1.0 / (gamma + np.dot(x, s))
+    for i in range(len(x)):
+        for j in range(len(x)):
+            S[i, j] -= shrink * s[i] * s[j]
+    w += eta * y * gamma * shrink * s
+
+
+@njit(cache=True)
 def _paa(X, y, coins, delta, step, C):  # type: ignore[no-untyped-def]
     rounds, dimension = X.shape
     w = np.zeros(dimension)
@@ -80,15 +108,8 @@ def _paa(X, y, coins, delta, step, C):  # type: ignore[no-untyped-def]
         p = np.dot(w, x)
         margin[t] = p
         propensity[t] = 1.0 / (1.0 + abs(p) / delta)
-        loss = 1.0 - y[t] * p
-        if coins[t] < propensity[t] and loss > 0.0:
-            square = np.dot(x, x)
-            if step == 2:
-                square += 0.5 / C
-            tau = loss / square if square > 0.0 else 0.0
-            if step == 1:
-                tau = min(C, tau)
-            w += tau * y[t] * x
+        if coins[t] < propensity[t]:
+            step_paa(w, x, y[t], p, step, C)
     return margin, propensity, coins < propensity, w
 
 
@@ -100,18 +121,13 @@ def _soal(X, y, coins, delta, eta, gamma):  # type: ignore[no-untyped-def]
     for t in range(rounds):
         x = X[t]
         p = np.dot(w, x)
-        s = np.dot(S, x)
-        v = np.dot(x, s)
+        v = np.dot(x, np.dot(S, x))
         after = v * gamma / (v + gamma)  # 1 / (1 / v + 1 / gamma), which is x'S_{t+1}x
         rho = abs(p) - 0.5 * eta * after
         margin[t] = p
         propensity[t] = 1.0 if rho <= 0.0 else 1.0 / (1.0 + rho / delta)
-        if coins[t] < propensity[t] and 1.0 - y[t] * p > 0.0:
-            shrink = 1.0 / (gamma + v)
-            for i in range(dimension):
-                for j in range(dimension):
-                    S[i, j] -= shrink * s[i] * s[j]
-            w += eta * y[t] * gamma * shrink * s
+        if coins[t] < propensity[t]:
+            step_soal(w, S, x, y[t], p, eta, gamma)
     return margin, propensity, coins < propensity, w
 
 

@@ -20,13 +20,14 @@ from lasec.streams import Stream
 
 
 @lru_cache(maxsize=2)
-def _dicts(stream: Stream) -> list[tuple[dict[int, float], bool]]:
+def dicts(stream: Stream) -> list[tuple[dict[int, float], bool]]:
     """Rows and labels as River wants them."""
     rows = [dict(enumerate(x)) for x in stream.X.tolist()]
     return list(zip(rows, (stream.y > 0).tolist(), strict=True))
 
 
-def _logistic(parameters: Parameters) -> Any:
+def logistic_model(parameters: Parameters) -> Any:
+    """Logistic regression by stochastic gradient, as the grids describe it."""
     from river import linear_model, optim  # noqa: PLC0415
 
     return linear_model.LogisticRegression(optim.SGD(parameters["lr"]), l2=parameters["l2"])
@@ -36,7 +37,7 @@ def _uniform(model: Any, stream: Stream, rate: float, seed: int) -> tuple[float,
     """A classifier whose labels are asked uniformly."""
     asked = uniformly_asked(stream, rate, seed)
     right = 0
-    for (x, label), ask in zip(_dicts(stream), asked.tolist(), strict=True):
+    for (x, label), ask in zip(dicts(stream), asked.tolist(), strict=True):
         right += bool(model.predict_one(x)) == label
         if ask:
             model.learn_one(x, label)
@@ -45,7 +46,7 @@ def _uniform(model: Any, stream: Stream, rate: float, seed: int) -> tuple[float,
 
 def logistic(stream: Stream, rate: float, parameters: Parameters, seed: int) -> tuple[float, float]:
     """Logistic regression by stochastic gradient."""
-    return _uniform(_logistic(parameters), stream, rate, seed)
+    return _uniform(logistic_model(parameters), stream, rate, seed)
 
 
 def passive_aggressive(
@@ -64,7 +65,7 @@ def ddm(stream: Stream, rate: float, parameters: Parameters, seed: int) -> tuple
     detector = drift.binary.DDM(
         warning_threshold=parameters["warning"], drift_threshold=parameters["drift"]
     )
-    model = drift.DriftRetrainingClassifier(_logistic(parameters), detector)
+    model = drift.DriftRetrainingClassifier(logistic_model(parameters), detector)
     return _uniform(model, stream, rate, seed)
 
 
@@ -74,7 +75,7 @@ def adwin(stream: Stream, rate: float, parameters: Parameters, seed: int) -> tup
 
     detector: Any = drift.ADWIN(delta=parameters["delta"])
     model = drift.DriftRetrainingClassifier(
-        _logistic(parameters), detector, train_in_background=False
+        logistic_model(parameters), detector, train_in_background=False
     )
     return _uniform(model, stream, rate, seed)
 
@@ -84,9 +85,9 @@ def entropy(stream: Stream, rate: float, parameters: Parameters, seed: int) -> t
     from river import active  # noqa: PLC0415
 
     discount = 1.0 / parameters["eagerness"]
-    sampler = active.EntropySampler(_logistic(parameters), discount_factor=discount, seed=seed)
+    sampler = active.EntropySampler(logistic_model(parameters), discount_factor=discount, seed=seed)
     right = labels = 0
-    for x, label in _dicts(stream):
+    for x, label in dicts(stream):
         predicted, ask = sampler.predict_one(x)
         right += bool(predicted) == label
         if ask:
@@ -118,9 +119,9 @@ def _budgeted(
 
     Their budget managers never spend all of a budget of 1; at rate 1 every label is asked.
     """
-    model = _logistic(parameters)
+    model = logistic_model(parameters)
     right = labels = 0
-    for x, label in _dicts(stream):
+    for x, label in dicts(stream):
         probability = model.predict_proba_one(x)[True]
         right += (probability > 0.5) == label
         utility = np.array([min(probability, 1.0 - probability)])

@@ -24,7 +24,7 @@ OPTIONS = "--loss_function logistic --invariant"
 
 
 @lru_cache(maxsize=2)
-def _features(stream: Stream) -> list[str]:
+def features(stream: Stream) -> list[str]:
     """Rows as Vowpal Wabbit reads them; zeros need not be said."""
     return [
         " | " + " ".join(f"{i}:{value:.6g}" for i, value in enumerate(x) if value)
@@ -32,7 +32,7 @@ def _features(stream: Stream) -> list[str]:
     ]
 
 
-def _options(parameters: Parameters) -> str:
+def options(parameters: Parameters) -> str:
     """The options of the learning rate, its decay, and the ridge penalty."""
     chosen = {"-l": "l", "--power_t": "power_t", "--l2": "l2"}
     return " ".join([OPTIONS, *(f"{option} {parameters[key]}" for option, key in chosen.items())])
@@ -46,7 +46,7 @@ def _predicted(
 
     with tempfile.TemporaryDirectory() as folder:
         rows, out = Path(folder) / "rows.vw", Path(folder) / "predictions"
-        lines = map("".join, zip(labels, _features(stream), strict=True))
+        lines = map("".join, zip(labels, features(stream), strict=True))
         rows.write_text("\n".join(lines) + "\n", encoding="ascii")
         model: Any = Workspace(f"{options} -d {rows} -p {out}", enable_logging=True, quiet=False)
         model.finish()
@@ -64,7 +64,7 @@ def uniform(stream: Stream, rate: float, parameters: Parameters, seed: int) -> t
     labels = [
         str(label) if ask else "" for label, ask in zip(stream.y.tolist(), asked, strict=True)
     ]
-    margins, _ = _predicted(stream, labels, _options(parameters))
+    margins, _ = _predicted(stream, labels, options(parameters))
     return _accuracy(stream, margins), float(asked.mean())
 
 
@@ -74,8 +74,8 @@ def active(stream: Stream, rate: float, parameters: Parameters, seed: int) -> tu
     A. Beygelzimer, S. Dasgupta and J. Langford. Importance weighted active learning. ICML 2009.
     """
     asking = f"--active --simulation --mellowness {parameters['mellowness']:.6g}"
-    options = f"{_options(parameters)} {asking} --random_seed {seed + 1}"
-    margins, said = _predicted(stream, [str(label) for label in stream.y.tolist()], options)
+    chosen = f"{options(parameters)} {asking} --random_seed {seed + 1}"
+    margins, said = _predicted(stream, [str(label) for label in stream.y.tolist()], chosen)
     (queries,) = (line for line in said if line.startswith("total queries"))
     return _accuracy(stream, margins), int(queries.split("=")[1]) / len(stream.y)
 
