@@ -176,7 +176,7 @@ class _Paa:
 
 def paa(stream: Stream, rate: float, parameters: Parameters, seed: int) -> Shares:
     """The steps of passive-aggressive active learning."""
-    given = {"C": np.inf} | parameters
+    given: Parameters = {"C": np.inf} | parameters
     model = _Paa(stream.X.shape[1], given["variant"], given["C"])
     return _driven(model, stream.X, stream, _margins(stream, rate, given["delta"]), seed)
 
