@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from experiments import bench, bounds_figure, readme, report, rings, theorems
+from experiments.benchmark import unseen
 from experiments.benchmark.command import ALL, asked, hold
 from experiments.benchmark.contest import RATES
 from experiments.data import set_data
@@ -133,6 +134,18 @@ def benchmark(
     with Journal(out / "journal.jsonl", jobs) as journal:
         results = hold(journal, contest, out, add)
     typer.echo(results)
+
+
+@app.command(name="unseen")
+def unseen_draws(
+    out: Annotated[Path, typer.Option(help="Folder of the benchmark, for CSV and table.")],
+    jobs: Jobs = 1,
+    data: Folder = None,
+) -> None:
+    """The Tracker and the best peer of each cell in draws that nobody looked at."""
+    set_data(data)
+    with Journal(out / "journal.jsonl", jobs) as journal:
+        typer.echo(unseen.measure(journal, out))
 
 
 @app.command()

@@ -74,7 +74,7 @@ def tuned(journal: Journal, contest: Contest) -> dict[str, Any]:
     ]
     tasks: list[Task] = [(benchmark_tune, (*cell, contest.size)) for cell in cells]
     results = journal.run("tuning", tasks)
-    return {_name(*cell): result for cell, result in zip(cells, results, strict=True)}
+    return {tuned_name(*cell): result for cell, result in zip(cells, results, strict=True)}
 
 
 def rows(journal: Journal, contest: Contest, tuning: dict[str, Any]) -> list[Row]:
@@ -88,7 +88,7 @@ def rows(journal: Journal, contest: Contest, tuning: dict[str, Any]) -> list[Row
     ]
     tasks: list[Task] = []
     for stream, learner, rate, seed in cells:
-        parameters = tuning.get(_name(stream, learner, rate), {}).get("parameters", {})
+        parameters = tuning.get(tuned_name(stream, learner, rate), {}).get("parameters", {})
         tasks.append((benchmark_run, (stream, learner, rate, parameters, seed, contest.size)))
     made = [
         {
@@ -108,5 +108,6 @@ def rows(journal: Journal, contest: Contest, tuning: dict[str, Any]) -> list[Row
     return sorted(made, key=lambda r: (order[r["stream"]], who[r["learner"]], r["rate"], r["seed"]))
 
 
-def _name(stream: str, learner: str, rate: float) -> str:
+def tuned_name(stream: str, learner: str, rate: float) -> str:
+    """Under what name the tuned parameters of a cell are kept."""
     return f"{stream}/{learner}@{rate}"

@@ -21,7 +21,7 @@ from experiments.figures import SETTINGS, interval, save
 
 COLUMNS = 5
 PEERS = 3  # how many of the best on the whole are drawn
-BEST = "best tuned peer at each rate"
+BEST = "best tuned peer on the same budget"
 
 # Colours that the colour-blind can tell apart (after Okabe and Ito), markers for print.
 FIXED: dict[str, dict[str, Any]] = {
@@ -98,7 +98,7 @@ def _panel(axes: Axes, found: Cells, stream: str, drawn: dict[str, dict[str, Any
         bars = half if LEARNERS[name].family != "baseline" else None
         axes.errorbar(at, mean, yerr=bars, label=name, elinewidth=0.8, **style)
         levels += mean.tolist()
-    best = {rate: best_peer(found[stream, rate], rate) for rate in rates}
+    best = {rate: best_peer(found[stream, rate], rate, True) for rate in rates}
     top = {rate: found[stream, rate][name].accuracy.mean() for rate, name in best.items() if name}
     axes.plot(list(top), list(top.values()), color="#222222", lw=1.0, label=BEST, zorder=4)
     levels += top.values()

@@ -6,21 +6,26 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from experiments.benchmark.learners import LEARNERS
+from experiments.benchmark.streams import STREAMS
 from experiments.figures import interval
 
 Row = dict[str, Any]
+Array = NDArray[np.float64]
 
 OURS = "tracker"
-MARGIN = 0.005  # behind by more than this counts as behind
+MARGIN, FAR = 0.005, 0.01  # behind by more than this counts as behind; as far behind
 SPARE = 1.1  # who asked for more than this times the aimed share is out of the running,
 LUCK = 0.005  # but for so much that coins may give on a short stream
 
 ABOUT = f"""\
 Average accuracy over all rounds, with 95 % intervals over the draws; differences are paired by \
 draw. The best peer of a cell is the most accurate in it, after the fact, of all published \
-algorithms and libraries, each tuned for that cell; {OURS} has one setting for all. A learner that \
+algorithms and libraries, each tuned for that cell (forests have their own settings); {OURS} has \
+one setting for all. *Under one rule* are the peers that ask uniformly or on the label budget of \
+{OURS}; *as published* are all others too, which spend their labels when they like. A learner that \
 asked for more than {SPARE:g} times the aimed share of labels plus {LUCK} is marked * and is not \
 in the running."""
 
@@ -28,8 +33,13 @@ in the running."""
 class Result(NamedTuple):
     """One learner in one cell: its accuracy in each draw, and the mean share it asked."""
 
-    accuracy: np.ndarray
+    accuracy: Array
     asked: float
+
+    def less(self, other: Result) -> Array:
+        """The difference in the draws that both have: the first ones."""
+        draws = min(len(self.accuracy), len(other.accuracy))
+        return self.accuracy[:draws] - other.accuracy[:draws]
 
     def overspent(self, rate: float) -> bool:
         """Whether its accuracy was bought with more labels than it had."""
@@ -67,23 +77,26 @@ def _result(rows: list[Row]) -> Result:
     return Result(accuracy, float(np.mean([row["achieved_rate"] for row in ordered])))
 
 
-def best_peer(cell: dict[str, Result], rate: float) -> str | None:
+def best_peer(cell: dict[str, Result], rate: float, one_rule: bool = False) -> str | None:
     """The most accurate of the published algorithms and libraries, of those within the budget."""
     peers = [
         name
         for name, result in cell.items()
         if LEARNERS[name].family in ("paper", "peer") and not result.overspent(rate)
+        if LEARNERS[name].steady or not one_rule
     ]
+    if OURS in cell:
+        return min(peers, key=lambda name: float(cell[OURS].less(cell[name]).mean()), default=None)
     return max(peers, key=lambda name: float(cell[name].accuracy.mean()), default=None)
 
 
-def comparisons(found: Cells) -> list[Comparison]:
+def comparisons(found: Cells, one_rule: bool = False) -> list[Comparison]:
     """Ours against the best peer, wherever both have run within the budget."""
     made = []
     for (stream, rate), cell in found.items():
-        peer = best_peer(cell, rate)
+        peer = best_peer(cell, rate, one_rule)
         if OURS in cell and peer is not None and not cell[OURS].overspent(rate):
-            difference = interval(cell[OURS].accuracy - cell[peer].accuracy)
+            difference = interval(cell[OURS].less(cell[peer]))
             made.append(Comparison(stream, rate, peer, *difference))
     return made
 
@@ -94,7 +107,11 @@ def document(rows: Sequence[Row]) -> str:
     compared = comparisons(found)
     parts = [ABOUT]
     if compared:
-        parts += [f"**{summary(found)}**", _against(found, compared)]
+        parts += ["Cells ahead of the best peer / behind by at most 0.01 / by more:"]
+        parts += [by_budget(found)]
+        parts += [f"**Under one rule.** {summary(found, one_rule=True)}"]
+        parts += [_against(found, comparisons(found, one_rule=True))]
+        parts += [f"**As published.** {summary(found)}", _against(found, compared)]
         parts += ["Against each of them alone, in all cells in which both kept the budget:"]
         parts += [_one_by_one(found)]
     parts.append("Mean accuracy of every learner, by the aimed share of labels:")
@@ -102,9 +119,33 @@ def document(rows: Sequence[Row]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def summary(found: Cells) -> str:
+def by_budget(found: Cells) -> str:
+    """A line a rate: how many cells went which way, real streams apart from drawn ones."""
+    heads = [f"{kind}, {rule}" for kind in ("real", "drawn") for rule in ("one rule", "published")]
+    lines = [_line(["rate", *heads]), _line(["---", *["---:"] * len(heads)])]
+    for rate in sorted({rate for _, rate in found}):
+        cells_of = [
+            [c for c in comparisons(found, one_rule) if STREAMS[c.stream].real == real]
+            for real in (True, False)
+            for one_rule in (True, False)
+        ]
+        at = [[c.difference for c in compared if c.rate == rate] for compared in cells_of]
+        lines.append(_line([f"{rate:g}", *map(_ways, at)]))
+    return "\n".join(lines)
+
+
+def _ways(differences: Sequence[float]) -> str:
+    """Ahead, near, far behind, and the mean difference."""
+    if not differences:
+        return ""
+    ahead, far = (sum(d > 0.0 for d in differences), sum(d < -FAR for d in differences))
+    near = len(differences) - ahead - far
+    return f"{ahead} / {near} / {far} ({np.mean(differences):+.3f})"
+
+
+def summary(found: Cells, one_rule: bool = False) -> str:
     """How many cells went which way."""
-    compared = comparisons(found)
+    compared = comparisons(found, one_rule)
     ahead = [c for c in compared if c.difference > 0.0]
     clear = [c for c in ahead if c.difference - c.half > 0.0]
     behind = [c for c in compared if c.difference < -MARGIN]
@@ -151,7 +192,7 @@ def _one_by_one(found: Cells) -> str:
     for name in dict.fromkeys(name for cell in found.values() for name in cell if name != OURS):
         gaps = np.array(
             [
-                cell[OURS].accuracy.mean() - cell[name].accuracy.mean()
+                cell[OURS].less(cell[name]).mean()
                 for (_, rate), cell in found.items()
                 if OURS in cell and name in cell
                 if not cell[OURS].overspent(rate) and not cell[name].overspent(rate)

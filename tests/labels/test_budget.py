@@ -331,7 +331,7 @@ def test_every_loan_is_paid_back_in_its_own_time():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"rate": 2.0}, "at most one label a round"),
+        ({"rate": 2.0}, "at most one label a row"),
         ({"burst": 15.0}, "burst must be at least 16"),
         ({"total": 0.5}, "total must be at least one"),
         ({"inner": Budgeted()}, "holds a budget itself"),

@@ -37,10 +37,14 @@ ROUNDS, LABELS, SHIFT, TOKENS, BOOST, REPAY, FIRST, LAST, CROWD, BLIND, USUAL = 
 
 
 class Purse(NamedTuple):
-    """The account in one step: labels a tick and a row, tokens, boost, time, rows a window."""
+    """The account in one step: labels a tick and a row, tokens, boost, time, rows a window.
+
+    ``burst`` is the size of the bucket.
+    """
 
     pace: float
     share: float
+    burst: float
     tokens: float
     boost: float
     time: float
@@ -78,7 +82,7 @@ def purse(query: Any, state: Vector, now: Context) -> Purse:
     if query.timed:
         crowd = 1.0 + state[CROWD] * math.exp(-ticks / query.window)
         share = min(1.0, pace * query.window / crowd * covered(query, time - state[FIRST], seen))
-    return Purse(pace, share, tokens, boost, time, crowd)
+    return Purse(pace, share, burst, tokens, boost, time, crowd)
 
 
 def covered(query: Any, past: float, seen: float) -> float:
@@ -88,6 +92,6 @@ def covered(query: Any, past: float, seen: float) -> float:
     return 1.0 - math.exp(-past / query.window)
 
 
-def surplus(query: Any, tokens: float, boost: float) -> float:
-    """How many labels the budget is behind its plan."""
-    return float(tokens - settled(query)[2] / 2.0 + boost)
+def surplus(account: Purse, asked: bool) -> float:
+    """How many labels the budget is behind its plan, once the row is asked or not."""
+    return float(account.tokens - asked - account.burst / 2.0 + account.boost)

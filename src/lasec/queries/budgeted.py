@@ -141,8 +141,8 @@ class Budgeted(NamedTuple):
         account = purse(self, state, now)
         if account.tokens < 1.0:
             return 0.0
-        s = surplus(self, account.tokens, account.boost)
-        last, room = held_back(self, account.tokens, settled(self)[2], now.open)
+        s = surplus(account, False)
+        last, room = held_back(self, account, now.open)
         p = inner_chance(self.inner, stretched(self, margin, state), now.round)
         least = audited(self, account, s, room)
         return float(least + (1.0 - least) * wanted(self, p, state, account, s) * (last * room))
@@ -161,7 +161,7 @@ class Budgeted(NamedTuple):
             state[REPAY] = 0.0
         if not self.strict or self.max_open == 0 or 2 * now.open <= self.max_open:
             p = inner_chance(self.inner, stretched(self, margin, state), now.round)
-            s = surplus(self, state[TOKENS], account.boost)
+            s = surplus(account, asked)
             shift = state[SHIFT] + step(self, p, state, account, s)
             state[SHIFT] = min(max(shift, -LARGEST_SHIFT), LARGEST_SHIFT)
         if not self.strict:
@@ -188,7 +188,7 @@ class Budgeted(NamedTuple):
         state[REPAY] += labels / ticks
 
     def validate_state(self, state: Vector) -> str:
-        """Why an array is no state of this query, as a phrase; empty if it can."""
+        """Why an array is no state of this query, as a phrase; empty if it is."""
         possible = (
             0.0 <= state[LABELS] <= state[ROUNDS]
             and abs(state[SHIFT]) <= LARGEST_SHIFT
@@ -209,7 +209,7 @@ class Budgeted(NamedTuple):
         if hasattr(self.inner, "spend"):
             return f"inner: {type(self.inner).__name__} holds a budget itself"
         if not self.timed and self.rate > 1.0:
-            return f"rate must be at most one label a round, got {self.rate:g}"
+            return f"rate must be at most one label a row, got {self.rate:g}"
         if 0.0 < self.burst < 2.0 * RESERVE:
             return f"burst must be at least 16 labels, got {self.burst:g}"
         if 0.0 < self.total < 1.0:

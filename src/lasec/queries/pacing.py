@@ -80,9 +80,9 @@ def audited(query: Any, account: Purse, s: float, room: float) -> float:
     return float(least * (LEFT + (1.0 - LEFT) * room))
 
 
-def held_back(query: Any, tokens: float, burst: float, waiting: int) -> tuple[float, float]:
+def held_back(query: Any, account: Purse, waiting: int) -> tuple[float, float]:
     """What the last tokens leave of the probability, and what open questions leave of it."""
-    last = min(1.0, max(0.0, tokens / min(RESERVE, burst / 4.0) - 1.0))
+    last = min(1.0, max(0.0, account.tokens / min(RESERVE, account.burst / 4.0) - 1.0))
     room = 1.0
     if query.max_open > 0:
         room = min(1.0, max(0.0, 2.0 - 2.0 * waiting / query.max_open))
