@@ -76,6 +76,15 @@ def test_its_numbers_are_those_of_evaluate_and_of_a_plain_count(whole):
     assert whole.estimate == pytest.approx(meter.accuracy)
 
 
+def meter_of(records, mask):
+    """A meter that has heard of these rows only."""
+    meter = lasec.Meter()
+    columns = ("label", "margin", "propensity", "asked", "ticket")
+    chosen = type("Chosen", (), {name: getattr(records, name)[mask] for name in columns})()
+    meter.extend(chosen, Y[mask])
+    return meter
+
+
 def test_parts_and_groups_are_what_a_meter_of_their_own_would_say(whole):
     records = lasec.Tracker(rate=0.15).run(X, Y)
     kept = [group.name for group in whole.groups]
@@ -87,14 +96,36 @@ def test_parts_and_groups_are_what_a_meter_of_their_own_would_say(whole):
         begin, end = map(int, part.name.split("-"))
         masks[part] = (np.arange(1, ROWS + 1) >= begin) & (np.arange(1, ROWS + 1) <= end)
     for part, mask in masks.items():
-        meter = lasec.Meter()
-        columns = ("label", "margin", "propensity", "asked", "ticket")
-        chosen = type("Chosen", (), {name: getattr(records, name)[mask] for name in columns})()
-        meter.extend(chosen, Y[mask])
+        meter = meter_of(records, mask)
         assert part.rows == mask.sum()
         assert part.labels == records.asked[mask].sum()
         assert part.accuracy == pytest.approx(1.0 - records.mistake[mask].mean())
         assert part.estimate[:5] == pytest.approx(meter.accuracy[:5], rel=1e-9)
+
+
+def test_the_recent_rows_are_the_last_ones_with_so_many_labels(whole):
+    records = lasec.Tracker(rate=0.15).run(X, Y)
+    for wanted in (50, 200, 700):
+        recent = whole.recent(wanted)
+        assert wanted <= recent.labels < wanted + 0.5 * whole.every  # to the next point
+        meter = meter_of(records, np.arange(ROWS) >= ROWS - recent.rows)
+        assert recent[:5] == pytest.approx(meter.accuracy[:5])
+        assert recent.until == whole.estimate.until
+    assert whole.recent(10**6)[:5] == pytest.approx(whole.estimate[:5])
+
+
+def test_recent_estimates_cover_the_truth():
+    """120 runs of two concepts: a bound that coverage of 95 % passes in all but 2 of 10,000."""
+    covered, bias = 0, []
+    for seed in range(120):
+        rows, labels = lasec.streams.switching(3_000, dimension=5, every=1_500, seed=seed)
+        run = lasec.evaluate(lasec.Tracker(rate=0.1, seed=seed), rows, labels)
+        recent = run.recent(100)
+        truth = 1.0 - float(run.records.mistake[-recent.rows :].mean())
+        covered += truth in recent
+        bias.append(recent.value - truth)
+    assert covered >= 106
+    assert abs(np.mean(bias)) < 4.0 * np.std(bias) / np.sqrt(len(bias))
 
 
 def test_margins_are_counted_once_each(whole):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any
@@ -253,6 +254,7 @@ def _tell(task: Run, summary: dict[str, Any], out: Path | None) -> None:
             f"{summary['labels']:,} ({percent(summary['rate'])} of rows{_warm_up(task)})",
         ),
         ("estimated accuracy", estimated(task.run.estimate)),
+        *_now(task.run),
         ("true accuracy", f"{percent(task.run.accuracy)} (all labels)"),
         ("baselines", ", ".join(f"{n} {percent(value)}" for n, value in _baselines(task).items())),
         *(("alarm", described(alarm)) for alarm in task.run.alarms),
@@ -265,6 +267,13 @@ def _tell(task: Run, summary: dict[str, Any], out: Path | None) -> None:
     put_facts(((f"  {name}", value) for name, value in facts), title, 22)
     if out is None and not summary["finished"]:
         say("lasec: stopped; with --out, a stopped run can be continued")
+
+
+def _now(run: RunSummary) -> Iterator[tuple[str, str]]:
+    """The estimated accuracy of the last rows, where they are not all."""
+    recent = run.recent()
+    if recent.rows < run.estimate.rows:
+        yield f"last {recent.rows:,} rows", estimated(recent)
 
 
 def _warm_up(task: Run) -> str:

@@ -184,7 +184,7 @@ class Run:
 
     def summary(self) -> dict[str, Any]:
         """The run in numbers."""
-        learner, estimate = self.desk.learner, self.run.estimate
+        learner, estimate, recent = self.desk.learner, self.run.estimate, self.run.recent()
         return {
             "algorithm": learner.name,
             "rows": self.run.rows,
@@ -193,6 +193,7 @@ class Run:
             "rate": self.run.labels / max(self.run.rows, 1),
             "accuracy": self.run.accuracy,
             "estimate": as_facts(estimate),
+            "recent": as_facts(recent) | {"rows": recent.rows, "labels": recent.labels},
             "persistence": self.baselines.persistence,
             "majority": self.baselines.majority,
             "alarms": [alarm._asdict() for alarm in self.run.alarms],

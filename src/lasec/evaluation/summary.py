@@ -15,7 +15,7 @@ from lasec.evaluation.calendar import Calendar
 from lasec.evaluation.pictures import draw, drawable, png
 from lasec.evaluation.points import Answer, Point
 from lasec.evaluation.tally import Bin, Margins, Part, Rows, bins_of, part
-from lasec.metrics import Estimate, Meter
+from lasec.metrics import Estimate, Meter, means
 from lasec.metrics.means import Sum
 from lasec.parameters import Range, number
 from lasec.records import Records
@@ -132,6 +132,28 @@ class RunSummary:
     def estimate(self) -> Estimate:
         """The estimated accuracy of all settled rows."""
         return self.meter.accuracy
+
+    def recent(self, labels: int = 200) -> Estimate:
+        """The estimated accuracy right now: of the last rows, as many as have so many labels.
+
+        Where labels are few, the rows reach further back; where there are fewer labels than these,
+        they are all rows.
+
+        >>> import lasec
+        >>> X, y = lasec.streams.switching(4_000, dimension=5, every=2_000, seed=1)
+        >>> summary = lasec.evaluate(lasec.Tracker(rate=0.1, seed=0), X, y)
+        >>> now = summary.recent(labels=100)
+        >>> now.rows, now.labels, summary.estimate.labels
+        (1020, 100, 428)
+        """
+        wanted = number("labels", labels, int, Range(1, 2**53))
+        now = self._view
+        ends = [0, *(mark.round for mark in now.marks if mark.round < now.settled)]
+        for begin in reversed(ends):
+            row = now.total - _sums_at(now, begin)
+            if row[Sum.ANSWERS] >= wanted:
+                break
+        return means.accuracy(row, now.first + now.settled)
 
     @property
     def accuracy(self) -> float:

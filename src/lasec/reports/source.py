@@ -167,8 +167,8 @@ def _accuracy_cards(source: RunSummary) -> list[Card]:
     if source.labels == source.rows and here.width < 5e-4:
         return [truth._replace(note=f"{rows}; every label was queried")]
     made = [_estimated("Estimated accuracy", here)]
-    last = source.points[-1].estimate
-    if not math.isnan(last.value) and last.rows < here.rows:
+    last = source.recent()
+    if last.rows < here.rows:
         made.append(_estimated(f"Estimated accuracy, last {counted(last.rows, 'row')}", last))
     return [*made, truth]
 
