@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from experiments import bench, bounds_figure, readme, report, rings, theorems
-from experiments.benchmark import unseen
+from experiments.benchmark import ablation, unseen
 from experiments.benchmark.command import ALL, asked, hold
 from experiments.benchmark.contest import RATES
 from experiments.data import set_data
@@ -146,6 +146,19 @@ def unseen_draws(
     set_data(data)
     with Journal(out / "journal.jsonl", jobs) as journal:
         typer.echo(unseen.measure(journal, out))
+
+
+@app.command(name="ablation")
+def changed_parts(
+    out: Annotated[Path, typer.Option(help="Folder of the benchmark, for CSV and table.")],
+    seeds: Seeds = 5,
+    jobs: Jobs = 1,
+    data: Folder = None,
+) -> None:
+    """The Tracker with one part changed, where it is behind; uniform asking for all."""
+    set_data(data)
+    with Journal(out / "journal.jsonl", jobs) as journal:
+        typer.echo(ablation.measure(journal, out, seeds))
 
 
 @app.command()
