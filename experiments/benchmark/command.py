@@ -14,7 +14,7 @@ from experiments.benchmark import learners as who
 from experiments.benchmark import streams as where
 from experiments.benchmark.contest import RATES, Contest, Row, rows, tuned
 from experiments.benchmark.pictures import picture
-from experiments.benchmark.tables import cells, comparisons, document, summary
+from experiments.benchmark.tables import by_budget, cells, comparisons, document, summary
 from experiments.datasets import TUNING
 from experiments.journal import Journal
 from experiments.output import read_csv, write_csv, write_json
@@ -57,6 +57,7 @@ def hold(journal: Journal, contest: Contest, out: Path, add: bool) -> str:
     (out / "benchmark.md").write_text(document(made))
     picture(out, made)
     found = cells(made)
+    (out / "budgets.md").write_text(by_budget(found))
     return summary(found) if comparisons(found) else f"{len(made)} rows"
 
 

@@ -22,6 +22,7 @@ from experiments.journal import Journal, Task
 from experiments.output import read_csv, write_csv
 
 DRAWS = tuple(range(26, 31))
+FEW = 0.2
 LEFT_OUT = ("elec2", "noaa", "usenet1", "usenet2", "phishing")
 
 
@@ -78,10 +79,12 @@ def summary(compared: Sequence[Comparison]) -> str:
     """How many cells went which way."""
     ahead = sum(c.difference > 0.0 for c in compared)
     far = sum(c.difference < -FAR for c in compared)
+    few = [c for c in compared if c.rate < FEW]
     return (
         f"Of {len(compared)} cells in draws that nobody looked at, {OURS} is ahead in {ahead}, "
         f"and behind by more than {FAR} in {far}; on average "
-        f"{np.mean([c.difference for c in compared]):+.4f}."
+        f"{np.mean([c.difference for c in compared]):+.4f}. Below {FEW:.0%}: ahead in "
+        f"{sum(c.difference > 0.0 for c in few)} of {len(few)}."
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from experiments.benchmark import baselines, paced, papers, tables, unseen
+from experiments.benchmark import ablation, baselines, paced, papers, tables, unseen
 from experiments.benchmark.command import joined
 from experiments.benchmark.contest import benchmark_run, benchmark_tune, grid
 from experiments.benchmark.learners import LEARNERS
@@ -152,7 +152,7 @@ def test_one_rule_leaves_out_who_spends_as_it_likes():
     (compared,) = tables.comparisons(found, one_rule=True)
     assert compared.peer == "moa-forest"  # by the draw that both have
     assert compared.difference == pytest.approx(0.005)
-    assert "| 0.1 |  |  | 1 / 0 / 0 (+0.005) | 0 / 0 / 1 (-0.100) |" in tables.document(rows)
+    assert "| 10 % |  |  | 1 / 0 / 0 (+0.005) | 0 / 0 / 1 (-0.100) |" in tables.by_budget(found)
 
 
 def test_rows_that_are_not_run_are_kept():
@@ -412,5 +412,12 @@ def test_the_published_table_is_that_of_the_published_runs():
     folder = ROOT / "docs" / "results" / "benchmark"
     rows = read_csv(folder / "benchmark.csv")
     assert tables.document(rows) == (folder / "benchmark.md").read_text()
+    assert tables.by_budget(tables.cells(rows)) == (folder / "budgets.md").read_text()
+    changed = read_csv(folder / "ablation.csv")
+    assert ablation.document(changed) == (folder / "ablation.md").read_text()
+    seen = tables.comparisons(tables.cells(rows), one_rule=True)
+    met = [c for c in seen if c.stream not in unseen.LEFT_OUT and c.rate < 1.0]
+    last = [unseen._compared(read_csv(folder / "unseen.csv"), c) for c in met]
+    assert unseen.document(met, last) == (folder / "unseen.md").read_text()
     assert {row["stream"] for row in rows} == set(STREAMS)
     assert {row["learner"] for row in rows} == set(LEARNERS)
