@@ -119,7 +119,7 @@ def test_recent_estimates_cover_the_truth():
     covered, bias = 0, []
     for seed in range(120):
         rows, labels = lasec.streams.switching(3_000, dimension=5, every=1_500, seed=seed)
-        run = lasec.evaluate(lasec.Tracker(rate=0.1, seed=seed), rows, labels)
+        run = lasec.evaluate(lasec.Tracker(rate=0.1, seed=seed), rows, labels, every=150)
         recent = run.recent(100)
         truth = 1.0 - float(run.records.mistake[-recent.rows :].mean())
         covered += truth in recent
