@@ -22,6 +22,7 @@ from experiments.panels import PANELS
 from experiments.spark import CLUSTER
 from experiments.tracking.command import study
 from experiments.whole import command as whole
+from experiments.whole import own_classes
 from lasec import LearnFrom
 
 app = typer.Typer(
@@ -278,6 +279,17 @@ def frontier_(
     set_data(data)
     with Journal(out / "journal.jsonl", jobs) as journal:
         typer.echo(frontier.hold(journal, out, seeds, size))
+
+
+@app.command(name="own-classes")
+def own_classes_(out: Out, jobs: Jobs = 1, data: Folder = None, size: Size = 1.0) -> None:
+    """Every real stream, whole, with its own classes, on small label budgets."""
+    set_data(data)
+    with Journal(out / "journal.jsonl", jobs) as journal:
+        rows = own_classes.measure(journal, size)
+    write_csv(out / "own_classes.csv", rows)
+    (out / "own_classes.md").write_text(own_classes.document(rows))
+    typer.echo(f"{len(rows)} runs")
 
 
 @app.command(name="streams")
