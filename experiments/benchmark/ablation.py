@@ -16,6 +16,7 @@ import numpy as np
 import lasec
 from experiments.benchmark.contest import benchmark_run, tuned_name
 from experiments.benchmark.streams import prepared
+from experiments.forms.tables import markdown
 from experiments.journal import Journal, Task
 from experiments.output import write_csv
 from lasec.queries import Uniform
@@ -78,7 +79,7 @@ def document(rows: list[dict[str, Any]]) -> str:
     """Accuracy by change, a column for each stream and rate."""
     cells = list(dict.fromkeys((row["stream"], row["rate"]) for row in rows))
     changes = list(dict.fromkeys(row["change"] for row in rows))
-    lines = [["", *(f"{s} {r:g}" for s, r in cells)], ["---", *["---:"] * len(cells)]]
+    lines = []
     for change in changes:
         values = [
             np.mean(
@@ -91,4 +92,4 @@ def document(rows: list[dict[str, Any]]) -> str:
             for c in cells
         ]
         lines.append([change, *(f"{value:.3f}" for value in values)])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+    return markdown(["", *(f"{s} {r:g}" for s, r in cells)], lines)

@@ -17,6 +17,7 @@ RATES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 1.0)
 STANDARDISE = "standardise"
 
 Row = dict[str, Any]
+Cell = tuple[str, str, float, int]  # stream, learner, rate, draw
 
 
 class Contest(NamedTuple):
@@ -86,11 +87,21 @@ def rows(journal: Journal, contest: Contest, tuning: dict[str, Any]) -> list[Row
         for learner in contest.learners
         for rate in contest.rates
     ]
+    made = tuned_runs(journal, "running", cells, tuning, contest.size)
+    order = {name: place for place, name in enumerate(contest.streams)}
+    who = {name: place for place, name in enumerate(contest.learners)}
+    return sorted(made, key=lambda r: (order[r["stream"]], who[r["learner"]], r["rate"], r["seed"]))
+
+
+def tuned_runs(
+    journal: Journal, title: str, cells: Sequence[Cell], tuning: dict[str, Any], size: float
+) -> list[Row]:
+    """A row for each cell: a run with the parameters that were tuned for it."""
     tasks: list[Task] = []
     for stream, learner, rate, seed in cells:
         parameters = tuning.get(tuned_name(stream, learner, rate), {}).get("parameters", {})
-        tasks.append((benchmark_run, (stream, learner, rate, parameters, seed, contest.size)))
-    made = [
+        tasks.append((benchmark_run, (stream, learner, rate, parameters, seed, size)))
+    return [
         {
             "stream": stream,
             "learner": learner,
@@ -100,12 +111,9 @@ def rows(journal: Journal, contest: Contest, tuning: dict[str, Any]) -> list[Row
             "accuracy": round(accuracy, 6),
         }
         for (stream, learner, rate, seed), (accuracy, share) in zip(
-            cells, journal.run("running", tasks), strict=True
+            cells, journal.run(title, tasks), strict=True
         )
     ]
-    order = {name: place for place, name in enumerate(contest.streams)}
-    who = {name: place for place, name in enumerate(contest.learners)}
-    return sorted(made, key=lambda r: (order[r["stream"]], who[r["learner"]], r["rate"], r["seed"]))
 
 
 def tuned_name(stream: str, learner: str, rate: float) -> str:

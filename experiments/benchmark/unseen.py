@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from experiments.benchmark.contest import benchmark_run, tuned_name
+from experiments.benchmark.contest import tuned_runs
 from experiments.benchmark.streams import STREAMS
 from experiments.benchmark.tables import FAR, OURS, Comparison, Row, cells, comparisons
 from experiments.figures import interval
-from experiments.journal import Journal, Task
+from experiments.forms.tables import markdown
+from experiments.journal import Journal
 from experiments.output import read_csv, write_csv
 
 DRAWS = tuple(range(26, 31))
@@ -34,33 +35,14 @@ def measure(journal: Journal, out: Path) -> str:
         for c in comparisons(cells(read_csv(out / "benchmark.csv")), one_rule=True)
         if c.stream not in LEFT_OUT and c.rate < 1.0
     ]
-    rows = _runs(journal, met, tuning)
+    plan = [
+        (c.stream, name, c.rate, seed) for c in met for seed in DRAWS for name in (OURS, c.peer)
+    ]
+    rows = tuned_runs(journal, "unseen", plan, tuning, 1.0)
     write_csv(out / "unseen.csv", rows)
     compared = [_compared(rows, c) for c in met]
     (out / "unseen.md").write_text(document(met, compared))
     return summary(compared)
-
-
-def _runs(journal: Journal, met: Sequence[Comparison], tuning: dict[str, Any]) -> list[Row]:
-    """A row for each cell, draw and side."""
-    plan = [(c, seed, name) for c in met for seed in DRAWS for name in (OURS, c.peer)]
-    tasks: list[Task] = []
-    for c, seed, name in plan:
-        given = tuning.get(tuned_name(c.stream, name, c.rate), {}).get("parameters", {})
-        tasks.append((benchmark_run, (c.stream, name, c.rate, given, seed, 1.0)))
-    return [
-        {
-            "stream": c.stream,
-            "learner": name,
-            "rate": c.rate,
-            "achieved_rate": round(share, 6),
-            "seed": seed,
-            "accuracy": round(accuracy, 6),
-        }
-        for (c, seed, name), (accuracy, share) in zip(
-            plan, journal.run("unseen", tasks), strict=True
-        )
-    ]
 
 
 def _compared(rows: Sequence[Row], before: Comparison) -> Comparison:
@@ -89,10 +71,10 @@ def summary(compared: Sequence[Comparison]) -> str:
 
 
 def document(met: Sequence[Comparison], compared: Sequence[Comparison]) -> str:
-    """The differences by stream and rate, beside those of the draws that were looked at."""
+    """The differences by stream and rate, with those of the draws that were looked at."""
     rates = sorted({c.rate for c in met})
     streams = [name for name in STREAMS if any(c.stream == name for c in met)]
-    lines = [["stream", *(f"{rate:g}" for rate in rates)], ["---", *["---:"] * len(rates)]]
+    lines = []
     for stream in streams:
         line = [stream]
         for rate in rates:
@@ -103,5 +85,5 @@ def document(met: Sequence[Comparison], compared: Sequence[Comparison]) -> str:
             ]
             line += pairs or [""]
         lines.append(line)
-    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    table = markdown(["stream", *(f"{rate:g}" for rate in rates)], lines).rstrip("\n")
     return f"**{summary(compared)}** In brackets, the draws that were looked at.\n\n{table}\n"

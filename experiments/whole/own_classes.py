@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ import lasec
 from experiments.benchmark.streams import KNOWN
 from experiments.data import data_folder
 from experiments.forms.driven import driven
+from experiments.forms.labeled import Labeled
 from experiments.journal import Journal, Task
 from experiments.whole.sources import WIDTH
 from lasec.streams import open_dataset
@@ -35,13 +36,6 @@ TREES = 10
 
 Row = dict[str, Any]
 Numbers = NDArray[np.int64]
-
-
-class Labeled(NamedTuple):
-    """Rows, and the number of the class of each, from 0."""
-
-    X: NDArray[np.float64]
-    y: Numbers
 
 
 @lru_cache(maxsize=1)

@@ -158,7 +158,7 @@ class Tracker:
 
 
 class Controller:
-    """The query: a bucket of tokens, and a coin whose odds follow the margin and hold it half full.
+    """The query: a bucket of tokens, and odds that follow the margin and hold it half full.
 
     A shift makes the odds right on average; a few labels too many or too few pull gently.
     """
@@ -208,7 +208,7 @@ class Controller:
 
 
 class StrictController:
-    """The strict query: a bucket of tokens, and a coin whose odds hold every window."""
+    """The strict query: a bucket of tokens, and odds of asking that hold every window."""
 
     def __init__(self, rate, horizon=10_000):
         self.rate, self.integral = rate, 0.0
