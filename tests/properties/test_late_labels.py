@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 import lasec
-from catalogue import QUERIES, RULES, build
+from catalogue import PAIRS, build
 from lasec.kernel.dispatch import margin_at, note_row, update_at
 
 DIMENSION = 3
@@ -15,8 +15,7 @@ rows = st.lists(st.floats(-10, 10, allow_subnormal=False), min_size=DIMENSION, m
 labels = st.sampled_from([-1, 1])
 
 
-@pytest.mark.parametrize("query", QUERIES, ids=repr)
-@pytest.mark.parametrize("learning_rule", RULES, ids=repr)
+@pytest.mark.parametrize(("learning_rule", "query"), PAIRS, ids=repr)
 @given(
     events=st.lists(st.tuples(rows, labels, st.integers(0, 12), st.booleans()), max_size=25),
     update=st.sampled_from(["mistakes", "labels"]),
