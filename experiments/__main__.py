@@ -289,7 +289,7 @@ def own_classes_(out: Out, jobs: Jobs = 1, data: Folder = None, size: Size = 1.0
         rows = own_classes.measure(journal, size)
     write_csv(out / "own_classes.csv", rows)
     (out / "own_classes.md").write_text(own_classes.document(rows))
-    typer.echo(f"{len(rows)} runs")
+    typer.echo(own_classes.summary(rows))
 
 
 @app.command(name="streams")

@@ -110,6 +110,9 @@ LEARNERS: dict[str, Callable[..., tuple[Any, Any]]] = {
 }
 
 
+PEERS, BASELINES = ("River softmax", "River forest"), ("majority", "no-change")
+
+
 def measure(journal: Journal, size: float) -> list[Row]:
     """A row for each stream, learner, rate and draw."""
     cells = [
@@ -129,17 +132,44 @@ def measure(journal: Journal, size: float) -> list[Row]:
 
 
 def document(rows: list[Row]) -> str:
-    """Accuracy by stream and learner, a column a rate."""
+    """Accuracy by stream and learner, a column a rate; the baselines of a stream in its first."""
+    rates = [f"{100 * rate:g} %" for rate in RATES]
     lines = [
-        ["stream", "rows", "classes", "learner", *(f"{100 * rate:g} %" for rate in RATES)],
-        ["---", "---:", "---:", "---", *["---:"] * len(RATES)],
+        ["stream", "rows", "classes", "majority", "no-change", "learner", *rates],
+        ["---", *["---:"] * 4, "---", *["---:"] * len(RATES)],
     ]
     for stream in dict.fromkeys(row["stream"] for row in rows):
-        known = KNOWN[stream]
-        for learner in LEARNERS:
-            some = [r for r in rows if (r["stream"], r["learner"]) == (stream, learner)]
-            if some:
-                means = [np.mean([r["accuracy"] for r in some if r["rate"] == x]) for x in RATES]
-                about = [stream, f"{known.rows:,}", str(known.classes), learner]
-                lines.append([*about, *(f"{mean:.3f}" for mean in means)])
+        known, found = KNOWN[stream], _means(rows, stream)
+        simple = [f"{found.pop(name)[-1]:.3f}" for name in BASELINES]
+        about = [stream, f"{known.rows:,}", str(known.classes), *simple]
+        for learner, means in found.items():
+            lines.append([*about, learner, *(f"{mean:.3f}" for mean in means)])
+            about = [""] * len(about)
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+def _means(rows: list[Row], stream: str) -> dict[str, list[float]]:
+    """The mean accuracy of each learner of a stream at each rate."""
+    some = [row for row in rows if row["stream"] == stream]
+    return {
+        learner: [
+            float(
+                np.mean([r["accuracy"] for r in some if (r["learner"], r["rate"]) == (learner, x)])
+            )
+            for x in RATES
+        ]
+        for learner in LEARNERS
+        if any(row["learner"] == learner for row in some)
+    }
+
+
+def summary(rows: list[Row]) -> str:
+    """In how many cells the Tracker is ahead of the models of River."""
+    won = cells = 0
+    for stream in dict.fromkeys(row["stream"] for row in rows):
+        found = _means(rows, stream)
+        others = [found[name] for name in PEERS if name in found]
+        for at, ours in enumerate(found["Tracker"] if others else []):
+            cells += 1
+            won += ours > max(means[at] for means in others)
+    return f"The Tracker is ahead of River's models in {won} of {cells} cells."
