@@ -137,7 +137,7 @@ class ClassNames(NamedTuple):
 
 
 _SIGNS = (-1, 1)
-SIGNS = ClassNames(_SIGNS)
+UNNAMED = ClassNames((None, None))
 _SIGNED = ((None, None), (-1, None), (None, 1), _SIGNS)
 
 

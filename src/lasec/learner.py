@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any, Self, TypedDict
@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from lasec import kernel, notebook, validation
 from lasec.book import Book, GivenUp, Question, decided
 from lasec.busy import Busy
-from lasec.classes import SIGNS, ClassNames
+from lasec.classes import ClassNames, class_names
 from lasec.clock import LEAD, Clock
 from lasec.files import write
 from lasec.learner_state import DIMENSIONS, Counter, LearnerState, packed, unpacked
@@ -23,6 +23,7 @@ from lasec.persistence import codec
 from lasec.persistence.container import read, restored
 from lasec.queries import Always, Budgeted
 from lasec.records import Records
+from lasec.rules import OneVsRest
 from lasec.selector import Selector
 from lasec.types import (
     Aggregate,
@@ -57,6 +58,7 @@ class Options(TypedDict, total=False):
     lead: float | None
     aggregate: Aggregate | str
     annotators: int
+    classes: Sequence[Hashable] | None
 
 
 class Learner:
@@ -90,6 +92,9 @@ class Learner:
         Which of several answers to a question counts: "first", "last" or "majority".
     annotators
         Number of answers that a majority is taken of; odd.
+    classes
+        The classes, if they are known: any labels, any number. Others are added as they are told;
+        with a third one, a rule for two classes becomes a :class:`~lasec.rules.OneVsRest`.
     precision
         "double", or "single" for half the memory.
     name
@@ -127,17 +132,18 @@ class Learner:
         lead: float | None = LEAD,
         aggregate: Aggregate | str = Aggregate.FIRST,
         annotators: int = 3,
+        classes: Sequence[Hashable] | None = None,
         precision: Precision | str = Precision.DOUBLE,
         name: str = "",
     ) -> None:
         sized = dimension is not None
         size: int = number("dimension", dimension, int, DIMENSIONS) if sized else 1
-        self.rule = rule
         self.learn_from = choice(LearnFrom, learn_from)
+        self.rule, names = self._with_classes(rule, classes)
         self.name = name or f"{type(rule).__name__} + {type(query).__name__}"
         self.precision = choice(Precision, precision)
         self._kind = self.precision.kind
-        model = codec.begin(rule, size, self.precision)
+        model = codec.begin(self.rule, size, self.precision)
         selector = Selector(query, seed=seed, lead=lead)
         self.max_age: float | None = (
             None if max_age is None else number("max_age", max_age, float, _AGES)
@@ -147,10 +153,34 @@ class Learner:
         if self.annotators % 2 == 0:
             raise ValueError(f"annotators must be an odd number, got {annotators}")
         book = Book(number("max_pending", max_pending, int, DIMENSIONS))
-        names = ClassNames((None,) * rule.classes) if isinstance(rule, ClassRule) else SIGNS
         self._now = LearnerState(model, size, selector, book, sized=sized, classes=names)
-        self._teller: Callable[..., Any] | None = None
+        self._teller: tuple[type, Callable[..., Any]] | None = None
         self._busy = Busy("learner")
+
+    def _with_classes(
+        self, rule: Any, given: Sequence[Hashable] | None
+    ) -> tuple[Rule[Any], ClassNames]:
+        """The rule for the classes that are known, and their names."""
+        many = isinstance(rule, ClassRule)
+        labels = [validation.class_label(name) for name in given or ()]
+        names = class_names(labels, least=rule.classes if many else 2)
+        count = len(names.names)
+        if many:
+            return rule._replace(classes=count), names
+        return rule if count == 2 else OneVsRest(rule, count, not self._from_mistakes), names
+
+    @property
+    def _from_mistakes(self) -> bool:
+        return self.learn_from == LearnFrom.MISTAKES
+
+    @property
+    def _mistakes_only(self) -> bool:
+        """Whether a row whose class was predicted is not learned; each of many classes decides."""
+        return self._from_mistakes and not isinstance(self.rule, OneVsRest)
+
+    def _meet(self, now: LearnerState, label: Hashable) -> None:
+        """Make a place for a label, if it is of a new class."""
+        self.rule = now.meet(self.rule, label, every_label=not self._from_mistakes)
 
     def ask(
         self, x: ArrayLike, *, time: float | None = None, draw: float | None = None
@@ -285,8 +315,8 @@ class Learner:
         ticket
             The ticket of the decision.
         y
-            The label, -1 or +1; a :class:`~lasec.Tracker` takes labels of any kind. What a second
-            answer to the same question does depends on the learner's ``aggregate``.
+            The label, of any kind. What a second answer to the same question does depends on the
+            learner's ``aggregate``.
 
         Returns
         -------
@@ -313,9 +343,9 @@ class Learner:
         [False, False, True]
         """
         with self._busy:
-            now, label = self._now, self._label(y)
+            now, label = self._now, validation.class_label(y)
             now.book.find(ticket, now.selector.rows)
-            self.rule = now.meet(self.rule, label)
+            self._meet(now, label)
             question = now.book.find(ticket, now.selector.rows)
             return self._hear(question, now.classes.code(label))
 
@@ -374,7 +404,7 @@ class Learner:
             after, rule = now.copy(), self.rule
             try:
                 for x, label, ticket in zip(rows, labels, steps, strict=True):
-                    self.rule = after.meet(self.rule, label)
+                    self._meet(after, label)
                     self._teach(after, x, after.classes.code(label), ticket)
             except BaseException:
                 self.rule = rule
@@ -395,7 +425,11 @@ class Learner:
         """
         with self._busy:
             now = self._now if self._now.sized else self._begun("x", x, 1)
-            row, label, selector = self._row(x, now.dimension), self._label(y), now.selector
+            row, label, selector = (
+                self._row(x, now.dimension),
+                validation.class_label(y),
+                now.selector,
+            )
             (fine, predicted, margin, variance, _, _), _ = selector.look(
                 self.rule, now.model, row, 0.0, float(selector.rows), 0
             )
@@ -405,7 +439,7 @@ class Learner:
                 int(predicted), margin, variance, 0.0, asked=False, ticket=selector.rows
             )
             few = len(now.classes.names)
-            self.rule = now.meet(self.rule, label)
+            self._meet(now, label)
             if few == 2 < len(now.classes.names):
                 decision = decision._replace(label=1 if decision.label < 0 else 2)
             self._now = now
@@ -492,7 +526,8 @@ class Learner:
         >>> lasec.Tracker().has_probabilities, lasec.LASEC(dimension=3).has_probabilities
         (True, False)
         """
-        return isinstance(self.rule, ProbabilityRule)
+        rule = self.rule.inner if isinstance(self.rule, OneVsRest) else self.rule
+        return isinstance(rule, ProbabilityRule)
 
     def boost(self, labels: float, *, over: float) -> None:
         """Ask more for a while: spend ``labels`` of the budget now, and save them again later.
@@ -537,7 +572,7 @@ class Learner:
         Parameters
         ----------
         X, y
-            Rows and their labels: -1 or +1; of a :class:`~lasec.Tracker`, labels of any kind.
+            Rows and their labels, of any kind.
         times
             When each row came, for budgets by time.
         draws
@@ -572,9 +607,11 @@ class Learner:
         n = len(rows)
         lazy = number("lazy", lazy, bool, None) and self._can_be_lazy(now.dimension)
         given, when = validation.given(draws, n), now.selector.times(times, n)
-        if isinstance(self.rule, ClassRule):
-            return self._run_classes(now, rows, validation.classes(y, n), given, when)
-        now, records = self._chunk(now, rows, validation.labels(y, n), given, when, lazy)
+        signs = validation.signs(y, n) if now.classes.are_signs else None
+        if signs is None:
+            return self._run_classes(now, rows, validation.classes(y, n), given, when, lazy)
+        now, records = self._chunk(now, rows, signs, given, when, lazy)
+        now.classes = now.classes.known(np.unique(signs[records.asked]).astype(int).tolist())
         self._now = now
         return records
 
@@ -586,7 +623,7 @@ class Learner:
         selector = copy(now.selector)
         (bad, columns, model, bound), spent = selector.run(
             self.rule, now.model, rows, codes, given, when, now.book.waiting,
-            mistakes_only=self.learn_from == LearnFrom.MISTAKES, bound=now.bound, lazy=lazy,
+            mistakes_only=self._mistakes_only, bound=now.bound, lazy=lazy,
         )  # fmt: skip
         if bad >= 0:
             validation.finite("X", rows[bad])
@@ -601,7 +638,7 @@ class Learner:
 
     def _run_classes(
         self, now: LearnerState, rows: Any, labels: tuple[list[Any], NDArray[np.intp]],
-        given: Vector, when: Vector,
+        given: Vector, when: Vector, lazy: bool,
     ) -> Records:  # fmt: skip
         """A chunk in pieces, between the rows of classes that are not known yet."""
         kinds, which = labels
@@ -616,7 +653,7 @@ class Learner:
                 end = int(new[np.searchsorted(new, begin)])
                 at = slice(begin, end if end > begin or not n else begin + 1)
                 if end > begin or not n:
-                    now, records = self._chunk(now, rows[at], codes[at], given[at], when[at])
+                    now, records = self._chunk(now, rows[at], codes[at], given[at], when[at], lazy)
                     told = np.unique(which[at][records.asked])
                     now.classes = names.known(kinds[kind] for kind in told)
                 else:
@@ -645,7 +682,7 @@ class Learner:
         selector.note(spent, 1, asked, moment if when.size else None)
         now = replace(now, selector=selector)
         if asked:
-            self.rule = now.meet(self.rule, label)
+            self._meet(now, label)
             self._teach(now, x, now.classes.code(label), ticket)
             now.told += 1
         columns = ([predicted], [margin], [variance], [propensity], [asked], [True], [asked])
@@ -875,8 +912,7 @@ class Learner:
                 "opinions": self.annotators,
                 "precision": self.precision.value,
             }
-            if isinstance(self.rule, ClassRule):
-                header["classes"] = list(self._now.classes.names)
+            header["classes"] = list(self._now.classes.names)
             return packed(header, self.rule, self._now)
 
     @classmethod
@@ -1042,12 +1078,12 @@ class Learner:
 
     def _teach(self, now: LearnerState, x: Vector, y: int, ticket: int) -> tuple[float, bool]:
         """Learn a label: what was predicted just before, and whether the label was to be used."""
-        if self._teller is None:
-            self._teller = kernel.engine.teller(self.rule, now.model, x)
-        predicted, wanted, usable = self._teller(
-            self.rule, now.model, x, float(y), now.selector.seed, ticket,
-            self.learn_from == LearnFrom.MISTAKES,
-        )  # fmt: skip
+        kind = type(self.rule)
+        if self._teller is None or self._teller[0] is not kind:
+            self._teller = kind, kernel.engine.teller(self.rule, now.model, x)
+        predicted, wanted, usable = self._teller[1](
+            self.rule, now.model, x, float(y), now.selector.seed, ticket, self._mistakes_only
+        )
         if wanted and not usable:
             raise self._too_large(f"the row of ticket {ticket}")
         kernel.engine.renew(self.rule, now.model)
@@ -1065,15 +1101,8 @@ class Learner:
         names = self._now.classes
         return decision if names.are_signs else decision._replace(label=names.name(decision.label))
 
-    def _label(self, y: Any) -> Any:
-        """A label as it came, or an error."""
-        takes_any = hasattr(self.rule, "with_more_classes")  # is a ClassRule, found out fast
-        return validation.class_label(y) if takes_any else int(validation.label(y))
-
     def _labels(self, y: ArrayLike, count: int) -> list[Any]:
         """Labels as they came, or an error."""
-        if not isinstance(self.rule, ClassRule):
-            return [int(sign) for sign in validation.labels(y, count)]
         kinds, which = validation.classes(y, count)
         return [kinds[kind] for kind in which]
 

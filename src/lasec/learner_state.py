@@ -9,13 +9,14 @@ from operator import attrgetter
 from typing import Any, overload
 
 from lasec.book import Book
-from lasec.classes import SIGNS, ClassNames
+from lasec.classes import UNNAMED, ClassNames
 from lasec.clock import Clock
 from lasec.errors import StateError
 from lasec.parameters import Range, number
 from lasec.persistence import codec
 from lasec.persistence.container import Arrays, pack
 from lasec.random import SEEDS
+from lasec.rules.one_vs_rest import third_class
 from lasec.selector import Selector
 from lasec.types import Aggregate, ClassRule, Precision
 
@@ -56,7 +57,7 @@ class LearnerState:
     contradicted: int = 0
     sized: bool = True
     bound: Any = None
-    classes: ClassNames = SIGNS
+    classes: ClassNames = UNNAMED
 
     def copy(self) -> LearnerState:
         """A state of its own: nothing that happens to one changes the other."""
@@ -67,8 +68,11 @@ class LearnerState:
             self.classes,
         )  # fmt: skip
 
-    def meet(self, rule: Any, label: Hashable) -> Any:
+    def meet(self, rule: Any, label: Hashable, *, every_label: bool = True) -> Any:
         """Make a place for a label of a new class; gives the rule, with one more class if need be.
+
+        A rule for two classes becomes one against the rest, learning from ``every_label`` or from
+        mistakes.
 
         >>> import lasec
         >>> selector, rule = Selector(lasec.queries.Always(), seed=0), lasec.rules.Tracking()
@@ -82,7 +86,13 @@ class LearnerState:
         before, self.classes = self.classes, self.classes.placed(label)
         if len(self.classes.names) == len(before.names):
             return rule
-        rule, self.model = rule.with_more_classes(self.model)
+        if isinstance(rule, ClassRule):
+            rule, self.model = rule.with_more_classes(self.model, self.dimension)
+        else:
+            rule, self.model = third_class(
+                rule, self.model, self.dimension, every_label=every_label
+            )
+        self.bound = None
         if len(before.names) == 2:
             self.book.recode({-1: 1, 1: 2})
         return rule

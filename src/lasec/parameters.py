@@ -27,7 +27,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin, ge
 
 import numpy as np
 
-from lasec.types import Mercer
+from lasec.types import Mercer, Query
 
 T = TypeVar("T", bound=type)
 E = TypeVar("E", bound=StrEnum)
@@ -39,6 +39,10 @@ REAL = (*WHOLE, float, np.floating)
 SMALLEST, LARGEST = 1e-30, 1e30
 _LONG = 80  # characters of a name that are compared and shown
 _NEAR = 1_000  # names that are compared
+_PARTS: dict[Any, tuple[str, str]] = {
+    Mercer: ("Mercer kernel", "product"),
+    Query: ("query", "probability"),
+}
 
 
 class Range(NamedTuple):
@@ -112,10 +116,10 @@ def choice(kind: type[E], value: object) -> E:
 def number(name: str, value: object, kind: type, allowed: Range | None) -> Any:
     """``value`` as a ``kind`` (bool, int or float), or an error that names the parameter.
 
-    A query or a kernel inside another part is checked already, when it was made.
+    A rule, query or kernel inside another part is checked already, when it was made.
     """
     if kind not in (bool, int, float):
-        what, method = ("Mercer kernel", "product") if kind is Mercer else ("query", "probability")
+        what, method = _PARTS.get(kind, ("rule", "update"))
         if not (isinstance(value, tuple) and hasattr(value, method)):
             raise TypeError(f"{name} must be a {what}, got {shown(value)}")
         return value

@@ -133,7 +133,7 @@ class Selector:
         self.query_state: Vector = codec.query_state(query)
         self.query = query
         self._by_time = isinstance(query, BudgetQuery) and query.timed
-        self._asker: Callable[..., Any] | None = None
+        self._asker: tuple[type, Callable[..., Any]] | None = None
 
     def moment(self, time: float | None) -> float:
         """When a row came: the time that was given, or the number of its step."""
@@ -156,10 +156,10 @@ class Selector:
         ``ask_row`` in :mod:`lasec.kernel.rows`; ``draw`` replaces the selector's own, unless it is
         negative.
         """
-        state = self.query_state.copy()
-        if self._asker is None:
-            self._asker = kernel.engine.asker(rule, self.query, model, state, x)
-        found = self._asker(
+        state, kind = self.query_state.copy(), type(rule)
+        if self._asker is None or self._asker[0] is not kind:
+            self._asker = kind, kernel.engine.asker(rule, self.query, model, state, x)
+        found = self._asker[1](
             rule, self.query, model, state, x, self.seed, self.rows, draw, time, waiting
         )
         return found, state

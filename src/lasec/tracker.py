@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lasec import validation
-from lasec.classes import class_names
 from lasec.errors import StateError
 from lasec.learner import Learner, Options
 from lasec.parameters import shown
@@ -66,10 +63,8 @@ class Tracker(Learner):
         Another budget instead of ``rate``: labels per day, a total, backpressure.
     rule
         Other settings of the mixture.
-    classes
-        The classes, if they are known; any labels, any number. Others are added as they are told.
     **options
-        ``seed``, ``max_pending`` and the other options of :class:`~lasec.Learner`.
+        ``classes``, ``seed``, ``max_pending`` and the other options of :class:`~lasec.Learner`.
 
     Examples
     --------
@@ -88,7 +83,6 @@ class Tracker(Learner):
         horizon: int = 10_000,
         budget: Budgeted | None = None,
         rule: Tracking | None = None,
-        classes: Sequence[Hashable] | None = None,
         **options: Unpack[Options],
     ) -> None:
         if budget is not None and (rate, audit, horizon) != (0.1, 0.5, 10_000):
@@ -98,14 +92,10 @@ class Tracker(Learner):
         if rule is not None and not isinstance(rule, Tracking):
             raise TypeError(f"rule: expected lasec.rules.Tracking(...), got {shown(rule)}")
         query = budget or Budgeted(rate, audit=audit, horizon=horizon)
-        chosen = rule or Tracking()
-        given = [validation.class_label(name) for name in classes or ()]
-        names = class_names(given, least=chosen.classes)
         super().__init__(
-            chosen._replace(classes=len(names.names)), query, dimension=dimension,
-            learn_from="labels", name="Tracker", **options,
+            rule or Tracking(), query, dimension=dimension, learn_from="labels", name="Tracker",
+            **options,
         )  # fmt: skip
-        self._now.classes = names
 
     @property
     def rate(self) -> float:

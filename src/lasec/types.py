@@ -272,11 +272,19 @@ class ClassRule(Protocol):
     def classes(self) -> int:
         """How many."""
 
-    def with_more_classes(self, state: Any) -> tuple[Any, Any]:
-        """The rule and the state with one more class."""
+    def with_more_classes(self, state: Any, dimension: int) -> tuple[Any, Any]:
+        """The rule and the state with one more class, for rows of so many features."""
 
     def probabilities(self, state: Any, x: Vector, t: int, out: Vector) -> None:
         """Out <- the probability of each of more than two classes."""
+
+
+@runtime_checkable
+class StackedRule(Protocol):
+    """A rule whose state is several of those of another rule, stacked."""
+
+    def validate_state(self, state: Any) -> str:
+        """What makes these arrays no such states, as a phrase; empty if nothing does."""
 
 
 @runtime_checkable

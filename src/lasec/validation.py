@@ -124,6 +124,17 @@ def labels(y: ArrayLike, count: int) -> NDArray[np.float64]:
     return clean
 
 
+def signs(y: Any, count: int) -> NDArray[np.float64] | None:
+    """So many labels, all -1 or +1, in an array of numbers; None if they are anything else.
+
+    >>> signs(np.array([1, -1]), 2), signs(np.array([0, 1]), 2), signs(["ham"], 1)
+    (array([ 1., -1.]), None, None)
+    """
+    if type(y) is not np.ndarray or y.shape != (count,) or y.dtype.kind not in "fi":
+        return None
+    return contiguous("y", y, np.float64) if (np.abs(y) == 1).all() else None
+
+
 def classes(y: ArrayLike, count: int) -> tuple[list[Any], NDArray[np.intp]]:
     """The different labels of a chunk, of any kind, and which of them each row has.
 

@@ -66,7 +66,7 @@ def test_a_third_class_is_the_same_but_for_the_link(d, block):
     rule = Tracking(block=block)
     state, X, _ = trained(rule, d)
     before = [array.copy() for array in state]
-    larger, after = rule.with_more_classes(state)
+    larger, after = rule.with_more_classes(state, d)
     assert larger == Tracking(block=block, classes=3)
     two, three = probabilities(rule, state, X), probabilities(larger, after, X)
     assert (three[:, 2] == 0.0).all()
@@ -86,7 +86,7 @@ def test_a_third_class_keeps_means_and_variances(d, block):
     rule = Tracking(block=block)
     state, X, _ = trained(rule, d)
     far = ROWS + 100_000  # the last label is too long ago to count
-    after = rule.with_more_classes(state)[1]
+    after = rule.with_more_classes(state, d)[1]
     for x in X:
         for t in (ROWS + 1, far):
             at, then = sight(state, x, t), sight(after, x, t)
@@ -105,7 +105,7 @@ def test_a_third_class_keeps_means_and_variances(d, block):
 def test_a_further_class_changes_nothing(d, block, K):
     rule = Tracking(block=block, classes=K)
     state, X, y = trained(rule, d)
-    larger, after = rule.with_more_classes(state)
+    larger, after = rule.with_more_classes(state, d)
     assert larger.classes == K + 1
     assert after.validate() == ""
     before, then = probabilities(rule, state, X), probabilities(larger, after, X)

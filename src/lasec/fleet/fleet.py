@@ -75,7 +75,9 @@ class Fleet:
         self.precision = choice(Precision, precision)
         self.seed = seed_or_random(seed)
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-        self.threads: int = number("threads", threads or cores, int, Range(1, 1024))
+        self.threads: int = number(
+            "threads", cores if threads is None else threads, int, Range(1, 1024)
+        )
         one = codec.begin(rule, self.dimension, self.precision)
         self._places = layout.places(one)
         self.state: Any = type(one)(*(_tiled(array, self.models) for array in one))

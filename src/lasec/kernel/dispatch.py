@@ -19,12 +19,14 @@ import numpy as np
 from numba.extending import overload, register_jitable
 
 from lasec import linalg, mercer, triangle
+from lasec.kernel.unmanaged import member
 from lasec.queries import account, budgeted, pacing
 from lasec.rules import (
     filtering,
     gaussian,
     hypotheses,
     kernel_second_order,
+    one_vs_rest,
     probit,
     seen,
     softmax,
@@ -181,6 +183,12 @@ def _update_at(self: Any, state: Any, x: Any, y: Any, draw: Any, t: Any) -> Any:
     return rule.update if _timed(rule) else _update_untimed
 
 
+@overload(one_vs_rest.has_probabilities, strict=False)
+def _has_probabilities(rule: Any) -> Any:
+    known = hasattr(rule.instance_class, "has_probabilities")
+    return lambda rule: known
+
+
 @overload(chance, strict=False)
 def _chance(self: Any, margin: Any, memory: Any, now: Any) -> Any:
     query = self.instance_class
@@ -210,6 +218,19 @@ overload(conditioning, strict=False)(
 )
 overload(squared_norm, strict=False)(
     lambda self, x: getattr(self.instance_class, "squared_norm", _plain_norm)
+)
+overload(one_vs_rest.of_class, strict=False)(
+    lambda states, k: lambda states, k: member(states, k)  # noqa: PLW0108 numba wants a function
+)
+overload(one_vs_rest.said, strict=False)(lambda rule, state, x: rule.instance_class.margin)
+overload(one_vs_rest.learned, strict=False)(
+    lambda rule, state, x, y, draw: rule.instance_class.update
+)
+overload(one_vs_rest.strain, strict=False)(
+    lambda rule, size, largest: getattr(rule.instance_class, "conditioning", _unstrained)
+)
+overload(one_vs_rest.norm, strict=False)(
+    lambda rule, x: getattr(rule.instance_class, "squared_norm", _plain_norm)
 )
 overload(mercer.product, strict=False)(lambda kernel, x, z: kernel.instance_class.product)
 overload(gaussian.judge, strict=False)(lambda rule, m, q: rule.instance_class.judge)
@@ -243,6 +264,7 @@ for helper in (
     *(getattr(room, name) for room in (account, pacing) for name in room.__all__),
     gaussian.look,
     gaussian.learn,
+    gaussian.largest_of_all,
     gaussian.largest_variance,
     gaussian.shrunk,
     first_order,

@@ -31,7 +31,7 @@ from lasec.kernel.dispatch import (
 )
 from lasec.kernel.philox import draw
 from lasec.kernel.unmanaged import unmanaged
-from lasec.rules.gaussian import largest_variance
+from lasec.rules.gaussian import largest_of_all, largest_variance
 from lasec.types import Context, Margin, Matrix, Query, Rule, Vector
 
 
@@ -62,14 +62,18 @@ class Asked(NamedTuple):
 
 def largest(state: Any) -> float:
     """The largest variance of any weight; zero where a state has no covariance."""
-    return largest_variance(state.cov) if hasattr(state, "cov") else 0.0
+    if not hasattr(state, "cov"):
+        return 0.0
+    return largest_variance(state.cov) if state.cov.ndim == 2 else largest_of_all(state.cov)
 
 
 @overload(largest, strict=False)
 def _largest(state: Any) -> Any:
-    if "cov" in state.fields:
+    if "cov" not in state.fields:
+        return lambda state: 0.0
+    if state.types[state.fields.index("cov")].ndim == 2:
         return lambda state: largest_variance(state.cov)
-    return lambda state: 0.0
+    return lambda state: largest_of_all(state.cov)
 
 
 def label_of(seen: Any) -> float:

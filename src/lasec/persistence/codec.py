@@ -25,6 +25,7 @@ from lasec.types import (
     Query,
     Rule,
     ShapedRule,
+    StackedRule,
     State,
     StatefulQuery,
     UpgradedState,
@@ -85,6 +86,8 @@ def rebuild(description: Mapping[str, Any], known: Mapping[str, Any], depth: int
         raise StateError(f"invalid: parts are nested more than {_DEEPEST} deep")
     kind, values = _renamed(description["kind"], description["parameters"])
     inner = {**QUERIES, **KERNELS, **{n: part for n, part in known.items() if n not in RULES}}
+    if kind == "OneVsRest":
+        inner = {n: part for n, part in known.items() if n != kind} | KERNELS
     if kind not in known:
         raise StateError(
             f"foreign: this lasec knows no {kind!r}; one of your own must be given to load"
@@ -213,7 +216,7 @@ def restore(rule: Rule[Any], dimension: int, arrays: Arrays, precision: Precisio
             largest = np.abs(array.astype(float)).max(initial=0.0)
         if not largest <= _LARGEST_WEIGHT:
             raise StateError(f"invalid: {name} contains NaN, infinity or a value beyond all use")
-    defect = state.validate()
+    defect = rule.validate_state(state) if isinstance(rule, StackedRule) else state.validate()
     if defect:
         raise StateError(f"invalid: {defect}")
     return state

@@ -4,6 +4,7 @@ from lasec.rules.arow import AROW
 from lasec.rules.budget import BudgetPerceptron
 from lasec.rules.kernel_second_order import KernelSecondOrder
 from lasec.rules.modified import ModifiedPerceptron
+from lasec.rules.one_vs_rest import OneVsRest
 from lasec.rules.perceptron import Perceptron
 from lasec.rules.probit import Probit
 from lasec.rules.ridge import Ridge
@@ -16,6 +17,7 @@ __all__ = [
     "BudgetPerceptron",
     "KernelSecondOrder",
     "ModifiedPerceptron",
+    "OneVsRest",
     "Perceptron",
     "Probit",
     "Ridge",

@@ -16,11 +16,15 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lasec.linalg import definite, downdate, inflate, quadratic
 from lasec.types import Margin, Matrix, Vector
 
-__all__ = ["Gaussian", "Step", "judge", "largest_variance", "learn", "look", "shrunk", "step"]
+__all__ = [
+    "Gaussian", "Step", "judge", "largest_of_all", "largest_variance", "learn", "look", "shrunk",
+    "step",
+]  # fmt: skip
 
 
 class Gaussian(NamedTuple):
@@ -103,6 +107,18 @@ def largest_variance(C: Matrix) -> float:
     for i in range(C.shape[0]):
         largest = max(largest, C[i, i])
     return float(largest)
+
+
+def largest_of_all(covs: NDArray[Any]) -> float:
+    """The same of several covariances.
+
+    >>> largest_of_all(np.array([[[1.0]], [[3.0]]]))
+    3.0
+    """
+    largest = 0.0
+    for k in range(covs.shape[0]):
+        largest = max(largest, largest_variance(covs[k]))
+    return largest
 
 
 def shrunk(m: float, q: float) -> Margin:

@@ -231,15 +231,15 @@ class Tracking(NamedTuple):
             begin_concept(self, state, now)
         marginals(self, state.posterior, weight, lapse)
 
-    def with_more_classes(self, state: Beliefs) -> tuple[Tracking, Beliefs]:
+    def with_more_classes(self, state: Beliefs, dimension: int) -> tuple[Tracking, Beliefs]:
         """The rule and the state with one more class; from two classes, with three.
 
-        >>> rule, state = Tracking().with_more_classes(Tracking().init(dimension=3))
+        >>> rule, state = Tracking().with_more_classes(Tracking().init(3), dimension=3)
         >>> rule.classes, state.weights.shape
         (3, (30, 3, 8))
         """
         larger = self._replace(classes=self.classes + 1)
-        return larger, more_classes(self, state, larger.init(state.means.size))
+        return larger, more_classes(self, state, larger.init(dimension))
 
     def needs_renewal(self, dimension: int) -> bool:
         """Whether rows of so many features have a basis.

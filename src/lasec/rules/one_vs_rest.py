@@ -1,0 +1,198 @@
+"""Any number of classes for a rule that knows two: one state for each class, against the rest.
+
+The label of a row is +1 for the state of its class and -1 for all others. The class whose state has
+the largest margin is predicted. A query decides on half the lead of the best margin over the
+second, which with two classes is the margin itself, and where margins are probabilities on the
+lead of their normalized ones (:func:`lasec.selector.bvsb_margin`).
+
+Two classes need no such rule. When a third one comes, what was learned goes on: the state of the
+second class is that of the two, the state of the first is its mirror image, and the new one begins
+with a state that has learned nothing.
+
+Cost: that of the rule inside, for each class. Arrays are those of its state, with a first axis for
+the classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+
+from lasec.errors import ClassError
+from lasec.parameters import Range, checked
+from lasec.rules.second_order import SecondOrder
+from lasec.types import ClassMargin, ClassRule, Margin, Rule, TimedRule, Vector
+
+__all__ = [
+    "OneVsRest", "has_probabilities", "learned", "mirrored", "norm", "of_class", "said", "strain",
+    "third_class",
+]  # fmt: skip
+
+SMALLEST = 1e-300
+SIGNED = ("weights", "labels")  # the arrays of a state whose signs are those of the labels
+
+
+def of_class(states: Any, k: int) -> Any:
+    """The state of class ``k``, from 0, as views."""
+    return type(states)(*(array[k] for array in states))
+
+
+def said(rule: Any, state: Any, x: Vector) -> Margin:
+    """``rule.margin(state, x)``, as a function that compiled code can call."""
+    seen: Margin = rule.margin(state, x)
+    return seen
+
+
+def learned(rule: Any, state: Any, x: Vector, y: float, draw: float) -> None:
+    """``rule.update(state, x, y, draw)``, as a function that compiled code can call."""
+    rule.update(state, x, y, draw)
+
+
+def strain(rule: Any, size: float, largest: float) -> float:
+    """``rule.conditioning(size, largest)``; zero where the rule has no such method."""
+    return float(rule.conditioning(size, largest)) if hasattr(rule, "conditioning") else 0.0
+
+
+def norm(rule: Any, x: Vector) -> float:
+    """``rule.squared_norm(x)``; x'x where the rule has no such method."""
+    return float(rule.squared_norm(x) if hasattr(rule, "squared_norm") else np.dot(x, x))
+
+
+def has_probabilities(rule: Any) -> bool:
+    """Whether the margins of a rule are P(+1) - P(-1), as a function that compiled code can call.
+
+    >>> from lasec.rules import Perceptron, Probit
+    >>> has_probabilities(Probit()), has_probabilities(Perceptron())
+    (True, False)
+    """
+    return hasattr(rule, "has_probabilities")
+
+
+@checked
+class OneVsRest(NamedTuple):
+    """A rule for two classes, once for each of more.
+
+    A learner makes it by itself when it is told of a third class. The state of each class learns
+    from every label where ``every_label`` is true, and else from its own mistakes.
+
+    >>> from lasec.rules import SecondOrder
+    >>> rule = OneVsRest(SecondOrder(drift=0.1), classes=3)
+    >>> state = rule.init(dimension=2)
+    >>> x = np.array([1.0, 0.0])
+    >>> rule.update(state, x, y=2.0, draw=0.0)
+    >>> rule.margin(state, x).label, state.weights.tolist()
+    (2.0, [[-0.5, 0.0], [0.0, 0.0], [-0.5, 0.0]])
+    """
+
+    inner: Rule[Any] = SecondOrder()
+    classes: Annotated[int, Range(3, 10_000)] = 3
+    every_label: bool = False
+
+    def validate(self) -> str:
+        """The rule inside is one for two classes."""
+        if isinstance(self.inner, ClassRule | TimedRule):
+            return f"inner: {type(self.inner).__name__} is not a plain rule for two classes"
+        return ""
+
+    def init(self, dimension: int) -> Any:
+        """A new state for each class."""
+        one = self.inner.init(dimension)
+        return type(one)(*(np.stack([array] * self.classes) for array in one))
+
+    def margin(self, state: Any, x: Vector) -> ClassMargin:
+        """The class of the largest margin, P(class) - P(rest) or that margin, and its lead."""
+        best, variance, total = 0, 0.0, 0.0
+        first = second = -np.inf
+        for k in range(self.classes):
+            seen = said(self.inner, of_class(state, k), x)
+            total += (1.0 + seen.margin) / 2.0
+            if seen.margin > first:
+                best, variance, second, first = k, seen.variance, first, seen.margin
+            elif seen.margin > second:
+                second = seen.margin
+        if has_probabilities(self.inner):
+            total = max(total, SMALLEST)
+            first, second = (1.0 + first) / total - 1.0, (1.0 + second) / total - 1.0
+        return ClassMargin(first, variance, (first - second) / 2.0, best + 1.0)
+
+    def probabilities(self, state: Any, x: Vector, t: int, out: Vector) -> None:
+        """out <- the probability of each class, in the order of the margins where they are none."""
+        for k in range(self.classes):
+            m = said(self.inner, of_class(state, k), x).margin
+            out[k] = (1.0 + (m if has_probabilities(self.inner) else np.tanh(m))) / 2.0
+        total = max(out.sum(), SMALLEST)
+        for k in range(self.classes):
+            out[k] /= total
+
+    def update(self, state: Any, x: Vector, y: float, draw: float) -> None:
+        """+1 for the class of the label, -1 for all others."""
+        for k in range(self.classes):
+            one, sign = of_class(state, k), 1.0 if y == k + 1.0 else -1.0
+            if self.every_label or (said(self.inner, one, x).raw >= 0.0) != (sign > 0.0):
+                learned(self.inner, one, x, sign, draw)
+
+    def with_more_classes(self, state: Any, dimension: int) -> tuple[OneVsRest, Any]:
+        """The rule and the state with one more class, which has learned nothing."""
+        return self._replace(classes=self.classes + 1), _stacked([*_each(state)], self, dimension)
+
+    def conditioning(self, size: float, largest: float) -> float:
+        """That of the rule of each class."""
+        return strain(self.inner, size, largest)
+
+    def squared_norm(self, x: Vector) -> float:
+        """That of the rule of each class."""
+        return norm(self.inner, x)
+
+    def validate_state(self, state: Any) -> str:
+        """What makes these arrays no states of the rule inside, as a phrase; empty if nothing."""
+        return next((flaw for one in _each(state) if (flaw := one.validate())), "")
+
+    @property
+    def reference(self) -> str:
+        """The paper of the rule inside."""
+        paper: str = self.inner.reference
+        return paper
+
+
+def third_class(rule: Any, state: Any, dimension: int, *, every_label: bool) -> tuple[Any, Any]:
+    """A rule for two classes and its state, with a third class.
+
+    >>> from lasec.rules import Perceptron
+    >>> from lasec.rules.perceptron import Linear
+    >>> rule, state = third_class(Perceptron(), Linear(np.ones(2)), 2, every_label=True)
+    >>> rule.classes, state.weights.tolist()
+    (3, [[-1.0, -1.0], [1.0, 1.0], [0.0, 0.0]])
+    """
+    larger = OneVsRest(rule, 3, every_label)
+    return larger, _stacked([mirrored(state), state], larger, dimension)
+
+
+def mirrored(state: Any) -> Any:
+    """The state that the same rows with the opposite labels had led to.
+
+    >>> from lasec.rules import Perceptron
+    >>> state = Perceptron().init(2)
+    >>> Perceptron().update(state, np.array([1.0, 2.0]), y=1.0, draw=0.0)
+    >>> mirrored(state).weights.tolist()
+    [-1.0, -2.0]
+    """
+    made = type(state)(*(array.copy() for array in state))
+    turned = [getattr(made, name) for name in SIGNED if name in made._fields]
+    if not turned:
+        raise ClassError(f"a third class: {type(state).__name__} has no weights to go on from")
+    for array in turned:
+        np.negative(array, out=array)
+    return made
+
+
+def _each(states: Any) -> Iterator[Any]:
+    """The state of each class."""
+    return (of_class(states, k) for k in range(len(states[0])))
+
+
+def _stacked(states: list[Any], rule: OneVsRest, dimension: int) -> Any:
+    """The states of some classes, and a new one."""
+    new = rule.inner.init(dimension)
+    return type(new)(*(np.stack(c).astype(c[0].dtype) for c in zip(*states, new, strict=True)))
