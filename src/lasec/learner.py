@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
 from typing import Any, Self, TypedDict
@@ -182,6 +183,20 @@ class Learner:
         """Make a place for a label, if it is of a new class."""
         self.rule = now.meet(self.rule, label, every_label=not self._from_mistakes)
 
+    @contextmanager
+    def _meeting(self, now: LearnerState, label: Hashable) -> Iterator[LearnerState]:
+        """The state with a place for a label; where the label is refused, nothing has changed."""
+        before = self.rule, self._now
+        try:
+            if label not in now.classes.names:
+                now = now.copy()
+                self._meet(now, label)
+            self._now = now
+            yield now
+        except BaseException:
+            self.rule, self._now = before
+            raise
+
     def ask(
         self, x: ArrayLike, *, time: float | None = None, draw: float | None = None
     ) -> Decision:
@@ -345,9 +360,9 @@ class Learner:
         with self._busy:
             now, label = self._now, validation.class_label(y)
             now.book.find(ticket, now.selector.rows)
-            self._meet(now, label)
-            question = now.book.find(ticket, now.selector.rows)
-            return self._hear(question, now.classes.code(label))
+            with self._meeting(now, label) as now:
+                question = now.book.find(ticket, now.selector.rows)
+                return self._hear(question, now.classes.code(label))
 
     def cancel(self, ticket: int) -> None:
         """Give up an open question: its answer will not come, and would be refused if it did.
@@ -425,11 +440,8 @@ class Learner:
         """
         with self._busy:
             now = self._now if self._now.sized else self._begun("x", x, 1)
-            row, label, selector = (
-                self._row(x, now.dimension),
-                validation.class_label(y),
-                now.selector,
-            )
+            row, label = self._row(x, now.dimension), validation.class_label(y)
+            selector = now.selector
             (fine, predicted, margin, variance, _, _), _ = selector.look(
                 self.rule, now.model, row, 0.0, float(selector.rows), 0
             )
@@ -439,14 +451,13 @@ class Learner:
                 int(predicted), margin, variance, 0.0, asked=False, ticket=selector.rows
             )
             few = len(now.classes.names)
-            self._meet(now, label)
-            if few == 2 < len(now.classes.names):
-                decision = decision._replace(label=1 if decision.label < 0 else 2)
-            self._now = now
-            outcome = self._learn(now, decision, row, now.classes.code(label))
-            now.told += 1
-            selector.skip(1)
-            return outcome
+            with self._meeting(now, label) as now:
+                if few == 2 < len(now.classes.names):
+                    decision = decision._replace(label=1 if decision.label < 0 else 2)
+                outcome = self._learn(now, decision, row, now.classes.code(label))
+                now.told += 1
+                now.selector.skip(1)
+                return outcome
 
     def margins(self, X: ArrayLike, *, first: int | None = None) -> Vector:
         """The margin of each row, as of the next step; nothing is counted, queried or learned.

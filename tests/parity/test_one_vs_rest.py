@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lasec
-from lasec.errors import ClassError, StateError
+from lasec.errors import StateError
 from lasec.mercer import RBF
 from lasec.queries import Budgeted, MarginSampling
 from lasec.rules import (
@@ -171,5 +171,5 @@ class Odd(NamedTuple):
 
 
 def test_a_state_without_weights_has_two_classes_only():
-    with pytest.raises(ClassError, match="third class"):
+    with pytest.raises(ValueError, match="third class"):
         mirrored(Odd(np.zeros(2)))

@@ -1,7 +1,19 @@
 """Estimates of accuracy and other metrics from queried labels, and how many labels to plan for."""
 
+from lasec.metrics.confusion import Confusion
 from lasec.metrics.estimate import Costs, Estimate, Interval, Method, Metric, Over
 from lasec.metrics.meter import Meter
 from lasec.metrics.planner import Plan, plan
 
-__all__ = ["Costs", "Estimate", "Interval", "Meter", "Method", "Metric", "Over", "Plan", "plan"]
+__all__ = [
+    "Confusion",
+    "Costs",
+    "Estimate",
+    "Interval",
+    "Meter",
+    "Method",
+    "Metric",
+    "Over",
+    "Plan",
+    "plan",
+]

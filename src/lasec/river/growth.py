@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from lasec.rules import Tracking
+from lasec.rules import Tracking, one_vs_rest
 from lasec.rules.beliefs import Beliefs
 from lasec.rules.enlarging import more_features, turned
 from lasec.rules.gaussian import Gaussian
@@ -62,8 +62,4 @@ def mirrored(state: Any) -> Any:
     >>> mirrored(state).weights.tolist()
     [-1.0, -2.0]
     """
-    if isinstance(state, Beliefs):
-        return turned(state)
-    made = type(state)(*(array.copy() for array in state))
-    made.weights[...] *= -1.0
-    return made
+    return turned(state) if isinstance(state, Beliefs) else one_vs_rest.mirrored(state)

@@ -20,7 +20,6 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from lasec.errors import ClassError
 from lasec.parameters import Range, checked
 from lasec.rules.second_order import SecondOrder
 from lasec.types import ClassMargin, ClassRule, Margin, Rule, TimedRule, Vector
@@ -181,7 +180,7 @@ def mirrored(state: Any) -> Any:
     made = type(state)(*(array.copy() for array in state))
     turned = [getattr(made, name) for name in SIGNED if name in made._fields]
     if not turned:
-        raise ClassError(f"a third class: {type(state).__name__} has no weights to go on from")
+        raise ValueError(f"a third class: {type(state).__name__} has no weights to go on from")
     for array in turned:
         np.negative(array, out=array)
     return made

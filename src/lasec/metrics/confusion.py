@@ -1,0 +1,297 @@
+"""The confusion matrix of all rows, and what is made of it, from the few labels that were queried.
+
+Of the rows predicted k the number n_k is known, and how their true classes are shared is not. With
+the weights 1/q of the queried labels, N_kj = n_k W_kj / W_k, where W_kj is the sum of the weights
+of the labels j among them and W_k that of all labels among them (a ratio estimate, stratified by
+the prediction). Labels that are lost, or still out, at random, only make it less precise.
+
+Precision, recall, F1, their averages over classes and costs are functions of N. Queries are drawn
+independently, so the variance of f(N) is, to first order (Sarndal, Swensson and Wretman, *Model
+Assisted Survey Sampling*, 1992, sections 5.5 and 7.6)::
+
+    sum over the labels of (1 - q)/q^2 (n_k / W_k)^2 (f_kj - mean of f_k. under N_k.)^2
+
+where f_kj is the derivative of f: a sum over cells, so that a cell keeps three numbers. Intervals
+of shares are those of Clopper and Pearson with the number of labels that such a variance stands for
+(Korn and Graubard, *Confidence intervals for proportions with small expected number of positive
+counts estimated from survey data*, Survey Methodology 24, 1998): they hold where a class is rare.
+
+Rows of a prediction without any label are taken to be as often right as all others, with the
+variance of one label that speaks for all of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from lasec.metrics.estimate import Estimate
+
+Array = NDArray[np.float64]
+Whole = NDArray[Any]
+
+TINY, FEW = 1e-300, 10.0
+
+
+class Confusion(NamedTuple):
+    """Sums over rows and over labels, by predicted and true class: those of disjoint rows add up.
+
+    ``rows`` are the rows of each predicted class, ``labels`` the labels by predicted (first axis)
+    and true class, ``weights`` their 1/q, ``spread`` their (1 - q)/q^2. Classes are numbered
+    from 0.
+
+    >>> table = Confusion.of_rows(np.array([0, 0, 0, 1]), classes=2)
+    >>> table += Confusion.of_labels([0, 0, 1], [0, 1, 1], [1.0, 0.5, 1.0], classes=2)
+    >>> table.cells.tolist()
+    [[1.0, 2.0], [0.0, 1.0]]
+    >>> table.estimate("recall", positive=1).value
+    0.3333333333333333
+    """
+
+    rows: Array
+    labels: Array
+    weights: Array
+    spread: Array
+
+    @classmethod
+    def none(cls, classes: int) -> Confusion:
+        """No rows yet.
+
+        >>> Confusion.none(3).cells.shape
+        (3, 3)
+        """
+        return cls(np.zeros(classes), *np.zeros((3, classes, classes)))
+
+    @classmethod
+    def of_rows(cls, predicted: Whole, classes: int) -> Confusion:
+        """Rows with these predictions, whose labels may come later.
+
+        >>> Confusion.of_rows(np.array([0, 2, 2]), classes=3).rows.tolist()
+        [1.0, 0.0, 2.0]
+        """
+        made = cls.none(classes)
+        return made._replace(rows=np.bincount(predicted, minlength=classes).astype(np.float64))
+
+    @classmethod
+    def of_labels(
+        cls, predicted: ArrayLike, true: ArrayLike, propensity: ArrayLike, classes: int
+    ) -> Confusion:
+        """Labels that have come, with the predictions and propensities of their rows.
+
+        >>> Confusion.of_labels([0], [1], [0.25], classes=2).weights.tolist()
+        [[0.0, 4.0], [0.0, 0.0]]
+        """
+        q = np.asarray(propensity, dtype=np.float64)
+        cell = np.asarray(predicted) * classes + np.asarray(true)
+        kept = (np.ones_like(q), 1.0 / q, (1.0 - q) / q**2)
+        sums: list[Array] = [np.bincount(cell, w, classes**2).astype(np.float64) for w in kept]
+        return cls(np.zeros(classes), *(total.reshape(classes, classes) for total in sums))
+
+    def __add__(self, other: Any) -> Confusion:
+        few = max(len(self.rows), len(other.rows))
+        mine, its = self.widened(few), other.widened(few)
+        return Confusion(*(a + b for a, b in zip(mine, its, strict=True)))
+
+    def widened(self, classes: int) -> Confusion:
+        """The same with places for more classes.
+
+        >>> Confusion.none(2).widened(3).labels.shape
+        (3, 3)
+        """
+        more = classes - len(self.rows)
+        return Confusion(*(np.pad(sums, [(0, more)] * sums.ndim) for sums in self))
+
+    @property
+    def cells(self) -> Array:
+        """The estimated number of rows of each predicted (first axis) and true class."""
+        return self.rows[:, None] * self._shares
+
+    def estimate(
+        self, metric: str, *, positive: int = 1, costs: Array | None = None, level: float = 0.95
+    ) -> Estimate:
+        """A metric with its interval; NaN where it is 0/0.
+
+        ``metric`` is "accuracy"; "precision", "recall" or "f1" of the class ``positive``;
+        "macro_precision", "macro_recall", "macro_f1", the means over all classes;
+        "balanced_accuracy", which is the mean recall; or "cost", by the ``costs`` of each predicted
+        (first axis) and true class.
+
+        >>> rng = np.random.default_rng(0)
+        >>> true = rng.integers(0, 3, 3_000)
+        >>> predicted = np.where(rng.random(3_000) < 0.2, 0, true)
+        >>> asked = rng.random(3_000) < 0.1
+        >>> table = Confusion.of_rows(predicted, classes=3)
+        >>> table += Confusion.of_labels(predicted[asked], true[asked], [0.1] * asked.sum(), 3)
+        >>> found = table.estimate("balanced_accuracy")
+        >>> f"{found.value:.2f} ({found.low:.2f} to {found.high:.2f})"
+        '0.87 (0.84 to 0.90)'
+        """
+        if metric not in (*METRICS, "cost"):
+            raise ValueError(f"metric must be one of {', '.join(METRICS)} or cost, got {metric!r}")
+        if metric == "cost":
+            return self._cost(costs, level)
+        found = METRICS[metric](self.cells, positive)
+        return self._mean([part for part in found if not math.isnan(part.value)], level)
+
+    def _cost(self, costs: Array | None, level: float) -> Estimate:
+        """The mean cost of a row: a share of what lies between the least and the most."""
+        if costs is None:
+            raise ValueError('costs: "cost" needs the cost of each predicted and true class')
+        least, most = float(np.min(costs)), float(np.max(costs))
+        span = max(most - least, TINY)
+        total = max(float(self.rows.sum()), TINY)
+        slope = (np.asarray(costs) - least) / span / total
+        every = np.ones(slope.shape, dtype=np.bool_)
+        found = self._mean([Part(float((slope * self.cells).sum()), slope, every)], level)
+        value, low, high = (least + span * end for end in found[:3])
+        return found._replace(value=value, low=low, high=high)
+
+    def _mean(self, parts: list[Part], level: float) -> Estimate:
+        """The mean of some shares, with its interval."""
+        labels, value, ends = round(float(self.labels.sum())), math.nan, (0.0, 1.0)
+        if labels and parts:
+            value = float(np.mean([part.value for part in parts]))
+            variance = self._variance(np.mean([part.slope for part in parts], axis=0))
+            variance += sum(map(self._unspoken, parts)) / len(parts) ** 2
+            heard = float(self.labels[np.any([part.base for part in parts], axis=0)].sum())
+            ends = _interval(value, variance, heard, level)
+        return Estimate(value, *ends, round(float(self.rows.sum())), labels, 0)
+
+    @property
+    def _shares(self) -> Array:
+        """How the true classes are shared for each prediction; a guess where there is no label."""
+        total = self.weights.sum(axis=1, keepdims=True)
+        known = self.weights / np.where(total > 0.0, total, 1.0)
+        return np.where(total > 0.0, known, self._guess)
+
+    @property
+    def _spread(self) -> Array:
+        """``spread``, with q times the share of the queries that was answered in the place of q."""
+        answered = self.weights.sum(axis=1, keepdims=True) / np.maximum(self.rows, 1.0)[:, None]
+        lost: Array = np.maximum(1.0 - answered, 0.0)
+        return self.spread + lost * self.weights
+
+    @property
+    def _guess(self) -> Array:
+        """For rows of a prediction without a label: as often right as all others."""
+        count, total = len(self.rows), self.weights.sum()
+        right = np.trace(self.weights) / total if total > 0.0 else 0.5
+        return np.where(np.eye(count) > 0.0, right, (1.0 - right) / max(1, count - 1))
+
+    def _variance(self, slope: Array) -> float:
+        """The variance of a metric with these derivatives by the cells.
+
+        Few labels of a prediction may agree by chance: beside them counts what one more label, of
+        the guess, would say.
+        """
+        shares, spread = self._shares, self._spread
+        heard, total = self.labels.sum(axis=1), self.weights.sum(axis=1)
+        scale = self.rows / np.where(total > 0.0, total, 1.0)
+        off = slope - (shares * slope).sum(axis=1, keepdims=True)
+        seen = (spread * off**2).sum(axis=1) * scale**2 * heard / np.maximum(heard - 1.0, 1.0)
+        mixed = (heard[:, None] * shares + self._guess) / (heard[:, None] + 1.0)
+        off = slope - (mixed * slope).sum(axis=1, keepdims=True)
+        relative = np.where(heard > 0.0, spread.sum(axis=1), 1.0)
+        relative /= np.where(heard > 0.0, total, 1.0) ** 2
+        smooth = (mixed * off**2).sum(axis=1) * self.rows**2 * relative
+        trust = heard / (heard + FEW)
+        return float((trust * seen + (1.0 - trust) * smooth).sum())
+
+    def _unspoken(self, part: Part) -> float:
+        """What the variance of a share lacks where hardly a label spoke for it, or against it."""
+        labels, total = self.labels[part.base], float(self.weights[part.base].sum())
+        relative = float(self._spread[part.base].sum()) / total**2 if total > 0.0 else 1.0
+        smooth = _smooth(part.value, float(labels.sum()))
+        good = part.slope[part.base] > 0.0
+        rarer = min(float(labels[good].sum()), float(labels[~good].sum()))
+        lacking = smooth * (1.0 - smooth) * relative - self._variance(part.slope)
+        return max(0.0, lacking) / (1.0 + rarer)
+
+
+class Part(NamedTuple):
+    """A share with its derivatives by the cells, and the cells whose labels speak of it."""
+
+    value: float
+    slope: Array
+    base: NDArray[np.bool_]
+
+
+def _smooth(value: float, labels: float) -> float:
+    """A share that is neither 0 nor 1, as if there were one more label of each kind."""
+    return (labels * value + 1.0) / (labels + 2.0)
+
+
+def _interval(value: float, variance: float, labels: float, level: float) -> tuple[float, float]:
+    """The interval of a share: Clopper and Pearson's, with the labels that its variance is worth.
+
+    >>> low, high = _interval(0.0, 0.01, labels=10.0, level=0.95)
+    >>> low, round(high, 2)
+    (0.0, 0.38)
+    """
+    if variance <= 0.0:
+        return value, value
+    smooth = _smooth(value, labels)
+    n = max(1.0, smooth * (1.0 - smooth) / variance)
+    hits, rest = n * min(max(value, 0.0), 1.0), (1.0 - level) / 2.0
+    low = special.betaincinv(hits, n - hits + 1.0, rest) if hits > 0.0 else 0.0
+    high = special.betaincinv(hits + 1.0, n - hits, 1.0 - rest) if hits < n else 1.0
+    return float(low), float(high)
+
+
+def _accuracy(cells: Array, positive: Any) -> list[Part]:
+    total, every = cells.sum(), np.ones(cells.shape, dtype=np.bool_)
+    return [Part(_ratio(np.trace(cells), total), np.eye(len(cells)) / max(total, 1.0), every)]
+
+
+def _precision(cells: Array, positive: int) -> list[Part]:
+    slope, base = np.zeros_like(cells), np.zeros(cells.shape, dtype=np.bool_)
+    total = cells[positive].sum()
+    slope[positive, positive] = 1.0 / max(total, TINY)
+    base[positive] = True
+    return [Part(_ratio(cells[positive, positive], total), slope, base)]
+
+
+def _recall(cells: Array, positive: int) -> list[Part]:
+    slope, base = np.zeros_like(cells), np.zeros(cells.shape, dtype=np.bool_)
+    total = cells[:, positive].sum()
+    value = _ratio(cells[positive, positive], total)
+    slope[:, positive] = -value / max(total, TINY)
+    slope[positive, positive] += 1.0 / max(total, TINY)
+    base[:, positive] = True
+    return [Part(value, slope, base)]
+
+
+def _f1(cells: Array, positive: int) -> list[Part]:
+    slope, base = np.zeros_like(cells), np.zeros(cells.shape, dtype=np.bool_)
+    total = cells[positive].sum() + cells[:, positive].sum()
+    value = _ratio(2.0 * cells[positive, positive], total)
+    slope[:, positive] = -value / max(total, TINY)
+    slope[positive, positive] += 2.0 / max(total, TINY)
+    base[positive], base[:, positive] = True, True
+    return [Part(value, slope, base)]
+
+
+def _each(one: Callable[..., list[Part]]) -> Callable[..., list[Part]]:
+    """The same for every class, of which the mean is taken where it is defined."""
+    return lambda cells, positive: [part for k in range(len(cells)) for part in one(cells, k)]
+
+
+def _ratio(part: float, total: float) -> float:
+    return float(part / total) if total > 0.0 else math.nan
+
+
+METRICS: dict[str, Callable[..., list[Part]]] = {
+    "accuracy": _accuracy,
+    "precision": _precision,
+    "recall": _recall,
+    "f1": _f1,
+    "balanced_accuracy": _each(_recall),
+    "macro_precision": _each(_precision),
+    "macro_recall": _each(_recall),
+    "macro_f1": _each(_f1),
+}
