@@ -28,7 +28,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from lasec.metrics.estimate import Estimate
 
@@ -233,13 +232,15 @@ def _interval(value: float, variance: float, labels: float, level: float) -> tup
     >>> low, round(high, 2)
     (0.0, 0.38)
     """
+    from scipy.special import betaincinv  # noqa: PLC0415, a fifth of a second that few need
+
     if variance <= 0.0:
         return value, value
     smooth = _smooth(value, labels)
     n = max(1.0, smooth * (1.0 - smooth) / variance)
     hits, rest = n * min(max(value, 0.0), 1.0), (1.0 - level) / 2.0
-    low = special.betaincinv(hits, n - hits + 1.0, rest) if hits > 0.0 else 0.0
-    high = special.betaincinv(hits + 1.0, n - hits, 1.0 - rest) if hits < n else 1.0
+    low = betaincinv(hits, n - hits + 1.0, rest) if hits > 0.0 else 0.0
+    high = betaincinv(hits + 1.0, n - hits, 1.0 - rest) if hits < n else 1.0
     return float(low), float(high)
 
 
