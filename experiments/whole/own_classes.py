@@ -29,11 +29,14 @@ LEFT_OUT = ("luxembourg", "covertype_small", "flights_small")  # a leak, and par
 STREAMS = tuple(name for name in KNOWN if name not in LEFT_OUT)
 RATES = (0.01, 0.02, 0.05, 0.1, 0.2)
 HUGE = 100_000  # rows from which on one draw is enough
-FORESTS = (  # River's forest takes milliseconds a row where rows are long
-    "elec2", "noaa", "usenet1", "usenet2", "phishing", "phishing_river", "powersupply", "outdoor",
-)  # fmt: skip
 TREES = 10
-SLOW = {"River softmax": ("kdd", "flights")}  # minutes a run: hundreds of columns in a dict
+RUN_ON = {  # River takes milliseconds a row where rows are long; all others run on every stream
+    "River softmax": tuple(name for name in STREAMS if name not in ("kdd", "flights")),
+    "River forest": (
+        "elec2", "noaa", "usenet1", "usenet2", "phishing", "phishing_river", "powersupply",
+        "outdoor",
+    ),
+}  # fmt: skip
 
 Row = dict[str, Any]
 Numbers = NDArray[np.int64]
@@ -121,7 +124,7 @@ def measure(journal: Journal, size: float) -> list[Row]:
         for learner in LEARNERS
         for rate in RATES
         for seed in range(1, 2 if KNOWN[stream].rows > HUGE else 4)
-        if (learner != "River forest" or stream in FORESTS) and stream not in SLOW.get(learner, ())
+        if stream in RUN_ON.get(learner, STREAMS)
     ]
     tasks: list[Task] = [(own_run, cell) for cell in cells]
     found = journal.run("own classes", tasks)
