@@ -12,9 +12,7 @@ Assisted Survey Sampling*, 1992, sections 5.5 and 7.6)::
     sum over the labels of (1 - q)/q^2 (n_k / W_k)^2 (f_kj - mean of f_k. under N_k.)^2
 
 where f_kj is the derivative of f: a sum over cells, so that a cell keeps three numbers. Intervals
-of shares are those of Clopper and Pearson with the number of labels that such a variance stands for
-(Korn and Graubard, *Confidence intervals for proportions with small expected number of positive
-counts estimated from survey data*, Survey Methodology 24, 1998): they hold where a class is rare.
+(:mod:`lasec.metrics.proportion`) hold where a class is rare.
 
 Rows of a prediction without any label are taken to be as often right as all others, with the
 variance of one label that speaks for all of them.
@@ -30,6 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lasec.metrics.estimate import Estimate
+from lasec.metrics.proportion import interval, smooth
 
 Array = NDArray[np.float64]
 Whole = NDArray[Any]
@@ -158,7 +157,7 @@ class Confusion(NamedTuple):
             variance = self._variance(np.mean([part.slope for part in parts], axis=0))
             variance += sum(map(self._unspoken, parts)) / len(parts) ** 2
             heard = float(self.labels[np.any([part.base for part in parts], axis=0)].sum())
-            ends = _interval(value, variance, heard, level)
+            ends = interval(value, variance, heard, level)
         return Estimate(value, *ends, round(float(self.rows.sum())), labels, 0)
 
     @property
@@ -197,18 +196,18 @@ class Confusion(NamedTuple):
         off = slope - (mixed * slope).sum(axis=1, keepdims=True)
         relative = np.where(heard > 0.0, spread.sum(axis=1), 1.0)
         relative /= np.where(heard > 0.0, total, 1.0) ** 2
-        smooth = (mixed * off**2).sum(axis=1) * self.rows**2 * relative
+        guessed = (mixed * off**2).sum(axis=1) * self.rows**2 * relative
         trust = heard / (heard + FEW)
-        return float((trust * seen + (1.0 - trust) * smooth).sum())
+        return float((trust * seen + (1.0 - trust) * guessed).sum())
 
     def _unspoken(self, part: Part) -> float:
         """What the variance of a share lacks where hardly a label spoke for it, or against it."""
         labels, total = self.labels[part.base], float(self.weights[part.base].sum())
         relative = float(self._spread[part.base].sum()) / total**2 if total > 0.0 else 1.0
-        smooth = _smooth(part.value, float(labels.sum()))
+        middle = smooth(part.value, float(labels.sum()))
         good = part.slope[part.base] > 0.0
         rarer = min(float(labels[good].sum()), float(labels[~good].sum()))
-        lacking = smooth * (1.0 - smooth) * relative - self._variance(part.slope)
+        lacking = middle * (1.0 - middle) * relative - self._variance(part.slope)
         return max(0.0, lacking) / (1.0 + rarer)
 
 
@@ -218,30 +217,6 @@ class Part(NamedTuple):
     value: float
     slope: Array
     base: NDArray[np.bool_]
-
-
-def _smooth(value: float, labels: float) -> float:
-    """A share that is neither 0 nor 1, as if there were one more label of each kind."""
-    return (labels * value + 1.0) / (labels + 2.0)
-
-
-def _interval(value: float, variance: float, labels: float, level: float) -> tuple[float, float]:
-    """The interval of a share: Clopper and Pearson's, with the labels that its variance is worth.
-
-    >>> low, high = _interval(0.0, 0.01, labels=10.0, level=0.95)
-    >>> low, round(high, 2)
-    (0.0, 0.38)
-    """
-    from scipy.special import betaincinv  # noqa: PLC0415, a fifth of a second that few need
-
-    if variance <= 0.0:
-        return value, value
-    smooth = _smooth(value, labels)
-    n = max(1.0, smooth * (1.0 - smooth) / variance)
-    hits, rest = n * min(max(value, 0.0), 1.0), (1.0 - level) / 2.0
-    low = betaincinv(hits, n - hits + 1.0, rest) if hits > 0.0 else 0.0
-    high = betaincinv(hits + 1.0, n - hits, 1.0 - rest) if hits < n else 1.0
-    return float(low), float(high)
 
 
 def _accuracy(cells: Array, positive: Any) -> list[Part]:
