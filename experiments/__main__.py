@@ -13,7 +13,7 @@ from experiments.benchmark.command import ALL, asked, hold
 from experiments.benchmark.contest import RATES
 from experiments.data import set_data
 from experiments.forms import command as form_study
-from experiments.intervals import alarms, budget, delays, frontier, guide, ppi, widths
+from experiments.intervals import alarms, budget, delays, frontier, guide, metrics, ppi, widths
 from experiments.intervals import command as coverage
 from experiments.journal import Journal
 from experiments.output import write_csv, write_json
@@ -257,6 +257,17 @@ def intervals(
     study = coverage.asked(scenarios, rate or rates, streams, rounds)
     with Journal(out / "journal.jsonl", jobs) as journal:
         typer.echo(coverage.hold(journal, study, out))
+
+
+@app.command(name="metrics")
+def metrics_(
+    out: Out,
+    streams: Annotated[int, typer.Option(min=2, help="How many streams of each cell.")] = 500,
+    jobs: Jobs = 1,
+) -> None:
+    """Every metric from queried labels against the truth: bias and coverage, rare classes too."""
+    with Journal(out / "journal.jsonl", jobs) as journal:
+        typer.echo(metrics.measure(journal, out, streams))
 
 
 @app.command(name="ppi")
