@@ -603,22 +603,28 @@ def test_cite_and_datasets():
 
 
 @pytest.mark.parametrize(
-    ("persistence", "majority", "accuracy", "warned"),
+    ("persistence", "majority", "accuracy", "rows", "chance"),
     [
-        (0.853, 0.575, 0.841, True),
-        (0.853, 0.575, 0.860, False),  # the model is better
-        (0.520, 0.500, 0.510, False),  # two labels in a row agree as often as by chance
-        (0.532, 0.710, 0.520, False),  # chance agreement is 58.8 %
+        (0.853, 0.575, 0.841, 10_000, "51.1 %"),
+        (0.853, 0.575, 0.860, 10_000, None),  # the model is better
+        (0.520, 0.500, 0.510, 10_000, None),  # two labels in a row agree as often as by chance
+        (0.532, 0.710, 0.520, 10_000, None),  # chance agreement is 58.8 %
+        (0.981, 0.990, 0.975, 10_000, None),  # 1 % fraud, now and then
+        (0.996, 0.990, 0.975, 10_000, "98.0 %"),  # 1 % fraud, in bursts
+        (0.600, 0.500, 0.550, 10_000, "50.0 %"),
+        (0.600, 0.500, 0.550, 100, None),  # 100 rows agree that often by chance
     ],
 )
-def test_no_change_must_beat_the_model_and_chance(capsys, persistence, majority, accuracy, warned):
-    warn_of_no_change(persistence, majority, accuracy)
+def test_no_change_must_beat_the_model_and_chance(
+    capsys, persistence, majority, accuracy, rows, chance
+):
+    warn_of_no_change(persistence, majority, accuracy, rows)
     said = capsys.readouterr().err
-    assert bool(said) == warned
-    if warned:
+    assert bool(said) == (chance is not None)
+    if chance:
         assert said.startswith(
-            "lasec: warning: the no-change baseline (85.3 %) beats this model (84.1 %): labels are "
-            "autocorrelated (chance agreement 51.1 %). If true labels"
+            f"lasec: warning: the no-change baseline ({100 * persistence:.1f} %) beats this model "
+            f"({100 * accuracy:.1f} %): labels are autocorrelated (chance agreement {chance}). If"
         )
 
 

@@ -11,6 +11,7 @@ import pytest
 
 import lasec
 import lasec.reports
+from lasec.reports.source import beaten
 
 EVIL = "<script>alert('x')</script>"
 ROWS = 3_000
@@ -485,3 +486,22 @@ def test_in_a_browser_it_fits_and_complains_of_nothing(pages, kind, width):
     assert float(small) >= 10.0
     assert told.startswith("time (UTC) 2026-03-" if kind == "dated" else "row ")
     assert "%" in told
+
+
+@pytest.mark.parametrize(
+    ("agreement", "said"),
+    [
+        (0.9802, []),  # as often as two labels drawn at random
+        (0.996, ["no-change baseline (99.6 %)", "autocorrelated (chance agreement 98.0 %)"]),
+    ],
+)
+def test_one_percent_fraud_is_no_autocorrelation(agreement, said):
+    y = np.where(np.arange(10_000) % 100 == 0, 1, -1)
+    run = lasec.RunSummary()
+    X = np.where(np.arange(10_000) % 40 == 0, 1.0, -1.0)[:, None]  # says fraud too often
+    lasec.evaluate(lasec.Perceptron(dimension=1, seed=0), X, y, into=run)
+    assert run.accuracy < 0.9802
+    found = beaten(run, {"no-change": agreement, "majority class": 0.99})
+    assert len(found) == 1 + bool(said)
+    assert all(words in found[0] for words in said)
+    assert "majority class baseline (99.0 %) beats this model" in found[-1]

@@ -216,7 +216,7 @@ def _finish(
     if out is not None:
         console.print(f"wrote {out}", markup=False)
     best = max(row["accuracy"] for row in rows)
-    warn_of_no_change(no_change, majority, best)
+    warn_of_no_change(no_change, majority, best, race.runs[0].rows)
 
 
 def _grid(race: Race, rows: list[dict[str, Any]]) -> Grid:

@@ -20,6 +20,7 @@ from lasec.alarms import Alarm
 from lasec.cli.terminal import Terminal, clean, one_line
 from lasec.errors import StateError, TableError, TicketError
 from lasec.metrics import Estimate
+from lasec.metrics.agreement import autocorrelated, by_chance
 from lasec.tables import Table as Source
 
 REFUSED, WRONG, STOPPED = 1, 2, 130
@@ -187,18 +188,15 @@ def described(alarm: Alarm) -> str:
     )
 
 
-def warn_of_no_change(persistence: float, majority: float, accuracy: float) -> None:
-    """Warn where the labels are autocorrelated and the previous one is the better prediction.
-
-    They are where two labels in a row agree clearly more often than two drawn at random would.
-    """
-    by_chance = majority**2 + (1.0 - majority) ** 2
-    if persistence > max(accuracy, by_chance + CLEARLY):
+def warn_of_no_change(persistence: float, majority: float, accuracy: float, rows: int) -> None:
+    """Warn where the labels are autocorrelated and the previous one is the better prediction."""
+    shares = (majority, 1.0 - majority)
+    if persistence > accuracy and autocorrelated(persistence, shares, rows):
         say(
             f"lasec: warning: the no-change baseline ({percent(persistence)}) beats this model "
             f"({percent(accuracy)}): labels are autocorrelated (chance agreement "
-            f"{percent(by_chance)}). If true labels arrive before the next row, use the previous "
-            "label as a feature"
+            f"{percent(by_chance(shares))}). If true labels arrive before the next row, use the "
+            "previous label as a feature"
         )
 
 

@@ -301,7 +301,7 @@ def _warn(task: Run, opened: Opened) -> None:
             "there is nothing to separate"
         )
     elif baselines.rows:
-        warn_of_no_change(baselines.persistence, baselines.majority, accuracy)
+        warn_of_no_change(baselines.persistence, baselines.majority, accuracy, baselines.rows)
         warn_of_majority(baselines.majority, accuracy)
     else:
         say(f"lasec: warning: no row has a label in {opened.label!r}: nothing was learned")

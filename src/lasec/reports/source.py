@@ -12,6 +12,7 @@ from lasec.evaluation import Point, RunSummary
 from lasec.evaluation.pictures import DAY, Timeline
 from lasec.learner import Learner
 from lasec.metrics import Estimate
+from lasec.metrics.agreement import autocorrelated, by_chance
 from lasec.notebook import percent
 
 ENOUGH_ROWS, ENOUGH_LABELS = 500, 100  # before which a drift estimate is little but its prior
@@ -266,20 +267,21 @@ def drift(source: RunSummary) -> str:
 
 
 def beaten(source: RunSummary, baselines: Mapping[str, float]) -> list[str]:
-    """A warning for each baseline that is more accurate than the model."""
-    share = source.positives
-    by_chance = share**2 + (1.0 - share) ** 2
-    return [
-        f"Warning: the {name} baseline ({percent(value)}) beats this model "
-        f"({percent(source.accuracy)})"
-        + (
-            ": labels are autocorrelated."
-            if name.startswith("no-change") and value > by_chance + 0.01
-            else "."
-        )
-        for name, value in baselines.items()
-        if value > source.accuracy
-    ]
+    """A warning for each baseline that is more accurate than the model.
+
+    Not for the previous label where it agrees with the next by chance: the majority class says so.
+    """
+    shares, said = (source.positives, 1.0 - source.positives), []
+    for name, value in baselines.items():
+        if value > source.accuracy:
+            words = f"Warning: the {name} baseline ({percent(value)}) beats this model "
+            words += f"({percent(source.accuracy)})"
+            if not name.startswith("no-change"):
+                said.append(f"{words}.")
+            elif autocorrelated(value, shares, source.rows):
+                chance = percent(by_chance(shares))
+                said.append(f"{words}: labels are autocorrelated (chance agreement {chance}).")
+    return said
 
 
 def warnings(source: RunSummary, learner: Learner) -> list[str]:
