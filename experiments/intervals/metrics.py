@@ -30,6 +30,7 @@ Row = dict[str, Any]
 PATIENCE, MEAN_DELAY, LOST, REPORTED = 2_000, 200.0, 0.2, 0.3
 SEPARATION, SURE = 2.5, 1.3  # how far apart the classes are, and how much too sure the model is
 CHUNK = 25
+FIRST = 1_000  # the intervals were made with streams of smaller numbers in view
 SHARES = ("accuracy", "precision", "recall", "f1", "macro_precision", "macro_recall", "macro_f1",
           "balanced_accuracy")  # fmt: skip
 
@@ -171,7 +172,7 @@ def summary(streams: list[list[float | None]]) -> Row:
 
 def measure(journal: Journal, out: Path, streams: int) -> str:
     """JSON and Markdown; gives the outcome in a few lines."""
-    parts = [(name, at, min(CHUNK, streams - at)) for name in CELLS
+    parts = [(name, FIRST + at, min(CHUNK, streams - at)) for name in CELLS
              for at in range(0, streams, CHUNK)]  # fmt: skip
     tasks: list[Task] = [(chunk, part) for part in parts]
     gathered: dict[str, dict[str, list[list[float | None]]]] = {}

@@ -14,7 +14,9 @@ precision down to bin b, h_b the hits in it, n_b the rows down to it and H all h
     any other: - sum over the same of h_c P_c / (H n_c)
 
 The interval is that of a share (:mod:`lasec.metrics.proportion`), with Satterthwaite's degrees of
-freedom: where few labels make the variance, it is wide.
+freedom: where few labels make the variance, it is wide. Hits with low scores are rare among the
+labels, and count for much: where the model expects more variance by them than the labels show, that
+counts, too, the less the more labels there are.
 """
 
 from __future__ import annotations
@@ -31,14 +33,20 @@ from lasec.metrics.score_bins import Bin, answered
 
 Array = NDArray[np.float64]
 
+FEW = 10.0
+
 
 class Ranked(NamedTuple):
-    """Estimated hits and other rows by bin, from the highest scores down, with their variances."""
+    """Estimated hits and other rows by bin, from the highest scores down, with their variances.
+
+    ``expected`` is the variance of the hits as the model expects it.
+    """
 
     hits: Array
     others: Array
     hit_spread: Array
     other_spread: Array
+    expected: Array
 
     @classmethod
     def of(cls, down: Array) -> Ranked:
@@ -47,7 +55,9 @@ class Ranked(NamedTuple):
         every, hits = (scale * down[:, of] for of in (Bin.WEIGHTS, Bin.HIT_WEIGHTS))
         spread, of_hits = (scale**2 * down[:, of] for of in (Bin.SPREAD, Bin.HIT_SPREAD))
         spread, of_hits = spread + scale * lost * every, of_hits + scale * lost * hits
-        return cls(hits, every - hits, of_hits, spread - of_hits)
+        more = max(float(scale), 1.0)
+        expected = more * down[:, Bin.EXPECTED] + (more - 1.0) * down[:, Bin.PREDICTED]
+        return cls(hits, every - hits, of_hits, spread - of_hits, expected)
 
 
 def estimate(bins: Array, level: float) -> Estimate:
@@ -109,5 +119,6 @@ def _variance(
     terms = np.array([ranked.hit_spread * hit**2, ranked.other_spread * miss**2])
     heard = np.array([down[:, Bin.HITS], down[:, Bin.LABELS] - down[:, Bin.HITS]])
     squares = float((terms**2 / np.maximum(heard, 1.0)).sum())
-    total = float(terms.sum())
-    return total, max(total**2 / squares - 1.0, 1.0) if squares > 0.0 else math.inf
+    seen, expected = float(terms.sum()), float((ranked.expected * hit**2).sum())
+    freedom = max(seen**2 / squares - 1.0, 1.0) if squares > 0.0 else 1.0
+    return seen + max(0.0, expected - seen) / (1.0 + freedom / FEW), freedom

@@ -12,7 +12,8 @@ Assisted Survey Sampling*, 1992, sections 5.5 and 7.6)::
     sum over the labels of (1 - q)/q^2 (n_k / W_k)^2 (f_kj - mean of f_k. under N_k.)^2
 
 where f_kj is the derivative of f: a sum over cells, so that a cell keeps three numbers. Intervals
-(:mod:`lasec.metrics.proportion`) hold where a class is rare.
+(:mod:`lasec.metrics.proportion`) have Satterthwaite's degrees of freedom, and hold where a class is
+rare.
 
 Rows of a prediction without any label are taken to be as often right as all others, with the
 variance of one label that speaks for all of them.
@@ -29,6 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lasec.metrics.estimate import Estimate
 from lasec.metrics.proportion import interval, smooth
+from lasec.metrics.totals import degrees
 
 Array = NDArray[np.float64]
 Whole = NDArray[Any]
@@ -157,7 +159,8 @@ class Confusion(NamedTuple):
             variance = self._variance(np.mean([part.slope for part in parts], axis=0))
             variance += sum(map(self._unspoken, parts)) / len(parts) ** 2
             heard = float(self.labels[np.any([part.base for part in parts], axis=0)].sum())
-            ends = interval(value, variance, heard, level)
+            free = self._freedom(np.mean([part.slope for part in parts], axis=0))
+            ends = interval(value, variance, heard, level, free)
         return Estimate(value, *ends, round(float(self.rows.sum())), labels, 0)
 
     @property
@@ -199,6 +202,14 @@ class Confusion(NamedTuple):
         guessed = (mixed * off**2).sum(axis=1) * self.rows**2 * relative
         trust = heard / (heard + FEW)
         return float((trust * seen + (1.0 - trust) * guessed).sum())
+
+    def _freedom(self, slope: Array) -> float:
+        """The degrees of freedom behind the variance: few where few labels make most of it."""
+        total = self.weights.sum(axis=1, keepdims=True)
+        off = slope - (self._shares * slope).sum(axis=1, keepdims=True)
+        scale = self.rows[:, None] / np.where(total > 0.0, total, 1.0)
+        terms = self._spread * (scale * off) ** 2
+        return degrees(float(terms.sum()), float((terms**2 / np.maximum(self.labels, 1.0)).sum()))
 
     def _unspoken(self, part: Part) -> float:
         """What the variance of a share lacks where hardly a label spoke for it, or against it."""

@@ -26,7 +26,7 @@ class Bin(IntEnum):
     """The sums of a bin; hits are the labels of the class.
 
     >>> Bin.ROWS.value, len(Bin)
-    (0, 8)
+    (0, 9)
     """
 
     ROWS = 0
@@ -37,23 +37,26 @@ class Bin(IntEnum):
     HIT_WEIGHTS = 5
     SPREAD = 6  # (1 - q)/q^2, over the labels
     HIT_SPREAD = 7
+    EXPECTED = 8  # the spread of the hits as the model expects it: p (1 - q)/q, over the rows
 
 
-def of_rows(p: Array) -> Array:
-    """The sums of rows with these probabilities (rows, classes): classes, bins, sums.
+def of_rows(p: Array, q: Array) -> Array:
+    """The sums of rows with these probabilities (rows, classes) and q: classes, bins, sums.
 
-    >>> made = of_rows(np.array([[0.9, 0.1], [0.8, 0.2]]))
+    >>> made = of_rows(np.array([[0.9, 0.1], [0.8, 0.2]]), np.array([0.5, 0.5]))
     >>> made.shape == (2, SIZE, len(Bin)), made[1].sum(axis=0)[:2].round(6).tolist()
     (True, [2.0, 0.3])
     """
-    return _summed(p, {Bin.ROWS: np.ones_like(p), Bin.PREDICTED: p})
+    apart = np.where(q > 0.0, 1.0 / np.where(q > 0.0, q, 1.0) - 1.0, 0.0)
+    columns = {Bin.ROWS: np.ones_like(p), Bin.PREDICTED: p, Bin.EXPECTED: p * apart[:, None]}
+    return _summed(p, columns)
 
 
 def of_labels(p: Array, true: NDArray[np.int64], q: Array) -> Array:
     """The sums of labels: the class of each, with the probabilities and the q of its row.
 
     >>> made = of_labels(np.array([[0.9, 0.1]]), np.array([0]), np.array([0.25]))
-    >>> made.sum(axis=1)[:, Bin.LABELS :].tolist()
+    >>> made.sum(axis=1)[:, Bin.LABELS : Bin.EXPECTED].tolist()
     [[1.0, 1.0, 4.0, 4.0, 12.0, 12.0], [1.0, 0.0, 4.0, 0.0, 12.0, 0.0]]
     """
     hit = true[:, None] == np.arange(p.shape[1])
