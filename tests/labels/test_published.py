@@ -1,9 +1,10 @@
 """What the guides show is what the commands make."""
 
+import json
 from pathlib import Path
 
 import pytest
-from experiments.intervals import alarms, budget, delays, guide
+from experiments.intervals import alarms, budget, delays, guide, metrics
 from experiments.output import read_csv
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "results" / "intervals"
@@ -48,3 +49,28 @@ def test_the_picture_of_the_guide(tmp_path):
     said = guide.picture(tmp_path)
     assert (tmp_path / "guide.svg").stat().st_size > 5_000
     assert "1599 labels for 16000 rounds" in said
+
+
+def test_the_tables_of_metrics_are_those_of_the_published_run():
+    published = json.loads((PUBLISHED / "metrics.json").read_text())
+    assert list(published["cells"]) == list(metrics.CELLS)
+    assert (PUBLISHED / "metrics.md").read_text() == metrics.document(published["cells"])
+
+
+@pytest.mark.parametrize("cell", ["70/25/5, 20%", "99/1, 20%"])
+def test_metrics_are_as_published(cell):
+    published = json.loads((PUBLISHED / "metrics.json").read_text())["cells"][cell]
+    for metric, streams in metrics.chunk(cell, metrics.FIRST, 25).items():
+        again, there = metrics.summary(streams), published[metric]
+        assert again["truth"] == pytest.approx(there["truth"], rel=0.1), metric
+        assert again["width"] == pytest.approx(there["width"], rel=0.3), metric
+        assert abs(again["bias"] - there["bias"]) < 4.0 * there["deviation"] / 5.0, metric
+        assert again["coverage"] > 0.8, metric
+
+
+def test_labels_that_nobody_asked_for_do_not_count():
+    rows = metrics.draw(metrics.CELLS["70/25/5, 20%"], metrics.FIRST)
+    assert (rows.reported & ~rows.came).sum() > 50
+    known = metrics.sums(rows, rows.came, rows.q, every=True)
+    assert known[0].labels.sum() == rows.came.sum()
+    assert known[1].log_loss().labels == rows.came.sum()
