@@ -2,8 +2,8 @@
 
 In a bin, the observed share of the class is the share of the weights 1/q of its labels, with the
 interval of a share (:mod:`lasec.metrics.proportion`). The expected calibration error is the mean
-over rows of the distance between the two. Noise makes distances larger: the mean of |d + noise| is
-above |d|. The value takes that off, bin by bin. It is 0 where the noise explains all; a small error
+over rows of the distance between the two. Noise of either sign makes distances larger on average.
+The value takes that off, bin by bin. It is 0 where the noise explains all; a small error
 can therefore not be told from none, and the value may be somewhat too high there.
 
 The interval holds whatever the true distances are: noise adds to a distance no more than its own
