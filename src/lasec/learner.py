@@ -414,7 +414,8 @@ class Learner:
             now = self._now if self._now.sized else self._begun("X", X, 2)
             rows = self._rows(X, now.dimension)
             labels, known = self._labels(y, len(rows)), Range(0, now.selector.rows - 1)
-            steps = [number("ticket", ticket, int, known) for ticket in tickets]
+            with validation.foreign("tickets"):
+                steps = [number("ticket", ticket, int, known) for ticket in tickets]
             answers, updates = [*zip(rows, labels, steps, strict=True)], now.updates
             if len(answers) > 1:  # a single one is refused before anything is written
                 now = now.copy()
@@ -599,7 +600,8 @@ class Learner:
             if self.known_classes:
                 raise ValueError(f"classes: there are some already, {shown(self.known_classes)}")
             now, rule = self._now.copy(), self.rule
-            labels = [validation.class_label(name) for name in classes]
+            with validation.foreign("classes"):
+                labels = [validation.class_label(name) for name in classes]
             names = class_names(labels, least=len(now.classes.names))
             for label in labels:  # of none is anything known, so it does not matter which is which
                 rule = now.meet(rule, label, every_label=not self._from_mistakes)
