@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from copy import copy
+from copy import copy, deepcopy
 from dataclasses import replace
 from typing import Any, Self, TypedDict
 
@@ -19,12 +19,14 @@ from lasec.classes import ClassNames, class_names
 from lasec.clock import LEAD, Clock
 from lasec.files import write
 from lasec.learner_state import DIMENSIONS, Counter, LearnerState, packed, unpacked
-from lasec.parameters import Range, choice, number
+from lasec.parameters import Range, choice, number, shown
 from lasec.persistence import codec
 from lasec.persistence.container import read, restored
-from lasec.queries import Always, Budgeted
+from lasec.queries import Always
 from lasec.records import Records
 from lasec.rules import OneVsRest
+from lasec.rules.growth import widened
+from lasec.rules.one_vs_rest import has_probabilities, of_class
 from lasec.selector import Selector
 from lasec.types import (
     Aggregate,
@@ -32,22 +34,19 @@ from lasec.types import (
     ClassRule,
     Decision,
     LearnFrom,
-    NotingRule,
     Outcome,
     Precision,
-    ProbabilityRule,
     Query,
     Rule,
     StatefulQuery,
-    TimedRule,
     VarianceQuery,
     Vector,
+    Views,
 )
 
 ALWAYS = Always()
 _AGES = Range(0.0, 1e30)
 _ROUNDS = Range(0, 2**62)
-_SILENT = Budgeted(rate=1e-30)  # without a token it never asks
 
 
 class Options(TypedDict, total=False):
@@ -155,7 +154,7 @@ class Learner:
             raise ValueError(f"annotators must be an odd number, got {annotators}")
         book = Book(number("max_pending", max_pending, int, DIMENSIONS))
         self._now = LearnerState(model, size, selector, book, sized=sized, classes=names)
-        self._teller: tuple[type, Callable[..., Any]] | None = None
+        self._compiled: dict[tuple[str, type], Callable[..., Any]] = {}
         self._busy = Busy("learner")
 
     def _with_classes(
@@ -393,9 +392,9 @@ class Learner:
         """
         with self._busy:
             now = self._now if self._now.sized else self._begun("X", X, 2)
-            rows = validation.finite("X", validation.rows(X, now.dimension, self._kind))
-            if isinstance(self.rule, NotingRule):
-                kernel.engine.noter(self.rule, now.model, rows)(self.rule, now.model, rows)
+            rows = self._rows(X, now.dimension)
+            if hasattr(self.rule, "note"):
+                self._code("noter", self.rule, now.model, rows)(self.rule, now.model, rows)
             now.selector.skip(len(rows))
             self._now = now
 
@@ -413,20 +412,23 @@ class Learner:
         """
         with self._busy:
             now = self._now if self._now.sized else self._begun("X", X, 2)
-            rows = validation.finite("X", validation.rows(X, now.dimension, self._kind))
+            rows = self._rows(X, now.dimension)
             labels, known = self._labels(y, len(rows)), Range(0, now.selector.rows - 1)
-            steps = [number("ticket", ticket, int, known) for ticket in tickets]
-            after, rule = now.copy(), self.rule
+            with validation.foreign("tickets"):
+                steps = [number("ticket", ticket, int, known) for ticket in tickets]
+            answers, updates = [*zip(rows, labels, steps, strict=True)], now.updates
+            if len(answers) > 1:  # a single one is refused before anything is written
+                now = now.copy()
+            before = self.rule, self._now
             try:
-                for x, label, ticket in zip(rows, labels, steps, strict=True):
-                    self._meet(after, label)
-                    self._teach(after, x, after.classes.code(label), ticket)
+                for x, label, ticket in answers:
+                    with self._meeting(now, label) as now:
+                        self._teach(now, x, now.classes.code(label), ticket)
+                        now.told += 1
             except BaseException:
-                self.rule = rule
+                self.rule, self._now = before
                 raise
-            after.told += len(rows)
-            self._now = after
-            return after.updates - now.updates
+            return now.updates - updates
 
     def learn(self, x: ArrayLike, y: Hashable) -> Outcome:
         """Learn a labeled row that nobody asked for.
@@ -472,15 +474,56 @@ class Learner:
         >>> learner.margins([[1.0, 0.0], [-3.0, 0.0]]).round(3).tolist()
         [-0.331, 0.268]
         """
-        now = self._now if self._now.sized else self._begun("X", X, 2)
-        rows = validation.finite("X", validation.rows(X, now.dimension, self._kind))
-        if not self._now.sized:
-            self._now = now
-        if first is not None and isinstance(self.rule, TimedRule):
-            return self._coming(now, rows, number("first", first, int, _ROUNDS))
-        found = np.empty(len(rows))
-        kernel.engine.margins(self.rule, now.model, rows, now.selector.rows + 1, found)
-        return found
+        now, rows = self._readable(X)
+        margin: Vector = self._look(self.rule, now.model, rows, first).margin.copy()
+        return margin
+
+    def views(self, X: ArrayLike, *, first: int | None = None) -> Views:
+        """What :meth:`ask` would say about rows, a column each; nothing is counted or queried.
+
+        For rows whose questions are kept elsewhere: see :meth:`note`. ``first`` is as in
+        :meth:`margins`. A row that :meth:`ask` would refuse is refused.
+
+        >>> import lasec
+        >>> learner = lasec.LASEC(dimension=2, classes=["ham", "spam"])
+        >>> outcome = learner.learn([1.0, 0.0], "ham")
+        >>> views = learner.views([[1.0, 0.0], [-3.0, 0.0]])
+        >>> views.label.tolist(), views.margin.round(3).tolist(), views.certainty.round(3).tolist()
+        (['ham', 'spam'], [-0.331, 0.268], [0.32, 0.262])
+        """
+        now, rows = self._readable(X)
+        seen = self._look(self.rule, now.model, rows, first)
+        refused = np.flatnonzero(seen.fine == 0.0)
+        if refused.size:
+            raise self._too_large(f"X: row {refused[0]}" if len(rows) > 1 else "x")
+        label = now.classes.named(seen.label.astype(np.int16))
+        many = len(now.classes.names) > 2
+        sure = seen.margin if many else np.abs(seen.margin)
+        if not self.has_probabilities:
+            sure = np.tanh(np.abs(seen.lead))
+        return Views(label, seen.lead.copy(), sure.copy(), seen.variance.copy())
+
+    def class_margins(self, X: ArrayLike) -> NDArray[np.float64]:
+        """The margin of each class for each row, as of the next step: the largest is predicted.
+
+        Columns are as in :attr:`classes`. Where there are probabilities, it is P(class) - P(any
+        other class); else the margin of the class against the rest.
+
+        >>> import lasec
+        >>> learner = lasec.LASEC(dimension=2, classes=["ham", "spam", "eggs"])
+        >>> outcome = learner.learn([1.0, 0.0], "ham")
+        >>> learner.class_margins([[1.0, 0.0]]).round(3).tolist()
+        [[0.0, -0.331, -0.331]]
+        """
+        now, rows = self._readable(X)
+        rule: Any = self.rule
+        if len(now.classes.names) == 2:
+            margin = self._look(rule, now.model, rows, None).margin
+            return np.column_stack([-margin, margin])
+        if self.has_probabilities or not isinstance(rule, OneVsRest):
+            return 2.0 * self._likely(now, rows) - 1.0
+        states = (of_class(now.model, k) for k in range(rule.classes))
+        return np.column_stack([self._look(rule.inner, one, rows, None).margin for one in states])
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """The label of each row, as of the next step; a margin of zero counts as +1.
@@ -492,7 +535,7 @@ class Learner:
         ([-1, 1], 1)
         """
         if len(self._now.classes.names) > 2:
-            codes = self._likely(X).argmax(axis=1) + 1
+            codes = self.class_margins(X).argmax(axis=1) + 1
         else:
             codes = np.where(self.margins(X) >= 0.0, 1, -1).astype(np.int8)
         return self._now.classes.named(codes)
@@ -513,7 +556,7 @@ class Learner:
         if not self.has_probabilities:
             raise TypeError(f"{type(self.rule).__name__} has margins, but no probabilities")
         if len(self._now.classes.names) > 2:
-            return self._likely(X)
+            return self._likely(*self._readable(X))
         margin = self.margins(X)
         return np.column_stack([(1.0 - margin) / 2.0, (1.0 + margin) / 2.0])
 
@@ -530,6 +573,73 @@ class Learner:
         return (-1, 1) if names.are_signs else names.names
 
     @property
+    def known_classes(self) -> tuple[Any, ...]:
+        """The classes that were given or told so far, in the order of :attr:`classes`.
+
+        >>> import lasec
+        >>> learner = lasec.LASEC(dimension=1)
+        >>> outcome = learner.learn([1.0], 1)
+        >>> learner.known_classes, learner.classes
+        ((1,), (-1, 1))
+        """
+        return tuple(name for name in self._now.classes.names if name is not None)
+
+    def name_classes(self, classes: Sequence[Hashable]) -> None:
+        """Give the classes before the first label, as ``classes`` does from the start.
+
+        What the rule has noted of rows without labels is kept.
+
+        >>> import lasec
+        >>> tracker = lasec.Tracker(seed=0)
+        >>> decision = tracker.ask([1.0, 2.0])
+        >>> tracker.name_classes(["ham", "spam", "eggs"])
+        >>> tracker.classes, tracker.state.tally.tolist()
+        (('ham', 'spam', 'eggs'), [1.0, 1.0, 2.0, 1.0, 4.0])
+        """
+        with self._busy:
+            if self.known_classes:
+                raise ValueError(f"classes: there are some already, {shown(self.known_classes)}")
+            now, rule = self._now.copy(), self.rule
+            with validation.foreign("classes"):
+                labels = [validation.class_label(name) for name in classes]
+            names = class_names(labels, least=len(now.classes.names))
+            for label in labels:  # of none is anything known, so it does not matter which is which
+                rule = now.meet(rule, label, every_label=not self._from_mistakes)
+            now.classes = names
+            self.rule, self._now = rule, now
+
+    def widen(self, dimension: int, *, known: int | None = None) -> None:
+        """Let rows have more features from now on; those before had zeros there.
+
+        The first ``known`` of the features so far were in use, by default all of them. With one
+        that was not, the last, a learner of the papers is what it had been with all features from
+        the start; see :mod:`lasec.rules.growth`, also for the Tracker.
+
+        >>> import lasec
+        >>> learner = lasec.LASEC(dimension=2)
+        >>> outcome = learner.learn([1.0, 0.0], -1)
+        >>> learner.widen(3, known=1)
+        >>> learner.margins([[1.0, 0.0, 0.0]]).round(3).tolist()
+        [-0.331]
+        """
+        with self._busy:
+            now = self._now
+            least = now.dimension if now.sized else 1
+            size = number("dimension", dimension, int, Range(least, DIMENSIONS.high))
+            used = number("known", least if known is None else known, int, Range(0, least))
+            if len(now.book):
+                raise ValueError(f"dimension: {len(now.book)} open questions have fewer features")
+            model = codec.begin(self.rule, size, self.precision)
+            if now.sized:
+                wide = zip(widened(self.rule, now.model, size, used), model, strict=True)
+                model = type(model)(*(array.astype(blank.dtype) for array, blank in wide))
+            # The numbers of a wide state may have another type: compiled code is found again.
+            self._compiled, selector = {}, deepcopy(now.selector)
+            self._now = replace(
+                now, model=model, dimension=size, sized=True, bound=None, selector=selector
+            )
+
+    @property
     def has_probabilities(self) -> bool:
         """Whether margins are P(+1) - P(-1), so that :meth:`predict_proba` can be called.
 
@@ -537,8 +647,7 @@ class Learner:
         >>> lasec.Tracker().has_probabilities, lasec.LASEC(dimension=3).has_probabilities
         (True, False)
         """
-        rule = self.rule.inner if isinstance(self.rule, OneVsRest) else self.rule
-        return isinstance(rule, ProbabilityRule)
+        return has_probabilities(self.rule.inner if isinstance(self.rule, OneVsRest) else self.rule)
 
     def boost(self, labels: float, *, over: float) -> None:
         """Ask more for a while: spend ``labels`` of the budget now, and save them again later.
@@ -730,7 +839,7 @@ class Learner:
         >>> before, learner.rows
         (0, 1)
         """
-        self.rule, self._now = other.rule, other._now
+        self.rule, self._now, self._compiled = other.rule, other._now, other._compiled
 
     rows, asked = Counter("selector.rows"), Counter("selector.asked")
     told, updates, contradicted = Counter("told"), Counter("updates"), Counter("contradicted")
@@ -993,8 +1102,8 @@ class Learner:
 
     def __getstate__(self) -> dict[str, Any]:
         # Compiled code is found again; a copy is in use by nobody.
-        own = {"_now": self._now.copy(), "_teller": None, "_busy": Busy("learner")}
-        return vars(self) | own
+        own: dict[str, Any] = {"_compiled": {}, "_busy": Busy("learner")}
+        return vars(self) | own | {"_now": self._now.copy()}
 
     def __repr__(self) -> str:
         return (
@@ -1031,15 +1140,21 @@ class Learner:
         expired = book.expire(before=moment - self.max_age)
         return replace(now, book=book, expired=now.expired + expired)
 
-    def _coming(self, now: LearnerState, rows: Any, first: int) -> Vector:
-        """The margins of rows of the steps from ``first`` on, none of which is queried."""
-        chunk = kernel.engine.Chunk(rows, np.ones(len(rows)), np.uint64(0), first)
-        silent = np.zeros_like(_SILENT.init())
-        model = now.model if len(rows) > 1 else now.copy().model  # one row would be noted
-        _, columns, _, _ = kernel.engine.run(
-            self.rule, _SILENT, model, silent, chunk, mistakes_only=True
-        )
-        return columns.margin
+    def _readable(self, X: ArrayLike) -> tuple[LearnerState, Any]:
+        """The state and rows for it, of which nothing is to be written."""
+        now = self._now if self._now.sized else self._begun("X", X, 2)
+        rows = self._rows(X, now.dimension)
+        if not self._now.sized:
+            self._now = now
+        return now, rows
+
+    def _look(self, rule: Any, model: Any, rows: Any, first: int | None) -> Any:
+        """What a model says of rows: all as of the next step, or from the step ``first`` on."""
+        step = 0 if first is None else 1
+        begin = self.rows if first is None else number("first", first, int, _ROUNDS)
+        out = np.empty((len(rows), 5))
+        self._code("looker", rule, model, rows)(rule, model, rows, begin + 1, step, out)
+        return kernel.engine.Look(*out.T)
 
     def _can_be_lazy(self, dimension: int) -> bool:
         """Whether it pays to decide rows without their variance, and the query allows it."""
@@ -1056,6 +1171,13 @@ class Learner:
         ):
             return x
         return validation.row(x, dimension, self._kind)
+
+    def _rows(self, X: Any, dimension: int) -> Any:
+        """Rows of a usable size; as they stand where they are what the compiled code wants."""
+        plain = type(X) is np.ndarray and X.dtype == self._kind and X.flags.carray
+        if not (plain and X.ndim == 2 and X.shape[1] == dimension):
+            X = validation.rows(X, dimension, self._kind)
+        return validation.finite("X", X)
 
     def _refusal(self, x: Vector) -> ValueError:
         """What is wrong with a row that cannot be used."""
@@ -1089,10 +1211,7 @@ class Learner:
 
     def _teach(self, now: LearnerState, x: Vector, y: int, ticket: int) -> tuple[float, bool]:
         """Learn a label: what was predicted just before, and whether the label was to be used."""
-        kind = type(self.rule)
-        if self._teller is None or self._teller[0] is not kind:
-            self._teller = kind, kernel.engine.teller(self.rule, now.model, x)
-        predicted, wanted, usable = self._teller[1](
+        predicted, wanted, usable = self._code("teller", self.rule, now.model, x)(
             self.rule, now.model, x, float(y), now.selector.seed, ticket, self._mistakes_only
         )
         if wanted and not usable:
@@ -1117,15 +1236,19 @@ class Learner:
         kinds, which = validation.classes(y, count)
         return [kinds[kind] for kind in which]
 
-    def _likely(self, X: ArrayLike) -> NDArray[np.float64]:
+    def _likely(self, now: LearnerState, rows: Any) -> NDArray[np.float64]:
         """The probability of each of more than two classes for each row."""
-        now = self._now if self._now.sized else self._begun("X", X, 2)
-        rows = validation.finite("X", validation.rows(X, now.dimension, self._kind))
-        if not self._now.sized:
-            self._now = now
-        return kernel.engine.class_probabilities(
-            self.rule, now.model, rows, now.selector.rows + 1, len(now.classes.names)
-        )
+        out = np.empty((len(rows), len(now.classes.names)))
+        code = self._code("class_looker", self.rule, now.model, rows)
+        code(self.rule, now.model, rows, now.selector.rows + 1, out)
+        return out
+
+    def _code(self, name: str, rule: Any, model: Any, x: Any) -> Callable[..., Any]:
+        """Compiled code for this rule, by the name of the function of the engine that finds it."""
+        key = name, type(rule)
+        if key not in self._compiled:
+            self._compiled[key] = getattr(kernel.engine, name)(rule, model, x)
+        return self._compiled[key]
 
     def _too_large(self, where: str) -> ValueError:
         limit = kernel.engine.largest_strain(self.state)

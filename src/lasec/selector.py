@@ -303,10 +303,9 @@ def bvsb_margin(scores: Matrix | Sequence[float]) -> Vector | float:
 
     ``scores`` are those of one row, or of many in the rows of a matrix. With fewer than two classes
     it is 0, as uncertain as can be. The margin that a :class:`Selector` gets, in all of lasec:
-    where there are probabilities (the Tracker's one-versus-rest ones, normalized), their
-    difference; where there are one-versus-rest margins, half their difference. So two classes with
-    margins m and -m, or probabilities (1 + m) / 2 and (1 - m) / 2, have ``|m|``, as they have with
-    one model for both.
+    where there are probabilities (one-versus-rest ones are normalized), their difference; where
+    there are one-versus-rest margins, half their difference. So two classes with margins m and -m,
+    or probabilities (1 + m) / 2 and (1 - m) / 2, have ``|m|``, as with one model for both.
 
     >>> round(bvsb_margin([0.5, 0.2, 0.3]), 2), bvsb_margin([0.25, -0.25]) / 2.0, bvsb_margin([1.0])
     (0.2, 0.25, 0.0)

@@ -87,6 +87,23 @@ class Decision(NamedTuple):
     ticket: int
 
 
+class Views(NamedTuple):
+    """What a learner says about rows, a column each, without asking for labels.
+
+    ``margin`` is what a query decides on: with two classes the margin, with more the lead of the
+    best class over the second. ``certainty`` is P(label) - P(any other class), or tanh of the lead
+    where margins are no probabilities.
+
+    >>> Views(np.array(["ham"]), np.array([-0.5]), np.array([0.5]), np.zeros(1)).label.tolist()
+    ['ham']
+    """
+
+    label: NDArray[Any]
+    margin: Vector
+    certainty: Vector
+    variance: Vector
+
+
 class Outcome(NamedTuple):
     """What ``tell`` answers: the decision that the label belongs to, and what the label did.
 

@@ -161,6 +161,18 @@ def _objects(values: list[Any]) -> NDArray[Any]:
     return made
 
 
+def is_missing(y: Any) -> bool:
+    """Whether a label is missing: None, NaN, or the like of other libraries.
+
+    >>> [is_missing(y) for y in (None, float("nan"), -1, "")]
+    [True, True, False, False]
+    """
+    try:
+        return y is None or bool(y != y)  # noqa: PLR0124
+    except Exception:  # pandas.NA will not say
+        return True
+
+
 def class_label(y: Any) -> Any:
     """One label: text, a truth value or a finite number, which a file can keep.
 

@@ -167,3 +167,56 @@ def test_a_new_query_begins_with_a_state_of_its_own():
     assert (decision.ticket, learner.query_state[0]) == (100, 1.0)
     learner.query = lasec.queries.Uniform(rate=0.25)
     assert learner.ask(X[101]).propensity == 0.25
+
+
+@pytest.mark.parametrize("precision", ["double", "single"])
+@pytest.mark.parametrize("classes", [None, ["a", "b", "c"]])
+def test_more_features_are_as_if_they_had_been_zero_before(precision, classes):
+    """With a spare feature at the end, in which every row had a zero."""
+    options = {"learn_from": "labels", "precision": precision, "classes": classes}
+    rule = lasec.rules.SecondOrder(0.01)
+    small, large = (lasec.Learner(rule, dimension=d, **options) for d in (5, 8))
+    names = np.where(X[:, 0] > 0.5, "a", np.where(X[:, 1] > 0.0, "b", "c")) if classes else Y
+    few, wide = np.pad(X, ((0, 0), (0, 1))), np.pad(X, ((0, 0), (0, 4)))
+    small.run(few[:100], names[:100])
+    large.run(wide[:100], names[:100])
+    small.widen(8, known=4)
+    wide[:, 4:7] = X[:, :3] ** 2
+    small.run(wide[100:], names[100:])
+    large.run(wide[100:], names[100:])
+    tolerance = 1e-9 if precision == "double" else 1e-3
+    np.testing.assert_allclose(
+        small.class_margins(wide), large.class_margins(wide), rtol=tolerance, atol=tolerance
+    )
+    again = lasec.Learner.from_bytes(small.to_bytes())
+    np.testing.assert_array_equal(again.margins(wide), small.margins(wide))
+
+
+def test_a_tracker_whose_numbers_change_their_type_as_it_grows():
+    """Wide rows have single precision: code that was compiled for the others is not for them."""
+    tracker = lasec.Tracker(4, rate=1.0, seed=1)
+    for x, y in zip(X[:50], Y[:50], strict=True):
+        tracker.tell(tracker.ask(x).ticket, y)
+    before = tracker.margins(X)
+    assert tracker.state.weights.dtype == np.float64
+    tracker.widen(200)
+    assert tracker.state.weights.dtype == np.float32
+    wide = np.pad(X, ((0, 0), (0, 196)))
+    np.testing.assert_allclose(tracker.margins(wide), before, atol=0.05)
+    for x, y in zip(wide[50:100], Y[50:100], strict=True):
+        tracker.tell(tracker.ask(x).ticket, y)
+    assert tracker.told == 100
+    assert (tracker.predict(wide[:100]) == Y[:100]).mean() > 0.9
+
+
+def test_a_learner_is_not_widened_with_open_questions_or_to_fewer_features():
+    learner = make(dimension=4)
+    ticket = learner.ask(X[0]).ticket
+    with pytest.raises(ValueError, match="1 open questions"):
+        learner.widen(5)
+    learner.tell(ticket, Y[0])
+    with pytest.raises(ValueError, match="dimension"):
+        learner.widen(3)
+    with pytest.raises(ValueError, match="known"):
+        learner.widen(5, known=5)
+    assert learner.dimension == 4

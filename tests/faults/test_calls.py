@@ -194,6 +194,11 @@ TARGETS = {
         ("tell", {"ticket": 82, "y": 1}),
         ("learn", {"x": ROWS[0], "y": -1}),
         ("run", {"X": PAIR, "y": TWO, "times": [1.0, 2.0], "draws": [0.1, 0.2], "lazy": False}),
+        ("answer", {"X": PAIR, "y": TWO, "tickets": [0, 1]}),
+        ("views", {"X": PAIR, "first": 3}),
+        ("class_margins", {"X": PAIR}),
+        ("name_classes", {"classes": TWO}),
+        ("widen", {"dimension": 3, "known": 3}),
         ("boost", {"labels": 5.0, "over": 10.0}),
         ("is_open", {"ticket": 81}),
         ("from_bytes", {"data": b""}),
@@ -288,7 +293,7 @@ def snapshot(made):
     if hasattr(made, "to_bytes"):
         return made.to_bytes()
     if isinstance(made, lasec.river.TrackerClassifier):
-        states = [array.tobytes() for state in made._states for array in state]
+        states = [array.tobytes() for array in made._learner.state]
         rows = made._rows.index.copy(), made._rows.row.size
         return (
             made._selector.to_bytes(),

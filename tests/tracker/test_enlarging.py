@@ -1,4 +1,4 @@
-"""The Tracker in the middle of a stream: one more class, more features, labels turned."""
+"""The Tracker in the middle of a stream: one more class, more features."""
 
 import math
 
@@ -8,9 +8,8 @@ import pytest
 import lasec
 from lasec import triangle
 from lasec.rules import Tracking
-from lasec.rules.enlarging import more_features, turned
+from lasec.rules.enlarging import more_features
 from lasec.rules.hypotheses import prior_of
-from lasec.rules.seen import LABEL
 
 ROWS = 400
 
@@ -237,32 +236,3 @@ def test_a_state_with_more_features_goes_on_learning():
         assert grown.validate() == ""
         p = probabilities(rule, grown, X, ROWS + len(y) + 1)
         assert ((p[:, 1] > 0.5) == (y > 0)).mean() > 0.97
-
-
-@pytest.mark.parametrize(("d", "block"), FORMS.values(), ids=FORMS)
-def test_turned_twice_is_the_identity(d, block):
-    rule = Tracking(block=block)
-    state, X, _ = trained(rule, d)
-    once = turned(state)
-    twice = turned(once)
-    for ours, theirs in zip(state, twice, strict=True):
-        np.testing.assert_array_equal(ours, theirs)
-        assert not np.shares_memory(ours, theirs) or ours.size == 0
-    assert once.clock[LABEL] == -state.clock[LABEL] != 0
-    assert once.validate() == ""
-    p, q = probabilities(rule, state, X), probabilities(rule, once, X)
-    np.testing.assert_allclose(p, q[:, ::-1], rtol=0.0, atol=1e-12)
-
-
-@pytest.mark.parametrize(("d", "block"), FORMS.values(), ids=FORMS)
-def test_turned_is_what_the_opposite_labels_had_led_to(d, block):
-    rng = np.random.default_rng(3)
-    X = rng.standard_normal((300, d)) + 0.2
-    y = np.where(X @ rng.standard_normal(d) > 0.0, 1, -1)
-    ours, theirs = (
-        lasec.Tracker(d, rate=1.0, seed=2, rule=Tracking(block=block)) for _ in range(2)
-    )
-    ours.run(X, y)
-    theirs.run(X, -y)
-    for name, one, other in zip(ours.state._fields, turned(ours.state), theirs.state, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4, err_msg=name)

@@ -81,9 +81,9 @@ class LabelGain:
         self._waiting.ask(decision)
         if decision.asked:
             row = validation.row(x, self._learner.dimension, self._learner.precision.kind)
-            out, now = np.empty(1), decision.ticket + 1
-            kernel.engine.margins(self._learner.rule, self._old, row[None], now, out)
-            self._before[decision.ticket] = 1 if out[0] >= 0.0 else -1
+            now = decision.ticket + 1
+            seen = kernel.engine.look(self._learner.rule, self._old, row[None], now)
+            self._before[decision.ticket] = int(seen.label[0])
         self._advance()
 
     def tell(self, outcome: Outcome) -> None:

@@ -20,10 +20,10 @@ from lasec.kernel.fleet import Bench
 from lasec.kernel.lookahead import Lookahead
 from lasec.kernel.philox import draw_all
 from lasec.kernel.rows import (
+    Look,
     ask_row,
     ask_rows,
     look_classes,
-    look_row,
     look_rows,
     note_rows,
     run_rows,
@@ -35,15 +35,15 @@ from lasec.rules.gaussian import Gaussian
 from lasec.types import Counter, Query, Rule, Vector
 
 __all__ = [
-    "LAZY_FROM", "Answers", "Chunk", "ModelStack", "Requests", "ask", "asker", "blocked",
-    "class_probabilities", "draws", "first_infinite", "first_unsound", "group", "largest_strain",
-    "load", "looker", "margins", "noter", "renew", "run", "run_share", "scale", "server", "store",
-    "teller", "unpack",
+    "LAZY_FROM", "Answers", "Chunk", "Look", "ModelStack", "Requests", "ask", "asker", "blocked",
+    "class_looker", "draws", "first_infinite", "first_unsound", "group", "largest_strain", "load",
+    "look", "looker", "noter", "renew", "run", "run_share", "scale", "server", "store", "teller",
+    "unpack",
 ]  # fmt: skip
 
 config: Any = numba.config
 _ASK, _TELL = Entry(ask_row), Entry(tell_row)
-_LOOK, _SEE, _NOTE = Entry(look_rows), Entry(look_row), Entry(note_rows)
+_LOOK, _NOTE = Entry(look_rows), Entry(note_rows)
 _CLASSES, _ASK_ROWS = Entry(look_classes), Entry(ask_rows)
 _ROWS, _BLOCKS = Entry(run_rows), Entry(run_blocks)
 _SORT, _SHARE = Entry(fleet.sort_rows), Entry(fleet.run_share)
@@ -84,9 +84,14 @@ def teller(rule: Rule[Any], state: Any, x: NDArray[Any]) -> Callable[..., Any]:
     return _TELL.code((rule,), (rule, state, x, 0.0, np.uint64(0), 0, True))
 
 
-def looker(rule: Rule[Any], state: Any, x: NDArray[Any]) -> Callable[..., Any]:
-    """``look_row`` for these types, to be called with the arguments of that function."""
-    return _SEE.code((rule,), (rule, state, x, 0))
+def looker(rule: Rule[Any], state: Any, X: NDArray[Any]) -> Callable[..., Any]:
+    """``look_rows`` for these types, to be called with the arguments of that function."""
+    return _LOOK.code((rule,), (rule, state, X, 0, 0, np.empty((0, 5))))
+
+
+def class_looker(rule: Rule[Any], state: Any, X: NDArray[Any]) -> Callable[..., Any]:
+    """``look_classes`` for these types, to be called with the arguments of that function."""
+    return _CLASSES.code((rule,), (rule, state, X, 0, np.empty((0, 0))))
 
 
 def noter(rule: Rule[Any], state: Any, X: NDArray[Any]) -> Callable[..., Any]:
@@ -94,18 +99,11 @@ def noter(rule: Rule[Any], state: Any, X: NDArray[Any]) -> Callable[..., Any]:
     return _NOTE.code((rule,), (rule, state, X))
 
 
-def margins(rule: Rule[Any], state: Any, X: NDArray[Any], t: int, out: Vector) -> None:
-    """out <- the margin of each row, as of step t."""
-    _LOOK((rule,), rule, state, X, t, out)
-
-
-def class_probabilities(
-    rule: Rule[Any], state: Any, X: NDArray[Any], t: int, classes: int
-) -> NDArray[np.float64]:
-    """The probability of each of more than two classes for each row, as of step t."""
-    out = np.empty((len(X), classes))
-    _CLASSES((rule,), rule, state, X, t, out)
-    return out
+def look(rule: Rule[Any], state: Any, X: NDArray[Any], t: int) -> Look:
+    """What is said of each row, as of step t."""
+    out = np.empty((len(X), len(Look._fields)))
+    looker(rule, state, X)(rule, state, X, t, 0, out)
+    return Look(*out.T)
 
 
 def blocked(rule: Rule[Any], state: Any) -> bool:

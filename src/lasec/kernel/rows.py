@@ -49,6 +49,19 @@ class Turn(NamedTuple):
     waiting: int
 
 
+class Look(NamedTuple):
+    """What a model says of rows, a column each; ``lead`` is what a query decides on.
+
+    ``margin`` is the one that is shown. Of a row that is not ``fine``, no label can be learned.
+    """
+
+    fine: Vector
+    label: Vector
+    margin: Vector
+    variance: Vector
+    lead: Vector
+
+
 class Asked(NamedTuple):
     """The prediction of a row and the decision; of a row that is not ``fine``, the prediction."""
 
@@ -214,14 +227,6 @@ def ask_rows(
     return -1
 
 
-def look_row(rule: Rule[Any], state: Any, x: Vector, t: int) -> tuple[bool, float, float, float]:
-    """Whether the row is fine, raw margin, variance and margin in step t; nothing is written."""
-    if not sound(x):
-        return False, 0.0, 0.0, 0.0
-    seen = margin_at(rule, state, x, t)
-    return learnable(rule, state, x), float(seen.raw), float(seen.variance), float(seen.margin)
-
-
 def note_rows(rule: Rule[Any], state: Any, X: NDArray[Any]) -> None:
     """Let the rule count rows that are asked about, as :func:`ask_row` does."""
     for i in range(X.shape[0]):
@@ -266,10 +271,16 @@ def run_rows(
     return X.shape[0], False
 
 
-def look_rows(rule: Rule[Any], state: Any, X: NDArray[Any], t: int, out: Vector) -> None:
-    """The margin of each row in step t."""
+def look_rows(rule: Rule[Any], state: Any, X: NDArray[Any], t: int, step: int, out: Matrix) -> None:
+    """What is said of each row, in the columns of :class:`Look`; nothing is written.
+
+    Row i is that of step ``t`` + i ``step``.
+    """
     for i in range(X.shape[0]):
-        out[i] = margin_of(margin_at(rule, state, X[i], t))
+        seen = margin_at(rule, state, X[i], t + i * step)
+        out[i, 0] = 1.0 if learnable(rule, state, X[i]) else 0.0
+        out[i, 1], out[i, 2] = label_of(seen), margin_of(seen)
+        out[i, 3], out[i, 4] = seen.variance, seen.margin
 
 
 def look_classes(rule: Rule[Any], state: Any, X: NDArray[Any], t: int, out: Matrix) -> None:

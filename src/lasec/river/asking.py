@@ -13,6 +13,7 @@ from lasec.selector import Selector
 from lasec.session import AnyModel, Judged, Session
 from lasec.session.adapters import budget
 from lasec.types import Decision, Query
+from lasec.validation import is_missing
 
 Row = dict[Hashable, Any]
 
@@ -141,9 +142,9 @@ def named(y: Any) -> Any:
     ValueError: y: nan is no label
     """
     try:
-        hash(y)
-        missing = y is None or bool(y != y)  # noqa: PLR0124
-    except Exception:  # pandas.NA will not say; a list cannot be a class
+        hash(y)  # a list cannot be a class
+        missing = is_missing(y)
+    except TypeError:
         missing = True
     if missing:
         raise ValueError(f"y: {shown(y)} is no label")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
+
+import numpy as np
 
 from lasec import rules
 from lasec.river.learning import StreamClassifier
-from lasec.selector import bvsb_margin
-from lasec.types import Margin, Query, Rule
+from lasec.types import LearnFrom, Matrix, Query, Rule
 
 
 class TrackerClassifier(StreamClassifier):
@@ -19,7 +19,7 @@ class TrackerClassifier(StreamClassifier):
     setting of the mixture. Features need no scaling; new ones may come at any time, up to
     ``max_features``, and missing ones are zero. ``dimension`` is the number of features, if it is
     known: with fewer in the first row, a Tracker that grows is not quite one that knew them all
-    (:mod:`lasec.river.growth`). The probabilities mean what they say. Up to ``max_pending`` rows
+    (:mod:`lasec.rules.growth`). The probabilities mean what they say. Up to ``max_pending`` rows
     wait for their labels; then the oldest is given up, as is any after ``max_age`` rows.
 
     >>> from river import datasets, evaluate, metrics
@@ -45,25 +45,22 @@ class TrackerClassifier(StreamClassifier):
         self.max_features = max_features
         self._open(rate, query, seed, max_pending, max_age)
         self._begin(
-            rule or rules.Tracking(), mistakes_only=False, intercept=False, most=max_features,
-            dimension=dimension,
+            rule or rules.Tracking(), learn_from=LearnFrom.LABELS, intercept=False,
+            most=max_features, dimension=dimension,
         )  # fmt: skip
 
-    def _leaning(self, margin: float) -> float:
-        return margin
-
-    def _lead(self, views: list[Margin]) -> float:
-        return bvsb_margin(self._likely(views))
+    def _likely(self, rows: Matrix) -> Matrix:
+        return self._learner.predict_proba(rows)
 
 
 class MarginClassifier(StreamClassifier):
     """A rule whose margin is no probability.
 
-    ``predict_proba_one`` maps it by P(+1) = 1 / (1 + exp(-2 margin)), which rises with the margin
-    and is a half at zero, and is not calibrated.
+    ``predict_proba_one`` maps it by P = 1 / (1 + exp(-2 margin)), which rises with the margin and
+    is a half at zero, and is not calibrated; with more than two classes, divided by their sum.
     """
 
-    _labels = False
+    _learns_from = LearnFrom.MISTAKES
 
     def _ready(
         self, rule: Rule[Any], rate: float, query: Query | None,
@@ -74,12 +71,16 @@ class MarginClassifier(StreamClassifier):
         self.max_features = max_features
         self._open(rate, query, seed, max_pending, max_age)
         self._begin(
-            rule, mistakes_only=not self._labels, intercept=intercept, most=max_features,
+            rule, learn_from=self._learns_from, intercept=intercept, most=max_features,
             dimension=0,
         )  # fmt: skip
 
-    def _leaning(self, margin: float) -> float:
-        return math.tanh(margin)
+    def _likely(self, rows: Matrix) -> Matrix:
+        chances = (1.0 + np.tanh(self._learner.class_margins(rows))) / 2.0
+        total = chances.sum(axis=1, keepdims=True)
+        even = np.full_like(chances, 1.0 / chances.shape[1])
+        shares: Matrix = np.divide(chances, total, out=even, where=total > 0.0)
+        return shares
 
 
 class LASECClassifier(MarginClassifier):
@@ -191,7 +192,7 @@ class AROWClassifier(MarginClassifier):
     Accuracy: 89.67%
     """
 
-    _labels = True
+    _learns_from = LearnFrom.LABELS
 
     def __init__(
         self,

@@ -1,22 +1,22 @@
-"""What all classifiers of this face share: dicts in, states of lasec inside."""
+"""What all classifiers of this face share: dicts in, a learner of lasec inside."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
+from copy import copy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from river import base
 
+from lasec.learner import Learner
 from lasec.parameters import Range, number
 from lasec.river.asking import Asking, Row, named
-from lasec.river.growth import mirrored, needs_spare, widened
 from lasec.river.rows import Rows, numbers, table_of
-from lasec.river.states import copied, note, seen, teach
-from lasec.selector import bvsb_margin
+from lasec.rules.growth import needs_spare
 from lasec.session import Judged
-from lasec.types import Decision, Margin, Rule, Vector
+from lasec.types import Decision, LearnFrom, Matrix, Rule, Vector, Views
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,35 +28,36 @@ class _Mark(NamedTuple):
     table: Rows
     features: int
     places: int
-    classes: int
-    plus: int
-    states: list[Any]
-    rows: int
+    learner: Learner
 
 
 class StreamClassifier(Asking, base.MiniBatchClassifier):
-    """A lasec rule over dicts of features, for two classes or, one against the rest, for more.
+    """A learner of lasec over dicts of features, for any number of classes.
 
-    Two classes share one state. When a third comes, that state goes on as it is for one of them,
-    its mirror image for the other, and the newcomer begins with a new one, as every later class
-    does: it has to learn that the rows before were not its own.
+    Classes become known as they are told; see :class:`lasec.Learner`.
     """
 
     def _begin(
-        self, rule: Rule[Any], *, mistakes_only: bool, intercept: bool, most: int, dimension: int
+        self, rule: Rule[Any], *, learn_from: LearnFrom, intercept: bool, most: int, dimension: int
     ) -> None:
         """Nothing learned yet."""
         number("max_features", most, int, Range(1, 1_000_000))
-        self._rule, self._mistakes_only = rule, mistakes_only
+        self._rule, self._learn_from = rule, learn_from
         self._rows = Rows(most, intercept)
         self._spare, self._dimension = int(needs_spare(rule)), dimension
-        self._states: list[Any] = []
-        self._classes: dict[Any, int] = {}
-        self._plus = 1
+        self._learner = self._new_learner()
+
+    def _new_learner(self) -> Learner:
+        """A learner without a label, in the present step; it has no features yet."""
+        made = Learner(
+            self._rule, self._selector.query, dimension=None, learn_from=self._learn_from,
+            seed=self._selector.seed,
+        )  # fmt: skip
+        return made.counted(rows=self._selector.rows)
 
     @abstractmethod
-    def _leaning(self, margin: float) -> float:
-        """P(+1) - P(-1) for a margin."""
+    def _likely(self, rows: Matrix) -> Matrix:
+        """The probability of each class, of two or more."""
 
     @property
     def _multiclass(self) -> bool:
@@ -65,7 +66,7 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
     @property
     def classes(self) -> tuple[Any, ...]:
         """The classes known so far; of True and False, both as soon as one has come."""
-        return tuple(self._classes)
+        return self._learner.known_classes
 
     def ask_one(self, x: Row, *, time: float | None = None) -> Decision:
         """Predict the class of ``x``, and decide whether to query the true one.
@@ -73,23 +74,23 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
         See :meth:`Asking.ask_one`.
         """
         decision = super().ask_one(x, time=time)
-        note(self._rule, self._states, self._rows.row)  # where it still is
+        self._learner.note(self._rows.row[None])  # where it still is
         return decision
 
     def learn_one(self, x: Row, y: Any) -> None:
         """Learn a label that came for free; every one of them counts as a row."""
-        self._learn(x, named(y), self._selector.rows, new=True)
+        self._learn(x, named(y))
         self._selector.skip(1)
 
     def predict_one(self, x: Row, **kwargs: Any) -> Any:
         """The class of ``x``; None before any label is known."""
-        return self._winner(self._seen(self._rows.fill(x)))[0] if self._classes else None
+        return self._best(self._rows.fill(x)[None])[0] if self.classes else None
 
     def predict_proba_one(self, x: Row, **kwargs: Any) -> dict[Any, float]:
         """The probability of each class known so far. Features never learned are left out."""
-        if not self._classes:
+        if not self.classes:
             return {}
-        return dict(zip(self._classes, self._likely(self._seen(self._rows.fill(x))), strict=True))
+        return dict(zip(self.classes, self._shares(self._rows.fill(x)[None])[0], strict=True))
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
         """Learn the rows of a table one after the other, as ``learn_one`` would: all or none."""
@@ -98,12 +99,12 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
             raise ValueError(f"y: expected {len(table)} labels, got {len(labels)}")
         if not labels:
             return
-        mark = self._mark()._replace(states=[copied(state) for state in self._states])
+        mark = self._mark()._replace(learner=copy(self._learner))
         try:
             self._meet(names)
             self._rows.arrange(names)
-            for ticket, (values, label) in enumerate(zip(table, labels, strict=True), mark.rows):
-                self._teach(self._rows.put(values), label, ticket, new=True)
+            for values, label in zip(table, labels, strict=True):
+                self._teach(self._rows.put(values), label)
         except BaseException:
             self._undo(mark)
             raise
@@ -113,155 +114,115 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
         """The class of each row."""
         import pandas as pd  # noqa: PLC0415
 
-        if not self._classes:
+        if not self.classes:
             return pd.Series([None] * len(X), index=X.index, dtype=object)
-        labels = [self._winner(self._seen(row))[0] for row in self._each(X)]
-        return pd.Series(labels, index=X.index)
+        return pd.Series(self._best(self._table(X)), index=X.index)
 
     def predict_proba_many(self, X: pd.DataFrame) -> pd.DataFrame:
         """The probability of each class for each row."""
         import pandas as pd  # noqa: PLC0415
 
-        if not self._classes:
+        if not self.classes:
             return pd.DataFrame(index=X.index)
-        likely = [self._likely(self._seen(row)) for row in self._each(X)]
-        return pd.DataFrame(likely, index=X.index, columns=list(self._classes), dtype=float)
+        likely = self._shares(self._table(X))
+        return pd.DataFrame(likely, index=X.index, columns=list(self.classes), dtype=float)
 
-    def _each(self, X: pd.DataFrame) -> Iterator[Vector]:
+    def _table(self, X: pd.DataFrame) -> Matrix:
+        """The rows of a table, with a column for each feature that has a place."""
         table = table_of(X)
         self._rows.arrange(tuple(X.columns))
-        for values in table:
-            yield self._rows.put(values)
+        made = np.empty((len(table), self._rows.row.size))
+        for row, values in zip(made, table, strict=True):
+            row[:] = self._rows.put(values)
+        return made
 
-    def _seen(self, row: Vector) -> list[Margin]:
-        """What each state says about a row."""
-        return seen(self._rule, self._states, row, self._selector.rows)
+    def _best(self, rows: Matrix) -> list[Any]:
+        """The class of each row; the only one, if one is known."""
+        known = self.classes
+        if len(known) < 2:
+            return [known[0]] * len(rows)
+        best: list[Any] = self._learner.predict(rows).tolist()
+        return best
 
-    def _winner(self, views: list[Margin]) -> tuple[Any, float, float]:
-        """The class that is predicted, its lead, and its variance."""
-        names = self.classes
-        if len(views) > 1:
-            first = max(range(len(views)), key=lambda k: views[k].margin)
-            return names[first], self._lead(views), views[first].variance
-        (one,) = views
-        if len(names) < 2:
-            return (names[0] if names else None), abs(one.margin), one.variance
-        return (
-            names[self._plus if one.raw >= 0.0 else 1 - self._plus],
-            abs(one.margin),
-            one.variance,
-        )
-
-    def _likely(self, views: list[Margin]) -> list[float]:
-        """The probability of each class."""
-        if len(self._classes) < 2:
-            return [1.0] * len(self._classes)
-        chances = [(1.0 + self._leaning(one.margin)) / 2.0 for one in views]
-        if len(views) > 1:
-            total = sum(chances)
-            return [p / total if total > 0.0 else 1.0 / len(views) for p in chances]
-        likely = [1.0 - chances[0], 1.0 - chances[0]]
-        likely[self._plus] = chances[0]
-        return likely
-
-    def _lead(self, views: list[Margin]) -> float:
-        """How far the best of several classes is ahead."""
-        return bvsb_margin([one.margin for one in views]) / 2.0
+    def _shares(self, rows: Matrix) -> list[list[float]]:
+        """The probability of each class that is known."""
+        if len(self.classes) < 2:
+            return [[1.0]] * len(rows)
+        shares: list[list[float]] = self._likely(rows).tolist()
+        return shares
 
     def _judged(self, x: Row) -> Judged:
         values, names, rows = numbers(x), tuple(x), self._rows
-        if not self._classes:
+        if not self.classes:
             self._meet(names)
         elif not rows.has(names):
             rows.new(names)  # a label that could not be learned is not asked for
         self._rows.arrange(names)
-        views = self._seen_with(self._rows.put(values), self._rows.strange(values))
-        label, margin, variance = self._winner(views)
-        sure = 2.0 * max(self._likely(views), default=0.0) - 1.0
-        return Judged(label, margin, sure, variance)
+        seen = self._seen(self._rows.put(values), self._rows.strange(values))
+        label, margin, sure, variance = (column.tolist()[0] for column in seen)
+        if len(known := self.classes) < 2:
+            label, sure = (known[0], 1.0) if known else (None, -1.0)
+        return Judged(label, abs(margin), sure, variance)
 
-    def _seen_with(self, row: Vector, strange: float) -> list[Margin]:
-        """What each state says about a row with new features of this length.
+    def _seen(self, row: Vector, strange: float) -> Views:
+        """What the learner says about a row with new features of this length.
 
         All that is known of a new feature is its variance, that of the spare place: so this is
-        exactly what they would say if it had a place. The Tracker has no spare and leaves it out.
+        exactly what it would say if it had a place. The Tracker has no spare and leaves it out.
         """
         if not self._spare:
-            return self._seen(row)
+            return self._learner.views(row[None])
         row[-1] = strange
         try:
-            return self._seen(row)
+            return self._learner.views(row[None])
         finally:
             row[-1] = 0.0
 
-    def _learn(self, x: Row, y: Any, ticket: int, *, new: bool = False) -> None:
-        values, names, mark = numbers(x), tuple(x), self._mark()
+    def _learn(self, x: Row, y: Any, ticket: int | None = None) -> None:
+        values, names = numbers(x), tuple(x)
+        if self.classes and self._rows.has(names):  # what is refused leaves no trace
+            self._teach(self._rows.put(values), y, ticket)
+            return
+        mark = self._mark()
         try:
             self._meet(names)
             self._rows.arrange(names)
-            self._teach(self._rows.put(values), y, ticket, new=new)
-        except ValueError:
+            self._teach(self._rows.put(values), y, ticket)
+        except (TypeError, ValueError):
             self._undo(mark)
             raise
 
     def _mark(self) -> _Mark:
         rows = self._rows
-        return _Mark(
-            rows, len(rows.index), rows.row.size, len(self._classes), self._plus,
-            [*self._states], self._selector.rows,
-        )  # fmt: skip
+        return _Mark(rows, len(rows.index), rows.row.size, self._learner.counted())
 
     def _undo(self, mark: _Mark) -> None:
-        """Be as before a row that was refused, which no state has learned."""
-        self._rows, self._states, self._plus = mark.table, mark.states, mark.plus
+        """Be as before a row that was refused, which the learner has not learned."""
+        self._rows, self._learner = mark.table, mark.learner
         self._rows.back(mark.features, mark.places)
-        while len(self._classes) > mark.classes:
-            self._classes.popitem()
 
-    def _teach(self, row: Vector, y: Any, ticket: int, *, new: bool) -> None:
-        """Let the label of a row in, which is ``new`` unless it was asked about."""
-        chosen = self._register(y)
-        if len(self._states) > 1:
-            self._seen(row)  # none of them learns what one of them must refuse
-        if new:
-            note(self._rule, self._states, row)
-        for k, state in enumerate(self._states):
-            mine = chosen == (k if len(self._states) > 1 else self._plus)
-            teach(
-                self._rule, state, row, 1.0 if mine else -1.0, seed=self._selector.seed,
-                ticket=ticket, mistakes_only=self._mistakes_only,
-            )  # fmt: skip
-
-    def _register(self, y: Any) -> int:
-        """The number of a class, which may be a new one."""
-        known = self._classes
-        if y in known:
-            return known[y]
-        if not known and isinstance(y, (bool, np.bool_)):
-            known.update({False: 0, True: 1})
-            return known[y]
-        if not known and y == 1:
-            self._plus = 0
-        if len(known) == 2:
-            (state,) = self._states
-            self._states = [state if k == self._plus else mirrored(state) for k in (0, 1)]
-        known[y] = len(known)
-        if len(known) > 2:
-            self._states.append(self._rule.init(self._rows.row.size))
-        return known[y]
+    def _teach(self, row: Vector, y: Any, ticket: int | None = None) -> None:
+        """Let the label of a row in, which is a new one unless it has a ticket."""
+        if isinstance(y, (bool, np.bool_)) and not self.classes:
+            self._learner.name_classes([False, True])
+        if ticket is None:
+            self._learner.learn(row, y)
+        else:
+            self._learner.answer(row[None], [y], [ticket])
 
     def _meet(self, names: tuple[Hashable, ...]) -> None:
         """Make room for features that have not come before; without a label, for these alone."""
         if self._rows.has(names):
             return
-        if not self._classes and self._rows.index.keys() != set(names):
-            self._rows, self._states = Rows(self._rows.most, bool(self._rows.first)), []
+        if not self.classes and self._rows.index.keys() != set(names):
+            self._rows = Rows(self._rows.most, bool(self._rows.first))
+            self._learner = self._new_learner()
         rows, known = self._rows, self._rows.used
         needed, size = rows.meet(names) + self._spare, rows.row.size
         if size == 0:
             rows.widen(max(needed, self._dimension, 1))
-            self._states = [self._rule.init(rows.row.size)]
+            self._learner.widen(rows.row.size)
         elif needed > size:
             wide = max(needed, min(size + size // 2, rows.most + rows.first + self._spare))
             rows.widen(wide)
-            self._states = [widened(self._rule, state, wide, known) for state in self._states]
+            self._learner.widen(wide, known=known)

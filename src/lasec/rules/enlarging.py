@@ -1,4 +1,4 @@
-"""The Tracker's state in the middle of a stream: one more class, more features, or labels turned.
+"""The Tracker's state in the middle of a stream: one more class, or more features.
 
 A class that appears is one that no label was of: its weights are zero, and what is known of the
 others stays. Two classes have one weight vector w for +1 less -1; with three, the first two have
@@ -139,22 +139,3 @@ def _carry_features(state: Beliefs, after: Beliefs, i: int, known: int, unit: fl
     elif after.spread.shape[1]:
         after.weights[i][:, m + same : m + known] = unit * state.weights[i][:, same:known]
         after.spread[i, :known] = unit**2 * full.diagonal()[:known]
-
-
-def turned(state: Beliefs) -> Beliefs:
-    """The state of two classes that the same rows with the opposite labels had led to.
-
-    >>> from lasec.rules import Tracking
-    >>> turned(Tracking().init(dimension=2)).clock[LABEL]
-    np.int64(0)
-    """
-    copies: Any = [array.copy() for array in state]
-    made = Beliefs(*copies)
-    last, sign = _places(state), np.ones(state.weights.shape[2])
-    sign[last] = -1.0  # the last label is a feature, and is turned itself
-    signs, n = np.zeros_like(state.covs[0]), _block(state)
-    triangle.fill(signs, np.outer(sign[:n], sign[:n]))
-    made.weights[...] *= -sign
-    made.covs[...] *= signs
-    made.clock[LABEL] *= -1
-    return made

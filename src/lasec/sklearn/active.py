@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.utils import assert_all_finite, get_tags
+from sklearn.utils import _safe_indexing, assert_all_finite, check_consistent_length, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
@@ -17,6 +17,7 @@ from lasec.alarms import Detector
 from lasec.selector import bvsb_margin
 from lasec.session import JudgedRows
 from lasec.sklearn.asking import AskingMixin, drafted, row_of
+from lasec.sklearn.unlabeled import filled, missing
 from lasec.types import Matrix, Query, Vector
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -37,7 +38,8 @@ class ActiveClassifier(AskingMixin, MetaEstimatorMixin, ClassifierMixin, BaseEst
     best: see :func:`lasec.selector.bvsb_margin`. The other parameters, ``accuracy()``,
     ``cancel(X)`` and ``alarms_`` are those of :class:`TrackerClassifier`. ``fit`` starts over, with
     a new budget; ``partial_fit``, or ``refit`` where a classifier has none, continues. A row that
-    :meth:`should_ask` asked about is taken as the answer to that question.
+    :meth:`should_ask` asked about is taken as the answer to that question. Rows whose label is None
+    or NaN are passed over; what -1 means is the classifier's matter.
 
     >>> import lasec
     >>> from sklearn.linear_model import SGDClassifier
@@ -76,14 +78,15 @@ class ActiveClassifier(AskingMixin, MetaEstimatorMixin, ClassifierMixin, BaseEst
         """Train a new copy of the classifier, with a new budget."""
         with drafted(self) as draft:
             draft._session = draft._new_session()
-            draft._adopt(clone(self.estimator).fit(X, _one_label_a_row(y)))
+            draft._adopt(clone(self.estimator).fit(*_labeled(X, y)))
         return self
 
     def refit(self, X: Any, y: Any) -> Self:
         """Train a new copy of the classifier, on all labels known by now; the budget goes on."""
         with drafted(self) as draft:
             draft._open()
-            draft._adopt(clone(self.estimator).fit(X, _one_label_a_row(y)))
+            X, y = _labeled(X, y)
+            draft._adopt(clone(self.estimator).fit(X, y))
             told = draft._answer(draft._tickets(X), np.ravel(y))
         self._session.hear_told(told)
         return self
@@ -98,11 +101,12 @@ class ActiveClassifier(AskingMixin, MetaEstimatorMixin, ClassifierMixin, BaseEst
         told = []
         with drafted(self) as draft:
             draft._open()
+            X, y = _labeled(X, y)
             if _num_samples(X) > 0:
                 model = getattr(self, "estimator_", None)
                 model = clone(self.estimator) if model is None else model
                 given = {} if classes is None else {"classes": classes}
-                draft._adopt(model.partial_fit(X, _one_label_a_row(y), **given))
+                draft._adopt(model.partial_fit(X, y, **given))
                 told = draft._answer(draft._tickets(X), np.ravel(y))
         self._session.hear_told(told)
         return self
@@ -200,12 +204,16 @@ class ActiveClassifier(AskingMixin, MetaEstimatorMixin, ClassifierMixin, BaseEst
         return found, likely and found.ndim > 1
 
 
-def _one_label_a_row(y: Any) -> Any:
-    """The labels, as they came, if they are not several for each row."""
+def _labeled(X: Any, y: Any) -> tuple[Any, Any]:
+    """Rows and labels as they came, if they are not several for each row; those with a label."""
     shape = np.asarray(y).shape
     if len(shape) > 1 and shape[1:] != (1,):
         raise ValueError(f"y: expected one label for each row, got shape {shape}")
-    return y
+    gone = missing(y)
+    if gone is None:
+        return X, y
+    check_consistent_length(X, y)
+    return _safe_indexing(X, np.flatnonzero(~gone)), filled(y, gone)[~gone]
 
 
 def _parts(model: Any) -> list[Any]:

@@ -1,4 +1,4 @@
-"""What all classifiers of this face share: a table in, learners of lasec inside."""
+"""What all classifiers of this face share: a table in, a learner of lasec inside."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from lasec import validation
 from lasec.learner import Learner
 from lasec.parameters import shown
-from lasec.selector import bvsb_margin
 from lasec.session import AskedRows, JudgedRows
 from lasec.sklearn import learning
 from lasec.sklearn.asking import AskingMixin, drafted, row_of
-from lasec.types import Matrix, NotingRule, Outcome, Vector
+from lasec.sklearn.unlabeled import filled, marked, missing
+from lasec.types import Matrix, Outcome, Vector
 
 _ROWS = {"accept_sparse": "csr", "dtype": np.float64, "order": "C"}
 
@@ -28,6 +28,18 @@ def _validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
     """What scikit-learn makes of rows, and of labels where there are any."""
     with validation.foreign("X"):
         return validate_data(estimator, X, *y, **_ROWS, **options)
+
+
+def _labeled(
+    estimator: Any, X: Any, y: Any, classes: NDArray[Any] | None, **options: Any
+) -> tuple[Any, NDArray[Any]]:
+    """The rows that have a label, and their labels; see :mod:`lasec.sklearn.unlabeled`."""
+    gone = missing(y)
+    X, y = _validated(estimator, X, y if gone is None else filled(y, gone), **options)
+    keep = ~marked(y, classes) if gone is None else ~gone
+    if gone is not None and keep.any():
+        keep[keep] = ~marked(y[keep], classes)
+    return (X, y) if keep.all() else (X[np.flatnonzero(keep)], y[keep])
 
 
 def known_classes(given: ArrayLike) -> NDArray[Any]:
@@ -42,24 +54,28 @@ def known_classes(given: ArrayLike) -> NDArray[Any]:
 class StreamClassifier(AskingMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier that learns rows in their order, once, and can say which labels to ask.
 
-    Two classes have one learner, more have one each (one against the rest). Refused calls leave the
-    estimator as it was.
+    It holds one learner of lasec, which knows the classes. Refused calls leave the estimator as it
+    was. Rows without a label are passed over: None and NaN in ``y``, and -1 where it cannot be a
+    class (:mod:`lasec.sklearn.unlabeled`).
     """
 
     _kind: type[Learner] = Learner
     classes_: NDArray[Any]
-    learners_: list[Learner]
+    _learner: Learner
     _intercept: bool
-    _unlabeled: Learner | None = None  # has seen the rows that came before the first label
 
     @abstractmethod
-    def _learner(self, dimension: int) -> Learner:
+    def _new_learner(self, dimension: int) -> Learner:
         """A new learner that learns from every label given to its ``run``."""
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Forget everything, and learn the rows of ``X`` in their order."""
+        """Forget everything, and learn the rows of ``X`` in their order.
+
+        A row whose label is None or NaN is passed over. So is one with the label -1, scikit-learn's
+        mark of an unlabeled row, where the other labels are two or more whole numbers from 0 on.
+        """
         with drafted(self) as draft:
-            X, y = _validated(draft, X, y)
+            X, y = _labeled(draft, X, y, None)
             check_classification_targets(y)
             draft._open()
             draft._begin(known_classes(y))
@@ -70,7 +86,9 @@ class StreamClassifier(AskingMixin, ClassifierMixin, BaseEstimator):  # type: ig
         """Learn more rows, in their order.
 
         The first call must name all ``classes``. A row that :meth:`should_ask` has asked about is
-        learned as the answer to that question, however late; any other as a row that came now.
+        learned as the answer to that question, however late; any other as a row that came now. A
+        row whose label is None or NaN, or -1 where that is none of the classes, is passed over: if
+        it was asked about, its question stays open.
         """
         with drafted(self) as draft:
             told = draft._taught(X, y, classes)
@@ -100,41 +118,33 @@ class StreamClassifier(AskingMixin, ClassifierMixin, BaseEstimator):  # type: ig
 
         For two classes it is positive (or zero) for ``classes_[1]``.
         """
-        margins = self._margins(self._checked(X))
-        return margins[:, 0] if margins.shape[1] == 1 else margins
+        X, learner = self._checked(X), self._learner
+        said = learner.margins if self.classes_.size == 2 else learner.class_margins
+        return np.concatenate([said(rows) for _, rows in learning.blocks(X, self._intercept)])
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row."""
-        return self._best(self._margins(self._checked(X)))
-
-    def _best(self, margins: Matrix) -> NDArray[Any]:
-        best = margins[:, 0] >= 0.0 if margins.shape[1] == 1 else margins.argmax(axis=1)
-        predicted: NDArray[Any] = self.classes_[best.astype(np.intp)]
-        return predicted
+        found = learning.blocks(self._checked(X), self._intercept)
+        labels = np.concatenate([self._learner.predict(rows) for _, rows in found])
+        return labels.astype(self.classes_.dtype, copy=False)
 
     @property
     def learner_(self) -> Learner:
-        """The one learner of a classifier for two classes; with more, see ``learners_``."""
-        check_is_fitted(self, "learners_")
-        if len(self.learners_) > 1:
-            raise AttributeError("there is a learner for each class: see learners_")
-        return self.learners_[0]
+        """The learner of lasec, which knows the classes by their names."""
+        check_is_fitted(self, "classes_")
+        return self._learner
 
     def __getstate__(self) -> dict[str, Any]:
-        """For a pickle: learners as the bytes of their state files, which are checked when read."""
+        """For a pickle: the learner as the bytes of its state file, which are checked when read."""
         state: dict[str, Any] = dict(super().__getstate__())
-        if "learners_" in state:
-            state["learners_"] = [learner.to_bytes() for learner in self.learners_]
-        if self._unlabeled is not None:
-            state["_unlabeled"] = self._unlabeled.to_bytes()
+        if "_learner" in state:
+            state["_learner"] = self._learner.to_bytes()
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        if "learners_" in state:
-            self.learners_ = [self._kind.from_bytes(kept) for kept in state["learners_"]]
-        if state.get("_unlabeled") is not None:
-            self._unlabeled = self._kind.from_bytes(state["_unlabeled"])
+        if "_learner" in state:
+            self._learner = self._kind.from_bytes(state["_learner"])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -143,17 +153,17 @@ class StreamClassifier(AskingMixin, ClassifierMixin, BaseEstimator):  # type: ig
 
     @property
     def _trained(self) -> bool:
-        return hasattr(self, "learners_")
+        return hasattr(self, "classes_")
 
     def _checked(self, X: Any) -> Any:
-        check_is_fitted(self, "learners_")
+        check_is_fitted(self, "classes_")
         return _validated(self, X, reset=False)
 
     def _open(self) -> None:
         """Begin a stream of which nothing is known."""
         self._session = self._new_session()
-        self._unlabeled = None
         self._intercept = self._wants_intercept()
+        self._learner = self._new_learner(self.n_features_in_ + self._intercept)
 
     def _wants_intercept(self) -> bool:
         """Whether rows are to get a column of ones; what was true at the start holds to the end."""
@@ -170,23 +180,18 @@ class StreamClassifier(AskingMixin, ClassifierMixin, BaseEstimator):  # type: ig
             raise ValueError(f"classes: {shown(classes)} are not those of the first call")
 
     def _begin(self, classes: NDArray[Any]) -> None:
-        """A new learner for each class, or one for two."""
-        self.classes_ = classes
-        count = 1 if classes.size == 2 else classes.size
-        begin = self.selector_.rows
-        self.learners_ = [self._first().counted(rows=begin) for _ in range(count)]
-        self._unlabeled = None
-
-    def _first(self) -> Learner:
-        """A learner without a label, which knows the rows that were asked about so far."""
-        if self._unlabeled is not None:
-            return copy.copy(self._unlabeled)
-        return self._learner(self.n_features_in_ + self._intercept)
+        """Let the learner know the classes."""
+        learner = copy.copy(self._learner)
+        learner.name_classes(classes.tolist())
+        self.classes_, self._learner = classes, learner
 
     def _taught(self, X: Any, y: Any, classes: ArrayLike | None) -> list[Outcome]:
         """Learn more rows, and settle the questions that their labels answer."""
         new = not hasattr(self, "_session")
-        X, y = _validated(self, X, y, reset=new, ensure_min_samples=0)
+        named = self.classes_ if self._trained else None
+        if classes is not None:
+            named = known_classes(classes)
+        X, y = _labeled(self, X, y, named, reset=new, ensure_min_samples=0)
         if new:
             self._open()
         self._agree(classes)
@@ -196,64 +201,29 @@ class StreamClassifier(AskingMixin, ClassifierMixin, BaseEstimator):  # type: ig
         return self._learn(X, y)
 
     def _learn(self, X: Any, y: NDArray[Any]) -> list[Outcome]:
-        """Rows and labels, in order; with new learners, so that a refusal changes nothing."""
+        """Rows and labels, in order; with a new learner, so that a refusal changes nothing."""
         strange = np.setdiff1d(y, self.classes_)
         if strange.size:
             raise ValueError(f"y: {strange[0]!r} is not one of the classes {self.classes_}")
-        index = np.searchsorted(self.classes_, y)
-        wanted = np.array([1]) if len(self.learners_) == 1 else np.arange(self.classes_.size)
-        signs = np.where(index[:, None] == wanted, 1, -1).astype(np.int8)
-        pupils, tickets = self.learners_, self._tickets(X)
-        for at, rows in learning.blocks(X, self._intercept):
-            pupils = learning.taught(pupils, rows, signs[at], tickets[at], at.start)
-        self.learners_ = pupils
-        told = self._answer(tickets, self.classes_[index])
-        self.selector_.skip(pupils[0].rows - self.selector_.rows)
+        tickets = self._tickets(X)
+        self._learner = learning.taught(self._learner, X, y, tickets, self._intercept)
+        told = self._answer(tickets, y)
+        self.selector_.skip(tickets.count(-1))
         return told
 
-    def _margins(self, X: Any, first: int | None = None) -> Matrix:
-        """The margin of each row under each learner; as of steps ``first``, ... where given."""
-        learners = self.learners_ if self._trained else []
-        found = np.empty((X.shape[0], len(learners)))
+    def _judged(self, X: Any) -> JudgedRows:
+        """What the learner says of rows of the next steps."""
+        count, first = X.shape[0], self._learner.rows
+        label, margin, sure = np.full(count, None), np.zeros(count), np.full(count, -1.0)
         for at, rows in learning.blocks(X, self._intercept):
-            for k, learner in enumerate(learners):
-                start = None if first is None else first + at.start
-                found[at, k] = learner.margins(rows, first=start)
-        return found
-
-    def _ahead(self, margins: Matrix) -> Vector:
-        """On what the selector decides: the margin, or half the lead of the best class's."""
-        return margins[:, 0] if margins.shape[1] == 1 else bvsb_margin(margins) / 2.0
-
-    def _sure(self, margins: Matrix) -> Vector:
-        """P(the prediction is right) - P(it is wrong), for the meter."""
-        sure: Vector = 2.0 * probabilities(np.tanh(margins)).max(axis=1) - 1.0
-        return sure
+            seen = self._learner.views(rows, first=first + at.start)
+            margin[at] = seen.margin
+            if self._trained:
+                label[at], sure[at] = seen.label, seen.certainty
+        return JudgedRows(label, margin, sure)
 
     def _ask(self, X: Any, times: ArrayLike | None) -> AskedRows:
-        """Decide, remember what was asked, and let the clock of every learner go on."""
-        count, margins = X.shape[0], self._margins(X, self.selector_.rows)
-        judged = JudgedRows(np.full(count, None), np.zeros(count), np.full(count, -1.0))
-        if self._trained:
-            judged = JudgedRows(self._best(margins), self._ahead(margins), self._sure(margins))
-        decided = self._decide(X, judged, times)
-        if self._trained:
-            self.learners_ = learning.noted(self.learners_, X, self._intercept)
-        elif isinstance((first := self._first()).rule, NotingRule):
-            (self._unlabeled,) = learning.noted([first], X, self._intercept)
+        """Decide, remember what was asked, and let the clock of the learner go on."""
+        decided = self._decide(X, self._judged(X), times)
+        self._learner = learning.noted(self._learner, X, self._intercept)
         return decided
-
-
-def probabilities(margins: Matrix) -> Matrix:
-    """P(class) from P(class) - P(not class) of one learner, or of one learner for each class.
-
-    >>> probabilities(np.array([[0.5]])).tolist()
-    [[0.25, 0.75]]
-    """
-    if margins.shape[1] == 1:
-        return np.column_stack([(1.0 - margins[:, 0]) / 2.0, (1.0 + margins[:, 0]) / 2.0])
-    chances = (1.0 + margins) / 2.0
-    total = chances.sum(axis=1, keepdims=True)
-    even = np.full_like(chances, 1.0 / margins.shape[1])
-    shares: Matrix = np.divide(chances, total, out=even, where=total > 0.0)
-    return shares

@@ -1,13 +1,13 @@
-"""How lasec's learners are driven from a table: what they say about rows, and how rows are learned.
+"""How a learner of lasec is driven from a table: its rows, and how those with labels are learned.
 
-Everything here leaves the learners that it is given as they were, or gives new ones: an estimator
-puts them in place when all has gone well.
+Learners that are given to these functions stay as they were: an estimator puts a new one in place
+when all has gone well.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from lasec import validation
 from lasec.learner import Learner
-from lasec.types import Matrix, NotingRule, TimedRule
+from lasec.types import Matrix, NotingRule
 
 # Sparse rows become dense in blocks of at most so many numbers (16 MB).
 _BLOCK = 2**21
@@ -41,71 +41,54 @@ def blocks(X: Any, intercept: bool) -> Iterator[tuple[slice, Matrix]]:
         yield slice(begin, begin + len(dense)), dense
 
 
-def noted(learners: Sequence[Learner], X: Any, intercept: bool) -> list[Learner]:
-    """The learners after rows that were asked about, as if each had been given to their ``ask``.
+def noted(learner: Learner, X: Any, intercept: bool) -> Learner:
+    """The learner after rows that were asked about, as if each had been given to its ``ask``.
 
     >>> import lasec
-    >>> before = [lasec.Tracker(dimension=2)]
+    >>> before = lasec.Tracker(dimension=2)
     >>> after = noted(before, np.ones((3, 2)), intercept=False)
-    >>> before[0].rows, after[0].rows, int(after[0].state.tally[0])
+    >>> before.rows, after.rows, int(after.state.tally[0])
     (0, 3, 3)
     """
-    if not all(isinstance(learner.rule, NotingRule) for learner in learners):
-        return [learner.counted(rows=learner.rows + X.shape[0]) for learner in learners]
-    pupils = [copy.copy(learner) for learner in learners]
+    if not isinstance(learner.rule, NotingRule):
+        return learner.counted(rows=learner.rows + X.shape[0])
+    pupil = copy.copy(learner)
     for _, rows in blocks(X, intercept):
-        for pupil in pupils:
-            pupil.note(rows)
-    return pupils
+        pupil.note(rows)
+    return pupil
 
 
 def taught(
-    learners: Sequence[Learner],
-    rows: Matrix,
-    signs: NDArray[np.int8],
-    tickets: list[int],
-    before: int = 0,
-) -> list[Learner]:
-    """The learners after these rows: each learned in the step of its ticket, or in a new one.
+    learner: Learner, X: Any, y: NDArray[Any], tickets: list[int], intercept: bool
+) -> Learner:
+    """The learner after rows and their labels, each as the answer to its ticket, or as a new row.
 
-    ``signs`` has a column of -1 and +1 for each learner. A ticket of -1 is a row that was not asked
-    about. ``before`` is how many rows came before these, for the message of an error.
+    A ticket of -1 is a row that was not asked about.
 
     >>> import lasec
-    >>> before = [lasec.LASEC(dimension=2)]
-    >>> after = taught(before, np.ones((3, 2)), np.array([[-1], [-1], [1]]), [-1, -1, -1])
-    >>> before[0].rows, after[0].rows, after[0].updates
+    >>> before = lasec.LASEC(dimension=2)
+    >>> after = taught(before, np.ones((3, 2)), np.array([-1, -1, 1]), [-1, -1, -1], False)
+    >>> before.rows, after.rows, after.updates
     (0, 3, 2)
     """
-    pupils = [copy.copy(learner) for learner in learners]
-    first = learners[0].rows
-    timed = isinstance(learners[0].rule, TimedRule)
-    noting = isinstance(learners[0].rule, NotingRule)
-    for begin, end, ticket in _windows(tickets) if timed or noting else [(0, len(rows), -1)]:
-        answers = ticket >= 0
-        now = first + tickets[:begin].count(-1)
-        pupils = [pupil.counted(rows=ticket if answers and not noting else now) for pupil in pupils]
-        for pupil, column in zip(pupils, signs.T, strict=True):
-            if answers and noting:  # these rows were noted when they were asked about
-                pupil.answer(rows[begin:end], column[begin:end], tickets[begin:end])
+    pupil = copy.copy(learner)
+    for at, rows in blocks(X, intercept):
+        end = 0
+        for asked, group in groupby(ticket >= 0 for ticket in tickets[at]):
+            begin, end = end, end + len([*group])
+            part = slice(at.start + begin, at.start + end)
+            if asked:
+                pupil.answer(rows[begin:end], y[part], tickets[part])
             else:
-                _run(pupil, rows[begin:end], column[begin:end], before + begin)
-    return [pupil.counted(rows=first + tickets.count(-1)) for pupil in pupils]
+                _run(pupil, rows[begin:end], y[part], part.start)
+    return pupil
 
 
-def _run(pupil: Learner, rows: Matrix, signs: NDArray[np.int8], before: int) -> None:
+def _run(pupil: Learner, rows: Matrix, labels: NDArray[Any], before: int) -> None:
     """Learn some rows; an error says where they begin, since they are counted from there."""
     try:
-        pupil.run(rows, signs)
+        pupil.run(rows, labels)
     except ValueError as error:
         if before == 0:
             raise
         raise ValueError(f"counted from row {before} on, {error}") from error
-
-
-def _windows(tickets: list[int]) -> Iterator[tuple[int, int, int]]:
-    """Rows that can be learned at once: begin, end, and the first ticket (-1: not asked)."""
-    order = enumerate(tickets)
-    for _, group in groupby(order, key=lambda item: item[1] - item[0] if item[1] >= 0 else None):
-        items = list(group)
-        yield items[0][0], items[-1][0] + 1, items[0][1]

@@ -1,9 +1,9 @@
-"""States that grow: more features, or a class of its own, in the middle of a stream.
+"""States for more features, in the middle of a stream.
 
 A feature that has not come yet is one that was always zero. In every rule but the Tracker's such a
 coordinate lives alone: its weight is zero, and its variance is the same number as that of any other
-coordinate that was always zero. So there is always a spare one at the end, which no feature uses,
-and a state grows by repeating it: exactly what it had been with all features from the start.
+coordinate that was always zero. So where a spare one is kept at the end, which no feature uses,
+a state grows by repeating it: exactly what it had been with all features from the start.
 
 The Tracker's grows by :func:`lasec.rules.enlarging.more_features`.
 """
@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from lasec.rules import Tracking, one_vs_rest
 from lasec.rules.beliefs import Beliefs
-from lasec.rules.enlarging import more_features, turned
+from lasec.rules.enlarging import more_features
 from lasec.rules.gaussian import Gaussian
 from lasec.types import Rule
 
@@ -41,25 +40,12 @@ def widened(rule: Rule[Any], state: Any, dimension: int, known: int) -> Any:
     >>> widened(rule, state, dimension=3, known=1).cov.diagonal().tolist()
     [0.6, 1.1, 1.1]
     """
-    if isinstance(rule, Tracking):
+    if isinstance(state, Beliefs):
         return more_features(rule, state, dimension, known)
     larger = rule.init(dimension)
     for before, after in zip(state, larger, strict=True):
         after[tuple(map(slice, before.shape))] = before
-    if isinstance(state, Gaussian):
-        fresh = np.arange(state.weights.size, dimension)
-        larger.cov[fresh, fresh] = state.cov[-1, -1]
+    if isinstance(state, Gaussian):  # of one class, or of several with a first axis for them
+        fresh = np.arange(state.weights.shape[-1], dimension)
+        larger.cov[..., fresh, fresh] = state.cov[..., -1:, -1]
     return larger
-
-
-def mirrored(state: Any) -> Any:
-    """The state that the same rows with the opposite labels had led to.
-
-    >>> import lasec, numpy as np
-    >>> rule = lasec.rules.Perceptron()
-    >>> state = rule.init(2)
-    >>> rule.update(state, np.array([1.0, 2.0]), y=1.0, draw=0.0)
-    >>> mirrored(state).weights.tolist()
-    [-1.0, -2.0]
-    """
-    return turned(state) if isinstance(state, Beliefs) else one_vs_rest.mirrored(state)
