@@ -32,6 +32,7 @@ from lasec.types import (
     ClassRule,
     Decision,
     LearnFrom,
+    Matrix,
     NotingRule,
     Outcome,
     Precision,
@@ -42,6 +43,7 @@ from lasec.types import (
     TimedRule,
     VarianceQuery,
     Vector,
+    WeightedRule,
 )
 
 ALWAYS = Always()
@@ -485,13 +487,17 @@ class Learner:
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """The label of each row, as of the next step; a margin of zero counts as +1.
 
+        Where classes have weights, the one with the largest product of weight and probability.
+
         >>> import lasec
         >>> learner = lasec.LASEC(dimension=2)
         >>> outcome = learner.learn([1.0, 0.0], -1)
         >>> learner.predict([[1.0, 0.0], [-3.0, 0.0]]).tolist(), learner.rows
         ([-1, 1], 1)
         """
-        if len(self._now.classes.names) > 2:
+        if isinstance(self.rule, WeightedRule) and self.rule.weighted:
+            codes = self._weighed(self.predict_proba(X) * self.rule.class_weights(self.state))
+        elif len(self._now.classes.names) > 2:
             codes = self._likely(X).argmax(axis=1) + 1
         else:
             codes = np.where(self.margins(X) >= 0.0, 1, -1).astype(np.int8)
@@ -1126,6 +1132,13 @@ class Learner:
         return kernel.engine.class_probabilities(
             self.rule, now.model, rows, now.selector.rows + 1, len(now.classes.names)
         )
+
+    def _weighed(self, costs: Matrix) -> NDArray[Any]:
+        """The codes of the classes with the largest entry of each row."""
+        if costs.shape[1] == 2:
+            return np.where(costs[:, 1] >= costs[:, 0], 1, -1).astype(np.int8)
+        best: NDArray[np.intp] = costs.argmax(axis=1)
+        return best + 1
 
     def _too_large(self, where: str) -> ValueError:
         limit = kernel.engine.largest_strain(self.state)
