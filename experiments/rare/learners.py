@@ -12,7 +12,7 @@ import lasec
 from lasec.queries import Uniform
 from lasec.rules import Tracking
 
-STEP = 0.1  # River's learning rate, by the command with --settings
+STEP = 0.003  # River's learning rate, by the command with --settings
 
 
 class Said(NamedTuple):
@@ -88,7 +88,7 @@ LEARNERS: dict[str, Callable[..., Said]] = {
     "majority": majority,
 }
 
-TILTS, AUDITS, STEPS = (0.0, 0.25, 0.5, 1.0), (0.1, 0.2, 0.5), (0.01, 0.1, 1.0)
+TILTS, AUDITS, STEPS = (0.0, 0.25, 0.5, 1.0), (0.1, 0.2, 0.5), (0.001, 0.003, 0.01, 0.1)
 SETTINGS = {f"tilt {tilt:g}, audit {audit:g}": (tilt, audit) for tilt in TILTS for audit in AUDITS}
 OTHERS = {f"River, learning rate {step:g}": step for step in STEPS}
 
