@@ -19,6 +19,7 @@ from experiments.journal import Journal
 from experiments.output import write_csv, write_json
 from experiments.own import Own, read_grid
 from experiments.panels import PANELS
+from experiments.rare import command as rare_classes
 from experiments.spark import CLUSTER
 from experiments.tracking.command import study
 from experiments.whole import command as whole
@@ -318,6 +319,27 @@ def streams_(
     sweep = whole.asked(streams, rates, seeds, size)
     with Journal(out / "journal.jsonl", jobs) as journal:
         typer.echo(whole.measure(journal, sweep, out))
+
+
+@app.command()
+def rare(
+    out: Out,
+    seeds: Seeds = 5,
+    jobs: Jobs = 1,
+    data: Folder = None,
+    size: Size = 1.0,
+    quick: Annotated[bool, typer.Option(help="Synthetic streams only.")] = False,
+    settings: Annotated[
+        bool, typer.Option(help="Compare settings, on draws that are not measured on.")
+    ] = False,
+) -> None:
+    """Classes of 1 % and 0.1 %: average precision, recall, precision and cost at equal labels."""
+    set_data(data)
+    with Journal(out / "journal.jsonl", jobs) as journal:
+        if settings:
+            typer.echo(rare_classes.settings(journal, out, seeds, size))
+        else:
+            typer.echo(rare_classes.measure(journal, out, seeds, size, quick=quick))
 
 
 @app.command(name="readme")

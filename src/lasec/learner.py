@@ -528,6 +528,8 @@ class Learner:
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """The label of each row, as of the next step; a margin of zero counts as +1.
 
+        Where classes have weights, the one with the largest product of weight and probability.
+
         >>> import lasec
         >>> learner = lasec.LASEC(dimension=2)
         >>> outcome = learner.learn([1.0, 0.0], -1)
@@ -1249,6 +1251,13 @@ class Learner:
         if key not in self._compiled:
             self._compiled[key] = getattr(kernel.engine, name)(rule, model, x)
         return self._compiled[key]
+
+    def _weighed(self, costs: Matrix) -> NDArray[Any]:
+        """The codes of the classes with the largest entry of each row."""
+        if costs.shape[1] == 2:
+            return np.where(costs[:, 1] >= costs[:, 0], 1, -1).astype(np.int8)
+        best: NDArray[np.intp] = costs.argmax(axis=1)
+        return best + 1
 
     def _too_large(self, where: str) -> ValueError:
         limit = kernel.engine.largest_strain(self.state)

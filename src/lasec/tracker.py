@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self, Unpack
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, Self, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from lasec import validation
 from lasec.errors import StateError
 from lasec.learner import Learner, Options
-from lasec.parameters import shown
+from lasec.learner_state import LearnerState
+from lasec.parameters import Range, number, shown
 from lasec.queries import Budgeted
 from lasec.rules import Tracking
+from lasec.rules.costs import GIVEN
 from lasec.rules.hypotheses import DRIFTS, HAZARDS, LAPSES, SPEEDS
+
+AUDIT, AUDIT_WEIGHTED = 0.5, 0.2  # python -m experiments rare --settings
+_WEIGHTS = Range(1e-9, 1e9)
 
 
 class DriftEstimate(NamedTuple):
@@ -56,9 +63,15 @@ class Tracker(Learner):
         The label budget: the share of rows whose label is queried.
     audit
         About which part of the labels is spread evenly over all rows. More of it narrows the
-        intervals, less leaves more labels to the rows that teach most.
+        intervals, less leaves more labels to the rows that teach most. By default 0.5, and 0.2
+        with class weights.
     horizon
         Number of rows over which the warm-up labels are repaid.
+    class_weight
+        What it costs to miss a row of each class: None for 1 each, "balanced" for one over the
+        share of the class, which the model estimates, or weights by label (1 for others). The
+        class with the largest product of weight and probability is predicted, and labels go to
+        rows where that decision is uncertain; margins and probabilities stay calibrated.
     budget
         Another budget instead of ``rate``: labels per day, a total, backpressure.
     rule
@@ -72,6 +85,15 @@ class Tracker(Learner):
     >>> X, y = lasec.streams.switching(seed=1)
     >>> lasec.Tracker(rate=0.4, seed=0).run(X, y)
     Records(rows=10000, accuracy=0.818, labels=3999, rate=0.400)
+
+    Where one class is rare, balanced weights find more of it:
+
+    >>> rare = np.where(X[:, 0] > 2.0, "fraud", "fine")
+    >>> for weights in (None, "balanced"):
+    ...     records = lasec.Tracker(rate=0.05, class_weight=weights, seed=0).run(X, rare)
+    ...     print(np.mean(records.label[rare == "fraud"] == "fraud").round(2))
+    0.26
+    0.9
     """
 
     def __init__(
@@ -79,23 +101,30 @@ class Tracker(Learner):
         dimension: int | None = None,
         *,
         rate: float = 0.1,
-        audit: float = 0.5,
+        audit: float | None = None,
         horizon: int = 10_000,
+        class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
         budget: Budgeted | None = None,
         rule: Tracking | None = None,
         **options: Unpack[Options],
     ) -> None:
-        if budget is not None and (rate, audit, horizon) != (0.1, 0.5, 10_000):
+        if budget is not None and (rate, audit, horizon) != (0.1, None, 10_000):
             raise ValueError(
                 "budget: it has a rate, an audit and a horizon of its own, so give one or other"
             )
         if rule is not None and not isinstance(rule, Tracking):
             raise TypeError(f"rule: expected lasec.rules.Tracking(...), got {shown(rule)}")
-        query = budget or Budgeted(rate, audit=audit, horizon=horizon)
+        weights, weighted = _weights(class_weight), class_weight is not None
+        part = (AUDIT_WEIGHTED if weighted else AUDIT) if audit is None else audit
+        query, made = budget or Budgeted(rate, audit=part, horizon=horizon), rule or Tracking()
+        if weighted:
+            made = made._replace(weighted=True, balanced=not weights)
+            options["classes"] = _with_labels(options.get("classes"), weights)
         super().__init__(
-            rule or Tracking(), query, dimension=dimension, learn_from="labels", name="Tracker",
-            **options,
-        )  # fmt: skip
+            made, query, dimension=dimension, learn_from="labels", name="Tracker", **options
+        )
+        for label, weight in weights.items():
+            self.state.costs[GIVEN, self._now.classes.names.index(label)] = weight
 
     @property
     def rate(self) -> float:
@@ -152,6 +181,12 @@ class Tracker(Learner):
             "noise": whole.sum(axis=(0, 2)),
         }
 
+    def _begun(self, name: str, given: ArrayLike, axes: int) -> LearnerState:
+        """A first state, with the class weights that were given."""
+        before, now = self.state.costs, super()._begun(name, given, axes)
+        now.model.costs[:] = before
+        return now
+
     @property
     def _aim(self) -> Budgeted:
         query = self.query
@@ -167,3 +202,26 @@ class Tracker(Learner):
         made = cls.__new__(cls)
         Learner.__init__(made, **settings)
         return made
+
+
+def _weights(given: object) -> dict[Any, float]:
+    """The weight of each label that has one."""
+    if given is None or given == "balanced":
+        return {}
+    if not isinstance(given, Mapping) or not given:
+        raise ValueError(
+            f"class_weight: expected None, 'balanced' or weights by label, got {shown(given)}"
+        )
+    return {
+        validation.class_label(label): number(f"class_weight[{label!r}]", weight, float, _WEIGHTS)
+        for label, weight in given.items()
+    }
+
+
+def _with_labels(
+    classes: Sequence[Hashable] | None, weights: Mapping[Any, float]
+) -> Sequence[Hashable] | None:
+    """The classes, with those that have a weight; -1 comes before +1."""
+    known = list(classes or ())
+    named = [-1, 1] if set(weights) == {-1, 1} else list(weights)
+    return [*known, *(label for label in named if label not in known)] or None

@@ -22,6 +22,7 @@ from lasec import linalg, mercer, triangle
 from lasec.kernel.unmanaged import member
 from lasec.queries import account, budgeted, pacing
 from lasec.rules import (
+    costs,
     filtering,
     gaussian,
     hypotheses,
@@ -258,6 +259,7 @@ for helper in (
     *(getattr(room, name) for room in (softmax, seen) for name in room.__all__),
     *(getattr(filtering, name) for name in filtering.__all__),
     *(getattr(tracking, name) for name in tracking.__all__ if name.islower()),
+    *(getattr(costs, name) for name in costs.__all__),
     subspace.is_due,
     subspace.sample_row,
     budgeted.stretched,

@@ -203,6 +203,8 @@ def restore(rule: Rule[Any], dimension: int, arrays: Arrays, precision: Precisio
     """The state of ``rule`` that these arrays hold, or a :class:`StateError`."""
     expected, types = shapes(rule, dimension), kinds(rule, dimension, precision)
     state_type = type(rule.init(1))
+    empty = {name for name, shape in expected.items() if math.prod(shape) == 0}  # or added later
+    arrays = {name: np.zeros(expected[name], types[name]) for name in empty} | arrays
     if set(arrays) != set(expected):
         raise StateError(f"invalid: expected the arrays {sorted(expected)}, got {sorted(arrays)}")
     for name, array in arrays.items():

@@ -11,7 +11,7 @@ from lasec import triangle
 from lasec.rules.gaussian import Gaussian
 from lasec.rules.seen import BIRTH, LABEL, LATEST
 from lasec.rules.upgrading import follows, upgrade
-from lasec.types import Counter, Vector
+from lasec.types import Counter, Matrix, Vector
 
 _LAST_ROW = 2**61
 
@@ -28,7 +28,8 @@ class Beliefs(NamedTuple):
     labels of each class, and ``slopes`` belong to their number (:mod:`lasec.rules.softmax`); both
     are empty with two classes. ``born`` is the row before each slot's first. ``clock`` holds the
     row of the newest label, the row of the last birth, the labels since then, the rows behind
-    ``squares``, how many of the last were too short, and the newest label.
+    ``squares``, how many of the last were too short, and the newest label. ``costs`` are what class
+    weights need (:mod:`lasec.rules.costs`), empty without.
 
     >>> from lasec.rules import Tracking
     >>> state = Tracking(slots=2).init(dimension=3)
@@ -54,6 +55,7 @@ class Beliefs(NamedTuple):
     slopes: Vector
     born: Counter
     clock: Counter
+    costs: Matrix
 
     def upgrade(self) -> None:
         """Bring the arrays of an earlier file to what they mean today, in place."""
@@ -74,6 +76,7 @@ class Beliefs(NamedTuple):
             (_negative(self), "a count or a mean square is negative"),
             (_against_time(self), "the clock contradicts itself"),
             ((self.spread <= 0.0).any(), "a variance is not positive"),
+            (_no_costs(self.costs), "the class weights or shares are impossible"),
             (not _orthonormal(self.basis), "the basis is not orthonormal"),
         )
         defect = next((text for wrong, text in flaws if wrong), "")
@@ -97,6 +100,17 @@ def _not_derived(state: Beliefs) -> bool:
         or not 0.0 <= state.units[-1] <= 2.0
         or (state.slopes <= 0.0).any()
     )
+
+
+def _no_costs(costs: Matrix) -> bool:
+    """Whether weights are not positive, or shares no probabilities."""
+    if not costs.size:
+        return False
+    given, shares, sums = costs
+    return bool(
+        given.min() <= 0.0 or shares.min() < 0.0 or abs(shares.sum() - 1.0) > 1e-9
+        or sums.min() < 0.0
+    )  # fmt: skip
 
 
 def _negative(state: Beliefs) -> bool:

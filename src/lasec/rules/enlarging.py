@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from lasec import triangle
 from lasec.rules.beliefs import Beliefs
+from lasec.rules.costs import with_class
 from lasec.rules.hypotheses import prior_of
 from lasec.rules.seen import LABEL, extra, renew
 from lasec.types import Matrix
@@ -46,6 +47,8 @@ def more_classes(rule: Any, state: Beliefs, blank: Beliefs) -> Beliefs:
     larger = triangle.whole(after.covs, m)
     larger[:, : len(A), : len(A)] = P
     after.covs[:] = triangle.strips(larger)
+    if state.costs.size:
+        after.costs[:] = with_class(state.costs)
     if rule.classes == 2:
         after.told[:2] = 1
         after.clock[LABEL] = {-1: 1, 0: 0, 1: 2}[int(state.clock[LABEL])]
@@ -110,7 +113,7 @@ def more_features(rule: Any, state: Beliefs, dimension: int, known: int) -> Beli
     if state.basis.shape[0]:
         after.basis[:] = 0.0
         after.basis[:, :before], after.energy[:] = state.basis, state.energy / unit**2
-    shared = ("posterior", "weight", "lapse", "told", "slopes", "born", "clock")
+    shared = ("posterior", "weight", "lapse", "told", "slopes", "born", "clock", "costs")
     grown = after._replace(**{name: getattr(state, name).copy() for name in shared})
     grown.sampled[1] = state.sampled[1]
     renew(grown)

@@ -23,6 +23,9 @@ the next row takes the place of the weakest, with weight 1 - (1 - h)^(steps sinc
 
 A surprising label can widen P (see the filter), but never beyond the prior along its row.
 
+Where classes are ``weighted``, the decision and the margin that a query sees follow their weights,
+the probabilities do not (:mod:`lasec.rules.costs`).
+
 With more than two ``classes``, each state has a weight vector for each and one P for all, and a
 softmax takes the place of the probit (:mod:`lasec.rules.softmax`). Of wide rows, P is full in
 ``block`` directions only (:mod:`lasec.rules.subspace`).
@@ -52,6 +55,7 @@ from lasec import triangle
 from lasec.papers import ADAMS_2007
 from lasec.parameters import Positive, Range, Share, checked
 from lasec.rules.beliefs import Beliefs
+from lasec.rules.costs import add_shares, first_costs, weigh_classes, weigh_sign, weight_of
 from lasec.rules.enlarging import more_classes
 from lasec.rules.filtering import born, filter_classes, filter_state, quadratic, scores, sight
 from lasec.rules.hypotheses import (
@@ -75,6 +79,7 @@ from lasec.rules.seen import (
     INTERCEPT,
     LABEL,
     LATEST,
+    ROWS,
     SINCE,
     count_row,
     extra,
@@ -84,7 +89,9 @@ from lasec.rules.softmax import add, classes_known, largest, likelihood_of, slop
 from lasec.rules.subspace import KEPT, block_of, is_due, renew_basis
 from lasec.types import ClassMargin, Vector
 
-__all__ = ["Tracking", "begin_concept", "best_class", "class_probabilities", "sign"]
+__all__ = [
+    "Tracking", "begin_concept", "best_class", "class_probabilities", "count_classes", "sign",
+]  # fmt: skip
 
 TRACKING_REFERENCE = ADAMS_2007.text
 _ROOT_HALF = math.sqrt(0.5)
@@ -115,6 +122,13 @@ class Tracking(NamedTuple):
     negligible: Share = 0.03
     classes: Annotated[int, Range(2, 10_000)] = 2
     block: Annotated[int, Range(-1, 2**31)] = -1
+    weighted: bool = False
+    balanced: bool = False
+    tilt: Annotated[float, Range(0.0, 1.0)] = 0.25
+
+    def validate(self) -> str:
+        """Shares are only kept where classes have weights."""
+        return "balanced: it needs weighted=True" if self.balanced and not self.weighted else ""
 
     def init(self, dimension: int) -> Beliefs:
         """One slot in use, w = 0, P = S I, all hypotheses alike."""
@@ -124,6 +138,8 @@ class Tracking(NamedTuple):
         np.fill_diagonal(state.basis, 1.0)
         if state.slopes.size:
             state.slopes[:] = slopes(self.classes)
+        if state.costs.size:
+            state.costs[:] = first_costs(self.classes)
         for i in range(state.weight.size):
             triangle.set_diagonal(state.covs[i], prior_of(self, i))
             state.spread[i] = prior_of(self, i)
@@ -160,6 +176,7 @@ class Tracking(NamedTuple):
             "slopes": (1 + self.classes if many else 0,),
             "born": (self.slots,),
             "clock": (CLOCKS,),
+            "costs": (3, self.classes) if self.weighted else (0, 0),
         }
 
     def kinds(self, dimension: int) -> dict[str, type]:
@@ -187,10 +204,15 @@ class Tracking(NamedTuple):
 
         With more classes, the lead of the best class over the second.
         """
-        return best_class(self, state, x, t) if state.told.size else sign(self, state, x, t)
+        if state.told.size:
+            return best_class(self, state, x, t)
+        seen = sign(self, state, x, t)
+        return weigh_sign(self, state.costs, seen) if state.costs.size else seen
 
     def note(self, state: Beliefs, x: Vector) -> None:
-        """Count a row that is asked about, labeled or not, for the scale of the features."""
+        """Count a row that is asked about, labeled or not: for the features' scale, and shares."""
+        if self.balanced and state.costs.size:
+            count_classes(self, state, x)
         count_row(state, x)
 
     def probabilities(self, state: Beliefs, x: Vector, t: int, out: Vector) -> None:
@@ -210,6 +232,8 @@ class Tracking(NamedTuple):
         if many:
             state.told[c] += 1
         known = classes_known(state.told) if many else 2
+        if state.costs.size:
+            add_shares(state.costs, clock[ROWS])
         for i in range(weight.size):
             if weight[i] > 0.0:
                 fade, prior = (1.0 - speed_of(self, i)) ** gap, prior_of(self, i)
@@ -240,6 +264,16 @@ class Tracking(NamedTuple):
         """
         larger = self._replace(classes=self.classes + 1)
         return larger, more_classes(self, state, larger.init(dimension))
+
+    def class_weights(self, state: Beliefs) -> Vector:
+        """The weight of each class in a decision.
+
+        >>> Tracking(weighted=True, balanced=True).class_weights(
+        ...     Tracking(weighted=True, balanced=True).init(dimension=3)
+        ... ).tolist()
+        [2.0, 2.0]
+        """
+        return np.array([weight_of(self, state.costs, c) for c in range(state.costs.shape[1])])
 
     def needs_renewal(self, dimension: int) -> bool:
         """Whether rows of so many features have a basis.
@@ -334,6 +368,8 @@ def best_class(rule: Tracking, state: Beliefs, x: Vector, t: int) -> ClassMargin
     """What the mixture says about a row of many classes."""
     mean, square = np.empty(state.told.size), np.empty(state.told.size)
     class_probabilities(rule, state, x, t, mean, square)
+    if state.costs.size:
+        return weigh_classes(rule, state.costs, mean, square)
     best = largest(mean)
     p, second = mean[best], 0.0
     for c in range(mean.size):
@@ -341,6 +377,19 @@ def best_class(rule: Tracking, state: Beliefs, x: Vector, t: int) -> ClassMargin
             second = max(second, mean[c])
     variance = 4.0 * max(0.0, square[best] - p * p)
     return ClassMargin(2.0 * p - 1.0, variance, p - second, best + 1.0)
+
+
+def count_classes(rule: Tracking, state: Beliefs, x: Vector) -> None:
+    """Add the probability of each class of a row that is asked about to those of the others."""
+    t, sums = state.clock[LATEST] + int(state.tally[0]) + 1, state.costs[2]
+    if state.told.size:
+        mean, square = np.empty(state.told.size), np.empty(state.told.size)
+        class_probabilities(rule, state, x, t, mean, square)
+        add(sums, 1.0, mean)
+    else:
+        p = sign(rule, state, x, t).raw
+        sums[0] += (1.0 - p) / 2.0
+        sums[1] += (1.0 + p) / 2.0
 
 
 def begin_concept(rule: Tracking, state: Beliefs, now: int) -> None:
