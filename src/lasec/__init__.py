@@ -17,7 +17,7 @@ from lasec.algorithms import (
     Shifting,
     cite,
 )
-from lasec.errors import ClassError, StateError, TableError, TicketError
+from lasec.errors import StateError, TableError, TicketError
 from lasec.evaluation import LabelGain, RunSummary, evaluate
 from lasec.fleet import Fleet
 from lasec.learner import Learner
@@ -40,7 +40,6 @@ __all__ = [
     "SOP",
     "SOP_SS",
     "Aggregate",
-    "ClassError",
     "ClassMargin",
     "Decision",
     "DriftEstimate",

@@ -8,52 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lasec.errors import ClassError
 from lasec.parameters import shown
-
-
-class Classes:
-    """Names to signs and back: the first class is -1, the second +1.
-
-    Names that were not given are taken from the labels as they come. With ``positive``, that class
-    is +1 and all others together are -1.
-
-    >>> names = Classes(["ham"])
-    >>> names.sign("spam"), names.name(-1), names.name(1)
-    (1, 'ham', 'spam')
-    >>> names.sign("eggs")
-    Traceback (most recent call last):
-    lasec.errors.ClassError: 'eggs' is a third class: this learner separates 'ham' and 'spam'
-    >>> Classes(positive="fraud").sign("anything else")
-    -1
-    """
-
-    def __init__(self, names: Sequence[Hashable] = (), positive: Hashable | None = None) -> None:
-        self.names: list[Any] = list(names)
-        self.positive = positive
-        if positive is not None:
-            self.names = [f"not {positive}", positive]
-        if len(set(self.names)) != len(self.names) or len(self.names) > 2:
-            raise ValueError(f"classes: expected two, got {', '.join(map(str, self.names))}")
-
-    def name(self, sign: int) -> Any:
-        """The class of a label -1 or +1; None while it has no name yet."""
-        index = 0 if sign < 0 else 1
-        return self.names[index] if index < len(self.names) else None
-
-    def sign(self, name: Hashable) -> int:
-        """-1 or +1 for the name of a class; a name that is new becomes the next class."""
-        if self.positive is not None:
-            return 1 if name == self.positive else -1
-        if name not in self.names:
-            if len(self.names) == 2:
-                known = " and ".join(map(repr, self.names))
-                raise ClassError(f"{name!r} is a third class: this learner separates {known}")
-            self.names.append(name)
-        return 1 if self.names.index(name) else -1
-
-    def __repr__(self) -> str:
-        return f"Classes({self.names})"
 
 
 class ClassNames(NamedTuple):
@@ -93,9 +48,7 @@ class ClassNames(NamedTuple):
 
     def placed(self, label: Hashable) -> ClassNames:
         """The names with that of a label that is new; at the end, if no place is free."""
-        place = self._place(label)
-        if label in _SIGNS and not isinstance(label, bool):  # -1.0 and 1.0 are these, too
-            label = _SIGNS[_SIGNS.index(label)]
+        place, label = self._place(label), plain(label)
         if place is None:
             return ClassNames((*self.names, label))
         return ClassNames(tuple(label if i == place else n for i, n in enumerate(self.names)))
@@ -134,6 +87,17 @@ class ClassNames(NamedTuple):
             return None
         own = _SIGNS.index(label) if label in _SIGNS else 0
         return own if self.names[own] is None else self.names.index(None)
+
+
+def plain(label: Any) -> Any:
+    """A label as it is shown: -1.0 and 1.0 are the signs, too.
+
+    >>> plain(-1.0), plain(True), plain("ham")
+    (-1, True, 'ham')
+    """
+    if label in _SIGNS and not isinstance(label, bool):
+        return _SIGNS[_SIGNS.index(label)]
+    return label
 
 
 _SIGNS = (-1, 1)

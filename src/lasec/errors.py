@@ -32,14 +32,3 @@ class TableError(ValueError):
     Traceback (most recent call last):
     lasec.errors.TableError: mails.doc: no such file
     """
-
-
-class ClassError(ValueError):
-    """A label names a class that the model does not have and cannot take.
-
-    >>> import lasec
-    >>> session = lasec.Session(lasec.LASEC(dimension=1), classes=["ham", "spam"])
-    >>> session.learn([1.0], "eggs")
-    Traceback (most recent call last):
-    lasec.errors.ClassError: 'eggs' is a third class: this learner separates 'ham' and 'spam'
-    """

@@ -19,7 +19,7 @@ from lasec.classes import ClassNames, class_names
 from lasec.clock import LEAD, Clock
 from lasec.files import write
 from lasec.learner_state import DIMENSIONS, Counter, LearnerState, packed, unpacked
-from lasec.parameters import Range, choice, number, shown
+from lasec.parameters import Range, choice, number
 from lasec.persistence import codec
 from lasec.persistence.container import read, restored
 from lasec.queries import Always
@@ -34,6 +34,7 @@ from lasec.types import (
     ClassRule,
     Decision,
     LearnFrom,
+    Matrix,
     Outcome,
     Precision,
     Query,
@@ -42,6 +43,7 @@ from lasec.types import (
     VarianceQuery,
     Vector,
     Views,
+    WeightedRule,
 )
 
 ALWAYS = Always()
@@ -536,7 +538,9 @@ class Learner:
         >>> learner.predict([[1.0, 0.0], [-3.0, 0.0]]).tolist(), learner.rows
         ([-1, 1], 1)
         """
-        if len(self._now.classes.names) > 2:
+        if isinstance(self.rule, WeightedRule) and self.rule.weighted:
+            codes = self._weighed(self.predict_proba(X) * self.rule.class_weights(self.state))
+        elif len(self._now.classes.names) > 2:
             codes = self.class_margins(X).argmax(axis=1) + 1
         else:
             codes = np.where(self.margins(X) >= 0.0, 1, -1).astype(np.int8)
@@ -574,6 +578,30 @@ class Learner:
         names = self._now.classes
         return (-1, 1) if names.are_signs else names.names
 
+    def name_classes(self, classes: Sequence[Hashable]) -> None:
+        """Give names to the classes -1 and +1, in this order; those that follow are new classes.
+
+        Where classes have names already, those that are not among them are new ones. What the rule
+        has noted of rows without labels is kept.
+
+        >>> import lasec
+        >>> tracker = lasec.Tracker(dimension=1, seed=0)
+        >>> outcome = tracker.learn([1.0], -1)
+        >>> tracker.name_classes(["ham", "spam"])
+        >>> tracker.predict([[1.0]]).tolist(), tracker.classes
+        (['ham'], ('ham', 'spam'))
+        """
+        with validation.foreign("classes"):
+            labels = [validation.class_label(name) for name in classes]
+        fresh = class_names(labels)
+        with self._busy:
+            now, rule = self._now.copy(), self.rule
+            if now.classes.are_signs:
+                now.classes = ClassNames(fresh.names[:2])
+            for label in labels:
+                rule = now.meet(rule, label, every_label=not self._from_mistakes)
+            self.rule, self._now = rule, now
+
     @property
     def known_classes(self) -> tuple[Any, ...]:
         """The classes that were given or told so far, in the order of :attr:`classes`.
@@ -585,30 +613,6 @@ class Learner:
         ((1,), (-1, 1))
         """
         return tuple(name for name in self._now.classes.names if name is not None)
-
-    def name_classes(self, classes: Sequence[Hashable]) -> None:
-        """Give the classes before the first label, as ``classes`` does from the start.
-
-        What the rule has noted of rows without labels is kept.
-
-        >>> import lasec
-        >>> tracker = lasec.Tracker(seed=0)
-        >>> decision = tracker.ask([1.0, 2.0])
-        >>> tracker.name_classes(["ham", "spam", "eggs"])
-        >>> tracker.classes, tracker.state.tally.tolist()
-        (('ham', 'spam', 'eggs'), [1.0, 1.0, 2.0, 1.0, 4.0])
-        """
-        with self._busy:
-            if self.known_classes:
-                raise ValueError(f"classes: there are some already, {shown(self.known_classes)}")
-            now, rule = self._now.copy(), self.rule
-            with validation.foreign("classes"):
-                labels = [validation.class_label(name) for name in classes]
-            names = class_names(labels, least=len(now.classes.names))
-            for label in labels:  # of none is anything known, so it does not matter which is which
-                rule = now.meet(rule, label, every_label=not self._from_mistakes)
-            now.classes = names
-            self.rule, self._now = rule, now
 
     def widen(self, dimension: int, *, known: int | None = None) -> None:
         """Let rows have more features from now on; those before had zeros there.
@@ -694,7 +698,8 @@ class Learner:
         Parameters
         ----------
         X, y
-            Rows and their labels, of any kind.
+            Rows and their labels, of any kind; None and NaN are rows without a label, whose
+            questions go unanswered.
         times
             When each row came, for budgets by time.
         draws
@@ -733,7 +738,7 @@ class Learner:
         if signs is None:
             return self._run_classes(now, rows, validation.classes(y, n), given, when, lazy)
         now, records = self._chunk(now, rows, signs, given, when, lazy)
-        now.classes = now.classes.known(np.unique(signs[records.asked]).astype(int).tolist())
+        now.classes = now.classes.known(np.unique(signs[records.learned]).astype(int).tolist())
         self._now = now
         return records
 
@@ -750,11 +755,13 @@ class Learner:
         if bad >= 0:
             validation.finite("X", rows[bad])
             raise self._too_large(f"X: row {bad}")
-        records = Records(*columns, first=selector.rows)
+        records = Records(*columns, first=selector.rows, labeled=~np.isnan(codes))
         selector.note(spent, len(rows), records.labels, float(when.max()) if when.size else None)
+        told = int(records.learned.sum())
         after = replace(
-            now, model=model, bound=bound, selector=selector, told=now.told + records.labels,
+            now, model=model, bound=bound, selector=selector, told=now.told + told,
             updates=now.updates + int(records.updated.sum()),
+            dropped=now.dropped + records.labels - told,
         )  # fmt: skip
         return self._aged(after, float(when[-1]) if when.size else float(selector.rows)), records
 
@@ -770,13 +777,13 @@ class Learner:
             while begin < n or not parts:
                 if names is not now.classes:
                     names = now.classes
-                    codes = names.codes(kinds)[which]
+                    codes = np.append(names.codes(kinds), np.nan)[which]
                     new = np.append(np.flatnonzero(codes == 0.0), n)
                 end = int(new[np.searchsorted(new, begin)])
                 at = slice(begin, end if end > begin or not n else begin + 1)
                 if end > begin or not n:
                     now, records = self._chunk(now, rows[at], codes[at], given[at], when[at], lazy)
-                    told = np.unique(which[at][records.asked])
+                    told = np.unique(which[at][records.learned])
                     now.classes = names.known(kinds[kind] for kind in told)
                 else:
                     now, records = self._newcomer(
@@ -1236,6 +1243,9 @@ class Learner:
     def _labels(self, y: ArrayLike, count: int) -> list[Any]:
         """Labels as they came, or an error."""
         kinds, which = validation.classes(y, count)
+        if (which < 0).any():
+            given: Any = y
+            validation.class_label(list(given)[int(np.argmax(which < 0))])
         return [kinds[kind] for kind in which]
 
     def _likely(self, now: LearnerState, rows: Any) -> NDArray[np.float64]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, overload
 
+from lasec import validation
 from lasec.book import Book
 from lasec.classes import UNNAMED, ClassNames
 from lasec.clock import Clock
@@ -204,9 +205,9 @@ def _possible(state: LearnerState) -> bool:
 def _classes(rule: Any, names: Any) -> ClassNames:
     """The names of the classes of a file."""
     wanted = rule.classes if isinstance(rule, ClassRule) else 2
-    given = [name for name in names if name is not None] if isinstance(names, list) else names
-    plain = isinstance(given, list) and all(isinstance(n, str | int | float) for n in given)
-    if not plain or len(names) != wanted or len(set(given)) < len(given):
+    listed = names if isinstance(names, list) else []
+    given = [validation.class_label(name) for name in listed if name is not None]
+    if len(listed) != wanted or len(set(given)) < len(given):
         raise StateError("invalid: the names of the classes are not those of this rule")
     return ClassNames(tuple(names))
 

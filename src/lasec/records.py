@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from lasec import notebook
 
+_FURTHER = ("labeled", "sign")
 _FILLED: Any = None  # by __post_init__, where the columns of one learner's run determine it
 
 
@@ -20,14 +21,18 @@ class Records:
 
     From :meth:`lasec.Learner.run` and :meth:`lasec.Fleet.run` (``all_labels``), a row is a question
     and its label. ``mistake`` then needs the label of every row, asked or not: it is there because
-    ``run`` is a simulation in which all labels are known. The model saw nothing of those that were
-    not asked, and has ``learned`` those that were.
+    ``run`` is a simulation in which labels are known. The model saw nothing of those that were not
+    asked, and has ``learned`` those that were. A row that is not ``labeled`` is no mistake, and its
+    question, if it was asked, has gone unanswered.
 
     From :meth:`lasec.Fleet.serve`, a row is a question or a label. Of a label, ``ticket`` is the
     one that it answers, and ``learned`` says whether it was learned (it is skipped where its
     question was not asked after all); ``label`` is what the model predicted just before (0 where
     skipped), ``mistake`` whether that was wrong, ``updated`` whether the model changed. What does
     not apply is NaN or False.
+
+    ``sign`` is what the margin speaks for: -1 is the first of two classes, +1 the second, or of
+    more classes the one that was predicted.
 
     ``first`` is the ticket of the first row, where they are consecutive steps of one learner;
     ``key`` is the model of each row in a fleet, and ``refused`` are rows too large for their model.
@@ -55,25 +60,32 @@ class Records:
     ticket: NDArray[np.int64] = field(default=_FILLED, kw_only=True)
     learned: NDArray[np.bool_] = field(default=_FILLED, kw_only=True)
     refused: NDArray[np.bool_] = field(default=_FILLED, kw_only=True)
+    labeled: NDArray[np.bool_] = field(default=_FILLED, kw_only=True)
+    sign: NDArray[np.int8] = field(default=_FILLED, kw_only=True)
     key: NDArray[np.int64] | None = field(default=None, kw_only=True)
     all_labels: bool = field(default=True, kw_only=True)
 
     def __post_init__(self) -> None:
+        if self.sign is _FILLED:  # before classes have names, labels are -1 and 1, or 1, 2, ...
+            vars(self).update(sign=np.where(self.label < 0, -1, 1).astype(np.int8))
+        if self.labeled is _FILLED:
+            vars(self).update(labeled=np.full(len(self), self.all_labels))
         if self.ticket is _FILLED:
             ticket = np.arange(self.first, self.first + len(self))
             refused = np.zeros(len(self), dtype=np.bool_)
-            vars(self).update(ticket=ticket, learned=self.asked, refused=refused)
+            vars(self).update(ticket=ticket, learned=self.asked & self.labeled, refused=refused)
 
     def __len__(self) -> int:
         return int(self.label.size)
 
     @property
     def accuracy(self) -> float:
-        """The share of correct predictions over all rows, asked or not.
+        """The share of correct predictions over all labeled rows, asked or not.
 
-        NaN without rows, or where not all labels are known.
+        NaN without such rows.
         """
-        return 1.0 - float(self.mistake.mean()) if self.all_labels and len(self) else float("nan")
+        known = self.mistake[self.labeled]
+        return 1.0 - float(known.mean()) if self.all_labels and known.size else float("nan")
 
     @property
     def labels(self) -> int:
@@ -107,13 +119,10 @@ class Records:
         return notebook.card("Records", facts, notebook.sparkline(lines) if len(self) else "")
 
     @classmethod
-    def questions(cls, columns: Sequence[Any], first: int) -> Records:
+    def questions(cls, columns: Sequence[Any], first: int, sign: Any = _FILLED) -> Records:
         """The records of rows whose labels are not known yet, from their first seven columns."""
         none = np.zeros(len(columns[0]), dtype=np.bool_)
-        ticket = np.arange(first, first + none.size)
-        return cls(
-            *columns, first=first, ticket=ticket, learned=none, refused=none, all_labels=False
-        )
+        return cls(*columns, first=first, labeled=none, sign=sign, all_labels=False)
 
     @classmethod
     def join(cls, parts: Sequence[Records]) -> Records:
@@ -136,9 +145,9 @@ class Records:
             expected += len(part)
         names = [column.name for column in fields(cls)[:7]]
         columns = [_together([getattr(part, name) for part in parts]) for name in names]
-        if not parts[0].all_labels:
-            return cls.questions(columns, parts[0].first)
-        return cls(*columns, first=parts[0].first)
+        labeled, sign = (np.concatenate([getattr(p, n) for p in parts]) for n in _FURTHER)
+        first, known = parts[0].first, parts[0].all_labels
+        return cls(*columns, first=first, labeled=labeled, sign=sign, all_labels=known)
 
 
 def _together(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:

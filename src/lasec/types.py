@@ -119,7 +119,7 @@ class Outcome(NamedTuple):
     """
 
     decision: Decision
-    y: int
+    y: Any
     mistake: bool
     updated: bool
     settled: bool = True

@@ -127,19 +127,24 @@ def labels(y: ArrayLike, count: int) -> NDArray[np.float64]:
 def signs(y: Any, count: int) -> NDArray[np.float64] | None:
     """So many labels, all -1 or +1, in an array of numbers; None if they are anything else.
 
+    NaN is a row without a label.
+
     >>> signs(np.array([1, -1]), 2), signs(np.array([0, 1]), 2), signs(["ham"], 1)
     (array([ 1., -1.]), None, None)
     """
     if type(y) is not np.ndarray or y.shape != (count,) or y.dtype.kind not in "fi":
         return None
-    return contiguous("y", y, np.float64) if (np.abs(y) == 1).all() else None
+    clean = contiguous("y", y, np.float64)
+    return clean if ((np.abs(clean) == 1.0) | np.isnan(clean)).all() else None
 
 
 def classes(y: ArrayLike, count: int) -> tuple[list[Any], NDArray[np.intp]]:
     """The different labels of a chunk, of any kind, and which of them each row has.
 
-    >>> classes(["ham", "spam", "ham"], count=3)
-    (['ham', 'spam'], array([0, 1, 0]))
+    A row without a label (None or NaN) has -1.
+
+    >>> classes(["ham", "spam", None, "ham"], count=4)
+    (['ham', 'spam'], array([ 0,  1, -1,  0]))
     """
     listed: Any = y
     with foreign("y"):
@@ -148,10 +153,17 @@ def classes(y: ArrayLike, count: int) -> tuple[list[Any], NDArray[np.intp]]:
         raise ValueError(f"y: expected {count} labels, one for each row, got {given.shape}")
     if given.dtype == object:
         places: dict[Any, int] = {}
-        which = [places.setdefault(class_label(label), len(places)) for label in given]
+        which = [
+            -1 if is_missing(label) else places.setdefault(class_label(label), len(places))
+            for label in given
+        ]
         return list(places), np.array(which, dtype=np.intp)
     kinds, found = np.unique(given, return_inverse=True)
-    return [class_label(kind) for kind in kinds.tolist()], found.reshape(-1)
+    listed, found = kinds.tolist(), found.reshape(-1)
+    if listed and is_missing(listed[-1]):  # NaN is sorted to the end
+        found[found == len(listed) - 1] = -1
+        listed.pop()
+    return [class_label(kind) for kind in listed], found
 
 
 def _objects(values: list[Any]) -> NDArray[Any]:

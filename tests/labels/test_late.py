@@ -312,7 +312,7 @@ def test_what_labels_gain():
         {"delay": [1.0, 2.0]},
         {"delay": np.zeros(7)},
         {"answers": [1, 1]},
-        {"answers": np.zeros(1_500)},
+        {"answers": np.zeros((1_500, 2, 2))},
     ],
 )
 def test_delays_that_make_no_sense_are_refused(options):

@@ -423,8 +423,6 @@ def test_what_is_refused_changes_nothing():
         meter.tell(told(good._replace(ticket=5), 1))
     with pytest.raises(lasec.TicketError, match="never seen"):
         meter.cancel(5)
-    with pytest.raises(ValueError, match="label"):
-        meter.tell(told(good, 0))
     meter.tell(told(good._replace(ticket=2), 1))
     assert (meter.rows, meter.asked, meter.labels, meter.ignored) == (1, 1, 0, 1)
     chunk = tossed(world(10, 1), 1)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import lasec
-from lasec.errors import ClassError, TicketError
+from lasec.errors import TicketError
 from lasec.session import AnyModel, Judged, around
 
 X, y = lasec.streams.switching(1_500, dimension=4, every=500, seed=3)
@@ -44,7 +44,8 @@ def test_a_session_is_the_learner_and_the_meter_by_hand(options):
     late = []
     for t in range(len(X)):
         mine, decision = session.ask(X[t]), twin.ask(X[t])
-        assert mine == decision._replace(label=NAMES[decision.label])
+        name = NAMES[decision.label] if twin.told else None
+        assert mine == decision._replace(label=name)
         meter.ask(decision)
         for gone in twin.given_up():
             meter.cancel(gone.ticket)
@@ -63,6 +64,7 @@ def test_a_session_is_the_learner_and_the_meter_by_hand(options):
                 session.tell(row, NAMES[int(y[row])])
                 meter.tell(twin.tell(row, int(y[row])))
     assert session.meter.to_bytes() == meter.to_bytes()
+    twin.name_classes(["ham", "spam"])
     assert session.learner.to_bytes() == twin.to_bytes()
     assert meter.lost > 10
 
@@ -135,13 +137,32 @@ def test_labels_that_nobody_asked_for_are_learned_and_not_counted():
     assert (session.meter.labels, session.learner.told) == (0, 1)
 
 
-def test_a_third_class_is_refused_and_nothing_has_changed():
-    session = lasec.Session(lasec.LASEC(dimension=1), classes=["ham", "spam"])
-    ticket = session.ask([1.0]).ticket
-    before = session.to_bytes()
-    with pytest.raises(ClassError, match="'eggs' is a third class"):
-        session.tell(ticket, "eggs")
-    assert session.to_bytes() == before
+def test_a_third_class_is_met_and_the_meter_goes_on():
+    """Two classes until row 700, then three; the sums are those of right and wrong."""
+    session, right = lasec.Session(learner()), []
+    for t in range(len(X)):
+        label = "eggs" if t > 700 and X[t, 0] > 1.0 else NAMES[int(y[t])]
+        decision = session.ask(X[t])
+        if decision.asked:
+            outcome = session.tell(decision.ticket, label)
+            assert outcome.y == label
+            assert outcome.correct == (outcome.decision.label == label)
+            right.append(outcome.correct)
+    assert set(session.classes) == {"ham", "spam", "eggs"}
+    assert session.meter.labels == len(right)
+    weighted = session.meter.estimate("accuracy", method="snipw").value
+    assert weighted == pytest.approx(np.mean(right), abs=0.15)
+    again = lasec.Session.from_bytes(session.to_bytes())
+    assert again.classes == session.classes
+    assert again.ask(X[0]) == session.ask(X[0])
+
+
+def test_before_the_first_label_there_is_no_prediction():
+    session = lasec.Session(learner(), classes=["ham", "spam"])
+    assert session.ask(X[0]).label is None
+    assert session.predict(X[:2]) == [None, None]
+    session.learn(X[0], "ham")
+    assert session.ask(X[0]).label == "ham"
 
 
 def test_a_session_goes_on_after_it_was_saved(tmp_path):

@@ -297,8 +297,8 @@ def test_a_chunk_with_a_bad_row_changes_nothing(names):
     assert {"c", "d"} <= set(labels[60:300])
     with pytest.raises(ValueError, match="NaN"):
         tracker.run(broken, labels[60:])
-    bad = [*labels[60:400], None, *labels[401:]]
-    with pytest.raises(ValueError, match="None is no label"):
+    bad = [*labels[60:400], ["a"], *labels[401:]]
+    with pytest.raises(TypeError, match="a label must be text or a number"):
         tracker.run(X[60:], bad)
     assert tracker.to_bytes() == before
     assert (tracker.rule, tracker.classes) == (rule, tuple(names))
@@ -458,11 +458,10 @@ def test_bad_labels_are_refused_and_change_nothing(label, error, names):
     tracker.run(X, named(y, ["a", "b"]))
     ticket = tracker.ask(X[0]).ticket
     before = tracker.to_bytes()
-    for call in (
-        lambda: tracker.tell(ticket, label),
-        lambda: tracker.learn(X[0], label),
-        lambda: tracker.run(X[:3], ["a", "z", label]),
-    ):
+    calls = [lambda: tracker.tell(ticket, label), lambda: tracker.learn(X[0], label)]
+    if error is TypeError:  # a row of a chunk may have no label
+        calls.append(lambda: tracker.run(X[:3], ["a", "z", label]))
+    for call in calls:
         with pytest.raises(error, match="y: "):
             call()
         assert tracker.to_bytes() == before

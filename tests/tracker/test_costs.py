@@ -5,7 +5,7 @@ import pytest
 
 import lasec
 from lasec.rules.costs import GIVEN, SHARES, SUMS
-from lasec.rules.enlarging import more_features, turned
+from lasec.rules.enlarging import more_features
 from reference import tracker_costs, tracker_forms
 
 ROWS = 600
@@ -156,12 +156,11 @@ def test_a_class_that_comes_later_has_weight_1():
     np.testing.assert_array_equal(again.state.costs, tracker.state.costs)
 
 
-def test_other_features_and_turned_labels_keep_the_weights():
+def test_other_features_keep_the_weights():
     rule = lasec.rules.Tracking(weighted=True, balanced=True)
     state = rule.init(3)
     state.costs[:] = [[1.0, 5.0], [0.9, 0.1], [2.0, 1.0]]
     np.testing.assert_array_equal(more_features(rule, state, 5, known=3).costs, state.costs)
-    np.testing.assert_array_equal(turned(state).costs, state.costs[:, ::-1])
 
 
 @pytest.mark.parametrize("row", [GIVEN, SHARES, SUMS])

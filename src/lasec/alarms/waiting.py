@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lasec import validation
 from lasec.alarms.alarm import Alarm, Detector
+from lasec.metrics.checks import columns_of
 from lasec.types import Decision, Outcome
 
 Array = NDArray[np.float64]
@@ -126,19 +126,21 @@ class Waiting:
 def rounds_of(records: Any, y: ArrayLike) -> Iterator[tuple[Decision, Outcome | None]]:
     """The decisions of a ``lasec.Records``, each with what the label ``y`` did, where asked.
 
+    Labels are signs, as a meter hears them; a question without a label counts as not asked.
+
     >>> import lasec
     >>> X, y = lasec.streams.stationary(3, dimension=2, seed=1)
     >>> [outcome.y for _, outcome in rounds_of(lasec.LASEC(dimension=2).run(X, y), y)] == y.tolist()
     True
     """
-    signs = validation.labels(y, len(records)).astype(int).tolist()
-    columns = (
-        records.label, records.margin, records.variance, records.propensity, records.asked,
-        records.ticket,
+    columns, signs = columns_of(records, y, -1)
+    asked = (columns[:, 3] > 0.0) & ~np.isnan(signs)
+    rows = zip(
+        columns[:, 0].astype(int).tolist(), columns[:, 1].tolist(), records.variance.tolist(),
+        columns[:, 2].tolist(), asked.tolist(), columns[:, 4].astype(int).tolist(), strict=True,
     )  # fmt: skip
     effects = zip(records.mistake.tolist(), records.updated.tolist(), strict=True)
-    rows = zip(*(column.tolist() for column in columns), strict=True)
-    for row, label, effect in zip(rows, signs, effects, strict=True):
+    for row, label, effect in zip(rows, signs.tolist(), effects, strict=True):
         decision = Decision(*row)
         yield decision, Outcome(decision, label, *effect) if decision.asked else None
 

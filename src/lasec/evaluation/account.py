@@ -10,16 +10,19 @@ import copy
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lasec import validation
 from lasec.alarms import Alarm
+from lasec.classes import plain
 from lasec.evaluation.calendar import NO_TIMES, Calendar
 from lasec.evaluation.points import Mark, Status
 from lasec.evaluation.tally import NO_ROWS, SHARES, WIDTH, Margins, Rows, rows_of, share_of
-from lasec.metrics import Meter, Over
+from lasec.metrics import Confusion, Meter, Over
+from lasec.metrics.means import turned
 from lasec.metrics.sums import LOSS, Column
 
 Array = NDArray[np.float64]
@@ -28,12 +31,12 @@ FEED, OTHER = 1_600, "other"
 
 
 class Due(NamedTuple):
-    """An answer that is under way: when it comes, to which ticket, from whom, and what it says."""
+    """An answer that is under way: when it comes, to which ticket, from whom, and which class."""
 
     time: float
     ticket: int
     annotator: int
-    y: int
+    place: int
 
 
 @dataclass(slots=True)
@@ -43,8 +46,10 @@ class Account:
     ``settled`` rows are in the sums; ``rest`` are those after them. ``late`` is whether the meter
     hears of rows and answers one by one; ``verdicts`` are then the labels that have come for rows
     of ``rest``, and ``due`` a heap of answers under way. ``ends`` has the sums of all rows before
-    each multiple of ``every`` that is settled. ``positive`` rows are of the class +1, ``same`` of
-    the class of the row before; ``shares`` has the sums by predicted probability.
+    each multiple of ``every`` that is settled. ``known`` rows have a label, ``same`` of them the
+    previous label; ``shares`` has the sums by predicted probability. Classes have the numbers
+    of their places in ``classes``, and ``counts`` are their labels; ``heard`` is the confusion
+    matrix from the queried labels of settled rows, ``truth`` that from all labels.
     """
 
     meter: Meter
@@ -56,13 +61,13 @@ class Account:
     rows: int = 0
     labels: int = 0
     mistakes: int = 0
-    positive: int = 0
+    known: int = 0
     same: int = 0
     answers: int = 0
     refused: int = 0
     settled: int = 0
     late: bool = False
-    learner: tuple[str, str, int] | None = None
+    learner: tuple[str, int] | None = None
     grouped: bool | None = None
     status: Status = field(default_factory=Status)
     marks: list[Mark] = field(default_factory=list)
@@ -72,9 +77,13 @@ class Account:
     table: Array = field(default_factory=lambda: np.zeros((0, WIDTH)))
     shares: Array = field(default_factory=lambda: np.zeros((SHARES, WIDTH)))
     calendar: Calendar = NO_TIMES
-    latest: float = 0.0
+    latest: int = -1
+    counts: Array = field(default_factory=lambda: np.zeros(0))
     margins: Margins = field(default_factory=lambda: Margins.none(bounded=True))
-    recent: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, dtype=np.bool_))
+    recent: NDArray[np.int8] = field(default_factory=lambda: np.empty(0, dtype=np.int8))
+    classes: list[Any] = field(default_factory=list)
+    heard: Confusion = field(default_factory=lambda: Confusion.none(0))
+    truth: Confusion = field(default_factory=lambda: Confusion.none(0))
     rest: Rows = NO_ROWS
     verdicts: dict[int, int] = field(default_factory=dict)
     due: list[Due] = field(default_factory=list)
@@ -87,7 +96,7 @@ class Account:
     def copy(self, rows: int | None = None) -> Account:
         """Another of the same contents; for so many ``rows`` to come, only what they change."""
         twin = copy.copy(self)
-        for name in ("marks", "ends", "names", "verdicts", "due", "alarms"):
+        for name in ("marks", "ends", "names", "verdicts", "due", "alarms", "classes"):
             setattr(twin, name, copy.copy(getattr(self, name)))
         same = rows is not None and self.rows // self.step == (self.rows + rows) // self.step
         if not same:  # something will be summed
@@ -123,6 +132,19 @@ class Account:
                 self.names.setdefault(name, len(self.names))
         return np.fromiter((self.names.get(n, self.segments) for n in names), np.int64, count)
 
+    def places(self, labels: NDArray[Any], *, new: bool = False) -> NDArray[np.int64]:
+        """The numbers of the classes of labels; -1 for none, and for one that is not known.
+
+        With ``new``, one that is not known becomes the next class.
+        """
+        kinds, which = validation.classes(labels, len(labels))
+        if new:
+            _, firsts = np.unique(which, return_index=True)
+            come = [kinds[which[at]] for at in sorted(firsts.tolist()) if which[at] >= 0]
+            self.classes += [plain(kind) for kind in come if kind not in self.classes]
+        at = [self.classes.index(kind) if kind in self.classes else -1 for kind in kinds]
+        return np.array([*at, -1], dtype=np.int64)[which]
+
     def add(self, rows: Rows, status: Status) -> None:
         """Add a piece, which ends at the next multiple of ``every`` at the latest."""
         self.rest = self.rest + rows
@@ -143,9 +165,13 @@ class Account:
         if not rows.y.size:
             self.status = status._replace(time=self.status.time)
             return
-        self.positive += int((rows.y > 0.0).sum())
-        self.same += int((rows.y == np.r_[self.latest, rows.y[:-1]]).sum())
-        self.latest = float(rows.y[-1])
+        true = rows.true[rows.labeled]
+        self.known += true.size
+        more = np.bincount(true, minlength=len(self.classes)).astype(np.float64)
+        self.counts = more + np.pad(self.counts, (0, more.size - self.counts.size))
+        self.same += int((true == np.r_[self.latest, true[:-1]][: true.size]).sum())
+        self.latest = int(true[-1]) if true.size else self.latest
+        self.truth += _confusion(rows, rows.labeled, rows.true, len(self.classes), all_labels=True)
         if status.time is not None:
             self.calendar = self.calendar.add(rows.time, rows.asked)
         self.status = status
@@ -175,7 +201,8 @@ class Account:
         spoken = round(float(scope.block[LOSS, Column.ROUNDS]))
         truth = math.nan
         if 0 < spoken <= self.recent.size:
-            truth = 1.0 - float(self.recent[-spoken:].mean())
+            last = self.recent[-spoken:]
+            truth = float((last == 0).sum() / (last >= 0).sum()) if (last >= 0).any() else truth
         self.marks.append(Mark(self.rows, scope, truth, self.status))
         if len(self.marks) > self.limit:
             self.every *= 2
@@ -194,21 +221,36 @@ class Account:
 
     def _sum(self, piece: Rows) -> None:
         """Add a piece to everything."""
-        answered, wrong = piece.asked, piece.mistake
+        answered, wrong, said = piece.asked & piece.labeled, piece.mistake, piece.true
         if self.late:
             tickets = piece.ticket.tolist()
-            said = np.array([self.verdicts.pop(ticket, 0) for ticket in tickets])
-            answered, wrong = piece.asked & (said != 0), said != piece.label
+            said = np.array([self.verdicts.pop(ticket, -1) for ticket in tickets], dtype=np.int64)
+            answered, wrong = piece.asked & (said >= 0), said != piece.predicted
         else:
             self.meter.extend(piece, piece.y)
-            self.answers += int(piece.asked.sum())
+            self.answers += int(answered.sum())
+        self.heard += _confusion(piece, answered, said, len(self.classes))
         rows = rows_of(piece, answered, wrong)
         self.total = self.total + rows.sum(axis=1)
         if piece.group[0] >= 0:
             sums = [np.bincount(piece.group, row, self.segments + 1) for row in rows]
             self.table = self.table + np.array(sums).T
         if self.margins.bounded:
-            share = share_of(piece.margin)
-            self.shares = self.shares + np.array([np.bincount(share, r, SHARES) for r in rows]).T
+            share, hits = share_of(piece.margin), turned(rows, piece.label > 0)
+            self.shares = self.shares + np.array([np.bincount(share, r, SHARES) for r in hits]).T
         self.margins = self.margins.add(piece)
-        self.recent = np.concatenate([self.recent, piece.mistake])[-self.kept :]
+        known = np.where(piece.labeled, piece.mistake, -1).astype(np.int8)
+        self.recent = np.concatenate([self.recent, known])[-self.kept :]
+
+
+def _confusion(
+    rows: Rows, labeled: NDArray[np.bool_], true: NDArray[Any], classes: int, *,
+    all_labels: bool = False,
+) -> Confusion:  # fmt: skip
+    """The confusion matrix of rows and of the labels among them; a row without a class is none."""
+    sound = rows.predicted >= 0
+    some = sound & labeled
+    q = np.ones(int(some.sum())) if all_labels else rows.propensity[some]
+    counted = rows.predicted[some if all_labels else sound]
+    made = Confusion.of_labels(rows.predicted[some], true[some], q, classes)
+    return made + Confusion.of_rows(counted, classes)

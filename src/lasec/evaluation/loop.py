@@ -23,8 +23,9 @@ from lasec.learner import Learner
 from lasec.metrics import Meter
 from lasec.records import Records
 from lasec.session import Session
+from lasec.session.models import Asked
 from lasec.tracker import Tracker
-from lasec.types import Aggregate, BudgetQuery, Decision
+from lasec.types import Aggregate, BudgetQuery
 
 Array = NDArray[np.float64]
 Reaction = Callable[[Learner, Alarm], object]
@@ -52,7 +53,8 @@ def evaluate(
     learner
         The learner, which is changed.
     X, y
-        Rows and their labels (-1 or +1).
+        Rows and their labels, of any kind; None and NaN are rows without a label, whose questions
+        go unanswered.
     delay
         How long each answer takes, in rows or in the unit of ``times``: one number, one for each
         row, or one for each row and annotator; infinity means never. An answer is told when its
@@ -104,16 +106,17 @@ def evaluate(
         into = RunSummary(every=every or max(1, n // 200), meter=meter, keep=True)
     elif meter is not None or every is not None:
         raise ValueError("meter, every: the summary that is given has its own")
-    signs = validation.labels(y, n)
-    said, waits = _replies(signs, np.asarray(delay, dtype=np.float64), answers)
     now = into.begin(0 if fresh else n)  # a new summary takes the meter that was given itself
-    stream = _Stream(learner, rows, signs, now.ids(groups, n), times)
+    labels = labels_of(y, n)
+    true = now.places(labels, new=True)
+    said, waits = _replies(now, true, np.asarray(delay, dtype=np.float64), answers)
+    stream = _Stream(learner, rows, labels, now.ids(groups, n), times)
     _same(now, learner)
     alone = learner.aggregate is not Aggregate.MAJORITY  # one answer settles a question
     if answers is None and alone and not (waits.any() or now.late or (alarms and on_alarm)):
         records = _at_once(stream, now)
-        stream.answers = _prompt(records, signs, now.rows) if into.keep else []
-        now.alarms = now.alarms + raised_by(alarms, records, signs, rows)
+        stream.answers = _prompt(records, labels, now.rows) if into.keep else []
+        now.alarms = now.alarms + raised_by(alarms, records, labels, rows)
     else:
         records = _Conversation(stream, now, alarms, on_alarm).run(said, waits)
     now.learner = _identity(learner)
@@ -121,12 +124,26 @@ def evaluate(
     return into
 
 
+def labels_of(y: ArrayLike, count: int) -> NDArray[Any]:
+    """Labels as an array: numbers where all are -1 or +1, and else whatever they are.
+
+    >>> labels_of(["ham", None], 2).tolist()
+    ['ham', None]
+    """
+    signs = validation.signs(y, count)
+    if signs is not None:
+        return signs
+    kinds, which = validation.classes(y, count)
+    return np.array([*kinds, None], dtype=object)[which]
+
+
 class _Stream:
     """The rows of a call, with their labels, groups and times."""
 
     def __init__(
-        self, learner: Learner, X: Array, y: Array, group: NDArray[Any], times: ArrayLike | None
-    ) -> None:
+        self, learner: Learner, X: Array, y: NDArray[Any], group: NDArray[Any],
+        times: ArrayLike | None,
+    ) -> None:  # fmt: skip
         self.learner, self.X, self.y, self.group = learner, X, y, group
         self.times = None if times is None else validation.times(times, len(X))
         rounds = learner.rows + 1.0 + np.arange(len(X), dtype=np.float64)
@@ -142,12 +159,22 @@ class _Stream:
         times = self.when(cut)
         return status if times is None or not times.size else status._replace(time=float(times[-1]))
 
-    def rows(self, records: Records, cut: slice) -> Rows:
+    def rows(self, records: Records, cut: slice, now: Account) -> Rows:
         """What an account takes of some rows."""
-        return Rows(
-            records.label, records.margin, records.propensity, records.asked, records.mistake,
-            records.ticket, self.y[cut], self.group[cut], self.clock[cut],
-        )  # fmt: skip
+        return heard(records, self.y[cut], self.group[cut], self.clock[cut], now)
+
+
+def heard(
+    records: Records, y: NDArray[Any], group: NDArray[Any], clock: Array, now: Account
+) -> Rows:
+    """What an account takes of some rows: signs, and numbers of classes."""
+    sign = records.sign.astype(np.float64)
+    right = np.where(records.mistake, -sign, sign)
+    return Rows(
+        records.sign, records.margin, records.propensity, records.asked, records.mistake,
+        records.ticket, np.where(records.labeled, right, np.nan), group, clock,
+        now.places(records.label), now.places(y),
+    )  # fmt: skip
 
 
 def pieces(now: Account, count: int) -> Iterable[slice]:
@@ -170,7 +197,7 @@ def _at_once(stream: _Stream, now: Account) -> Records:
             records = tried.run(stream.X[cut], stream.y[cut], times=stream.when(cut))
             _check(records, cut.start)
             status = _status(tried, now, stream.clock[cut])
-            now.add(stream.rows(records, cut), stream.dated(status, cut))
+            now.add(stream.rows(records, cut, now), stream.dated(status, cut))
             parts.append(records)
     except ValueError as error:
         refused = error
@@ -181,11 +208,11 @@ def _at_once(stream: _Stream, now: Account) -> Records:
     raise refused
 
 
-def _prompt(records: Records, y: Array, rounds: int) -> list[Answer]:
+def _prompt(records: Records, y: NDArray[Any], rounds: int) -> list[Answer]:
     """The answers of rows that were answered at once; ``rows`` is where the run is after them."""
     first, before = records.first, rounds - len(records)
-    asked = zip(np.flatnonzero(records.asked).tolist(), y[records.asked].tolist(), strict=True)
-    return [Answer(first + at, int(sign), before + at + 1, int(sign)) for at, sign in asked]
+    at, said = np.flatnonzero(records.learned).tolist(), y[records.learned].tolist()
+    return [Answer(first + i, y, before + i + 1, y) for i, y in zip(at, said, strict=True)]
 
 
 class _Conversation:
@@ -197,69 +224,76 @@ class _Conversation:
         self.stream, self.now, self.on_alarm = stream, now, on_alarm
         now.listen()
         self.session = Session(
-            stream.learner, classes=(-1, 1), meter=now.meter, detectors=alarms,
-            on_alarm=self._react,
-        )  # fmt: skip
+            stream.learner, meter=now.meter, detectors=alarms, on_alarm=self._react
+        )
         self.updated: dict[int, bool] = {}
 
-    def run(self, said: Array, waits: Array) -> Records:
+    def run(self, said: NDArray[np.int64], waits: Array) -> Records:
         """Ask about every row, and tell each answer that is due by then."""
-        decisions: list[Decision] = []
+        decisions: list[Asked] = []
         now = self.now
         for cut in pieces(now, len(self.stream.X)):
             made = [self._step(t, said[t], waits[t]) for t in range(cut.start, cut.stop)]
             decisions += made
             clock = self.stream.clock[cut]
-            rows = self.stream.rows(self._records(made, cut), cut)
+            rows = self.stream.rows(self._records(made, cut), cut, now)
             status = _status(self.stream.learner, now, clock, rows)
             now.add(rows, self.stream.dated(status, cut))
         now.alarms = now.alarms + self.session.alarms
         return self._records(decisions, slice(0, len(decisions)))
 
-    def _step(self, t: int, said: Array, waits: Array) -> Decision:
+    def _step(self, t: int, said: NDArray[np.int64], waits: Array) -> Asked:
         """One row, and the answers that have come by then."""
         stream, due = self.stream, self.now.due
         time = None if stream.times is None else float(stream.times[t])
-        decision = self.session.ask(stream.X[t], time=time)
+        asked = self.session.decide(stream.X[t], time=time)
         moment = float(stream.clock[t])
-        if decision.asked:
-            for k in np.flatnonzero(np.isfinite(waits)).tolist():
-                wait = Due(moment + float(waits[k]), decision.ticket, k, int(said[k]))
+        if asked.decision.asked:
+            for k in np.flatnonzero(np.isfinite(waits) & (said >= 0)).tolist():
+                wait = Due(moment + float(waits[k]), asked.ticket, k, int(said[k]))
                 heapq.heappush(due, wait)
+            if (said < 0).all():  # there is no label, and nobody waits for one
+                self.session.cancel(asked.ticket)
         while due and due[0].time <= moment:
             answer = heapq.heappop(due)
-            self._hear(answer.ticket, answer.y, decision.ticket - self.now.first + 1)
-        return decision
+            self._hear(answer.ticket, answer.place, asked.ticket - self.now.first + 1)
+        return asked
 
-    def _hear(self, ticket: int, y: int, round_: int) -> None:
+    def _hear(self, ticket: int, place: int, round_: int) -> None:
         """An answer has come."""
+        y = self.now.classes[place]
         try:
             outcome = self.session.tell(ticket, y)
         except TicketError:
             self.now.refused += 1
             return
         self.now.answers += 1
-        verdict = outcome.y if outcome.settled else 0
+        verdict = outcome.y if outcome.settled else None
         self.stream.answers.append(Answer(ticket, y, round_, verdict))
         if outcome.settled:
-            self.now.verdicts.setdefault(ticket, verdict)
+            self.now.verdicts.setdefault(ticket, self.now.classes.index(verdict))
             self.updated[ticket] = outcome.updated or self.updated.get(ticket, False)
+        elif len(self.now.classes) > 2 and all(due.ticket != ticket for due in self.now.due):
+            self.session.cancel(ticket)  # everybody has said something else
 
     def _react(self, session: Session, alarm: Alarm) -> None:
         if self.on_alarm is not None:
             self.on_alarm(self.stream.learner, alarm)
 
-    def _records(self, decisions: list[Decision], cut: slice) -> Records:
+    def _records(self, made: list[Asked], cut: slice) -> Records:
         """The decisions as columns."""
-        if not decisions:
+        if not made:
             return self.stream.learner.run(self.stream.X[:0], self.stream.y[:0])
-        label, margin, variance, propensity, asked, ticket = (
-            np.array(column) for column in zip(*decisions, strict=True)
+        sign, margin, variance, propensity, asked, ticket = (
+            np.array(column) for column in zip(*(one.decision for one in made), strict=True)
         )
+        label = labels_of([one.label for one in made], len(made))
+        y = self.stream.y[cut]
+        labeled = np.array([not validation.is_missing(one) for one in y.tolist()])
         updated = np.array([self.updated.get(number, False) for number in ticket.tolist()])
         return Records(
-            label.astype(np.int8), margin, variance, propensity, asked,
-            label != self.stream.y[cut], updated, first=int(ticket[0]),
+            label, margin, variance, propensity, asked, labeled & (label != y), updated,
+            first=int(ticket[0]), sign=sign.astype(np.int8), labeled=labeled,
         )  # fmt: skip
 
 
@@ -277,16 +311,16 @@ def _status(learner: Learner, now: Account, clock: Array, rows: Rows | None = No
     return Status(learner.asked - now.before, planned - now.before, len(waiting), age, drift)
 
 
-def _replies(y: Array, waits: Array, answers: ArrayLike | None) -> tuple[Array, Array]:
-    """What each annotator answers about each row, and how long that takes."""
-    n = len(y)
-    said = y if answers is None else validation.real("answers", answers, np.ndim(answers))
-    said = said[:, None] if said.shape == (n,) else said
+def _replies(
+    now: Account, true: NDArray[np.int64], waits: Array, answers: ArrayLike | None
+) -> tuple[NDArray[np.int64], Array]:
+    """The class that each annotator answers about each row, and how long that takes."""
+    n = len(true)
     waits = waits[:, None] if waits.ndim == 1 else waits
     try:
+        said = true[:, None] if answers is None else _classes_of(now, answers)
         wide = np.broadcast_shapes(said.shape, waits.shape)
-        sound = wide[0] == n and (waits >= 0.0).all() and (np.abs(said) == 1.0).all()
-        if not sound:
+        if len(wide) != 2 or wide[0] != n or not (waits >= 0.0).all():
             raise ValueError
         return np.broadcast_to(said, wide), np.broadcast_to(waits, wide)
     except (ValueError, IndexError):
@@ -296,9 +330,16 @@ def _replies(y: Array, waits: Array, answers: ArrayLike | None) -> tuple[Array, 
         ) from None
 
 
-def _identity(learner: Learner) -> tuple[str, str, int]:
+def _classes_of(now: Account, answers: ArrayLike) -> NDArray[np.int64]:
+    """The numbers of the classes of answers, with a column for each annotator."""
+    table = np.asarray(answers, dtype=object)
+    table = table[:, None] if table.ndim == 1 else table
+    return now.places(table.ravel(), new=True).reshape(table.shape)
+
+
+def _identity(learner: Learner) -> tuple[str, int]:
     """What tells a learner from another that has seen as many rows."""
-    return learner.name, type(learner.rule).__name__, learner.dimension
+    return learner.name, learner.dimension
 
 
 def _same(now: Account, learner: Learner) -> None:
@@ -313,8 +354,8 @@ def _same(now: Account, learner: Learner) -> None:
         )
     if now.rows and now.learner is not None and _identity(learner) != now.learner:
         then, here = (
-            f"{name} ({rule}, {dimension} features)"
-            for name, rule, dimension in (now.learner, _identity(learner))
+            f"{name} ({dimension} features)"
+            for name, dimension in (now.learner, _identity(learner))
         )
         raise ValueError(f"learner: this run has followed {then}, and this one is {here}")
 

@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from lasec import validation
 from lasec.evaluation.account import Account
-from lasec.evaluation.loop import pieces
+from lasec.evaluation.loop import heard, labels_of, pieces
 from lasec.evaluation.points import Status
 from lasec.evaluation.summary import RunSummary
-from lasec.evaluation.tally import Margins, Rows
+from lasec.evaluation.tally import Margins
 from lasec.records import Records
 from lasec.session import AnyModel
 from lasec.types import BudgetQuery
@@ -33,8 +33,8 @@ def evaluate_peer(
 ) -> RunSummary:
     """Ask and tell along a stream, as :func:`lasec.evaluate` does, with anybody's model.
 
-    ``model`` comes from :func:`lasec.session.around` and knows the classes -1 and 1; ``row`` makes
-    of a row of ``X`` what the model takes, a dict for River. Answers come at once.
+    ``model`` comes from :func:`lasec.session.around`; ``row`` makes of a row of ``X`` what the
+    model takes, a dict for River. Answers come at once.
 
     >>> import lasec
     >>> from sklearn.linear_model import SGDClassifier
@@ -47,15 +47,16 @@ def evaluate_peer(
     """
     into = RunSummary() if into is None else into
     rows = validation.finite("X", validation.real("X", X, 2))
-    signs = validation.labels(y, len(rows))
+    labels = labels_of(y, len(rows))
     when = None if times is None else validation.times(times, len(rows))
     now = into.begin(len(rows))
     if now.rows == 0:
         now.first, now.before = model.selector.rows, model.selector.asked
         now.margins = Margins.none(bounded=True)
     now.ids(None, len(rows))
+    now.places(labels, new=True)
     parts = [
-        _piece(model, now, rows[cut], signs[cut], None if when is None else when[cut], row)
+        _piece(model, now, rows[cut], labels[cut], None if when is None else when[cut], row)
         for cut in pieces(now, len(rows))
         if cut.stop > cut.start
     ]
@@ -65,41 +66,43 @@ def evaluate_peer(
 
 
 def _piece(
-    model: AnyModel, now: Account, X: Array, y: Array, times: Array | None,
+    model: AnyModel, now: Account, X: Array, y: NDArray[Any], times: Array | None,
     row: Callable[[Array], Any],
 ) -> Records:  # fmt: skip
     """Some rows, up to the next point."""
     first = model.selector.rows
+    two = now.classes if len(now.classes) == 2 else []
     told = [
-        _step(model, row(x), int(sign), None if times is None else float(times[t]))
-        for t, (x, sign) in enumerate(zip(X, y, strict=True))
+        _step(model, row(x), label, None if times is None else float(times[t]), two)
+        for t, (x, label) in enumerate(zip(X, y.tolist(), strict=True))
     ]
-    label, margin, chance, asked = (np.array(column) for column in zip(*told, strict=True))
+    said, sign, margin, chance, asked = (list(column) for column in zip(*told, strict=True))
+    label = labels_of(said, len(y))
+    known = np.array([not validation.is_missing(one) for one in y.tolist()])
     records = Records(
-        label.astype(np.int8), margin, np.zeros(len(y)), chance, asked, label != y, asked,
-        first=first,
+        label, np.array(margin), np.zeros(len(y)), np.array(chance), np.array(asked),
+        known & (label != y), np.array(asked) & known, first=first, labeled=known,
+        sign=np.array(sign, dtype=np.int8),
     )  # fmt: skip
-    clock = records.ticket + 1.0 if times is None else times
-    now.add(
-        Rows(records.label, margin, chance, asked, records.mistake, records.ticket, y,
-             np.full(len(y), -1), clock),
-        _status(model, now, None if times is None else float(times[-1])),
-    )  # fmt: skip
+    clock: Array = np.asarray(records.ticket + 1.0 if times is None else times, np.float64)
+    status = _status(model, now, None if times is None else float(times[-1]))
+    now.add(heard(records, y, np.full(len(y), -1), clock, now), status)
     return records
 
 
 def _step(
-    model: AnyModel, row: Any, sign: int, time: float | None
-) -> tuple[int, float, float, bool]:
-    """One row: what is predicted, the margin of +1, the query probability, whether it is asked."""
+    model: AnyModel, row: Any, label: Any, time: float | None, two: list[Any]
+) -> tuple[Any, int, float, float, bool]:
+    """One row: prediction, sign, margin, query probability, and whether it is asked."""
     told = model.ask(row, time)
     decision = told.decision
-    if decision.asked:
-        model.tell(decision.ticket, sign)
-    if told.label is None:  # nothing was learned yet
-        return 1, 0.0, decision.propensity, decision.asked
-    label = 1 if told.label > 0 else -1
-    return label, label * decision.margin, decision.propensity, decision.asked
+    if decision.asked and validation.is_missing(label):
+        model.cancel(decision.ticket)
+    elif decision.asked:
+        model.tell(decision.ticket, label)
+    sign = -1 if two and told.label == two[0] else 1
+    margin = 0.0 if told.label is None else sign * decision.margin
+    return told.label, sign, margin, decision.propensity, decision.asked
 
 
 def _status(model: AnyModel, now: Account, time: float | None) -> Status:

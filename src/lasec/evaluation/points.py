@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +19,13 @@ Array = NDArray[np.float64]
 class Answer(NamedTuple):
     """An answer as it arrived: to which ticket, what it said, after how many rows of the run.
 
-    ``verdict`` is the label that the question then had, after all its answers; 0 for none yet.
+    ``verdict`` is the label that the question then had, after all its answers; None for none yet.
     """
 
     ticket: int
-    y: int
+    y: Any
     round: int
-    verdict: int
+    verdict: Any
 
 
 class Point(NamedTuple):

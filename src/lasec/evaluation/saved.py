@@ -9,20 +9,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lasec import validation
 from lasec.alarms import Alarm
 from lasec.errors import StateError
 from lasec.evaluation.account import Account, Due
 from lasec.evaluation.calendar import calendar_of
 from lasec.evaluation.points import FACTS, Mark
 from lasec.evaluation.tally import BINS, KINDS, SHARES, WIDTH, Margins, Rows
-from lasec.metrics import Meter, sums
+from lasec.metrics import Confusion, Meter, sums
 from lasec.metrics.estimate import Scope
 from lasec.parameters import LARGEST, Range, number
 from lasec.persistence.container import Arrays, bundle, pack, restored, unbundle
 
 KIND = "run"
 _COUNTERS = (
-    "every", "first", "before", "rows", "labels", "mistakes", "positive", "same", "answers",
+    "every", "first", "before", "rows", "labels", "mistakes", "known", "same", "answers",
     "refused", "settled",
 )  # fmt: skip
 _EMPTY = np.zeros(sums.SHAPE)
@@ -40,6 +41,7 @@ def write(now: Account) -> bytes:
         "learner": now.learner,
         "grouped": now.grouped,
         "names": list(now.names),
+        "classes": now.classes,
         "bounded": now.margins.bounded,
         "latest": now.latest,
         "span": now.calendar.span,
@@ -64,12 +66,34 @@ def _arrays(now: Account) -> Arrays:
         "margins": now.margins.table,
         "shares": now.shares,
         "calendar": now.calendar.table,
-        "recent": np.flatnonzero(now.recent),
+        "recent": np.flatnonzero(now.recent > 0),
+        "unlabeled": np.flatnonzero(now.recent < 0),
+        "counts": now.counts,
+        **_cells("heard", now.heard),
+        **_cells("truth", now.truth),
         "rest": np.array([np.asarray(a, dtype=np.float64) for a in now.rest]),
         "verdicts": np.array(list(now.verdicts.items()), dtype=np.int64).reshape(-1, 2),
         "alarms": np.array([alarm[1:] for alarm in now.alarms], dtype=np.float64).reshape(-1, 5),
         "due": np.array([list(due) for due in sorted(now.due)], dtype=np.float64).reshape(-1, 4),
     }
+
+
+def _cells(name: str, table: Confusion) -> Arrays:
+    """A confusion matrix as arrays of a file."""
+    return {f"{name}.{field}": sums for field, sums in table._asdict().items()}
+
+
+def _confusion(name: str, arrays: Arrays, classes: int) -> Confusion:
+    """The confusion matrix that :func:`_cells` wrote, if it can be one."""
+    made = Confusion(*(arrays[f"{name}.{field}"] for field in Confusion._fields))
+    few = len(made.rows)
+    shapes = [(few,), *[(few, few)] * 3]
+    for cells, shape in zip(made, shapes, strict=True):
+        if cells.shape != shape or cells.dtype != np.float64 or few > classes:
+            raise ValueError(f"{name} has not the shape of a confusion matrix")
+        if not ((cells >= 0.0) & (cells <= LARGEST)).all():
+            raise ValueError(f"{name} holds impossible numbers")
+    return made
 
 
 def read(data: bytes) -> Account:
@@ -83,6 +107,8 @@ def _restored(header: dict[str, Any], arrays: Arrays) -> Account:
     meter = Meter.from_bytes(unbundle(header["parts"], arrays)["meter"])
     segments = number("segments", header["segments"], int, Range(1, 10_000))
     _check(arrays, segments)
+    if arrays["counts"].size > len(header["classes"]):
+        raise ValueError("counts: there are more than classes")
     counters = {n: number(n, header["counters"][n], int, Range(0, 2**53)) for n in _COUNTERS}
     now = Account(meter, number("points", header["points"], int, Range(2, 100_000)), segments,
                   **counters)  # fmt: skip
@@ -101,14 +127,21 @@ def _restored(header: dict[str, Any], arrays: Arrays) -> Account:
     bounded = number("bounded", header["bounded"], bool, None)
     now.margins = Margins.of(arrays["margins"], bounded=bounded)
     now.shares = arrays["shares"]
-    now.latest = number("latest", header["latest"], float, Range(-1.0, 1.0))
+    now.classes = _classes(header["classes"])
+    now.counts = arrays["counts"]
+    now.latest = number("latest", header["latest"], int, Range(-1, len(now.classes) - 1))
+    now.heard, now.truth = (
+        _confusion(name, arrays, len(now.classes)) for name in ("heard", "truth")
+    )
     span = number("span", header["span"], float, Range(0.0, LARGEST))
     now.calendar = calendar_of(span, arrays["calendar"])
-    now.recent = np.zeros(number("recent", header["recent"], int, Range(0, now.kept)), bool)
-    now.recent[arrays["recent"]] = True
-    now.rest = _rest(arrays["rest"], segments)
-    now.verdicts = _verdicts(arrays["verdicts"])
+    now.recent = np.zeros(number("recent", header["recent"], int, Range(0, now.kept)), np.int8)
+    now.recent[arrays["recent"]], now.recent[arrays["unlabeled"]] = 1, -1
+    now.rest = _rest(arrays["rest"], segments, len(now.classes))
+    now.verdicts = _verdicts(arrays["verdicts"], len(now.classes))
     now.due = [Due(t, int(n), int(k), int(y)) for t, n, k, y in arrays["due"].tolist()]
+    if any(not 0 <= due.place < len(now.classes) for due in now.due):
+        raise ValueError("due: expected numbers of classes")
     heapq.heapify(now.due)
     _agree(now)
     return now
@@ -124,7 +157,9 @@ def _agree(now: Account) -> None:
         or now.meter.window is None
         or now.settled + now.rest.y.size != now.rows
         or now.meter.rows < (now.rows if now.late else now.settled)
-        or max(now.labels, now.mistakes, now.positive, now.same) > now.rows
+        or max(now.labels, now.known) > now.rows
+        or max(now.mistakes, now.same) > now.known
+        or now.counts.sum() != now.known
         or now.calendar.rows.sum() > now.rows
         or len(now.marks) > now.limit
         or max(marks[-1], ends[-1]) > now.rows
@@ -153,15 +188,25 @@ def _named(names: Any, segments: int) -> dict[str, int]:
     return {name: place for place, name in enumerate(names)}
 
 
-def _rest(table: NDArray[Any], segments: int) -> Rows:
+def _classes(listed: Any) -> list[Any]:
+    """The classes of a run."""
+    if not isinstance(listed, list) or len(set(listed)) < len(listed):
+        raise ValueError("classes: expected a list of different labels")
+    return [validation.class_label(name) for name in listed]
+
+
+def _rest(table: NDArray[Any], segments: int, classes: int) -> Rows:
     """The rows that wait, if they can be those of a run."""
     with np.errstate(invalid="ignore"):
         rest = Rows(*(a.astype(k) for a, k in zip(table, KINDS, strict=True)))
-    label, margin, q, asked, _, _, y, group, time = rest
+    label, margin, q, asked, _, _, y, group, time, predicted, true = rest
+    numbers = np.array([predicted, true])
     if not (
-        all(np.array_equal(a, b) for a, b in zip(rest, table, strict=True))
+        all(np.array_equal(a, b, equal_nan=True) for a, b in zip(rest, table, strict=True))
         and (np.abs(label) == 1).all()
-        and (np.abs(y) == 1.0).all()
+        and ((np.abs(y) == 1.0) | np.isnan(y)).all()
+        and np.array_equal(true < 0, np.isnan(y))
+        and ((numbers >= -1) & (numbers < classes)).all()
         and np.isfinite(margin).all()
         and np.isfinite(time).all()
         and ((q >= 0.0) & (q <= 1.0) & ((q > 0.0) | ~asked)).all()
@@ -171,20 +216,22 @@ def _rest(table: NDArray[Any], segments: int) -> Rows:
     return rest
 
 
-def _verdicts(table: NDArray[Any]) -> dict[int, int]:
-    if table.dtype != np.int64 or table.shape[1:] != (2,) or not (np.abs(table[:, 1]) == 1).all():
-        raise ValueError("verdicts: expected tickets with -1 or +1")
+def _verdicts(table: NDArray[Any], classes: int) -> dict[int, int]:
+    if table.dtype != np.int64 or table.shape[1:] != (2,):
+        raise ValueError("verdicts: expected tickets with numbers of classes")
+    if not ((table[:, 1] >= 0) & (table[:, 1] < classes)).all():
+        raise ValueError("verdicts: expected numbers of classes")
     return dict(table.tolist())
 
 
-def _followed(listed: Any) -> tuple[str, str, int] | None:
+def _followed(listed: Any) -> tuple[str, int] | None:
     """Which learner the run is of, as it was written."""
     if listed is None:
         return None
-    name, rule, dimension = listed
-    if not isinstance(name, str) or not isinstance(rule, str):
-        raise TypeError("learner: expected its name and that of its rule")
-    return name, rule, number("dimension", dimension, int, Range(1, 2**31))
+    name, dimension = listed
+    if not isinstance(name, str):
+        raise TypeError("learner: expected its name")
+    return name, number("dimension", dimension, int, Range(1, 2**31))
 
 
 def _check(arrays: Arrays, segments: int) -> None:
@@ -200,6 +247,7 @@ def _check(arrays: Arrays, segments: int) -> None:
         "margins": (4, BINS),
         "shares": (SHARES, WIDTH),
         "calendar": (3, arrays["calendar"].shape[-1]),
+        "counts": (arrays["counts"].size,),
         "rest": (len(Rows._fields), arrays["rest"].shape[-1]),
         "due": (len(arrays["due"]), 4),
         "alarms": (len(arrays["alarms"]), 5),
@@ -207,14 +255,14 @@ def _check(arrays: Arrays, segments: int) -> None:
     for name, shape in shapes.items():
         if arrays[name].shape != shape or arrays[name].dtype != np.float64:
             raise ValueError(f"{name} has not the shape of a run's")
-    for name in ("totals", "total", "table", "shares", "margins"):
+    for name in ("totals", "total", "table", "shares", "margins", "counts"):
         if not np.abs(arrays[name]).max(initial=0.0) <= sums.LARGEST:
             raise ValueError(f"{name} holds NaN or a number beyond all use")
     if not sums.sound(arrays["blocks"]):
         raise ValueError("blocks: they are not those of a meter")
-    for name in ("recent", "ends"):
+    for name in ("recent", "unlabeled", "ends"):
         if arrays[name].dtype != np.int64 or (arrays[name] < 0).any() or arrays[name].ndim != 1:
             raise ValueError(f"{name}: expected numbers of rows")
     due = arrays["due"]
-    if not (np.isfinite(due).all() and (due[:, 1] >= 0.0).all() and (np.abs(due[:, 3]) == 1).all()):
-        raise ValueError("due: expected times, tickets and labels")
+    if not (np.isfinite(due).all() and (due[:, 1:] >= 0.0).all()):
+        raise ValueError("due: expected times, tickets and classes")

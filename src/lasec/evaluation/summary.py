@@ -15,12 +15,12 @@ from lasec.evaluation.calendar import Calendar
 from lasec.evaluation.pictures import draw, drawable, png
 from lasec.evaluation.points import Answer, Point
 from lasec.evaluation.tally import Bin, Margins, Part, Rows, bins_of, part
-from lasec.metrics import Estimate, Meter, means
+from lasec.metrics import Confusion, Estimate, Meter, means
 from lasec.metrics.means import Sum
 from lasec.parameters import Range, number
 from lasec.records import Records
 
-_FIRST, _MOST = 50, 100_000
+_FIRST, _MOST, RARE = 50, 100_000, 0.1
 
 
 class RunSummary:
@@ -156,9 +156,58 @@ class RunSummary:
         return means.accuracy(row, now.first + now.settled)
 
     @property
+    def known(self) -> int:
+        """How many rows have a label, queried or not."""
+        return self._now.known
+
+    @property
     def accuracy(self) -> float:
-        """The true accuracy (all labels) over all rows; NaN without rows."""
-        return 1.0 - self._now.mistakes / self.rows if self.rows else math.nan
+        """The true accuracy over all rows that have a label; NaN without any."""
+        return 1.0 - self._now.mistakes / self.known if self.known else math.nan
+
+    @property
+    def classes(self) -> list[Any]:
+        """The classes, in the order of their first labels.
+
+        >>> import lasec
+        >>> lasec.evaluate(lasec.Tracker(1, seed=0), [[1.0], [2.0]], ["ham", "spam"]).classes
+        ['ham', 'spam']
+        """
+        return list(self._now.classes)
+
+    @property
+    def confusion(self) -> Confusion:
+        """The confusion matrix of all settled rows, estimated from the queried labels.
+
+        Its classes have the numbers of their places in :attr:`classes`.
+
+        >>> import lasec
+        >>> X, y = lasec.streams.stationary(2_000, dimension=5, seed=1)
+        >>> summary = lasec.evaluate(lasec.Tracker(rate=0.2, seed=0), X, y)
+        >>> place = summary.classes.index(1)
+        >>> truth = summary.true_confusion.estimate("recall", positive=place).value
+        >>> truth in summary.confusion.estimate("recall", positive=place)
+        True
+        """
+        return self._view.heard.widened(len(self._view.classes))
+
+    @property
+    def true_confusion(self) -> Confusion:
+        """The confusion matrix of all rows that have a label, queried or not."""
+        return self._now.truth.widened(len(self._now.classes))
+
+    @property
+    def shares(self) -> dict[Any, float]:
+        """The share of each class among the labels, queried or not.
+
+        >>> import lasec
+        >>> summary = lasec.evaluate(lasec.LASEC(1), [[1.0]] * 4, ["ham", "ham", "spam", None])
+        >>> summary.shares
+        {'ham': 0.6666666666666666, 'spam': 0.3333333333333333}
+        """
+        now = self._now
+        counts = np.pad(now.counts, (0, len(now.classes) - now.counts.size))
+        return dict(zip(now.classes, (counts / max(counts.sum(), 1.0)).tolist(), strict=True))
 
     @property
     def points(self) -> list[Point]:
@@ -192,13 +241,8 @@ class RunSummary:
         return self._now.calendar
 
     @property
-    def positives(self) -> float:
-        """The true share of the class +1 (all labels); NaN without rows."""
-        return self._now.positive / self.rows if self.rows else math.nan
-
-    @property
     def baselines(self) -> dict[str, float]:
-        """The accuracy of predictions that need no model; empty without rows.
+        """The accuracy of predictions that need no model; empty without labels.
 
         "no-change" predicts the label of the row before, which is known only where every label is.
 
@@ -206,13 +250,27 @@ class RunSummary:
         >>> X, y = lasec.streams.stationary(2_000, dimension=5, seed=1)
         >>> summary = lasec.evaluate(lasec.Tracker(rate=0.2, seed=0), X, y)
         >>> {name: round(value, 3) for name, value in summary.baselines.items()}
-        {'no-change': 0.49, 'majority class': 0.504}
+        {'no-change': 0.49, 'majority class': 0.503}
         """
-        if not self.rows:
+        if not self.known:
             return {}
-        share = self.positives
-        no_change = self._now.same / self.rows
-        return {"no-change": no_change, "majority class": max(share, 1.0 - share)}
+        no_change = self._now.same / self.known
+        return {"no-change": no_change, "majority class": max(self.shares.values())}
+
+    @property
+    def rare(self) -> list[Any]:
+        """The classes of which accuracy says little, the rarest last.
+
+        Those of less than 10 % of the labels, or of a quarter of an even share if that is less.
+
+        >>> import lasec
+        >>> summary = lasec.evaluate(lasec.LASEC(1), [[1.0]] * 50, ["ham"] * 49 + ["fraud"])
+        >>> summary.rare
+        ['fraud']
+        """
+        limit = min(RARE, 0.25 / max(len(self.classes), 1))
+        found = [(share, name) for name, share in self.shares.items() if 0.0 < share < limit]
+        return [name for _, name in sorted(found, key=lambda pair: -pair[0])]
 
     @property
     def groups(self) -> list[Part]:

@@ -18,11 +18,16 @@ from lasec.metrics.means import Sum
 Array = NDArray[np.float64]
 BINS, SHARES = 40, 10
 WIDTH = len(Sum)
-NO_MORE = np.zeros(3)
+NO_MORE = np.zeros(4)
 
 
 class Rows(NamedTuple):
-    """Columns of consecutive rows of a run; ``group`` is -1 where there are none."""
+    """Columns of consecutive rows of a run; ``group`` is -1 where there are none.
+
+    ``label`` is the sign of :class:`lasec.Records`, and ``y`` is the same where the prediction was
+    right, the other sign where it was wrong, and NaN without a label. ``predicted`` and ``true``
+    are numbers of classes, -1 for none.
+    """
 
     label: NDArray[Any]
     margin: NDArray[Any]
@@ -33,6 +38,8 @@ class Rows(NamedTuple):
     y: NDArray[Any]
     group: NDArray[Any]
     time: NDArray[Any]
+    predicted: NDArray[Any]
+    true: NDArray[Any]
 
     def cut(self, begin: int, end: int | None = None) -> Rows:
         """Some of them."""
@@ -42,13 +49,21 @@ class Rows(NamedTuple):
         return Rows(*map(np.concatenate, zip(self, more, strict=True)))
 
     @property
+    def labeled(self) -> NDArray[np.bool_]:
+        """Which rows have a label."""
+        known: NDArray[np.bool_] = ~np.isnan(self.y)
+        return known
+
+    @property
     def counts(self) -> Array:
-        """How many rows, queried rows and mistakes there are."""
-        return np.array([self.y.size, self.asked.sum(), self.mistake.sum()], dtype=np.float64)
+        """How many rows, queried rows, mistakes and labels there are."""
+        few = (self.asked.sum(), self.mistake.sum(), self.labeled.sum())
+        return np.array([self.y.size, *few], dtype=np.float64)
 
 
 KINDS = (
     np.int8, np.float64, np.float64, np.bool_, np.bool_, np.int64, np.float64, np.int64, np.float64,
+    np.int64, np.int64,
 )  # fmt: skip
 NO_ROWS = Rows(*(np.empty(0, dtype=kind) for kind in KINDS))
 
@@ -126,13 +141,14 @@ class Margins(NamedTuple):
 
 
 class Bin(NamedTuple):
-    """Rows with nearly the same predicted probability of the class +1.
+    """Rows with nearly the same predicted probability of a class.
 
-    ``predicted`` is the mean of those probabilities, ``frequency`` the true share of +1 (all
-    labels), and ``estimate`` that share as estimated from the queried labels.
+    It is the second of two classes, or, of more classes, the one that was predicted.
+    ``predicted`` is the mean of those probabilities, ``frequency`` the true share of that class
+    (all labels), and ``estimate`` that share as estimated from the queried labels.
 
     >>> table = np.zeros((SHARES, WIDTH))
-    >>> table[9, [Sum.ROUNDS, Sum.MISTAKES, Sum.GUESS]] = 100.0, 8.0, 5.0
+    >>> table[9, [Sum.ROUNDS, Sum.LABELED, Sum.MISTAKES, Sum.GUESS]] = 100.0, 100.0, 92.0, 95.0
     >>> [(round(b.predicted, 2), round(b.frequency, 2), b.rows) for b in bins_of(table, 100)]
     [(0.95, 0.92, 100)]
     """
@@ -150,18 +166,16 @@ def share_of(margin: Array) -> NDArray[np.int64]:
 
 
 def bins_of(table: Array, until: int) -> list[Bin]:
-    """The bins that have rows; predictions below one half are of -1, so they are turned round."""
+    """The bins that have rows."""
     made = []
-    for place, row in enumerate(table):
-        rows, wrong, doubt = row[[Sum.ROUNDS, Sum.MISTAKES, Sum.GUESS]].tolist()
+    for row in table:
+        rows, hits, likely, known = row[[Sum.ROUNDS, Sum.MISTAKES, Sum.GUESS, Sum.LABELED]].tolist()
         if rows:
-            found, shares = means.accuracy(row, until), (doubt / rows, wrong / rows)
-            if place >= SHARES // 2:
-                shares = (1.0 - shares[0], 1.0 - shares[1])
-            else:
-                value, low, high = (1.0 - end for end in (found.value, found.high, found.low))
-                found = found._replace(value=value, low=low, high=high)
-            made.append(Bin(*shares, round(rows), found.labels, found))
+            found = means.accuracy(row, until)  # of what is not that class
+            value, low, high = (1.0 - end for end in (found.value, found.high, found.low))
+            frequency = hits / known if known else math.nan
+            found = found._replace(value=value, low=low, high=high)
+            made.append(Bin(likely / rows, frequency, round(rows), found.labels, found))
     return made
 
 
@@ -169,7 +183,7 @@ def rows_of(columns: Rows, answered: NDArray[np.bool_], wrong: NDArray[np.bool_]
     """What each row adds to the sums of its part; ``wrong`` is what its answer says."""
     q, guess = columns.propensity, means.doubt(columns.label, columns.margin)
     rows = means.of_rows(guess, q, columns.asked)
-    rows[Sum.MISTAKES] = columns.mistake
+    rows[Sum.MISTAKES], rows[Sum.LABELED] = columns.mistake, columns.labeled
     rows[:, answered] += means.of_answers(
         guess[answered], q[answered], wrong[answered].astype(np.float64)
     )
@@ -182,6 +196,7 @@ def part(name: str, row: Array, until: int, more: Array = NO_MORE) -> Part:
     >>> part("none", np.zeros(WIDTH), 0).estimate
     Estimate(value=nan, low=0.0, high=1.0, rows=0, labels=0, until=0)
     """
-    rounds, asked, mistakes = (row[[Sum.ROUNDS, Sum.ASKED, Sum.MISTAKES]] + more).tolist()
-    truth = 1.0 - mistakes / rounds if rounds else math.nan
+    counted = row[[Sum.ROUNDS, Sum.ASKED, Sum.MISTAKES, Sum.LABELED]] + more
+    rounds, asked, mistakes, known = counted.tolist()
+    truth = 1.0 - mistakes / known if known else math.nan
     return Part(name, round(rounds), round(asked), truth, means.accuracy(row, until))

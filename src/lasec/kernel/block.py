@@ -187,8 +187,9 @@ def run_block(
             fetch(X, C, i, space)
             p_t, p = weigh(rule, query, m[i], q[i], t)
             asks, known = u < p, True
-        wrong = (m[i] >= 0.0) != (y[i] > 0.0)
-        used = asks and (wrong or not mistakes_only)
+        told = y[i] == y[i]
+        wrong = told and (m[i] >= 0.0) != (y[i] > 0.0)
+        used = asks and told and (wrong or not mistakes_only)
         label[at] = 1 if m[i] >= 0.0 else -1
         margin[at], variance[at] = shown(p_t, known), shown(q[i], known)
         propensity[at] = shown(p, known)

@@ -161,13 +161,17 @@ def play(
     rule: Rule[Any], query: Query, state: Any, memory: Vector, x: Vector, y: float, turn: Turn,
     mistakes_only: bool,
 ) -> tuple[Asked, bool, bool]:  # fmt: skip
-    """Ask about a row and, where asked, tell its label at once: mistake and update."""
+    """Ask about a row and, where asked, tell its label at once: mistake and update.
+
+    A label that is NaN is not known: the question goes unanswered.
+    """
     seen = margin_at(rule, state, x, turn.ticket + 1)
     question = ask(query, memory, learnable(rule, state, x), seen, turn)
     if question.fine:
         note_row(rule, state, x)
-    mistake = question.label != y
-    updated = question.asked and (mistake or not mistakes_only)
+    known = y == y  # noqa: PLR0124, NaN is not
+    mistake = known and question.label != y
+    updated = question.asked and known and (mistake or not mistakes_only)
     if updated:
         learn(rule, state, x, y, turn.seed, turn.ticket)
     return question, mistake, updated

@@ -66,7 +66,7 @@ class Accumulator:
 
     >>> made = Accumulator(window=1_000, decay=None)
     >>> made.add(np.array([[1.0, 0.6, 0.5, 1.0, 7.0]]), p=np.array([0.8]))
-    >>> made.answer([(7, -1.0, 1)], patience=None)
+    >>> made.answer([(7, False, 1)], patience=None)
     >>> made.labels, made.last, made.size, made.kept.maxlen
     (1, 7, 32, 32)
     """
@@ -95,7 +95,7 @@ class Accumulator:
     def add(self, columns: Array, p: Array, y: Array | None = None) -> None:
         """Add rows (label, margin, propensity, asked, ticket); with ``y`` the asked are answered.
 
-        ``p`` is P(y = +1) of each, as the model has it.
+        ``p`` is P(y = +1) of each, as the model has it. Where ``y`` is NaN, the answer is lost.
         """
         label, _, q, asked, ticket = columns.T
         rounds = self.rows + np.arange(q.size)
@@ -110,16 +110,18 @@ class Accumulator:
         chosen = np.flatnonzero(asked)
         self.asked += chosen.size
         if y is not None:
-            self._learn(rounds[chosen], label[chosen], p[chosen], q[chosen], y[chosen], self._share)
+            told, gone = chosen[~np.isnan(y[chosen])], chosen[np.isnan(y[chosen])]
+            self._learn(rounds[told], label[told], p[told], q[told], y[told], self._share)
+            self._lose(rounds[gone], label[gone], q[gone])
             return
         columns_of = (a[chosen].tolist() for a in (ticket, rounds, label, p, q))
         for place, *rest in zip(*columns_of, [self._share] * chosen.size, strict=True):
             self.questions[int(place)] = Question(*rest)
 
-    def answer(self, answers: list[tuple[int, float, int]], patience: int | None) -> None:
-        """Add answers: ticket, label, and how many rows had been when it came."""
+    def answer(self, answers: list[tuple[int, bool, int]], patience: int | None) -> None:
+        """Add answers: ticket, whether the prediction was right, and how many rows had been."""
         found, labels, late = [], [], []
-        for ticket, y, now in answers:
+        for ticket, right, now in answers:
             question = self.questions.pop(ticket, None)
             if question is None:
                 self.ignored += 1
@@ -128,7 +130,7 @@ class Accumulator:
                 late.append(question)
             else:
                 found.append(question)
-                labels.append(y)
+                labels.append(question.label if right else -question.label)
         if found:
             rounds, label, p, q, share = np.array(found).T
             self._learn(rounds.astype(np.int64), label, p, q, np.array(labels), share)
@@ -163,12 +165,15 @@ class Accumulator:
     def _forget(self, questions: Iterable[Question]) -> None:
         """Count questions as lost."""
         gone = list(questions)
-        if not gone:
-            return
-        rounds, label, _, q, _ = np.array(gone).T
+        if gone:
+            rounds, label, _, q, _ = np.array(gone).T
+            self._lose(rounds.astype(np.int64), label, q)
+
+    def _lose(self, rounds: NDArray[np.int64], label: Array, q: Array) -> None:
+        """Add the losses of these rows to their panes."""
         rows = sums.of_losses(q)
-        self._gather(rounds.astype(np.int64) // self.size, label, rows, rows)
-        self.lost += len(gone)
+        self._gather(rounds // self.size, label, rows, rows)
+        self.lost += q.size
         self._gone += float((1.0 / q).sum())
 
     def _gather(self, panes: NDArray[np.int64], *rows: Array) -> None:

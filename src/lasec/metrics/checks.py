@@ -45,11 +45,14 @@ def columns_of(records: Any, y: ArrayLike, last: int) -> tuple[Array, Array]:
     """The columns of rows that come after the ticket ``last``, and their labels, checked."""
     if not all(hasattr(records, name) for name in _NAMES):
         raise TypeError(f"records: expected what run gives, got {shown(records)}")
-    given = [validation.real(f"records: {name}", getattr(records, name), 1) for name in _NAMES]
+    sign = getattr(records, "sign", records.label)
+    columns_given = (sign, *(getattr(records, name) for name in _NAMES[1:]))
+    named = zip(_NAMES, columns_given, strict=True)
+    given = [validation.real(f"records: {name}", column, 1) for name, column in named]
     if len({column.size for column in given}) > 1:
         raise ValueError("records: the columns are not of one length")
     columns = np.column_stack(given)
-    labels = validation.labels(y, len(columns))
+    labels = _heard(records, y, columns[:, 0])
     label, _, q, asked, ticket = columns.T
     if not np.isfinite(columns).all():
         raise ValueError("records: NaN among margins or propensities (from a lazy run?)")
@@ -59,6 +62,13 @@ def columns_of(records: Any, y: ArrayLike, last: int) -> tuple[Array, Array]:
     if len(columns) and not (rising and last < ticket[0] and ticket[-1] <= LAST):
         raise ValueError(f"records: tickets must rise, and the last one was {last}")
     return columns, labels
+
+
+def _heard(records: Any, y: ArrayLike, sign: Array) -> Array:
+    """The labels as a meter hears them: the sign if the prediction was right; NaN for none."""
+    kinds, which = validation.classes(y, sign.size)
+    right = np.asarray(records.label) == np.array([*kinds, None], dtype=object)[which]
+    return np.where(which < 0, np.nan, np.where(right, sign, -sign))
 
 
 def _plain(decision: Decision) -> Decision:

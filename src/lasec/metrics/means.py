@@ -32,7 +32,7 @@ class Sum(IntEnum):
     """The columns of a row of sums; those from ANSWERS to SQUARED run over the answered rows.
 
     >>> Sum.ROUNDS.value, len(Sum)
-    (0, 14)
+    (0, 15)
     """
 
     ROUNDS = 0
@@ -49,6 +49,7 @@ class Sum(IntEnum):
     SQUARED = 11  # (w - a)^2/q
     ANSWERED = 12  # 1/q, over the answered rows
     QUERIED = 13  # 1/q, over the queried rows
+    LABELED = 14  # rows whose label is known, queried or not
 
 
 def aipw(guess: float, value: float | None, q: float) -> float:
@@ -74,7 +75,7 @@ def of_rows(guess: Array, q: Array, asked: NDArray[np.bool_]) -> Array:
     """What each row adds before any answer, a column a row.
 
     >>> of_rows(np.array([0.1]), np.array([0.5]), np.array([True]))[:, 0].round(2).tolist()
-    [1.0, 1.0, 0.0, 0.1, 0.09, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 2.0]
+    [1.0, 1.0, 0.0, 0.1, 0.09, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 2.0, 0.0]
     """
     seen = q > 0.0
     some = np.where(seen, q, 1.0)
@@ -91,7 +92,7 @@ def of_answers(guess: Array, q: Array, value: NDArray[Any]) -> Array:
 
     >>> one = of_answers(np.array([0.1]), np.array([0.5]), np.array([1.0]))[:, 0]
     >>> one[Sum.ANSWERS :].round(4).tolist()
-    [1.0, 1.8, 1.62, 2.6244, 1.62, 2.0, 0.0]
+    [1.0, 1.8, 1.62, 2.6244, 1.62, 2.0, 0.0, 0.0]
     """
     d = (value - guess) / q
     square = (1.0 - q) * d * d
@@ -100,6 +101,21 @@ def of_answers(guess: Array, q: Array, value: NDArray[Any]) -> Array:
     rows[Sum.SQUARE], rows[Sum.FOURTH] = square, square * square
     rows[Sum.SQUARED], rows[Sum.ANSWERED] = q * d * d, 1.0 / q
     return rows
+
+
+def turned(rows: Array, chosen: NDArray[np.bool_]) -> Array:
+    """The same rows, with 1 - w in the place of w for those that are chosen.
+
+    >>> one = of_rows(np.array([0.1]), np.array([0.5]), np.array([True]))
+    >>> turned(one, np.array([True]))[Sum.GUESS].tolist()
+    [0.9]
+    """
+    other = rows.copy()
+    other[Sum.GUESS] = rows[Sum.ROUNDS] - rows[Sum.GUESS]
+    other[Sum.MISTAKES] = rows[Sum.LABELED] - rows[Sum.MISTAKES]
+    other[Sum.MISSED] = -rows[Sum.MISSED]
+    other[[Sum.BELOW, Sum.ABOVE]] = rows[[Sum.ABOVE, Sum.BELOW]]
+    return np.where(chosen, other, rows)
 
 
 def mean(row: Array) -> totals.Value:

@@ -95,7 +95,7 @@ class Meter:
         self._sums = Accumulator(self.window, self.decay)
         # What has come since the last look: summed up in chunks that begin at fixed rows.
         self._asks: list[Any] = []
-        self._answers: list[tuple[int, float, int]] = []
+        self._answers: list[tuple[int, bool, int]] = []
         self._last = -1
         self._room = 0
 
@@ -130,13 +130,12 @@ class Meter:
         """
         if not (isinstance(outcome, Outcome) and isinstance(outcome.decision, Decision)):
             raise TypeError(f"outcome: expected what tell gives, got {shown(outcome)}")
-        ticket, y = outcome.decision.ticket, validation.label(outcome.y)
         if not outcome.settled:
             return
         if outcome.decision.propensity == 0.0:  # a label that came for free
             self._sums.ignored += 1
             return
-        self._answers.append((self._seen(ticket), y, self.rows))
+        self._answers.append((self._seen(outcome.decision.ticket), outcome.correct, self.rows))
         if len(self._answers) > CHUNK:
             self._flush()
 
@@ -155,9 +154,10 @@ class Meter:
         self._sums.settle()
 
     def extend(self, records: Any, y: ArrayLike) -> None:
-        """Record a :class:`lasec.Records` in which every query was answered.
+        """Record a :class:`lasec.Records` in which labels came at once.
 
-        ``y`` has a label for each row, of which only those of the queried rows count.
+        ``y`` has a label for each row, of which only those of the queried rows count; where it is
+        None or NaN, the question went unanswered.
 
         >>> import lasec
         >>> X, y = lasec.streams.switching(5_000, seed=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from copy import copy
 from typing import Any, NamedTuple, Protocol, Self
 
@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lasec.book import Book, GivenUp
-from lasec.classes import Classes
 from lasec.learner import Learner
 from lasec.parameters import Range, number
 from lasec.selector import Selector
@@ -22,12 +21,15 @@ _COUNTS = Range(1, 2**31)
 class Asked(NamedTuple):
     """A decision with the class that is predicted, and the margin that the query looked at.
 
-    ``decision`` is what a meter takes: its label is -1 or +1.
+    ``decision`` is what a meter takes: its label is -1 for the first of two classes, and +1 for the
+    second, or for the predicted one of more. A model that has learned nothing ``is_cold``: it shows
+    no class.
     """
 
     label: Any
     margin: float
     decision: Decision
+    is_cold: bool = False
 
     @property
     def ticket(self) -> int:
@@ -37,7 +39,8 @@ class Asked(NamedTuple):
     @property
     def shown(self) -> Decision:
         """The decision as a caller sees it, with the class for a label."""
-        return self.decision._replace(label=self.label, margin=self.margin)
+        label = None if self.is_cold else self.label
+        return self.decision._replace(label=label, margin=self.margin)
 
 
 class Carried(Protocol):
@@ -49,7 +52,7 @@ class Carried(Protocol):
     def tell(self, ticket: int, label: Hashable) -> Outcome:
         """Learn the label of an open question."""
 
-    def learn(self, row: Any, label: Hashable) -> None:
+    def learn(self, row: Any, label: Hashable) -> Outcome:
         """Learn a label that nobody asked for."""
 
     def predict(self, rows: Any) -> list[Any]:
@@ -70,33 +73,63 @@ class Carried(Protocol):
 
 
 class OwnModel:
-    """A learner of lasec with names for its two classes.
+    """A learner of lasec, with names for its classes.
+
+    Labels are any that the learner takes; with ``positive``, that class against all others. Before
+    the first label there is no prediction: it is None.
 
     >>> import lasec
-    >>> model = OwnModel(lasec.LASEC(dimension=1), Classes(["ham", "spam"]))
+    >>> model = OwnModel(lasec.LASEC(dimension=1), classes=["ham", "spam"])
     >>> asked = model.ask([2.0], None)
-    >>> asked.label, model.tell(asked.decision.ticket, "ham").correct
-    ('spam', False)
+    >>> asked.shown.label, model.tell(asked.ticket, "ham").correct, model.ask([2.0], None).label
+    (None, False, 'ham')
     """
 
-    def __init__(self, learner: Learner, classes: Classes) -> None:
-        self.learner, self.classes = learner, classes
+    def __init__(
+        self, learner: Learner, classes: Sequence[Hashable] = (), positive: Hashable | None = None
+    ) -> None:
+        self.learner, self.positive = learner, positive
+        names = classes if positive is None else (f"not {positive}", positive)
+        if names:
+            learner.name_classes(names)
+
+    @property
+    def classes(self) -> list[Any]:
+        """The names of the classes that are known.
+
+        >>> import lasec
+        >>> OwnModel(lasec.LASEC(dimension=1), classes=["ham"]).classes
+        ['ham']
+        """
+        return list(self.learner.known_classes)
 
     def ask(self, row: Any, time: float | None) -> Asked:
         """What the learner decides."""
-        return self._named(self.learner.ask(row, time=time))
+        return self._heard(self.learner.ask(row, time=time))
 
     def tell(self, ticket: int, label: Hashable) -> Outcome:
         """Learn the label of an open question."""
-        return self.learner.tell(ticket, self.classes.sign(label))
+        return self.learner.tell(ticket, self.named(label))
 
-    def learn(self, row: Any, label: Hashable) -> None:
+    def learn(self, row: Any, label: Hashable) -> Outcome:
         """Learn a label that nobody asked for."""
-        self.learner.learn(row, self.classes.sign(label))
+        return self.learner.learn(row, self.named(label))
 
     def predict(self, rows: Any) -> list[Any]:
-        """The classes of rows, without a step."""
-        return [self.classes.name(int(sign)) for sign in self.learner.predict(rows)]
+        """The classes of rows, without a step; None before the first label."""
+        found: list[Any] = self.learner.predict(rows).tolist()
+        return found if self.learner.told else [None] * len(found)
+
+    def named(self, label: Hashable) -> Hashable:
+        """The class of a label: its own, or that of all that are not positive.
+
+        >>> import lasec
+        >>> OwnModel(lasec.LASEC(dimension=1), positive="spam").named("eggs")
+        'not spam'
+        """
+        if self.positive is None or label == self.positive:
+            return label
+        return f"not {self.positive}"
 
     def cancel(self, ticket: int) -> None:
         """Give up an open question."""
@@ -113,10 +146,14 @@ class OwnModel:
     @property
     def questions(self) -> tuple[Asked, ...]:
         """The open questions, oldest first."""
-        return tuple(map(self._named, self.learner.questions))
+        return tuple(map(self._heard, self.learner.questions))
 
-    def _named(self, decision: Decision) -> Asked:
-        return Asked(self.classes.name(decision.label), decision.margin, decision)
+    def _heard(self, decision: Decision) -> Asked:
+        """A decision with a sign for a label: -1 is the first of two classes."""
+        classes, label = self.learner.classes, decision.label
+        sign = -1 if len(classes) == 2 and label == classes[0] else 1
+        heard = decision._replace(label=sign)
+        return Asked(label, decision.margin, heard, is_cold=not self.learner.told)
 
 
 class Judged(NamedTuple):
@@ -156,8 +193,7 @@ class AnyModel:
     """Anybody's model: two functions, with a selector that holds the budget and a book.
 
     ``judge`` gives a :class:`Judged` for a row; ``learn`` takes a row, its label and its ticket.
-    The meter is told whether predictions were right: a decision counts as +1, its label as +1 or
-    -1. A question expires after ``max_age`` rows; past ``max_pending`` open ones the oldest is
+    A question expires after ``max_age`` rows; past ``max_pending`` open ones the oldest is
     dropped. ``keep`` makes the copy of a row that waits for its label.
 
     >>> import lasec
@@ -230,13 +266,16 @@ class AnyModel:
         question = self.book.find(ticket, self.selector.rows)
         self._learn(question.x, label, ticket)
         self.book.settle(ticket)
-        right = bool(question.decision.label == label)
-        return Outcome(question.decision.decision, 1 if right else -1, not right, updated=True)
+        asked: Asked = question.decision
+        return Outcome(asked.shown, label, bool(asked.label != label), updated=True)
 
-    def learn(self, row: Any, label: Hashable) -> None:
+    def learn(self, row: Any, label: Hashable) -> Outcome:
         """Let the model learn a label that nobody asked for; it counts as a row."""
-        self._learn(row, label, self.selector.rows)
+        judged, ticket = self.judge(row), self.selector.rows
+        self._learn(row, label, ticket)
         self.selector.skip(1)
+        decision = Decision(judged.label, judged.margin, judged.variance, 0.0, False, ticket)
+        return Outcome(decision, label, bool(judged.label != label), updated=True)
 
     def predict(self, rows: Any) -> list[Any]:
         """The classes of rows, without a step."""

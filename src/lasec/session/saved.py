@@ -6,10 +6,12 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from lasec.alarms import Detector, DropAlarm, InputAlarm, read
 from lasec.errors import StateError
 from lasec.learner import Learner
-from lasec.persistence.container import Arrays, restored
+from lasec.persistence.container import Arrays, pack, restored
 from lasec.session.note import Note
 from lasec.tracker import Tracker
 
@@ -45,6 +47,27 @@ def read_notes(data: bytes) -> dict[int, Note]:
             raise ValueError("a note is not that of a question")
         notes[ticket] = Note(id_, columns, tuple(map(str, names)))
     return notes
+
+
+def write_rows(rows: Mapping[Any, Any]) -> bytes:
+    """Rows that were not asked about, by their ids.
+
+    >>> read_rows(write_rows({"mail-7": [1.0, 2.0]}))["mail-7"].tolist()
+    [1.0, 2.0]
+    """
+    return pack({"ids": list(rows)}, {"rows": np.array(list(rows.values()), dtype=np.float64)})
+
+
+def read_rows(data: bytes) -> dict[Any, Any]:
+    """The rows that :func:`write_rows` wrote."""
+
+    def listed(header: dict[str, Any], arrays: Arrays) -> dict[Any, Any]:
+        ids, rows = header["ids"], arrays["rows"]
+        if not all(isinstance(name, str | int) for name in ids) or rows.ndim != 2:
+            raise ValueError("rows: expected ids, and a row for each")
+        return dict(zip(ids, rows, strict=True))
+
+    return restored(data, listed)
 
 
 def write_detectors(detectors: Sequence[Detector]) -> dict[str, bytes]:

@@ -8,20 +8,22 @@ from copy import copy
 from typing import Any, Self
 
 from lasec.alarms import Alarm, Detector
-from lasec.classes import Classes
 from lasec.errors import StateError, TicketError
 from lasec.files import write
 from lasec.learner import Learner
 from lasec.metrics import Estimate, Meter
+from lasec.parameters import Range, number
 from lasec.persistence.container import Arrays, bundle, pack, read, restored, unbundle
-from lasec.session.models import AskedRows, Carried, OwnModel
+from lasec.session.models import Asked, AskedRows, Carried, OwnModel
 from lasec.session.note import Note
 from lasec.session.saved import (
     read_detectors,
     read_learner,
     read_notes,
+    read_rows,
     write_detectors,
     write_notes,
+    write_rows,
 )
 from lasec.types import Decision, Outcome
 
@@ -41,7 +43,7 @@ class Session:
         A learner of lasec, or any other model: :func:`~lasec.session.around` takes a scikit-learn
         or River classifier, :class:`~lasec.session.AnyModel` two functions.
     classes
-        The names of a learner's two classes; those not given are taken from the labels.
+        The names of a learner's classes; those not given are taken from the labels.
     positive
         This class against all others.
     meter
@@ -52,6 +54,9 @@ class Session:
         Called with the session and each alarm; they are also kept in ``alarms``.
     notes
         What was kept of open questions, for a session that is restored.
+    remember
+        Number of last rows with an id, not queried, whose label is taken all the same: a user
+        report or a chargeback. It is learned, and no part of any estimate.
 
     Examples
     --------
@@ -79,15 +84,18 @@ class Session:
         detectors: Sequence[Detector] = (),
         on_alarm: Reaction | None = None,
         notes: Mapping[int, Note] | None = None,
+        remember: int = 0,
     ) -> None:
         self.model: Carried = (
-            OwnModel(model, Classes(classes, positive)) if isinstance(model, Learner) else model
+            OwnModel(model, classes, positive) if isinstance(model, Learner) else model
         )
         self.meter = Meter() if meter is None else meter
         self.detectors, self.on_alarm = tuple(detectors), on_alarm
         self.alarms: list[Alarm] = []
         self.notes = dict(notes or {})
         self._ids = {n.id: ticket for ticket, n in self.notes.items() if n.id is not None}
+        self.remember: int = number("remember", remember, int, Range(0, 2**31))
+        self.rows: dict[Hashable, Any] = {}  # not queried, by their ids, the oldest first
         self.model.given_up()  # what was given up before is not this meter's
 
     def ask(
@@ -111,29 +119,43 @@ class Session:
         Returns
         -------
         Decision
-            The class, the margin, the propensity, whether the label is queried, and the ticket.
+            The class (None before the first label), the margin, the propensity, whether the label
+            is queried, and the ticket.
 
         Examples
         --------
         >>> import lasec
         >>> session = Session(lasec.LASEC(dimension=1), classes=["ham", "spam"])
+        >>> session.learn([1.0], "ham")
         >>> session.ask([1.0], id="mail-1").label
-        'spam'
+        'ham'
         """
+        return self.decide(row, id=id, time=time).shown
+
+    def decide(
+        self,
+        row: Any,
+        *,
+        id: Hashable = None,  # noqa: A002
+        time: float | None = None,
+    ) -> Asked:
+        """:meth:`ask`, with the decision as the meter hears it."""
         if id is not None and id in self._ids:
             raise ValueError(f"id: the question about {id!r} is still open")
         asked = self.model.ask(row, time)
         decision = asked.decision
         if id is not None and decision.asked:
             self._note(decision.ticket, id=id)
+        elif id is not None and self.remember:
+            self._remember(id, row)
         self.meter.ask(decision)
         for detector in self.detectors:
             self._raise(detector.ask(decision, row))
         self._hear_of_given_up()
-        return asked.shown
+        return asked
 
     def tell(self, question: Hashable, label: Hashable, *, by: str | None = None) -> Outcome:
-        """Learn the label of an open question.
+        """Learn the label of an open question, or of a row that the session remembers.
 
         Parameters
         ----------
@@ -153,10 +175,13 @@ class Session:
         --------
         >>> import lasec
         >>> session = Session(lasec.LASEC(dimension=1), classes=["ham", "spam"])
+        >>> session.learn([1.0], "spam")
         >>> decision = session.ask([1.0], id="mail-1")
         >>> session.tell("mail-1", "ham").correct
         False
         """
+        if question not in self._ids and question in self.rows:
+            return self.model.learn(self.rows.pop(question), label)
         ticket = self._ticket(question)
         note = self.notes.get(ticket, Note())
         if by is not None and by in note.answered_by:
@@ -178,6 +203,13 @@ class Session:
         'ham'
         """
         self.model.learn(row, label)
+
+    def _remember(self, id: Hashable, row: Any) -> None:  # noqa: A002
+        """Keep a row that was not queried, and forget the oldest."""
+        self.rows.pop(id, None)
+        self.rows[id] = copy(row)
+        while len(self.rows) > self.remember:
+            del self.rows[next(iter(self.rows))]
 
     def predict(self, rows: Any) -> list[Any]:
         """The classes of rows; nothing is counted, queried or learned.
@@ -202,6 +234,17 @@ class Session:
         self.model.cancel(self._ticket(question))
         self._hear_of_given_up()
 
+    def holds(self, id: Hashable) -> bool:  # noqa: A002
+        """Whether a label for the row of this id is taken: it is asked about, or remembered.
+
+        >>> import lasec
+        >>> session = Session(lasec.LASEC(dimension=1))
+        >>> decision = session.ask([1.0], id="mail-1")
+        >>> session.holds("mail-1"), session.holds("mail-2")
+        (True, False)
+        """
+        return id in self._ids or id in self.rows
+
     def keep(self, ticket: int, columns: Mapping[str, Any]) -> None:
         """Keep some cells with an open question, for the people who answer it."""
         self._note(ticket, columns=dict(columns))
@@ -212,6 +255,7 @@ class Session:
 
         >>> import lasec
         >>> session = Session(lasec.LASEC(dimension=1), classes=["ham", "spam"])
+        >>> session.learn([1.0], "spam")
         >>> decision = session.ask([1.0], id="mail-1")
         >>> [(asked.label, note.id) for asked, note in session.questions]
         [('spam', 'mail-1')]
@@ -235,15 +279,46 @@ class Session:
         >>> Session(lasec.LASEC(dimension=2)).learner.name
         'LASEC'
         """
+        return self._own.learner
+
+    @property
+    def classes(self) -> list[Any]:
+        """The classes that are known, in the order in which they were given or told.
+
+        >>> import lasec
+        >>> session = Session(lasec.LASEC(dimension=1))
+        >>> session.learn([1.0], "ham")
+        >>> session.classes
+        ['ham']
+        """
+        return self._own.classes
+
+    @property
+    def positive(self) -> Hashable | None:
+        """The class that is separated from all others, if it is one."""
+        return self._own.positive
+
+    def named(self, label: Hashable) -> Any:
+        """The class of a label: itself, or the one of all that are not ``positive``.
+
+        >>> import lasec
+        >>> Session(lasec.LASEC(dimension=1), positive="spam").named("eggs")
+        'not spam'
+        """
+        return self._own.named(label)
+
+    @property
+    def _own(self) -> OwnModel:
         if not isinstance(self.model, OwnModel):
             raise TypeError("this session carries a model that is not lasec's")
-        return self.model.learner
+        return self.model
 
     def parts(self) -> dict[str, bytes]:
-        """Learner, meter, notes of open questions and detectors, each as bytes of its own."""
+        """Learner, meter, notes, remembered rows and detectors, each as bytes of its own."""
         made = {"learner": self.learner.to_bytes(), "meter": self.meter.to_bytes()}
         notes = {t: note for t, note in self.notes.items() if self.model.is_open(t)}
         made |= {"notes": write_notes(notes)} if notes else {}
+        made |= {"rows": write_rows(self.rows)} if self.rows else {}
         return made | write_detectors(self.detectors)
 
     def to_bytes(self) -> bytes:
@@ -260,11 +335,10 @@ class Session:
         (False, Session('LASEC', rows=1, queried=1, open=0))
         """
         sizes, arrays = bundle(self.parts())
-        names = self.model.classes  # type: ignore[attr-defined]
         header = {
             "kind": KIND,
-            "classes": [] if names.positive is not None else names.names,
-            "positive": names.positive,
+            "positive": self.positive,
+            "remember": self.remember,
             "parts": sizes,
         }
         return pack(header, arrays)
@@ -294,14 +368,18 @@ class Session:
     def _restore(cls, header: dict[str, Any], arrays: Arrays) -> Self:
         if header.get("kind") != KIND:
             raise StateError("foreign: this is not a session")
-        if not isinstance(header["classes"], list):
+        names = header.get("classes", [])  # a learner keeps them since 0.2
+        if not isinstance(names, list):
             raise StateError("invalid: the classes are not a list")
         parts = unbundle(header["parts"], arrays)
-        return cls(
-            read_learner(parts["learner"]), classes=header["classes"],
+        made = cls(
+            read_learner(parts["learner"]), classes=names,
             positive=header["positive"], meter=Meter.from_bytes(parts["meter"]),
             notes=read_notes(parts.get("notes", b"[]")), detectors=read_detectors(parts),
+            remember=header.get("remember", 0),
         )  # fmt: skip
+        made.rows = read_rows(parts["rows"]) if "rows" in parts else {}
+        return made
 
     def __repr__(self) -> str:
         name = self.model.learner.name if isinstance(self.model, OwnModel) else "any model"
