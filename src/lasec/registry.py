@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Unpack
+from typing import Any, Literal, NamedTuple, Unpack
 
 from lasec import algorithms
 from lasec.learner import Learner, Options
@@ -102,6 +102,7 @@ def make(
     rate: float | None = None,
     budget: Budgeted | None = None,
     settings: Mapping[str, float] | None = None,
+    class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
     **options: Unpack[Options],
 ) -> Learner:
     """A learner by name, as its paper has it, or held to a label budget.
@@ -119,6 +120,8 @@ def make(
         Another :class:`~lasec.queries.Budgeted` instead of ``rate``.
     settings
         Parameters of the algorithm: ``drift``, ``ridge``, ``aggressiveness`` and others.
+    class_weight
+        "balanced", or what it costs to miss each class: of the Tracker alone.
     **options
         ``seed``, ``max_pending`` and the other options of :class:`~lasec.Learner`.
 
@@ -138,7 +141,10 @@ def make(
         title = title if isinstance(small.rule, Tracking) else f"Budgeted {title}"
     if isinstance(small, Tracker):
         held: Any = query
-        return Tracker(dimension, budget=held, rule=small.rule, **options)  # type: ignore[arg-type]
+        rule: Any = small.rule
+        return Tracker(dimension, budget=held, rule=rule, class_weight=class_weight, **options)
+    if class_weight is not None:
+        raise ValueError(f"class_weight: {name} has no probabilities to weigh, the Tracker has")
     return Learner(
         small.rule, query, dimension=dimension, learn_from=small.learn_from, name=title, **options
     )

@@ -42,8 +42,10 @@ CHANNELS = {  # each names the words that show it was reached
     "column that is not there": (["run", "plain.csv", "-l", EVIL], "there is no column"),
     "group that is not there": (["run", "plain.csv", "-l", "y", "--group", EVIL], "no column"),
     "category that is none": (["run", "plain.csv", "-l", "y", "--category", EVIL], "no column"),
-    "classes in an error": (["run", "classes.csv", "-l", "y"], "has 3 classes"),
-    "third class": (["run", "third.csv", "-l", "y", "-a", "perceptron"], "third class"),
+    "classes in an error": (
+        ["run", "classes.csv", "-l", "y", "--class-weight", "z=2"], "there is no class"
+    ),
+    "rare class": (["run", "third.csv", "-l", "y", "-a", "perceptron"], "recall of"),
     "positive class": (["run", "plain.csv", "-l", "y", "--positive", EVIL], "have no label"),
     "ragged row": (["run", "ragged.csv", "-l", "y"], "CSV parse error"),
     "bad cell": (["run", "cells.csv", "-l", "y"], "warning: column"),

@@ -124,7 +124,7 @@ def test_run_writes_model_report_and_predictions(file, tmp_path):
     assert len(lines) == summary["rows"] == 6_000
     assert sum(line["asked"] for line in lines) == summary["labels"]
     truth = table(6_000)["fate"]
-    right = np.mean([line["label"] == fate for line, fate in zip(lines, truth, strict=True)])
+    right = np.mean([line["prediction"] == fate for line, fate in zip(lines, truth, strict=True)])
     assert right == pytest.approx(summary["accuracy"])
     page = (tmp_path / "out/report.html").read_text()
     assert "stream.csv" in page
@@ -359,7 +359,7 @@ def test_a_peer_names_the_extra_that_it_needs(monkeypatch):
 
     monkeypatch.setattr(peers, "find_spec", lambda _: None)
     with pytest.raises(TableError, match=r"needs river: pip install 'lasec\[river\]'"):
-        peers.make_peer("river-arf", 0.1, None, seed=0)
+        peers.make_peer("river-arf", 0.1, None, seed=0, classes=["a", "b"])
 
 
 def as_lines(columns, count):
@@ -571,12 +571,14 @@ def test_labels_a_day(tmp_path):
     assert found["features"] == 8 + 2 + 16  # and hash buckets for new places
 
 
-def test_rows_without_a_label_are_left_out(tmp_path):
+def test_rows_without_a_label_are_rows(tmp_path):
     columns = table(1_000)
     columns["fate"] = [None if i % 10 == 0 else fate for i, fate in enumerate(columns["fate"])]
     pa.csv.write_csv(pa.table(columns), tmp_path / "holes.csv")
     found = json.loads(call("run", tmp_path / "holes.csv", "-l", "fate", "--json").stdout)
-    assert (found["rows"], found["unlabelled"]) == (900, 100)
+    assert (found["rows"], found["labeled"]) == (1_000, 900)
+    said = call("run", tmp_path / "holes.csv", "-l", "fate").stdout
+    assert "labels available    900 labels (90.0 % of rows)" in said
 
 
 def test_standard_input_of_any_format_and_compression(file):
@@ -618,7 +620,7 @@ def test_cite_and_datasets():
 def test_no_change_must_beat_the_model_and_chance(
     capsys, persistence, majority, accuracy, rows, chance
 ):
-    warn_of_no_change(persistence, majority, accuracy, rows)
+    warn_of_no_change(persistence, [majority, 1.0 - majority], accuracy, rows)
     said = capsys.readouterr().err
     assert bool(said) == (chance is not None)
     if chance:

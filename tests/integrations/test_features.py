@@ -17,8 +17,7 @@ FACES = ("Session", "evaluate", "lasec run", "lasec ask/tell", "scikit-learn", "
 CLASSES, ACCURACY, ALARMS = "more than two classes", "estimated accuracy", "alarms"
 LOST, ANNOTATORS, PREDICT = "lost labels", "several annotators", "predict without asking"
 FEATURES = (CLASSES, ACCURACY, ALARMS, LOST, ANNOTATORS, PREDICT)
-BINARY = "lasec's learners separate two classes; `--positive` takes one against the rest"
-KNOWN = "every label is in the file"
+BINARY = "a job serves many models of one size, which have two classes"
 BATCH = "the interface has no place for who answered: aggregate answers before"
 SHARD = "a job serves many models; its metrics have the sums from which a monitor can alarm"
 FIRST = "in a job the first label counts"
@@ -47,11 +46,8 @@ def three_classes():
 
 
 def session_classes():
-    from sklearn.linear_model import SGDClassifier
-
     rows, names = three_classes()
-    model = SGDClassifier(loss="log_loss", random_state=0)
-    made = lasec.Session(lasec.session.around(model, classes=np.unique(names), rate=0.3))
+    made = lasec.Session(lasec.Tracker(4, rate=0.3, seed=0))
     for x, name in zip(rows, names, strict=True):
         decision = made.ask(x)
         if decision.asked:
@@ -80,6 +76,12 @@ def evaluate_annotators():
     answers = np.column_stack([y, -y, y])
     learner, _ = evaluated(learner={"aggregate": "majority"}, answers=answers)
     return learner.contradicted > 0 and learner.told > 0
+
+
+def evaluate_classes():
+    rows, names = three_classes()
+    run = lasec.evaluate(lasec.Tracker(4, rate=0.3, seed=0), rows, names)
+    return set(run.records.label[-200:]) == set(run.classes) == set(names)
 
 
 def evaluate_predict():
@@ -134,10 +136,27 @@ def run_alarms(shell):
     return shell.run("--alarms", "-a", "lasec-ss", "--set", "drift=0")["alarms"]
 
 
+def run_classes(shell):
+    rows, names = three_classes()
+    lines = [",".join([*map(str, row), name]) for row, name in zip(rows, names, strict=True)]
+    (shell.folder / "s.csv").write_text("\n".join(["a,b,c,d,label", *lines]))
+    return shell.run()["classes"] == ["eggs", "ham", "spam"]
+
+
+def run_lost(shell):
+    spans = [run["estimate"] for run in (shell.run(), shell.run("--lost", "0.5"))]
+    whole, part = (span["high"] - span["low"] for span in spans)
+    return part > 1.2 * whole
+
+
+def run_annotators(shell):
+    return shell.run("--annotator-errors", "0.1,0.1,0.1")["accuracy"] > 0.6
+
+
 def run_predict(shell):
     shell.run("--out", "out")
     done = shell("predict", "--model", "out/model.lasec", given=shell.rows[:50])
-    return {json.loads(line)["label"] for line in done.stdout.splitlines()} == {"ham", "spam"}
+    return {json.loads(line)["prediction"] for line in done.stdout.splitlines()} == {"ham", "spam"}
 
 
 def ask_accuracy(shell):
@@ -165,9 +184,15 @@ def ask_annotators(shell):
     return settled == [False, True]
 
 
+def ask_classes(shell):
+    first, *_ = shell.asked(shell.rows[:20])
+    told = shell("tell", given=[{"ticket": first["ticket"], "label": "eggs"}]).stdout
+    return json.loads(told)["label"] == "eggs"
+
+
 def ask_predict(shell):
     shell.tell(shell.asked(shell.rows[:300]))
-    return '"label"' in shell("predict", given=shell.rows[:5]).stdout
+    return '"prediction": "' in shell("predict", given=shell.rows[:5]).stdout
 
 
 def fitted(**options):
@@ -262,7 +287,7 @@ CELLS = {
     (LOST, "Session"): session_lost,
     (ANNOTATORS, "Session"): session_annotators,
     (PREDICT, "Session"): lambda: set(session().predict(X)) == {-1, 1},
-    (CLASSES, "evaluate"): BINARY,
+    (CLASSES, "evaluate"): evaluate_classes,
     (ACCURACY, "evaluate"): lambda: evaluated()[1].accuracy in evaluated()[1].estimate,
     (ALARMS, "evaluate"): lambda: lasec.evaluate(lasec_ss(), X, y, alarms=[DropAlarm()]).alarms,
     (LOST, "evaluate"): lambda: (
@@ -272,13 +297,13 @@ CELLS = {
     ),
     (ANNOTATORS, "evaluate"): evaluate_annotators,
     (PREDICT, "evaluate"): evaluate_predict,
-    (CLASSES, "lasec run"): BINARY,
+    (CLASSES, "lasec run"): run_classes,
     (ACCURACY, "lasec run"): lambda shell: shell.run()["estimate"]["value"] > 0.5,
     (ALARMS, "lasec run"): run_alarms,
-    (LOST, "lasec run"): KNOWN,
-    (ANNOTATORS, "lasec run"): KNOWN,
+    (LOST, "lasec run"): run_lost,
+    (ANNOTATORS, "lasec run"): run_annotators,
     (PREDICT, "lasec run"): run_predict,
-    (CLASSES, "lasec ask/tell"): BINARY,
+    (CLASSES, "lasec ask/tell"): ask_classes,
     (ACCURACY, "lasec ask/tell"): ask_accuracy,
     (ALARMS, "lasec ask/tell"): ask_alarms,
     (LOST, "lasec ask/tell"): ask_lost,

@@ -268,7 +268,8 @@ def test_of_a_rare_class_recall_and_precision_come_first(tmp_path, rare):
     words = said(write(tmp_path, "rare", run, learner, classes=["low", "high"]))
     name = "high" if rare > 0 else "low"
     for metric, true in found.items():
-        estimate = run.meter.estimate(metric, positive=int(rare))
+        place = run.classes.index(int(rare))
+        estimate = run.confusion.estimate(metric, positive=place)
         assert true in estimate
         assert f"Estimated {metric} of {name} {100 * estimate.value:.1f} % 95 % CI" in words
     places = [words.index(f"Estimated {what}") for what in ("recall", "precision", "accuracy")]
@@ -358,10 +359,26 @@ def test_classes_have_names(tmp_path):
     assert "from ham on the left to spam on the right" in plain
     figures = lasec.reports.figures(run, learner, classes=["ham", "spam"])
     assert figures["margins"].axes[0].get_xlabel().startswith("towards ham")
-    for wrong in (["spam"], "no", ["a", "b", "c"]):
-        with pytest.raises(ValueError, match="classes: expected two names"):
-            write(tmp_path, "wrong", run, learner, classes=wrong)
+    with pytest.raises(ValueError, match="classes: expected names"):
+        write(tmp_path, "wrong", run, learner, classes="no")
     assert not (tmp_path / "wrong.html").exists()
+
+
+def test_three_classes_have_a_table_and_a_confusion_matrix(tmp_path):
+    rng = np.random.default_rng(2)
+    which = rng.choice(3, 3_000, p=[0.6, 0.39, 0.01])
+    X = rng.normal(size=(3_000, 4)) + 2.0 * np.eye(4)[which]
+    y = np.array(["<ham>", "spam", "eggs"])[which]
+    learner = lasec.Tracker(rate=0.3, seed=0)
+    run = lasec.evaluate(learner, X, y)
+    words = said(write(tmp_path, "three", run, learner, classes=learner.classes))
+    assert "Estimated recall of eggs" in words
+    assert "eggs is the class of 1." in words
+    assert "the probability of the predicted class minus that of another class" in words
+    place = run.classes.index("spam")
+    true = int(run.true_confusion.labels[place, place])
+    assert f"({true:,})" in words
+    assert "as <ham>" in words
 
 
 def test_one_row_is_one_row(tmp_path):

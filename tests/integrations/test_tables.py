@@ -186,8 +186,8 @@ def test_labels_are_the_same_in_every_format(tmp_path, labels, classes):
         encoder = Encoder.fit(table.head, left_out=frozenset({"y"}))
         desk = TableLearner(lasec.Tracker(1), encoder, label="y", classes=classes)
         rows = desk.rows(next(table.batches()))
-        assert rows.kept.tolist() == [0, 1, 2]
-        assert rows.y.tolist() == [1 if as_label(y) == classes[1] else -1 for y in labels]
+        assert rows.y.tolist() == [*map(as_label, labels), None]
+        assert desk.classes == [as_label(name) for name in classes]
         table.__exit__()
 
 
@@ -417,13 +417,17 @@ def desk_of(**options):
     return TableLearner(lasec.Tracker(1), encoder, **options)
 
 
-def test_classes_get_their_names_as_they_come_and_a_third_is_refused():
+def test_classes_get_their_names_as_they_come():
     desk = desk_of()
-    assert [desk.sign("b"), desk.sign("a"), desk.sign("b")] == [-1, 1, -1]
-    with pytest.raises(TableError, match=r"'c' is a third class.*--positive"):
-        desk.sign("c")
+    for label in ("b", "a", "b", "c"):
+        desk.learn({"a": 1.0}, label)
+    assert desk.classes == ["b", "a", "c"]
+    with pytest.raises(TableError, match="'B' differs from 'b' only in spelling"):
+        desk.learn({"a": 1.0}, "B")
+    with pytest.raises(TableError, match="expected a label"):
+        desk.learn({"a": 1.0}, "")
     one = desk_of(positive="2")
-    assert [one.sign(1), one.sign(2), one.sign("7")] == [-1, 1, -1]
+    assert [one.named(1), one.named(2), one.named("7")] == ["not 2", "2", "not 2"]
     assert one.classes == ["not 2", "2"]
 
 

@@ -13,6 +13,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from lasec.cli import options as o
+from lasec.cli.answers import PROMPT, Answers, rates
 from lasec.cli.inputs import Opened, encoder, learner, open_file
 from lasec.cli.output import (
     STOPPED,
@@ -28,7 +29,7 @@ from lasec.cli.output import (
 )
 from lasec.cli.peers import PEERS, Peer, make_peer
 from lasec.cli.progress import bar
-from lasec.cli.runner import Stop
+from lasec.cli.runner import Stop, by_class, metrics
 from lasec.errors import TableError
 from lasec.evaluation import (
     Difference,
@@ -70,6 +71,10 @@ def compare(
     ] = None,
     labels_per_day: o.PerDay = None,
     time: o.Time = None,
+    delay: o.Delay = None,
+    arrival: o.Arrival = None,
+    lost: o.Lost = 0.0,
+    annotator_errors: o.AnnotatorErrors = None,
     positive: o.Positive = None,
     category: o.Category = None,
     text: o.Text = None,
@@ -96,14 +101,21 @@ def compare(
     if not names:
         raise TableError("--algorithms: name at least one")
     chosen = [find(name) for name in names]
-    asking = o.Asking(rate, labels_per_day, seed_or_random(seed), audit=audit)
-    peers = [
-        make_peer(name, rate, asking.budget(time), asking.seed or 0)
-        for name in dict.fromkeys(peer or ())
-    ]
+    answers = Answers(delay, arrival, lost, rates(annotator_errors))
+    asking = o.Asking(
+        rate, labels_per_day, seed_or_random(seed), audit=audit,
+        annotators=max(1, len(answers.errors)),
+    )  # fmt: skip
+    if peer and not answers.is_prompt:
+        raise TableError("--peer: a model of another library takes labels at once")
     opened = open_file(file, reading)
     with opened.table:
-        race = Race(opened, names, chosen, asking, peers)
+        answers.check(time, opened.table.names)
+        peers = [
+            make_peer(name, rate, asking.budget(time), asking.seed or 0, opened.separated)
+            for name in dict.fromkeys(peer or ())
+        ]
+        race = Race(opened, names, chosen, asking, peers, answers)
         stop = Stop()
         with (
             stop.watching(),
@@ -125,18 +137,18 @@ class Race:
 
     def __init__(
         self, opened: Opened, names: list[str], chosen: list[Algorithm], asking: o.Asking,
-        peers: Sequence[Peer] = (),
+        peers: Sequence[Peer] = (), answers: Answers = PROMPT,
     ) -> None:  # fmt: skip
-        self.opened, self.peers = opened, peers
+        self.opened, self.peers, self.answers = opened, peers, answers
         made = encoder(opened, constant=True)
         self._bare = [each.has_intercept for each in chosen]  # without the column of ones
         self.learners: list[Learner] = [
-            learner(name, made.dimension - bare, opened.reading, asking)
+            learner(name, made.dimension - bare, opened.reading, asking, opened.separated)
             for name, bare in zip(names, self._bare, strict=True)
         ]
         self._desk = TableLearner(
-            self.learners[0], made, label=opened.label, classes=opened.classes,
-            positive=opened.reading.positive, time=opened.reading.time,
+            self.learners[0], made, label=opened.label, positive=opened.reading.positive,
+            time=opened.reading.time,
         )  # fmt: skip
         self.names = [*(one.name for one in self.learners), *(peer.name for peer in peers)]
         self.runs = [RunSummary() for _ in self.names]
@@ -145,14 +157,19 @@ class Race:
         """Batch after batch, each learner in turn."""
         left = math.inf if limit is None else limit
         most = rows_at_a_time(self._desk.encoder.dimension, ROWS)
-        for batch in self.opened.table.batches(most=most):
-            rows = self._desk.rows(batch.slice(0, int(min(left, batch.num_rows))))
-            left -= batch.num_rows
+        for whole in self.opened.table.batches(most=most):
+            batch = whole.slice(0, int(min(left, whole.num_rows)))
+            rows = self._desk.rows(batch)
+            late = self.answers.options(
+                batch, rows.y, rows.times, self._desk.classes, self.learners[0].seed,
+                self.runs[0].rows,
+            )  # fmt: skip
+            left -= whole.num_rows
             inner = np.ascontiguousarray(rows.X[:, :-1])
             runs = iter(self.runs)
             for one, bare in zip(self.learners, self._bare, strict=True):
                 X = inner if bare else rows.X
-                evaluate(one, X, rows.y, times=rows.times, into=next(runs))
+                evaluate(one, X, rows.y, times=rows.times, into=next(runs), **late)
             for peer in self.peers:
                 evaluate_peer(
                     peer.model, inner, rows.y, times=rows.times, row=peer.row, into=next(runs)
@@ -172,6 +189,8 @@ class Race:
                 "estimate": as_facts(run.estimate),
                 "labels": run.labels,
                 "rate": run.labels / max(run.rows, 1),
+                "metrics": metrics(run),
+                "by_class": by_class(run),
             }
             for name, run in zip(self.names, self.runs, strict=True)
         ]
@@ -194,9 +213,12 @@ def _finish(
     """Say and write how they did."""
     no_change, majority = race.baselines
     summary = {
+        "version": 1,
         "file": race.opened.title,
         "finished": finished,
         "rows": race.runs[0].rows,
+        "labeled": race.runs[0].known,
+        "classes": race.runs[0].classes,
         "seed": race.learners[0].seed,
         "algorithms": rows,
         "persistence": no_change,
@@ -216,7 +238,8 @@ def _finish(
     if out is not None:
         console.print(f"wrote {out}", markup=False)
     best = max(row["accuracy"] for row in rows)
-    warn_of_no_change(no_change, majority, best, race.runs[0].rows)
+    first = race.runs[0]
+    warn_of_no_change(no_change, list(first.shares.values()), best, first.known)
 
 
 def _grid(race: Race, rows: list[dict[str, Any]]) -> Grid:
@@ -224,18 +247,21 @@ def _grid(race: Race, rows: list[dict[str, Any]]) -> Grid:
     title = Text(f"{race.opened.title}: {race.runs[0].rows:,} rows")
     grid = Grid(title=title, title_justify="left")
     grid.add_column("algorithm")
-    for heading in ("accuracy", "difference (95 % CI)", "estimated accuracy", "labels"):
+    rare = race.runs[0].rare[-1:]
+    first = [f"recall of {name}" for name in rare]
+    for heading in (*first, "accuracy", "difference (95 % CI)", "estimated accuracy", "labels"):
         grid.add_column(heading, justify="right")
     order = sorted(range(len(rows)), key=lambda i: -rows[i]["accuracy"])
     for i in order:
         row, run = rows[i], race.runs[i]
         found = row["difference"]
+        recalls = [percent(row["by_class"][str(name)]["recall"]["true"]) for name in rare]
         grid.add_row(
-            row["algorithm"], percent(row["accuracy"]),
+            row["algorithm"], *recalls, percent(row["accuracy"]),
             "best" if found is None else Difference(**found).in_points,
             interval(run.estimate), f"{row['labels']:,}",
         )  # fmt: skip
     grid.add_section()
     for name, value in zip(("no-change", "majority class"), race.baselines, strict=True):
-        grid.add_row(name, percent(value), "", "", "all")
+        grid.add_row(name, *["-" for _ in rare], percent(value), "", "", "all")
     return grid

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import pyarrow as pa
 
 from lasec.alarms import Detector, DropAlarm, InputAlarm
@@ -19,6 +19,9 @@ from lasec.learner import Learner
 from lasec.registry import find, make
 from lasec.tables import Encoder, Table, TableLearner, open_table, table_of
 from lasec.tables.cells import as_label
+from lasec.tables.kinds import nearest
+
+REMEMBER = 1_000  # last rows with an id, for labels that nobody asked for
 
 
 class Opened(NamedTuple):
@@ -30,6 +33,12 @@ class Opened(NamedTuple):
     title: str
 
     @property
+    def separated(self) -> list[str]:
+        """The classes that a learner tells apart, as far as they are known."""
+        positive = as_label(self.reading.positive)
+        return self.classes if positive is None else [f"not {positive}", positive]
+
+    @property
     def label(self) -> str:
         """The label column."""
         assert self.reading.label is not None
@@ -37,7 +46,7 @@ class Opened(NamedTuple):
 
 
 def open_file(file: str, reading: Reading) -> Opened:
-    """Open a file or a known stream, and check that its label is there and has two classes."""
+    """Open a file or a known stream, and check that its label is there and has classes."""
     table, reading = _find(file, reading)
     title = "standard input" if file == "-" else Path(file).name
     try:
@@ -67,11 +76,6 @@ def _find(file: str, reading: Reading) -> tuple[Table, Reading]:
 def _known(name: str, reading: Reading) -> tuple[Table, Reading]:
     data = open_known(name, reading.data)
     reading = reading._replace(label=reading.label or data.label)
-    several = len(np.unique(data.columns[data.label])) > 2
-    if several and data.positive is not None and (reading.label, reading.positive) == (
-        data.label, None,
-    ):  # fmt: skip
-        reading = reading._replace(positive=as_label(data.positive))
     return table_of(data.columns, reading.texts), reading
 
 
@@ -85,14 +89,21 @@ def encoder(opened: Opened, constant: bool) -> Encoder:
     )  # fmt: skip
 
 
-def learner(algorithm: str, dimension: int, reading: Reading, asking: Asking) -> Learner:
+def learner(
+    algorithm: str, dimension: int, reading: Reading, asking: Asking, classes: Sequence[str] = ()
+) -> Learner:
     """A learner with its label budget."""
+    weights = asking.weights()
+    for name in weights if isinstance(weights, dict) and classes else ():
+        if name not in classes:
+            raise nearest(name, list(classes), "class")
     several = asking.annotators > 1
     return make(
         algorithm, dimension, rate=asking.rate, budget=asking.budget(reading.time),
         settings=asking.parameters(), seed=asking.seed, max_age=asking.oldest(reading.time),
         lead=asking.lead, aggregate="majority" if several else "first",
-        annotators=asking.annotators if several else 3,
+        annotators=asking.annotators if several else 3, classes=classes or None,
+        class_weight=weights,
     )  # fmt: skip
 
 
@@ -107,9 +118,10 @@ def build(
     """A new learner for a table."""
     made = encoder(opened, constant=not find(algorithm).has_intercept)
     return TableLearner(
-        learner(algorithm, made.dimension, opened.reading, asking), made,
-        label=opened.label, classes=opened.classes, positive=opened.reading.positive,
-        time=opened.reading.time, origin=origin, detectors=detectors(alarms),
+        learner(algorithm, made.dimension, opened.reading, asking, opened.classes), made,
+        label=opened.label, positive=opened.reading.positive,
+        time=opened.reading.time, id="id", origin=origin, detectors=detectors(alarms),
+        remember=REMEMBER,
     )  # fmt: skip
 
 

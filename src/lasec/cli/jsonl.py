@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from lasec.errors import TableError
 from lasec.records import Records
-from lasec.tables import TableLearner
 from lasec.types import Decision
 
 
@@ -29,19 +26,20 @@ class Lines:
         self._file.truncate(size)
         self._file.seek(size)
 
-    def records(self, records: Records, desk: TableLearner, rows: NDArray[np.int64]) -> None:
-        """One line for each step; ``rows`` are the numbers of the rows in their table."""
-        names = {sign: json.dumps(desk.name(sign)) for sign in (-1, 1)}
+    def records(self, records: Records, first: int) -> None:
+        """One line for each step; ``first`` is the number of the first row in its table."""
+        names = {label: json.dumps(label) for label in set(records.label.tolist())}
         columns = (
-            rows.tolist(), records.ticket.tolist(), records.label.tolist(),
-            records.margin.tolist(), records.propensity.tolist(), records.asked.tolist(),
+            records.ticket.tolist(), records.label.tolist(), records.margin.tolist(),
+            records.propensity.tolist(), records.asked.tolist(),
         )  # fmt: skip
         self._file.writelines(
             (
-                f'{{"row": {row}, "ticket": {ticket}, "label": {names[label]}, '
-                f'"margin": {margin:.6g}, "propensity": {chance:.6g}, "asked": {_WORD[asked]}}}\n'
+                f'{{"row": {first + at}, "ticket": {ticket}, "prediction": {names[label]}, '
+                f'"margin": {margin:.6g}, "query_probability": {chance:.6g}, '
+                f'"asked": {_WORD[asked]}}}\n'
             ).encode()
-            for row, ticket, label, margin, chance, asked in zip(*columns, strict=True)
+            for at, (ticket, label, margin, chance, asked) in enumerate(zip(*columns, strict=True))
         )
 
     def flush(self) -> int:
@@ -54,15 +52,26 @@ class Lines:
         self._file.close()
 
 
-def line(decision: Decision) -> dict[str, Any]:
-    """A decision as a line of JSON has it."""
+def line(decision: Decision, probability: Mapping[str, float] | None = None) -> dict[str, Any]:
+    """A decision as a line of JSON has it, with the probability of each class if there is one."""
+    known = {} if probability is None else {"probability": shares(probability)}
     return {
         "ticket": decision.ticket,
-        "label": decision.label,
+        "prediction": decision.label,
+        **known,
         "margin": float(f"{decision.margin:.6g}"),
-        "propensity": float(f"{decision.propensity:.6g}"),
+        "query_probability": float(f"{decision.propensity:.6g}"),
         "asked": decision.asked,
     }
+
+
+def shares(probability: Mapping[str, float]) -> dict[str, float]:
+    """The probabilities of classes, in six digits.
+
+    >>> shares({"ham": 2 / 3, "spam": 1 / 3})
+    {'ham': 0.666667, 'spam': 0.333333}
+    """
+    return {name: float(f"{share:.6g}") for name, share in probability.items()}
 
 
 _WORD = {True: "true", False: "false"}

@@ -1,4 +1,4 @@
-"""The label column: which one it may be, and whether its values are two classes."""
+"""The label column: which one it may be, and whether its values are classes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lasec.cli.options import Reading
-from lasec.cli.output import few, percent, say
+from lasec.cli.output import few, say
 from lasec.errors import TableError
 from lasec.tables import Table
 from lasec.tables.cells import as_label, folded, in_order, is_number
@@ -19,6 +19,7 @@ from lasec.tables.kinds import nearest
 
 USUAL = ("label", "labels", "class", "target", "y", "outcome")  # names that label columns have
 MANY, OFTEN = 20, 20  # more distinct numbers, with fewer rows for each: a regression target
+MOST, SELDOM = 100, 2  # more distinct values, with fewer rows for each: names of rows
 SEARCHED = 1_000  # columns, among which candidates are looked for
 
 
@@ -30,7 +31,8 @@ def no_label(table: Table) -> TableError:
     no label column given: use --label, such as --label sold. Columns with two values: ...
     """
     found = _candidates(table)
-    likely = [name for name in found if name.lower() in USUAL] or list(found)
+    named = [name for name in table.names if name.lower() in USUAL]
+    likely = named or list(found)
     example = f", such as --label {likely[0][:80]}" if len(likely) == 1 else ""
     shown = [f"{name[:80]} ({', '.join(found[name])})" for name in list(found)[:5]]
     two = f" Columns with two values: {', '.join(shown)}." if shown else ""
@@ -62,7 +64,7 @@ def no_column(name: str, table: Table, title: str) -> TableError:
 
 
 def classes(table: Table, reading: Reading) -> list[str]:
-    """The two classes of the first rows, in order; empty while fewer than two are known."""
+    """The classes of the first rows, in order; empty while fewer than two are known."""
     counts: Counter[str] = Counter()
     for entry in pc.value_counts(table.head[reading.label]).to_pylist():
         if (name := as_label(entry["values"])) is not None:
@@ -72,30 +74,26 @@ def classes(table: Table, reading: Reading) -> list[str]:
         _check_positive(as_label(reading.positive), found)
         return []
     _check_spelling(found)
-    if len(found) > 2:
-        raise _too_many(str(reading.label), counts, table.head.num_rows)
-    return found if len(found) == 2 else []
+    _check_number(str(reading.label), counts)
+    return found if len(found) > 1 else []
 
 
-def _too_many(label: str, counts: Counter[str], rows: int) -> TableError:
-    """The error about a label column with more than two values."""
+def _check_number(label: str, counts: Counter[str]) -> None:
+    """Refuse a label column whose values are no classes: nearly every row has its own."""
+    rows = counts.total()
     seen = f"{len(counts):,} different values in the first {rows:,} rows"
-    many = len(counts) > max(MANY, rows / OFTEN)
-    if many and all(map(is_number, counts)):
+    if len(counts) > max(MANY, rows / OFTEN) and all(map(is_number, counts)):
         low, *_, high = in_order(counts)
-        return TableError(
+        raise TableError(
             f"column {label[:80]!r} looks like a regression target ({seen}, numbers from {low} to "
-            f"{high}); lasec classifies: add a column with two classes, such as {label[:80]} > "
+            f"{high}); lasec classifies: add a column with classes, such as {label[:80]} > "
             f"{_median(counts)}, and give that as --label"
         )
-    common = counts.most_common(5)
-    shown = ", ".join(f"{name[:40]}: {percent(count / rows)}" for name, count in common)
-    more = f" and {len(counts) - 5:,} more" if len(counts) > 5 else ""
-    return TableError(
-        f"column {label[:80]!r} has {len(counts):,} classes ({shown}{more}); lasec separates two: "
-        "use --positive CLASS for one class against the others, such as --positive "
-        f"{common[0][0][:40]}"
-    )
+    if len(counts) > max(MOST, rows / SELDOM):
+        raise TableError(
+            f"column {label[:80]!r} has {seen}: these are no classes; give another --label, or "
+            "--positive CLASS for one of them against the others"
+        )
 
 
 def _median(counts: Counter[str]) -> str:

@@ -12,6 +12,8 @@ from lasec.errors import TableError
 from lasec.parameters import seconds
 from lasec.queries import Budgeted
 from lasec.tables import Kind
+from lasec.tables.cells import as_label
+from lasec.tracker import AUDIT_WEIGHTED
 
 ROWS, DAYS = 100_000, 30  # how long a question stays open, unless --max-age says otherwise
 BUDGET, COLUMNS, INPUT, OUTPUT = "Label budget", "Columns", "Input", "Output"  # groups of options
@@ -66,6 +68,14 @@ PerDay = Annotated[
         metavar="N",
         help="Labels per day, in place of --rate; needs --time.",
         rich_help_panel=BUDGET,
+    ),
+]
+ClassWeight = Annotated[
+    str | None,
+    typer.Option(
+        "--class-weight",
+        metavar="WEIGHTS",
+        help="For rare classes: balanced, or what it costs to miss each class, such as fraud=20.",
     ),
 ]
 Audit = Annotated[
@@ -204,6 +214,46 @@ Alarms = Annotated[
         "--alarms", help="Warn when accuracy drops or inputs change.", rich_help_panel=OUTPUT
     ),
 ]
+ANSWERS = "Answers"
+Delay = Annotated[
+    str | None,
+    typer.Option(
+        "--delay",
+        metavar="DELAY",
+        help="A label comes so many rows after its question (such as 500) or, with --time, so "
+        "long (such as 12h).",
+        rich_help_panel=ANSWERS,
+    ),
+]
+Arrival = Annotated[
+    str | None,
+    typer.Option(
+        "--arrival",
+        metavar="COLUMN",
+        help="Column with the time at which the label comes; never where it is empty.",
+        rich_help_panel=ANSWERS,
+    ),
+]
+Lost = Annotated[
+    float,
+    typer.Option(
+        "--lost",
+        metavar="SHARE",
+        min=0.0,
+        max=1.0,
+        help="Share of the queried labels that never come.",
+        rich_help_panel=ANSWERS,
+    ),
+]
+AnnotatorErrors = Annotated[
+    str | None,
+    typer.Option(
+        "--annotator-errors",
+        metavar="RATE,...",
+        help="Error rate of each annotator; with several, their majority is learned.",
+        rich_help_panel=ANSWERS,
+    ),
+]
 Lead = Annotated[
     float,
     typer.Option(
@@ -264,6 +314,7 @@ class Asking(NamedTuple):
     lead: float = LEAD
     annotators: int = 1
     audit: float | None = None
+    class_weight: str | None = None
 
     def budget(self, time: str | None) -> Budgeted | None:
         """The label budget, if it is more than a rate.
@@ -272,14 +323,31 @@ class Asking(NamedTuple):
         (True, 0.8)
         """
         options: dict[str, Any] = {"max_open": self.max_open}
-        if self.audit is not None:
-            options["audit"] = self.audit
+        if self.audit is not None or self.class_weight is not None:
+            options["audit"] = AUDIT_WEIGHTED if self.audit is None else self.audit
         if self.per_day is not None:
             if time is None:
                 raise TableError("--labels-per-day needs --time: the column with the time of a row")
             return Budgeted.every("1d", labels=self.per_day, **options)
-        plain = self.max_open == 0 and self.audit is None
+        plain = self.max_open == 0 and "audit" not in options
         return None if plain else Budgeted(self.rate, **options)
+
+    def weights(self) -> Any:
+        """The weights of classes, if they have any.
+
+        >>> Asking(class_weight="fraud=20").weights(), Asking(class_weight="balanced").weights()
+        ({'fraud': 20.0}, 'balanced')
+        """
+        if self.class_weight is None or self.class_weight == "balanced":
+            return self.class_weight
+        try:
+            pairs = [part.rpartition("=") for part in self.class_weight.split(",")]
+            return {as_label(name): float(weight) for name, _, weight in pairs}
+        except ValueError:
+            raise TableError(
+                f"--class-weight {self.class_weight}: expected balanced, or weights such as "
+                "fraud=20"
+            ) from None
 
     def oldest(self, time: str | None) -> float:
         """How long a question stays open: in seconds where rows have times, else in rows.
@@ -289,13 +357,7 @@ class Asking(NamedTuple):
         """
         if self.max_age is None:
             return ROWS if time is None else DAYS * 86_400.0
-        if self.max_age.strip().isdecimal():
-            return float(self.max_age)
-        if time is None:
-            raise TableError(
-                f"--max-age {self.max_age}: expected a number of rows; a duration needs --time"
-            )
-        return seconds("--max-age", self.max_age)
+        return span("--max-age", self.max_age, timed=time is not None)
 
     def parameters(self) -> dict[str, Any]:
         """The parameters that were set.
@@ -304,6 +366,19 @@ class Asking(NamedTuple):
         {'drift': 0.001, 'budget': 100}
         """
         return dict(_parameter(setting) for setting in self.settings)
+
+
+def span(option: str, given: str, *, timed: bool) -> float:
+    """A number of rows, or a duration in seconds where rows have times.
+
+    >>> span("--delay", "500", timed=False), span("--delay", "12h", timed=True)
+    (500.0, 43200.0)
+    """
+    if given.strip().isdecimal():
+        return float(given)
+    if not timed:
+        raise TableError(f"{option} {given}: expected a number of rows; a duration needs --time")
+    return seconds(option, given)
 
 
 def _parameter(setting: str) -> tuple[str, float]:

@@ -188,10 +188,11 @@ def described(alarm: Alarm) -> str:
     )
 
 
-def warn_of_no_change(persistence: float, majority: float, accuracy: float, rows: int) -> None:
+def warn_of_no_change(
+    persistence: float, shares: Sequence[float], accuracy: float, labels: int
+) -> None:
     """Warn where the labels are autocorrelated and the previous one is the better prediction."""
-    shares = (majority, 1.0 - majority)
-    if persistence > accuracy and autocorrelated(persistence, shares, rows):
+    if persistence > accuracy and autocorrelated(persistence, shares, labels):
         say(
             f"lasec: warning: the no-change baseline ({percent(persistence)}) beats this model "
             f"({percent(accuracy)}): labels are autocorrelated (chance agreement "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -29,16 +29,18 @@ class Peer(NamedTuple):
     row: Callable[[Row], Any]
 
 
-def make_peer(name: str, rate: float, budget: Budgeted | None, seed: int) -> Peer:
+def make_peer(
+    name: str, rate: float, budget: Budgeted | None, seed: int, classes: Sequence[str]
+) -> Peer:
     """The peer of this name, or of the factory at an import path, as in ``my_module:make_model``.
 
-    >>> make_peer("sklearn-sgd", 0.1, None, seed=0).description
+    >>> make_peer("sklearn-sgd", 0.1, None, seed=0, classes=["ham", "spam"]).description
     "SGDClassifier(loss='log_loss', random_state=0), Budgeted(rate=0.1, ..."
     """
     classifier = _own(name) if ":" in name else _known(name, seed)
     given: dict[str, Any] = {"rate": rate} if budget is None else {"query": budget}
     try:
-        model = around(classifier, classes=[-1, 1], seed=seed, **given)
+        model = around(classifier, classes=classes, seed=seed, **given)
     except TypeError as error:
         raise TableError(f"--peer {name}: {error}") from None
     takes_dicts = hasattr(classifier, "predict_proba_one")
@@ -81,7 +83,8 @@ def _own(path: str) -> Any:
 
 def _logistic(_: int) -> Any:
     scaler = import_module("river.preprocessing").StandardScaler()
-    return scaler | import_module("river.linear_model").LogisticRegression()
+    single = import_module("river.linear_model").LogisticRegression()
+    return scaler | import_module("river.multiclass").OneVsRestClassifier(single)
 
 
 def _forest(seed: int) -> Any:

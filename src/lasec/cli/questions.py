@@ -16,8 +16,9 @@ import typer
 
 from lasec.cli import columns
 from lasec.cli import options as o
-from lasec.cli.inputs import detectors, learner, model_file
-from lasec.cli.jsonl import line
+from lasec.cli.handover import Form, answers, as_csv, as_tasks
+from lasec.cli.inputs import REMEMBER, detectors, learner, model_file
+from lasec.cli.jsonl import line, shares
 from lasec.cli.lock import held
 from lasec.cli.output import (
     REFUSED,
@@ -34,8 +35,9 @@ from lasec.clock import LEAD
 from lasec.errors import TableError, TicketError
 from lasec.persistence.container import read
 from lasec.registry import find
+from lasec.session import Note
 from lasec.tables import Encoder, TableLearner
-from lasec.tables.cells import check_row, head_of, moment
+from lasec.tables.cells import as_label, check_row, head_of, moment
 from lasec.tables.objects import DEEPEST, too_deep
 from lasec.tables.source import rows_at_a_time
 
@@ -65,11 +67,30 @@ def ask(
         str | None,
         typer.Option(
             "--classes",
-            metavar="CLASS,CLASS",
-            help="Create the model, with these two classes, such as ham,spam.",
+            metavar="CLASS,CLASS,...",
+            help="Create the model, with these classes, such as ham,spam; others may follow.",
             rich_help_panel=NEW,
         ),
     ] = None,
+    id: Annotated[  # noqa: A002
+        str,
+        typer.Option(
+            "--id",
+            metavar="COLUMN",
+            help="Column that names a row: lasec tell takes its value in place of a ticket.",
+            rich_help_panel=NEW,
+        ),
+    ] = "id",
+    remember: Annotated[
+        int,
+        typer.Option(
+            "--remember",
+            metavar="N",
+            min=0,
+            help="Keep the last N rows with an id, for labels that nobody asked for.",
+            rich_help_panel=NEW,
+        ),
+    ] = REMEMBER,
     label: Annotated[
         str,
         typer.Option(
@@ -83,6 +104,7 @@ def ask(
     algorithm: o.Algorithm = "tracker",
     rate: o.Rate = 0.1,
     audit: o.Audit = None,
+    class_weight: o.ClassWeight = None,
     max_open: Annotated[
         int,
         typer.Option(
@@ -116,10 +138,11 @@ def ask(
 ) -> None:
     """Predict each row, and decide whether to query its label.
 
-    Rows are JSON lines; so is the output, with "ticket", "label" (the prediction), "propensity"
-    (the query probability) and "asked". Give the true labels of asked rows to "lasec tell". If the
-    model does not exist, --classes creates it, and the first rows decide how columns are read;
-    options on budget, columns and algorithm apply to a new model only.
+    Rows are JSON lines; so is the output, with "ticket", "prediction" (null before the first
+    label), "probability" of each class, "query_probability" and "asked". Give the true labels of
+    asked rows to "lasec tell". If the model does not exist, --classes creates it, and the first
+    rows decide how columns are read; options on budget, columns and algorithm apply to a new model
+    only.
     """
     reading = o.Reading(
         label=label, time=time, category=tuple(category or ()), text=tuple(text or ()),
@@ -127,7 +150,7 @@ def ask(
     )  # fmt: skip
     asking = o.Asking(
         rate, labels_per_day, seed, max_open=max_open, max_age=max_age, lead=lead,
-        annotators=annotators, audit=audit,
+        annotators=annotators, audit=audit, class_weight=class_weight,
     )  # fmt: skip
 
     def begin(rows: list[Row]) -> TableLearner:
@@ -136,7 +159,7 @@ def ask(
                 f"{model} does not exist: create it with --classes (such as ham,spam) or lasec run"
             )
         named = [name.strip() for name in classes.split(",")]
-        return _new(rows, named, algorithm, reading, asking, alarms)
+        return _new(rows, named, algorithm, reading, asking, alarms, id, remember)
 
     def answer(desk: TableLearner, rows: list[Row]) -> list[Row | None]:
         said = zip(rows, _decided(desk, rows), strict=True)
@@ -168,8 +191,19 @@ def predict(file: Given = "-", model: o.Model = Path("model.lasec")) -> None:
 
 
 @honest
-def tell(file: Given = "-", model: o.Model = Path("model.lasec")) -> None:
-    """Learn labels: JSON lines with "ticket" and "label", and optionally "by" (the annotator)."""
+def tell(
+    file: Given = "-",
+    model: o.Model = Path("model.lasec"),
+    form: Annotated[
+        Form,
+        typer.Option("--format", help="JSON lines, a CSV table, or an export of Label Studio."),
+    ] = Form.LINES,
+) -> None:
+    """Learn labels: JSON lines with "ticket" or "id", "label", and optionally "by" (who answered).
+
+    Labels that nobody asked for, such as a chargeback, come by "id" (of the last rows: see
+    --remember) or with the columns of the row: they are learned, and no part of any estimate.
+    """
 
     def begin(rows: list[Row]) -> TableLearner:
         raise TableError(f"{model} does not exist: create it with lasec run or lasec ask")
@@ -177,22 +211,36 @@ def tell(file: Given = "-", model: o.Model = Path("model.lasec")) -> None:
     def answer(desk: TableLearner, rows: list[Row]) -> list[Row | None]:
         return [_told(desk, row) for row in rows]
 
-    _serve(file, model, begin, answer)
+    _serve(file, model, begin, answer, form=form)
 
 
 @honest
-def questions(model: o.Model = Path("model.lasec")) -> None:
+def questions(
+    model: o.Model = Path("model.lasec"),
+    form: Annotated[
+        Form,
+        typer.Option("--format", help="JSON lines, a CSV table, or tasks for Label Studio."),
+    ] = Form.LINES,
+) -> None:
     """List the open questions, oldest first, with the columns of --keep.
 
     The model file is not changed. Use it after a broken pipe, or to fill an annotation queue.
+    A table or a file of tasks goes to the people who answer: "lasec tell --format" takes it back.
     """
     model = model_file(model)
     with held(model):
         desk, _ = _load(model)
-    put_lines(
-        as_line(line(decision) | {"age": desk.learner.rows - decision.ticket} | cells)
-        for decision, cells in desk.questions
-    )
+    asked = desk.session.questions
+    plain = [{"ticket": decision.ticket} | _named(note) for decision, note in asked]
+    if form is Form.CSV:
+        put_lines([as_csv(plain)])
+    elif form is Form.LABEL_STUDIO:
+        put_lines([as_tasks(plain) + "\n"])
+    else:
+        put_lines(
+            as_line(line(decision) | {"age": desk.learner.rows - decision.ticket} | _named(note))
+            for decision, note in asked
+        )
 
 
 @honest
@@ -223,6 +271,11 @@ def _name(by: Any) -> str | None:
     return None if by is None else str(by)
 
 
+def _named(note: Note) -> Row:
+    """The id of a question, and the cells that were kept with it."""
+    return ({} if note.id is None else {"id": note.id}) | dict(note.columns)
+
+
 def _decided(desk: TableLearner, rows: list[Row]) -> list[Row]:
     """A decision for each row, or an error."""
     most = rows_at_a_time(desk.encoder.dimension, MOST)
@@ -236,24 +289,37 @@ def _decided(desk: TableLearner, rows: list[Row]) -> list[Row]:
 def _decided_at_once(desk: TableLearner, rows: list[Row]) -> list[Row]:
     """The same for rows that are encoded together."""
     wrong = {i: text for i, row in enumerate(rows) if (text := _unreadable(desk, row))}
-    X, clock = desk.read([row for i, row in enumerate(rows) if i not in wrong])
-    read = iter(zip(X, clock, strict=True))
+    sound = [row for i, row in enumerate(rows) if i not in wrong]
+    X, clock = desk.read(sound)
+    read = iter(zip(X, clock, map(desk.id_of, sound), strict=True))
     said: list[Row] = []
     for i in range(len(rows)):
         try:
-            said.append({"error": wrong[i]} if i in wrong else line(desk.ask_read(*next(read))))
+            said.append({"error": wrong[i]} if i in wrong else _asked(desk, *next(read)))
         except (ValueError, OverflowError) as error:
             said.append({"error": str(error)})
     return said
+
+
+def _asked(desk: TableLearner, x: Any, time: float | None, name: str | int | None) -> Row:
+    """The decision about a row."""
+    likely = desk.probabilities(x[None])
+    return line(desk.ask_read(x, time, name), likely[0] if likely else None)
 
 
 def _predicted(desk: TableLearner, rows: list[Row]) -> Iterator[Row]:
     """The class of each row with its margin, or an error."""
     wrong = [_unreadable(desk, row) for row in rows]
     X, _ = desk.read([row for row, text in zip(rows, wrong, strict=True) if not text])
-    found = iter(zip(desk.session.predict(X), desk.learner.margins(X).tolist(), strict=True))
+    likely = desk.probabilities(X) or [{} for _ in X]
+    found = zip(desk.session.predict(X), likely, desk.learner.margins(X).tolist(), strict=True)
     for text in wrong:
-        yield {"error": text} if text else dict(zip(("label", "margin"), next(found), strict=True))
+        if text:
+            yield {"error": text}
+            continue
+        name, probability, margin = next(found)
+        known = {"probability": shares(probability)} if probability else {}
+        yield {"prediction": name, **known, "margin": margin}
 
 
 def _unreadable(desk: TableLearner, row: Row) -> str:
@@ -268,39 +334,70 @@ def _unreadable(desk: TableLearner, row: Row) -> str:
 
 
 def _told(desk: TableLearner, row: Row) -> Row:
-    """The outcome of one answer."""
-    ticket, label = row.get("ticket"), row.get("label")
+    """The outcome of one answer, or of a label that nobody asked for."""
+    label = row.get("label", row.get(desk.label))
+    name = {key: row[key] for key in ("ticket", desk.id or "id") if row.get(key) is not None}
     try:
-        if not isinstance(ticket, int) or isinstance(ticket, bool) or label is None:
-            raise TableError('expected "ticket" (a whole number) and "label"')
-        outcome = desk.tell(ticket, label, by=_name(row.get("by")))
+        if label is None:
+            raise TableError('expected "label"')
+        question = _question(desk, row)
+        if question is None:
+            return name | _unasked(desk, row, label)
+        outcome = desk.tell(question, label, by=_name(row.get("by")))
     except (TicketError, ValueError, OverflowError) as error:
-        return {"ticket": ticket, "error": str(error)}
+        return name | {"error": str(error)}
+    asked = {} if outcome.decision.propensity else {"asked": False}
     return {
-        "ticket": ticket, "label": desk.name(outcome.y), "correct": outcome.correct,
-        "learned": outcome.updated, "settled": outcome.settled,
+        **name, "ticket": outcome.decision.ticket, "label": outcome.y, **asked,
+        "correct": outcome.correct, "learned": outcome.updated, "settled": outcome.settled,
     }  # fmt: skip
+
+
+def _question(desk: TableLearner, row: Row) -> str | int | None:
+    """The row that a line speaks of, by its ticket or its id; None where the line is a row."""
+    ticket = row.get("ticket")
+    if ticket is not None:
+        if not isinstance(ticket, int) or isinstance(ticket, bool):
+            raise TableError('"ticket": expected a whole number')
+        return ticket
+    found = desk.id_of(row)
+    for name in (found, int(found) if isinstance(found, str) and found.isdecimal() else None):
+        if name is not None and desk.session.holds(name):
+            return name
+    if {column.name for column in desk.encoder.columns} & row.keys():
+        return None
+    if found is not None:
+        raise TicketError(f"there is no open question about {found!r}")
+    raise TableError('expected "ticket", "id", or the columns of a row')
+
+
+def _unasked(desk: TableLearner, row: Row, label: object) -> Row:
+    """Learn a row that nobody asked about."""
+    check_row(row, desk.encoder.columns)
+    desk.learn(row, label)
+    return {"label": desk.named(label), "asked": False, "learned": True}
 
 
 def _new(
     rows: list[Row], classes: list[str], algorithm: str, reading: o.Reading, asking: o.Asking,
-    alarms: bool,
+    alarms: bool, name: str, remember: int,
 ) -> TableLearner:  # fmt: skip
     """A new model for rows like these."""
-    if len(classes) != 2:
-        raise TableError(f"--classes: expected two, such as ham,spam, got {', '.join(classes)}")
+    if len(classes) < 2 or "" in classes:
+        raise TableError(f"--classes: expected some, such as ham,spam, got {', '.join(classes)}")
     if not rows:
         raise TableError("cannot create a model: none of the first lines is a JSON object")
     head = head_of(rows, frozenset(reading.kinds))
-    left_out = {reading.label, reading.time} & set(head.schema.names)
+    left_out = {reading.label, reading.time, name} & set(head.schema.names)
     encoder = Encoder.fit(
         head, kinds=reading.kinds, left_out=frozenset(map(str, left_out)),
         hash_buckets=reading.hash_buckets, constant=not find(algorithm).has_intercept,
     )  # fmt: skip
-    made = learner(algorithm, encoder.dimension, reading, asking)
+    names = [as_label(each) or "" for each in classes]
+    made = learner(algorithm, encoder.dimension, reading, asking, names)
     desk = TableLearner(
-        made, encoder, label=str(reading.label), classes=classes, time=reading.time,
-        detectors=detectors(alarms),
+        made, encoder, label=str(reading.label), time=reading.time, id=name or None,
+        detectors=detectors(alarms), remember=remember,
     )  # fmt: skip
     told = "; ".join(f"{name}: {text}" for name, text in columns.lines(encoder, numeric=True))
     say(f"lasec: new model with {counted(encoder.dimension, 'feature')}; {told}")
@@ -309,12 +406,13 @@ def _new(
 
 def _serve(
     file: str, model: Path, begin: Callable[[list[Row]], TableLearner], answer: Answering, *,
-    save: bool = True,
+    save: bool = True, form: Form = Form.LINES,
 ) -> None:  # fmt: skip
     """Process lines as they arrive; the model is locked, read and saved for each handful."""
     refused, model = 0, model_file(model)
-    say_if_typed(file, "JSON lines")
-    for number, lines in _handfuls(file):
+    say_if_typed(file, "JSON lines" if form is Form.LINES else form.value)
+    handfuls = _handfuls(file) if form is Form.LINES else _all(file, form)
+    for number, lines in handfuls:
         parsed = [_parsed(text) for text in lines]
         rows = [row for row in parsed if isinstance(row, dict)]
         with held(model), compiling():
@@ -375,6 +473,14 @@ def _handfuls(file: str) -> Iterator[tuple[int, list[bytes]]]:
                 yield from _filled(number, some)
                 number += len(some)
     yield from _filled(number, [b"".join(pieces)])
+
+
+def _all(file: str, form: Form) -> Iterator[tuple[int, list[bytes]]]:
+    """The answers of a whole file, as handfuls of lines."""
+    with open(sys.stdin.fileno() if file == "-" else file, "rb") as stream:
+        lines = answers(stream.read(), form)
+    for start in range(0, len(lines), MOST):
+        yield start + 1, lines[start : start + MOST]
 
 
 def _filled(number: int, lines: list[bytes]) -> Iterator[tuple[int, list[bytes]]]:

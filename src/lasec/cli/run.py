@@ -13,6 +13,8 @@ import typer
 
 from lasec.cli import columns
 from lasec.cli import options as o
+from lasec.cli.answers import Answers, rates
+from lasec.cli.classes import available, rare_classes, several_classes
 from lasec.cli.inputs import Opened, build, fingerprint, open_file
 from lasec.cli.jsonl import Lines
 from lasec.cli.leaks import warn_of_leaks
@@ -23,6 +25,7 @@ from lasec.cli.output import (
     counted,
     described,
     estimated,
+    few,
     honest,
     percent,
     put,
@@ -51,6 +54,7 @@ def run(
     algorithm: o.Algorithm = "tracker",
     rate: o.Rate = 0.1,
     audit: o.Audit = None,
+    class_weight: o.ClassWeight = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -97,6 +101,10 @@ def run(
     alarms: o.Alarms = False,
     labels_per_day: o.PerDay = None,
     time: o.Time = None,
+    delay: o.Delay = None,
+    arrival: o.Arrival = None,
+    lost: o.Lost = 0.0,
+    annotator_errors: o.AnnotatorErrors = None,
     positive: o.Positive = None,
     settings: o.Settings = None,
     category: o.Category = None,
@@ -122,7 +130,11 @@ def run(
         label, positive, time, tuple(category or ()), tuple(text or ()), tuple(ignore or ()),
         hash_buckets, standardize, format, separator, data,
     )  # fmt: skip
-    asking = o.Asking(rate, labels_per_day, seed, tuple(settings or ()), lead=lead, audit=audit)
+    answers = Answers(delay, arrival, lost, rates(annotator_errors))
+    asking = o.Asking(
+        rate, labels_per_day, seed, tuple(settings or ()), lead=lead, audit=audit,
+        annotators=max(1, len(answers.errors)), class_weight=class_weight,
+    )  # fmt: skip
     if (resume or predictions or figures) and out is None:
         raise TableError("--resume, --predictions and --figures need --out: the run's directory")
     say_if_typed(file, "a table")
@@ -131,9 +143,10 @@ def run(
     with opened.table:
         if group is not None and group not in opened.table.names:
             raise nearest(group, opened.table.names, "column")
+        answers.check(time, opened.table.names)
         choice = {
             "table": fingerprint(opened.table.head), "algorithm": algorithm, "group": group,
-            "predictions": predictions, "alarms": alarms,
+            "predictions": predictions, "alarms": alarms, "answers": answers,
             **asking._asdict(), **opened.reading.choice,
         }  # fmt: skip
         choice = json.loads(json.dumps(choice))  # as it comes back from a file
@@ -174,7 +187,7 @@ def _begin(
         opened, algorithm, asking, alarms=choice["alarms"], file=opened.title, choice=choice
     )
     if out is None:
-        return Run(desk, RunSummary(), None, None, choice["group"])
+        return Run(desk, RunSummary(), None, None, choice)
     if (out / MODEL).exists() and not force:
         raise TableError(
             f"{out} already contains a run: use --resume to continue or --force to overwrite"
@@ -182,7 +195,7 @@ def _begin(
     for name in WRITTEN:
         (out / name).unlink(missing_ok=True)
     lines = Lines(out / PREDICTIONS) if choice["predictions"] else None
-    task = Run(desk, RunSummary(), out, lines, choice["group"])
+    task = Run(desk, RunSummary(), out, lines, choice)
     task.save()  # from now on it can be resumed
     return task
 
@@ -211,7 +224,7 @@ def _write(task: Run, summary: dict[str, Any], opened: Opened, out: Path, figure
         return
     from lasec.reports import save_figures, write  # noqa: PLC0415
 
-    learner, classes = task.desk.learner, names(task)
+    learner, classes = task.desk.learner, task.desk.classes
     write(
         out / "report.html", task.run, learner, title=opened.title,
         facts=_facts(task, opened), baselines=_baselines(task), classes=classes,
@@ -220,26 +233,20 @@ def _write(task: Run, summary: dict[str, Any], opened: Opened, out: Path, figure
         save_figures(out / "figures", task.run, learner, classes=classes)
 
 
-def names(task: Run) -> list[str]:
-    """The names of the classes, if both are known."""
-    return task.desk.classes if len(task.desk.classes) == 2 else []
-
-
 def _facts(task: Run, opened: Opened) -> dict[str, str]:
     """The report's facts about the table."""
     return {
         "rows": f"{task.consumed:,}",
         "columns": columns.summary(task.desk.encoder),
-        "label": f"{opened.label}: {' / '.join(map(str, task.desk.classes))}",
+        "label": f"{opened.label}: {few(task.desk.classes)}",
+        "labels available": available(task.run),
     }
 
 
 def _baselines(task: Run) -> dict[str, float]:
     """The report's baselines, which need no model."""
-    return {
-        "no-change (previous label)": task.baselines.persistence,
-        "majority class": task.baselines.majority,
-    }
+    words = {"no-change": "no-change (previous label)"}
+    return {words.get(name, name): value for name, value in task.run.baselines.items()}
 
 
 def _tell(task: Run, summary: dict[str, Any], out: Path | None) -> None:
@@ -253,20 +260,25 @@ def _tell(task: Run, summary: dict[str, Any], out: Path | None) -> None:
             "labels queried",
             f"{summary['labels']:,} ({percent(summary['rate'])} of rows{_warm_up(task)})",
         ),
+        *((("labels available", available(task.run)),) if task.run.known < task.run.rows else ()),
+        *rare_classes(task.run),
         ("estimated accuracy", estimated(task.run.estimate)),
         *_now(task.run),
-        ("true accuracy", f"{percent(task.run.accuracy)} (all labels)"),
+        ("true accuracy", f"{percent(task.run.accuracy)} ({_known(task.run)})"),
         ("baselines", ", ".join(f"{n} {percent(value)}" for n, value in _baselines(task).items())),
+        *several_classes(task.run),
         *(("alarm", described(alarm)) for alarm in task.run.alarms),
     ]
-    if summary["unlabelled"]:
-        facts.append(("skipped", f"{counted(summary['unlabelled'], 'row')} without a label"))
     if out is not None:
         facts.append(("wrote" if summary["finished"] else "stopped", _written(summary, out)))
     title = f"{summary['algorithm']} on {summary['file']}"
     put_facts(((f"  {name}", value) for name, value in facts), title, 22)
     if out is None and not summary["finished"]:
         say("lasec: stopped; with --out, a stopped run can be continued")
+
+
+def _known(run: RunSummary) -> str:
+    return "all labels" if run.known == run.rows else f"all {counted(run.known, 'label')}"
 
 
 def _now(run: RunSummary) -> Iterator[tuple[str, str]]:
@@ -294,15 +306,16 @@ def _written(summary: dict[str, Any], out: Path) -> str:
 
 def _warn(task: Run, opened: Opened) -> None:
     """Print what a user should know about the data."""
-    baselines, accuracy = task.baselines, task.run.accuracy
-    if baselines.rows and baselines.plus in (0, baselines.rows):
+    run = task.run
+    if len(run.classes) == 1:
         say(
-            f"lasec: warning: all {baselines.rows:,} labels in {opened.label!r} are of one class: "
+            f"lasec: warning: all {run.known:,} labels in {opened.label!r} are of one class: "
             "there is nothing to separate"
         )
-    elif baselines.rows:
-        warn_of_no_change(baselines.persistence, baselines.majority, accuracy, baselines.rows)
-        warn_of_majority(baselines.majority, accuracy)
+    elif run.known:
+        no_change, majority = run.baselines.values()
+        warn_of_no_change(no_change, list(run.shares.values()), run.accuracy, run.known)
+        warn_of_majority(majority, run.accuracy)
     else:
         say(f"lasec: warning: no row has a label in {opened.label!r}: nothing was learned")
     columns.warn_of_unseen(task.desk.encoder, task.consumed)

@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from lasec.cli.answers import Answers
 from lasec.cli.jsonl import Lines
 from lasec.cli.output import as_facts
 from lasec.errors import TableError
@@ -25,38 +24,8 @@ from lasec.tables.learner import Rows
 SAVE_EVERY = 10.0  # seconds
 MODEL, PREDICTIONS = "model.lasec", "predictions.jsonl"
 _OPTIONS = {"width": "hash-buckets", "standardise": "standardize", "per_day": "labels-per-day",
-            "settings": "set"}  # fmt: skip
+            "settings": "set", "answers": "delay"}  # fmt: skip
 WRITTEN = (MODEL, PREDICTIONS, "report.html", "summary.json")
-
-
-class Baselines:
-    """Baselines: no-change (the previous label, with every label known), and the majority class."""
-
-    def __init__(self, rows: int = 0, plus: int = 0, same: int = 0, last: float = 0.0) -> None:
-        self.rows, self.plus, self.same, self.last = rows, plus, same, last
-
-    def extend(self, y: NDArray[np.float64]) -> None:
-        """Some more labels.
-
-        >>> baselines = Baselines()
-        >>> baselines.extend(np.array([1.0, 1.0, -1.0]))
-        >>> round(baselines.majority, 2), round(baselines.persistence, 2)
-        (0.67, 0.33)
-        """
-        if y.size:
-            self.same += int((y == np.r_[self.last, y[:-1]]).sum())
-            self.rows, self.plus = self.rows + y.size, self.plus + int((y > 0.0).sum())
-            self.last = float(y[-1])
-
-    @property
-    def majority(self) -> float:
-        """The accuracy of the majority class, which is known only afterwards."""
-        return max(self.plus, self.rows - self.plus) / self.rows if self.rows else math.nan
-
-    @property
-    def persistence(self) -> float:
-        """The accuracy of the previous label; the first is a mistake."""
-        return self.same / self.rows if self.rows else math.nan
 
 
 class Stop:
@@ -82,15 +51,16 @@ class Stop:
 
 
 class Run:
-    """A run: the learner, its summary, the baselines, and the directory of its checkpoints."""
+    """A run: the learner, its summary, and the directory of its checkpoints."""
 
     def __init__(
         self, desk: TableLearner, run: RunSummary, folder: Path | None, lines: Lines | None,
-        group: str | None = None,
+        choice: Mapping[str, Any],
     ) -> None:  # fmt: skip
-        self.desk, self.run, self.group = desk, run, group
+        self.desk, self.run, self.group = desk, run, choice["group"]
+        delay, arrival, lost, errors = choice["answers"]
+        self.answers = Answers(delay, arrival, lost, tuple(errors))
         self.folder, self.lines = folder, lines
-        self.baselines = Baselines(*desk.origin.get("baselines", ()))
         self.consumed: int = desk.origin.get("consumed", 0)
         self.seconds: float = desk.origin.get("seconds", 0.0)
         self._saved = self._began = time.monotonic()
@@ -120,21 +90,24 @@ class Run:
         lines = None
         if choice["predictions"]:
             lines = Lines(folder / PREDICTIONS, desk.origin.get("written", 0))
-        return cls(desk, run, folder, lines, choice["group"])
+        return cls(desk, run, folder, lines, choice)
 
     def feed(self, batch: pa.RecordBatch) -> None:
         """Learn a batch."""
         rows: Rows = self.desk.rows(batch)
         groups = None
         if self.group is not None:
-            groups = [str(v) for v in batch[self.group].take(pa.array(rows.kept)).to_pylist()]
+            groups = [str(value) for value in batch[self.group].to_pylist()]
+        learner = self.desk.learner
+        late = self.answers.options(
+            batch, rows.y, rows.times, self.desk.classes, learner.seed, self.consumed
+        )
         evaluate(
-            self.desk.learner, rows.X, rows.y, groups=groups, times=rows.times,
-            alarms=self.desk.session.detectors, into=self.run,
+            learner, rows.X, rows.y, groups=groups, times=rows.times,
+            alarms=self.desk.session.detectors, into=self.run, **late,
         )  # fmt: skip
-        self.baselines.extend(rows.y)
         if self.lines is not None:
-            self.lines.records(self.run.records, self.desk, self.consumed + rows.kept)
+            self.lines.records(self.run.records, self.consumed)
         self.consumed += batch.num_rows
         self._warm = self._warm or (time.monotonic(), self.consumed)
 
@@ -173,33 +146,68 @@ class Run:
         self._saved = time.monotonic()
         if self.folder is None:
             return
-        b = self.baselines
         self.desk.origin |= {
             "consumed": self.consumed,
-            "baselines": [b.rows, b.plus, b.same, b.last],
             "seconds": round(self.elapsed, 3),
             "written": self.lines.flush() if self.lines is not None else 0,
         }
         self.desk.save(self.folder / MODEL, run=self.run.to_bytes())
 
     def summary(self) -> dict[str, Any]:
-        """The run in numbers."""
-        learner, estimate, recent = self.desk.learner, self.run.estimate, self.run.recent()
+        """The run in numbers; see docs/output.md for what each is."""
+        learner, run, recent = self.desk.learner, self.run, self.run.recent()
+        baselines = run.baselines
         return {
+            "version": 1,
             "algorithm": learner.name,
-            "rows": self.run.rows,
-            "unlabelled": self.consumed - self.run.rows,
-            "labels": self.run.labels,
-            "rate": self.run.labels / max(self.run.rows, 1),
-            "accuracy": self.run.accuracy,
-            "estimate": as_facts(estimate),
+            "rows": run.rows,
+            "labeled": run.known,
+            "labels": run.labels,
+            "rate": run.labels / max(run.rows, 1),
+            "accuracy": run.accuracy,
+            "estimate": as_facts(run.estimate),
             "recent": as_facts(recent) | {"rows": recent.rows, "labels": recent.labels},
-            "persistence": self.baselines.persistence,
-            "majority": self.baselines.majority,
-            "alarms": [alarm._asdict() for alarm in self.run.alarms],
+            "metrics": metrics(run),
             "classes": self.desk.classes,
+            "by_class": by_class(run),
+            "confusion": {
+                "classes": run.classes,
+                "estimated": run.confusion.cells.round(1).tolist(),
+                "true": run.true_confusion.labels.tolist(),
+            },
+            "persistence": baselines.get("no-change", math.nan),
+            "majority": baselines.get("majority class", math.nan),
+            "alarms": [alarm._asdict() for alarm in run.alarms],
             "features": learner.dimension,
             "seed": learner.seed,
             "rows_per_second": self.speed,
             "seconds": round(self.elapsed, 3),
         }
+
+
+def metrics(run: RunSummary) -> dict[str, Any]:
+    """Metrics of all classes together, estimated and true.
+
+    >>> import lasec
+    >>> X, y = lasec.streams.stationary(1_000, dimension=5, seed=1)
+    >>> found = metrics(lasec.evaluate(lasec.Tracker(rate=0.2, seed=0), X, y))
+    >>> sorted(found), sorted(found["macro_f1"])
+    (['balanced_accuracy', 'macro_f1', 'macro_precision'], ['high', 'low', 'true', 'value'])
+    """
+    names = ("balanced_accuracy", "macro_precision", "macro_f1")
+    return {name: _both(run, name) for name in names} if run.known else {}
+
+
+def by_class(run: RunSummary) -> dict[str, Any]:
+    """Precision, recall and F1 of each class, estimated and true, and its share of the labels."""
+    return {
+        str(name): {"share": share}
+        | {metric: _both(run, metric, place) for metric in ("precision", "recall", "f1")}
+        for place, (name, share) in enumerate(run.shares.items())
+    }
+
+
+def _both(run: RunSummary, metric: str, place: int = 0) -> dict[str, float]:
+    """A metric from the queried labels with its interval, and from all labels."""
+    truth = run.true_confusion.estimate(metric, positive=place).value
+    return as_facts(run.confusion.estimate(metric, positive=place)) | {"true": truth}

@@ -258,7 +258,7 @@ def reliability(bins: Sequence[Bin], classes: Classes = NAMELESS) -> FigureSpec:
         axes.plot([b.predicted for b in bins], frequency, label="true (all labels)", **true)
         axes.set_xlim(-0.02, 1.02)
         axes.set_ylim(-0.02, 1.02)
-        axes.set_ylabel(f"share of {short(name, 12)}")
+        axes.set_ylabel(f"share of {short(name, 20)}")
         for axis in (axes.xaxis, axes.yaxis):
             draw.share_axis(axis)
         draw.legend(axes, 3 if size > 1 else 1)
@@ -268,7 +268,7 @@ def reliability(bins: Sequence[Bin], classes: Classes = NAMELESS) -> FigureSpec:
         f"Rows in ten bins by the predicted probability of {name}, against how often {name} was "
         "the label: estimated from the queried labels, and the true share. On the diagonal the "
         "probabilities are calibrated; above it they are too low, below it too high.",
-        4.0, paint, f"predicted probability of {short(name, 12)}", [b.predicted for b in bins],
+        4.0, paint, f"predicted probability of {short(name, 20)}", [b.predicted for b in bins],
         [
             ("rows", "count", [float(b.rows) for b in bins]),
             ("labels", "count", [float(b.labels) for b in bins]),

@@ -22,9 +22,12 @@ from lasec.reports.source import (
     beaten,
     between,
     cards,
+    class_rows,
+    confusion_rows,
     date,
     drift,
     rarity,
+    spoken,
     subtitle,
     warnings,
 )
@@ -49,7 +52,7 @@ def write(
     ``source`` is the :class:`lasec.RunSummary` of ``learner``; ``facts`` are printed as they are:
     the file that was read, the columns, the date. ``baselines`` are accuracies to beat (default:
     no-change and the majority class); the page warns where one is better. ``classes`` are the names
-    of -1 and +1. The same run writes the same bytes, all or none.
+    of the classes, where labels are -1 and +1. The same run writes the same bytes, all or none.
 
     >>> import lasec, lasec.reports, tempfile
     >>> X, y = lasec.streams.switching(2_000, dimension=5, every=1_000, seed=1)
@@ -65,12 +68,13 @@ def write(
     body = [
         f"<header>\n<h1>{escape(name)}</h1>",
         html.paragraph(subtitle(source, learner), "quiet"),
-        html.cards(cards(source, beat, named)),
-        html.paragraph(rarity(source, named), "reading"),
+        html.cards(cards(source, beat, classes)),
+        html.paragraph(rarity(source, classes), "reading"),
         *(html.paragraph(words, "warning") for words in warnings(source, learner)),
         *(html.paragraph(words, "warning") for words in beaten(source, beat)),
         "</header>",
         *_sections(source, named),
+        html.section("classes", "Classes", *_classes(source, classes)),
         html.section("groups", "Accuracy by group", _parts(source.groups, "group", _GROUPS)),
         html.details("windows", "Accuracy by window", _windows(source)),
         html.details(
@@ -117,7 +121,7 @@ def save_figures(
 ) -> list[Path]:
     """Write each figure to a file of its own in each format, and give the paths.
 
-    Nothing is written before all is drawn. ``classes`` are the names of -1 and +1.
+    Nothing is written before all is drawn. ``classes`` are the names of the classes.
 
     >>> import lasec, lasec.reports, tempfile
     >>> X, y = lasec.streams.switching(2_000, dimension=5, every=1_000, seed=1)
@@ -213,6 +217,31 @@ def _parts(parts: Sequence[Part], what: str, caption: str) -> str:
     return html.table(head, rows, caption)
 
 
+def _classes(source: RunSummary, classes: Sequence[str]) -> list[str]:
+    """How each class is predicted, and which are taken for which."""
+    if not source.known:
+        return []
+    head = (
+        "class", "share of labels", "estimated recall (95 % CI)", "true", "estimated precision",
+        "true", "estimated F1", "true",
+    )  # fmt: skip
+    tables = [html.table(head, class_rows(source, classes), _CLASSES)]
+    if len(source.classes) <= MOST_CLASSES:
+        names = [f"as {spoken(name, classes)}" for name in source.classes]
+        rows = confusion_rows(source, classes)
+        tables.append(html.table(("rows of", *names), rows, _CONFUSION))
+    return tables
+
+
+MOST_CLASSES = 12  # in a confusion matrix that can be read
+_CLASSES = (
+    "Estimates come from the queried labels, weighted by their query probability; the true values "
+    "from all labels."
+)
+_CONFUSION = (
+    "Confusion matrix: of the rows of a class, how many were predicted as each class. Estimated "
+    "from the queried labels; in brackets, counted from all labels."
+)
 _WINDOWS = (
     "The run in equal windows. Estimates come from the queried labels of the window, the true "
     "accuracy from all labels."

@@ -14,11 +14,11 @@ from lasec.learner import Learner
 from lasec.metrics import Estimate
 from lasec.metrics.agreement import autocorrelated, by_chance
 from lasec.notebook import percent
+from lasec.reports.text import clean
 
 ENOUGH_ROWS, ENOUGH_LABELS = 500, 100  # before which a drift estimate is little but its prior
 DRIFTING = 0.1  # of the concept in 1,000 rows: a drift rate below it is not drawn
 SMOOTH = 9  # points whose median is shown
-RARE = 0.1  # a class below this share of the rows is rare
 
 BASELINES = {
     "no-change": "predicts the previous label, so it needs every label",
@@ -88,9 +88,7 @@ def subtitle(source: RunSummary, learner: Learner) -> str:
     return f"{learner.name}, {counted(source.rows, 'row')}{when}"
 
 
-def cards(
-    source: RunSummary, baselines: Mapping[str, float], classes: tuple[str, str]
-) -> list[Card]:
+def cards(source: RunSummary, baselines: Mapping[str, float], classes: Sequence[str]) -> list[Card]:
     """The headline metrics; where a class is rare, its recall and precision come first.
 
     >>> import lasec
@@ -121,33 +119,61 @@ def cards(
     return made
 
 
-def rare(source: RunSummary) -> int:
-    """The sign of the class that is rare, or 0 where none is."""
-    share = source.positives
-    if 0.0 < share < RARE:
-        return 1
-    return -1 if 0.0 < 1.0 - share < RARE else 0
+def spoken(name: object, classes: Sequence[str]) -> str:
+    """The name of a class: that of -1 or +1, where two are given, or its own.
+
+    >>> spoken(1, ["ham", "spam"]), spoken("eggs", ())
+    ('spam', 'eggs')
+    """
+    signed = len(classes) == 2 and not isinstance(name, str) and name in (-1, 1)
+    return clean(str(classes[name == 1] if signed else name))
 
 
-def rarity(source: RunSummary, classes: tuple[str, str]) -> str:
+def rarity(source: RunSummary, classes: Sequence[str]) -> str:
     """Why recall and precision come first; empty where no class is rare."""
-    sign = rare(source)
-    if not sign:
+    if not source.rare:
         return ""
-    name, share = classes[sign > 0], source.positives
+    rarest = source.rare[-1]
+    name, share = spoken(rarest, classes), source.shares[rarest]
     return (
-        f"{name} is the class of {percent(share if sign > 0 else 1.0 - share)} of the rows, so "
+        f"{name} is the class of {percent(share)} of the rows, so "
         f"accuracy says little. Recall is the share of the {name} rows that the model predicted "
         f"as {name}; precision is the share of its {name} predictions that are right."
     )
 
 
-def _rare_cards(source: RunSummary, classes: tuple[str, str]) -> list[Card]:
-    sign = rare(source)
+def _rare_cards(source: RunSummary, classes: Sequence[str]) -> list[Card]:
+    rare = source.rare[-1:]
     return [
-        _estimated(f"Estimated {metric} of {classes[sign > 0]}", found)
-        for metric in (("recall", "precision") if sign else ())
-        for found in [source.meter.estimate(metric, positive=sign)]
+        _estimated(f"Estimated {metric} of {spoken(name, classes)}", found)
+        for name in rare
+        for metric in ("recall", "precision")
+        for found in [source.confusion.estimate(metric, positive=source.classes.index(name))]
+    ]
+
+
+def class_rows(source: RunSummary, classes: Sequence[str]) -> list[tuple[str, ...]]:
+    """A row for each class: its share, and recall, precision and F1, estimated and true."""
+    made = []
+    for place, (name, share) in enumerate(source.shares.items()):
+        cells = []
+        for metric in ("recall", "precision", "f1"):
+            found, truth = (
+                table.estimate(metric, positive=place)
+                for table in (source.confusion, source.true_confusion)
+            )
+            cells += [between(found), percent(truth.value)]
+        made.append((spoken(name, classes), percent(share), *cells))
+    return made
+
+
+def confusion_rows(source: RunSummary, classes: Sequence[str]) -> list[tuple[str, ...]]:
+    """The confusion matrix: for each true class, how its rows were predicted; estimated (true)."""
+    names = [spoken(name, classes) for name in source.classes]
+    found, truth = source.confusion.cells.T, source.true_confusion.labels.T
+    return [
+        (name, *(f"{a:,.0f} ({b:,.0f})" for a, b in zip(estimated, known, strict=True)))
+        for name, estimated, known in zip(names, found, truth, strict=True)
     ]
 
 
@@ -164,6 +190,9 @@ def _estimated(name: str, found: Estimate) -> Card:
 
 def _accuracy_cards(source: RunSummary) -> list[Card]:
     here, rows = source.estimate, counted(source.rows, "row")
+    if source.known < source.rows:
+        share = percent(source.known / source.rows)
+        rows = f"{counted(source.known, 'label')}, for {share} of {rows}"
     truth = Card("True accuracy (all labels)", percent(source.accuracy), rows)
     if source.labels == source.rows and here.width < 5e-4:
         return [truth._replace(note=f"{rows}; every label was queried")]
@@ -271,14 +300,14 @@ def beaten(source: RunSummary, baselines: Mapping[str, float]) -> list[str]:
 
     Not for the previous label where it agrees with the next by chance: the majority class says so.
     """
-    shares, said = (source.positives, 1.0 - source.positives), []
+    shares, said = list(source.shares.values()), []
     for name, value in baselines.items():
         if value > source.accuracy:
             words = f"Warning: the {name} baseline ({percent(value)}) beats this model "
             words += f"({percent(source.accuracy)})"
             if not name.startswith("no-change"):
                 said.append(f"{words}.")
-            elif autocorrelated(value, shares, source.rows):
+            elif autocorrelated(value, shares, source.known):
                 chance = percent(by_chance(shares))
                 said.append(f"{words}: labels are autocorrelated (chance agreement {chance}).")
     return said

@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Sequence
 
 MOST = 24
+OTHERS = ("another class", "the predicted class")
 
 
 def clean(words: str) -> str:
@@ -45,12 +46,13 @@ def short(words: str, most: int = MOST) -> str:
 
 
 def pair(classes: Sequence[str]) -> tuple[str, str]:
-    """The names of -1 and +1; those themselves where none are given.
+    """What margins tell apart: the first of two classes and the second, or any and the predicted.
 
-    >>> pair(["ham", "spam"]), pair(())
-    (('ham', 'spam'), ('-1', '+1'))
+    >>> pair(["ham", "spam"]), pair(()), pair(["ham", "spam", "eggs"])
+    (('ham', 'spam'), ('-1', '+1'), ('another class', 'the predicted class'))
     """
-    if isinstance(classes, str) or len(classes) not in (0, 2):
-        raise ValueError(f"classes: expected two names, that of -1 and that of +1, got {classes!r}")
-    below, above = (clean(str(name)) for name in classes or ("-1", "+1"))
+    if isinstance(classes, str):
+        raise ValueError(f"classes: expected names, got {classes!r}")
+    two = {0: ("-1", "+1"), 2: tuple(classes)}.get(len(classes), OTHERS)
+    below, above = (clean(str(name)) for name in two)
     return below, above

@@ -167,6 +167,19 @@ def moments(values: pa.Array) -> NDArray[np.float64]:
     >>> moments(pa.array(["2026-01-01T00:00:01", "2026-01-01T00:00:03"])).tolist()
     [1767225601.0, 1767225603.0]
     """
+    clock = times_of(values)
+    if not np.isfinite(clock).all():
+        missing = np.count_nonzero(~np.isfinite(clock))
+        raise TableError(f"the time column is empty in {missing:,} rows: --time needs it in all")
+    return clock
+
+
+def times_of(values: pa.Array) -> NDArray[np.float64]:
+    """The same, with NaN where there is no time.
+
+    >>> times_of(pa.array([1.0, None])).tolist()
+    [1.0, nan]
+    """
     scale = 1.0
     try:
         if pa.types.is_string(values.type):
@@ -179,9 +192,6 @@ def moments(values: pa.Array) -> NDArray[np.float64]:
         clock = values.cast(pa.float64()).to_numpy(zero_copy_only=False) / scale
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise TableError(f"the time column must hold times or numbers: {error}") from None
-    if not np.isfinite(clock).all():
-        missing = np.count_nonzero(~np.isfinite(clock))
-        raise TableError(f"the time column is empty in {missing:,} rows: --time needs it in all")
     return np.asarray(clock, dtype=np.float64)
 
 

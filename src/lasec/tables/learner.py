@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -12,14 +11,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from lasec.alarms import Detector
-from lasec.classes import Classes
-from lasec.errors import ClassError, StateError, TableError
+from lasec.errors import StateError, TableError
 from lasec.files import write
 from lasec.learner import Learner
 from lasec.metrics import Meter
 from lasec.persistence.container import Arrays, bundle, pack, read, restored, unbundle
-from lasec.session import Note, OwnModel, Session
-from lasec.session.saved import read_detectors, read_learner, read_notes
+from lasec.session import Note, Session
+from lasec.session.saved import read_detectors, read_learner, read_notes, read_rows
 from lasec.tables.cells import as_label, batch_of, folded, moment, moments
 from lasec.tables.encoder import Encoder
 from lasec.types import Decision, Outcome
@@ -28,26 +26,27 @@ KIND = "table"
 
 
 class Rows(NamedTuple):
-    """The rows of a batch that have a label (``kept``), as features, labels and times."""
+    """The rows of a batch as features, labels (None where the cell is empty) and times."""
 
-    kept: NDArray[np.int64]
     X: NDArray[np.float64]
-    y: NDArray[np.float64]
+    y: NDArray[Any]
     times: NDArray[np.float64] | None
 
 
 class TableLearner:
-    """Predicts, asks and learns rows of a table, with class names in place of -1 and +1.
+    """Predicts, asks and learns rows of a table, whose classes have names.
 
     It holds a learner, the encoder of its rows, and a meter of its accuracy. ``label`` is the label
-    column, ``classes`` are the names of -1 and +1; those not given are taken from the labels as
-    they come. With ``positive``, that class is +1 and all others together are -1. ``time`` is the
-    column with the time of a row, for budgets by time.
+    column, ``classes`` are the names of the classes; those not given are taken from the labels as
+    they come. With ``positive``, it is that class against all others together. ``time`` is the
+    column with the time of a row, for budgets by time, ``id`` the one with its name; so many last
+    rows with an id are kept for labels that nobody asked for, as ``remember`` says.
 
     >>> import lasec
     >>> head = pa.RecordBatch.from_pylist([{"price": 1.0}, {"price": 3.0}])
     >>> encoder = Encoder.fit(head)
     >>> desk = TableLearner(lasec.Tracker(1, seed=0), encoder, classes=["down", "up"])
+    >>> desk.learn({"price": 2.5}, "up")
     >>> decision = desk.ask([{"price": 2.0}])[0]
     >>> decision.label, desk.tell(decision.ticket, "down").correct
     ('up', False)
@@ -62,58 +61,72 @@ class TableLearner:
         classes: Sequence[str] = (),
         positive: str | None = None,
         time: str | None = None,
+        id: str | None = None,  # noqa: A002
         meter: Meter | None = None,
         origin: Mapping[str, Any] | None = None,
         notes: Mapping[int, Note] | None = None,
         detectors: Sequence[Detector] = (),
+        remember: int = 0,
     ) -> None:
-        self.encoder, self.label, self.time = encoder, label, time
-        try:
-            self.names = Classes([as_label(name) or "" for name in classes], as_label(positive))
-        except ValueError as error:
-            raise TableError(str(error)) from error
+        self.encoder, self.label, self.time, self.id = encoder, label, time, id
+        names = [as_label(name) or "" for name in classes]
         self.session = Session(
-            OwnModel(learner, self.names), meter=meter, notes=notes, detectors=detectors
-        )
+            learner, classes=names, positive=as_label(positive), meter=meter, notes=notes,
+            detectors=detectors, remember=remember,
+        )  # fmt: skip
         self.learner, self.meter = learner, self.session.meter
         self.origin = dict(origin or {})
 
     @property
     def classes(self) -> list[str]:
-        """The names of -1 and +1, those that are known."""
-        return self.names.names
+        """The names of the classes that are known."""
+        return self.session.classes
 
     @property
     def positive(self) -> str | None:
-        """The class that is +1, where all others together are -1."""
-        return self.names.positive  # type: ignore[return-value]
+        """The class that is separated from all others, if it is one."""
+        return self.session.positive  # type: ignore[return-value]
 
-    def name(self, sign: int) -> str | None:
-        """The class of a label -1 or +1; None while it has no name yet."""
-        found: str | None = self.names.name(sign)
-        return found
+    def named(self, label: object) -> Any:
+        """The class of a label as a cell has it; None where it is empty.
 
-    def sign(self, name: object) -> int:
-        """-1 or +1 for the name of a class; a name that is new becomes the second class."""
-        with _third_class_explained(name, self.classes):
-            return self.names.sign(_text(name))
+        >>> import lasec
+        >>> head = pa.RecordBatch.from_pylist([{"price": 1.0}])
+        >>> desk = TableLearner(lasec.Tracker(1), Encoder.fit(head), positive="up")
+        >>> desk.named("up"), desk.named("down"), desk.named("")
+        ('up', 'not up', None)
+        """
+        name = as_label(label)
+        if name is None:
+            return None
+        name = self.session.named(name)
+        self._check_spelling(name)
+        return name
+
+    def _check_spelling(self, name: str) -> None:
+        """Refuse a new class that differs from one that is known only in spelling."""
+        known = self.classes
+        if name not in known:
+            for other in known:
+                if folded(other) == folded(name):
+                    raise TableError(
+                        f"{name!r} differs from {other!r} only in spelling: use one spelling"
+                    )
 
     def rows(self, batch: pa.RecordBatch) -> Rows:
-        """The rows that have a label, encoded; the encoder learns from them."""
+        """The rows of a batch, encoded; the encoder learns from them."""
         coded = batch[self.label].dictionary_encode()
-        names = [as_label(name) for name in coded.dictionary.to_pylist()]
-        signs = np.array([0 if n is None else self.sign(n) for n in names] + [0], dtype=np.float64)
-        y = signs[coded.indices.fill_null(len(names)).to_numpy(zero_copy_only=False)]
-        kept = np.flatnonzero(y)
-        if kept.size < batch.num_rows:
-            batch, y = batch.take(pa.array(kept)), y[kept]
+        names = [self.named(name) for name in coded.dictionary.to_pylist()] + [None]
+        at = coded.indices.fill_null(len(names) - 1).to_numpy(zero_copy_only=False)
+        y = np.array(names, dtype=object)[at]
         times = None if self.time is None else moments(batch[self.time])
-        return Rows(kept, self.encoder.encode(batch), y, times)
+        return Rows(self.encoder.encode(batch), y, times)
 
     def ask(self, rows: Sequence[Mapping[str, Any]]) -> list[Decision]:
         """A decision for each row; if one cannot be read, none is asked."""
         X, clock = self.read(rows)
-        return [self.ask_read(x, time) for x, time in zip(X, clock, strict=True)]
+        ids = [self.id_of(row) for row in rows]
+        return [self.ask_read(*read) for read in zip(X, clock, ids, strict=True)]
 
     def read(
         self, rows: Sequence[Mapping[str, Any]]
@@ -125,17 +138,57 @@ class TableLearner:
             clock = [moment(row.get(self.time)) for row in rows]
         return self.encoder.encode(batch), clock
 
-    def ask_read(self, x: NDArray[np.float64], time: float | None) -> Decision:
-        """A decision for one row as :meth:`read` gives it; its label is the name of a class."""
-        return self.session.ask(x, time=time)
+    def probabilities(self, X: NDArray[np.float64]) -> list[dict[str, float]]:
+        """The probability of each class for rows as :meth:`read` gives them.
 
-    def tell(self, ticket: int, name: object, by: str | None = None) -> Outcome:
-        """Learn the class of a row that was asked about.
+        Empty where the learner has none, or has learned nothing yet.
+
+        >>> import lasec
+        >>> head = pa.RecordBatch.from_pylist([{"price": 1.0}, {"price": 3.0}])
+        >>> desk = TableLearner(lasec.Tracker(1, seed=0), Encoder.fit(head), classes=["down", "up"])
+        >>> desk.learn({"price": 2.5}, "up")
+        >>> list(desk.probabilities(desk.read([{"price": 2.0}])[0])[0])
+        ['down', 'up']
+        """
+        learner = self.learner
+        if not learner.has_probabilities or not learner.told or None in learner.classes:
+            return []
+        likely = learner.predict_proba(X).tolist()
+        return [dict(zip(learner.classes, row, strict=True)) for row in likely]
+
+    def id_of(self, row: Mapping[str, Any]) -> str | int | None:
+        """The caller's name for a row: text or a whole number in the column ``id``."""
+        found = None if self.id is None else row.get(self.id)
+        if isinstance(found, bool) or not isinstance(found, str | int):
+            return None if found is None else str(found)
+        return found
+
+    def ask_read(
+        self,
+        x: NDArray[np.float64],
+        time: float | None,
+        id: str | int | None = None,  # noqa: A002
+    ) -> Decision:
+        """A decision for one row as :meth:`read` gives it; its label is the name of a class."""
+        return self.session.ask(x, id=id, time=time)
+
+    def tell(self, question: str | int, label: object, by: str | None = None) -> Outcome:
+        """Learn the class of a row that was asked about, by its ticket or its id.
 
         ``by`` names who answered: with several annotators, each name counts once.
         """
-        with _third_class_explained(name, self.classes):
-            return self.session.tell(ticket, _text(name), by=by)
+        return self.session.tell(question, self._class(label), by=by)
+
+    def learn(self, row: Mapping[str, Any], label: object) -> None:
+        """Learn a row that nobody asked for; it is no part of any estimate."""
+        (x,), _ = self.read([row])
+        self.session.learn(x, self._class(label))
+
+    def _class(self, label: object) -> str:
+        name: str | None = self.named(label)
+        if name is None:
+            raise TableError(f"expected a label, got {label!r}")
+        return name
 
     def cancel(self, ticket: int) -> None:
         """Give up an open question; the meter counts it as lost."""
@@ -165,9 +218,10 @@ class TableLearner:
             "kind": KIND,
             "encoder": self.encoder.header(),
             "label": self.label,
-            "classes": self.classes,
             "positive": self.positive,
             "time": self.time,
+            "id": self.id,
+            "remember": self.session.remember,
             "origin": self.origin,
             "parts": sizes,
         }
@@ -198,11 +252,14 @@ class TableLearner:
         encoder = Encoder.restore(header["encoder"], sums)
         made = cls(
             read_learner(parts.pop("learner")), encoder, label=header["label"],
-            classes=() if header["positive"] is not None else header["classes"],
-            positive=header["positive"], time=header["time"],
+            classes=() if header["positive"] is not None else header.get("classes", ()),
+            positive=header["positive"], time=header["time"], id=header.get("id"),
             meter=Meter.from_bytes(parts.pop("meter")), origin=header["origin"],
             notes=read_notes(parts.pop("notes", b"[]")), detectors=read_detectors(parts),
+            remember=header.get("remember", 0),
         )  # fmt: skip
+        if "rows" in parts:
+            made.session.rows = read_rows(parts.pop("rows"))
         names = {column.name for column in encoder.columns}
         if made.learner.dimension != encoder.dimension or len(names) < len(encoder.columns):
             raise StateError("invalid: the learner takes other rows than the encoder makes")
@@ -222,32 +279,12 @@ class TableLearner:
         return cls.from_bytes(read(path))[0]
 
 
-@contextmanager
-def _third_class_explained(name: object, classes: list[str]) -> Iterator[None]:
-    """A class that cannot be taken, with what can be done about it."""
-    try:
-        yield
-    except ClassError as error:
-        alike = [known for known in classes if folded(known) == folded(str(name))]
-        advice = "use lasec run --positive CLASS for one class against the others"
-        if alike:
-            advice = f"it differs from {alike[0]!r} only in spelling: use one spelling"
-        raise TableError(f"{error}; {advice}") from error
-
-
-def _text(name: object) -> str:
-    """A label as text, or an error where it is missing."""
-    text = as_label(name)
-    if text is None:
-        raise TableError(f"expected a label, got {name!r}")
-    return text
-
-
 def _check(header: dict[str, Any]) -> None:
     """Raise an error where the header names columns or classes by anything but text."""
-    names = [header["label"], *header["classes"]]
-    names += [name for name in (header["positive"], header["time"]) if name is not None]
-    if not all(isinstance(name, str) for name in names) or not isinstance(header["classes"], list):
+    classes = header.get("classes", [])  # a learner keeps them since 0.2
+    further = (header["positive"], header["time"], header.get("id"))
+    names = [header["label"], *classes, *(name for name in further if name is not None)]
+    if not all(isinstance(name, str) for name in names) or not isinstance(classes, list):
         raise StateError("invalid: columns and classes must be named by text")
     if not isinstance(header["origin"], dict):
         raise StateError("invalid: the origin is not a JSON object")
