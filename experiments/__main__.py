@@ -16,6 +16,7 @@ from experiments.forms import command as form_study
 from experiments.intervals import alarms, budget, delays, frontier, guide, metrics, ppi, widths
 from experiments.intervals import command as coverage
 from experiments.journal import Journal
+from experiments.labels import command as any_labels
 from experiments.output import write_csv, write_json
 from experiments.own import Own, read_grid
 from experiments.panels import PANELS
@@ -302,6 +303,16 @@ def own_classes_(out: Out, jobs: Jobs = 1, data: Folder = None, size: Size = 1.0
     write_csv(out / "own_classes.csv", rows)
     (out / "own_classes.md").write_text(own_classes.document(rows))
     typer.echo(own_classes.summary(rows))
+
+
+@app.command(name="labels")
+def labels_(
+    out: Out, seeds: Seeds = 20, data: Folder = None,
+    rows: Annotated[int, typer.Option(min=100, help="Rows of each stream for the doors.")] = 600,
+) -> None:  # fmt: skip
+    """Every real stream with its own labels through every door; streams with a tenth of them."""
+    set_data(data)
+    typer.echo(any_labels.measure(out, seeds, rows))
 
 
 @app.command(name="streams")

@@ -36,7 +36,8 @@ def test_the_command_writes_tables_and_pictures(tmp_path, data_folder):
 def test_every_constant_is_changed():
     kept = {"rate", "horizon", "inner", "burst", "total", "max_open", "timed", "strict"}  # by users
     shape = {"classes", "block"}
-    assert set(sensitivity.RULE) == set(Tracking._fields) - shape
+    weighted = {"weighted", "balanced", "tilt"}  # experiments rare --settings
+    assert set(sensitivity.RULE) == set(Tracking._fields) - shape - weighted
     assert set(sensitivity.QUERY) == set(Budgeted._fields) - kept
     rule, constants = sensitivity.changed("slots", 2.0)
     assert (rule.slots, constants) == (12, {})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,8 @@ class TrackerClassifier(StreamClassifier):
     setting of the mixture. Features need no scaling; new ones may come at any time, up to
     ``max_features``, and missing ones are zero. ``dimension`` is the number of features, if it is
     known: with fewer in the first row, a Tracker that grows is not quite one that knew them all
-    (:mod:`lasec.rules.growth`). The probabilities mean what they say. Up to ``max_pending`` rows
+    (:mod:`lasec.rules.growth`). ``labels`` are the classes that are known; others are added as they
+    come. The probabilities mean what they say. Up to ``max_pending`` rows
     wait for their labels; then the oldest is given up, as is any after ``max_age`` rows.
 
     >>> from river import datasets, evaluate, metrics
@@ -35,6 +37,7 @@ class TrackerClassifier(StreamClassifier):
         query: Query | None = None,
         rule: rules.Tracking | None = None,
         dimension: int = 0,
+        labels: Sequence[Hashable] | None = None,
         max_features: int = 2_000,
         seed: int | None = None,
         max_pending: int = 10_000,
@@ -42,11 +45,12 @@ class TrackerClassifier(StreamClassifier):
     ) -> None:
         self.rule = rule
         self.dimension = dimension
+        self.labels = labels
         self.max_features = max_features
         self._open(rate, query, seed, max_pending, max_age)
         self._begin(
             rule or rules.Tracking(), learn_from=LearnFrom.LABELS, intercept=False,
-            most=max_features, dimension=dimension,
+            most=max_features, dimension=dimension, labels=labels or (),
         )  # fmt: skip
 
     def _likely(self, rows: Matrix) -> Matrix:

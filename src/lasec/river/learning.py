@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -38,20 +38,22 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
     """
 
     def _begin(
-        self, rule: Rule[Any], *, learn_from: LearnFrom, intercept: bool, most: int, dimension: int
-    ) -> None:
-        """Nothing learned yet."""
+        self, rule: Rule[Any], *, learn_from: LearnFrom, intercept: bool, most: int, dimension: int,
+        labels: Sequence[Hashable] = (),
+    ) -> None:  # fmt: skip
+        """Nothing learned yet; ``labels`` are classes that are known."""
         number("max_features", most, int, Range(1, 1_000_000))
         self._rule, self._learn_from = rule, learn_from
         self._rows = Rows(most, intercept)
         self._spare, self._dimension = int(needs_spare(rule)), dimension
+        self._labels = tuple(map(named, labels))
         self._learner = self._new_learner()
 
     def _new_learner(self) -> Learner:
         """A learner without a label, in the present step; it has no features yet."""
         made = Learner(
             self._rule, self._selector.query, dimension=None, learn_from=self._learn_from,
-            seed=self._selector.seed,
+            seed=self._selector.seed, classes=self._labels or None,
         )  # fmt: skip
         return made.counted(rows=self._selector.rows)
 
@@ -62,6 +64,11 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
     @property
     def _multiclass(self) -> bool:
         return True
+
+    @property
+    def _is_cold(self) -> bool:
+        """Whether nothing was learned yet."""
+        return not self._learner.told
 
     @property
     def classes(self) -> tuple[Any, ...]:
@@ -84,11 +91,11 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
 
     def predict_one(self, x: Row, **kwargs: Any) -> Any:
         """The class of ``x``; None before any label is known."""
-        return self._best(self._rows.fill(x)[None])[0] if self.classes else None
+        return None if self._is_cold else self._best(self._rows.fill(x)[None])[0]
 
     def predict_proba_one(self, x: Row, **kwargs: Any) -> dict[Any, float]:
         """The probability of each class known so far. Features never learned are left out."""
-        if not self.classes:
+        if self._is_cold:
             return {}
         return dict(zip(self.classes, self._shares(self._rows.fill(x)[None])[0], strict=True))
 
@@ -114,7 +121,7 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
         """The class of each row."""
         import pandas as pd  # noqa: PLC0415
 
-        if not self.classes:
+        if self._is_cold:
             return pd.Series([None] * len(X), index=X.index, dtype=object)
         return pd.Series(self._best(self._table(X)), index=X.index)
 
@@ -122,7 +129,7 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
         """The probability of each class for each row."""
         import pandas as pd  # noqa: PLC0415
 
-        if not self.classes:
+        if self._is_cold:
             return pd.DataFrame(index=X.index)
         likely = self._shares(self._table(X))
         return pd.DataFrame(likely, index=X.index, columns=list(self.classes), dtype=float)
@@ -153,15 +160,17 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
 
     def _judged(self, x: Row) -> Judged:
         values, names, rows = numbers(x), tuple(x), self._rows
-        if not self.classes:
+        if self._is_cold:
             self._meet(names)
         elif not rows.has(names):
             rows.new(names)  # a label that could not be learned is not asked for
         self._rows.arrange(names)
         seen = self._seen(self._rows.put(values), self._rows.strange(values))
         label, margin, sure, variance = (column.tolist()[0] for column in seen)
-        if len(known := self.classes) < 2:
-            label, sure = (known[0], 1.0) if known else (None, -1.0)
+        if self._is_cold:
+            label, sure = None, -1.0
+        elif len(self.classes) < 2:
+            label, sure = self.classes[0], 1.0
         return Judged(label, abs(margin), sure, variance)
 
     def _seen(self, row: Vector, strange: float) -> Views:
@@ -180,7 +189,7 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
 
     def _learn(self, x: Row, y: Any, ticket: int | None = None) -> None:
         values, names = numbers(x), tuple(x)
-        if self.classes and self._rows.has(names):  # what is refused leaves no trace
+        if not self._is_cold and self._rows.has(names):  # what is refused leaves no trace
             self._teach(self._rows.put(values), y, ticket)
             return
         mark = self._mark()
@@ -214,7 +223,7 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
         """Make room for features that have not come before; without a label, for these alone."""
         if self._rows.has(names):
             return
-        if not self.classes and self._rows.index.keys() != set(names):
+        if self._is_cold and self._rows.index.keys() != set(names):
             self._rows = Rows(self._rows.most, bool(self._rows.first))
             self._learner = self._new_learner()
         rows, known = self._rows, self._rows.used

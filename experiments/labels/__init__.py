@@ -1,0 +1,1 @@
+"""Any labels through every door, and streams of which most rows have no label."""
