@@ -68,12 +68,26 @@ class ClassNames(NamedTuple):
 
     def named(self, codes: NDArray[Any]) -> NDArray[Any]:
         """The labels of many codes."""
-        if self.are_signs:
-            return codes
+        return codes if self.are_signs else self.table[self.places(codes)]
+
+    @property
+    def table(self) -> NDArray[Any]:
+        """The labels by their places, as an array.
+
+        >>> ClassNames(("ham", "spam")).table.tolist()
+        ['ham', 'spam']
+        """
         used = [self.name(code) for code in self._codes]
-        places = codes - 1 if len(self.names) > 2 else (codes > 0).astype(np.intp)
         alike = len({type(name) for name in used}) == 1
-        return np.take(np.array(used, dtype=None if alike else object), places)
+        return np.array(used, dtype=None if alike else object)
+
+    def places(self, codes: NDArray[Any]) -> NDArray[np.intp]:
+        """The places of codes.
+
+        >>> ClassNames(("ham", "spam")).places(np.array([1, -1])).tolist()
+        [1, 0]
+        """
+        return np.asarray(codes - 1 if len(self.names) > 2 else codes > 0, dtype=np.intp)
 
     @property
     def _codes(self) -> range | tuple[int, int]:

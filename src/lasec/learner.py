@@ -34,7 +34,6 @@ from lasec.types import (
     ClassRule,
     Decision,
     LearnFrom,
-    Matrix,
     Outcome,
     Precision,
     Query,
@@ -43,7 +42,6 @@ from lasec.types import (
     VarianceQuery,
     Vector,
     Views,
-    WeightedRule,
 )
 
 ALWAYS = Always()
@@ -157,6 +155,7 @@ class Learner:
         book = Book(number("max_pending", max_pending, int, DIMENSIONS))
         self._now = LearnerState(model, size, selector, book, sized=sized, classes=names)
         self._compiled: dict[tuple[str, type], Callable[..., Any]] = {}
+        self._table: tuple[Any, NDArray[Any]] | None = None
         self._busy = Busy("learner")
 
     def _with_classes(
@@ -498,7 +497,7 @@ class Learner:
         refused = np.flatnonzero(seen.fine == 0.0)
         if refused.size:
             raise self._too_large(f"X: row {refused[0]}" if len(rows) > 1 else "x")
-        label = now.classes.named(seen.label.astype(np.int16))
+        label = self._labeled(now, seen.label)
         many = len(now.classes.names) > 2
         sure = seen.margin if many else np.abs(seen.margin)
         if not self.has_probabilities:
@@ -538,13 +537,8 @@ class Learner:
         >>> learner.predict([[1.0, 0.0], [-3.0, 0.0]]).tolist(), learner.rows
         ([-1, 1], 1)
         """
-        if isinstance(self.rule, WeightedRule) and self.rule.weighted:
-            codes = self._weighed(self.predict_proba(X) * self.rule.class_weights(self.state))
-        elif len(self._now.classes.names) > 2:
-            codes = self.class_margins(X).argmax(axis=1) + 1
-        else:
-            codes = np.where(self.margins(X) >= 0.0, 1, -1).astype(np.int8)
-        return self._now.classes.named(codes)
+        now, rows = self._readable(X)
+        return self._labeled(now, self._look(self.rule, now.model, rows, None).label)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """The probability of each class for each row, as of the next step; nothing is asked.
@@ -1262,12 +1256,14 @@ class Learner:
             self._compiled[key] = getattr(kernel.engine, name)(rule, model, x)
         return self._compiled[key]
 
-    def _weighed(self, costs: Matrix) -> NDArray[Any]:
-        """The codes of the classes with the largest entry of each row."""
-        if costs.shape[1] == 2:
-            return np.where(costs[:, 1] >= costs[:, 0], 1, -1).astype(np.int8)
-        best: NDArray[np.intp] = costs.argmax(axis=1)
-        return best + 1
+    def _labeled(self, now: LearnerState, codes: NDArray[Any]) -> NDArray[Any]:
+        """The labels of codes as the compiled code gives them."""
+        classes = now.classes
+        if classes.are_signs:
+            return codes.astype(np.int8)
+        if self._table is None or self._table[0] is not classes.names:
+            self._table = classes.names, classes.table  # which takes longer than a prediction
+        return self._table[1][classes.places(codes)]
 
     def _too_large(self, where: str) -> ValueError:
         limit = kernel.engine.largest_strain(self.state)

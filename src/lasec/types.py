@@ -297,18 +297,6 @@ class ClassRule(Protocol):
 
 
 @runtime_checkable
-class WeightedRule(Protocol):
-    """A rule that can weigh its classes in a decision, and does so where ``weighted``."""
-
-    @property
-    def weighted(self) -> bool:
-        """Whether it does."""
-
-    def class_weights(self, state: Any) -> Vector:
-        """The weight of each class, of two or more."""
-
-
-@runtime_checkable
 class StackedRule(Protocol):
     """A rule whose state is several of those of another rule, stacked."""
 
