@@ -7,6 +7,7 @@ from typing import Any
 
 from experiments.labels import doors, unlabeled
 from experiments.output import write_csv, write_json
+from experiments.tables import Table
 from experiments.whole import own_classes
 
 Row = dict[str, Any]
@@ -37,8 +38,7 @@ _PLAIN = ("stream", "classes", "queried")
 def table(rows: list[Row]) -> str:
     """Rows as a Markdown table."""
     head = list(rows[0])
-    lines = [head, ["---"] * len(head), *([_cell(row[name]) for name in head] for row in rows)]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    return Table(head, [[_cell(row[name]) for name in head] for row in rows]).markdown()
 
 
 def _cell(value: Any) -> str:

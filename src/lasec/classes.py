@@ -103,6 +103,15 @@ class ClassNames(NamedTuple):
         return own if self.names[own] is None else self.names.index(None)
 
 
+def against_others(positive: Hashable) -> tuple[str, Hashable]:
+    """The names of all other classes together, and of the one that is separated from them.
+
+    >>> against_others("spam")
+    ('not spam', 'spam')
+    """
+    return f"not {positive}", positive
+
+
 def plain(label: Any) -> Any:
     """A label as it is shown: -1.0 and 1.0 are the signs, too.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from lasec.cli.output import counted, estimated, percent
@@ -27,20 +28,17 @@ def rare_classes(run: RunSummary) -> Facts:
     for name in run.rare[:MOST]:
         place = run.classes.index(name)
         for metric in ("recall", "precision"):
-            found = run.confusion.estimate(metric, positive=place)
-            truth = run.true_confusion.estimate(metric, positive=place).value
-            yield f"{metric} of {name}"[:40], f"{_said(found)}, true {percent(truth)}"
+            yield f"{metric} of {name}"[:40], _said(*run.rated(metric, place))
 
 
 def several_classes(run: RunSummary) -> Facts:
     """Metrics in which every class counts the same, where there are more than two."""
     if len(run.classes) > 2:
         for metric, words in (("balanced_accuracy", "balanced accuracy"), ("macro_f1", "macro F1")):
-            found = run.confusion.estimate(metric)
-            truth = run.true_confusion.estimate(metric).value
-            yield words, f"{_said(found)}, true {percent(truth)}"
+            yield words, _said(*run.rated(metric))
 
 
-def _said(found: Estimate) -> str:
-    """An estimate, or that it is none."""
-    return "not defined yet" if found.value != found.value else estimated(found)
+def _said(found: Estimate, truth: float) -> str:
+    """An estimate, or that it is none, and the truth."""
+    said = "not defined yet" if math.isnan(found.value) else estimated(found)
+    return f"{said}, true {percent(truth)}"

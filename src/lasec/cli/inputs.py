@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from lasec.alarms import Detector, DropAlarm, InputAlarm
+from lasec.classes import against_others
 from lasec.cli.known import is_known, open_known
 from lasec.cli.labels import classes, no_column, no_label
 from lasec.cli.options import Asking, Reading
@@ -36,7 +37,7 @@ class Opened(NamedTuple):
     def separated(self) -> list[str]:
         """The classes that a learner tells apart, as far as they are known."""
         positive = as_label(self.reading.positive)
-        return self.classes if positive is None else [f"not {positive}", positive]
+        return self.classes if positive is None else list(map(str, against_others(positive)))
 
     @property
     def label(self) -> str:

@@ -209,5 +209,5 @@ def by_class(run: RunSummary) -> dict[str, Any]:
 
 def _both(run: RunSummary, metric: str, place: int = 0) -> dict[str, float]:
     """A metric from the queried labels with its interval, and from all labels."""
-    truth = run.true_confusion.estimate(metric, positive=place).value
-    return as_facts(run.confusion.estimate(metric, positive=place)) | {"true": truth}
+    found, truth = run.rated(metric, place)
+    return as_facts(found) | {"true": truth}

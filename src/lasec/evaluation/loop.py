@@ -110,7 +110,7 @@ def evaluate(
     labels = labels_of(y, n)
     true = now.places(labels, new=True)
     said, waits = _replies(now, true, np.asarray(delay, dtype=np.float64), answers)
-    stream = _Stream(learner, rows, labels, now.ids(groups, n), times)
+    stream = _Stream(learner, rows, (labels, true), now.ids(groups, n), times)
     _same(now, learner)
     alone = learner.aggregate is not Aggregate.MAJORITY  # one answer settles a question
     if answers is None and alone and not (waits.any() or now.late or (alarms and on_alarm)):
@@ -138,13 +138,14 @@ def labels_of(y: ArrayLike, count: int) -> NDArray[Any]:
 
 
 class _Stream:
-    """The rows of a call, with their labels, groups and times."""
+    """The rows of a call, with their labels, their classes by number, groups and times."""
 
     def __init__(
-        self, learner: Learner, X: Array, y: NDArray[Any], group: NDArray[Any],
-        times: ArrayLike | None,
+        self, learner: Learner, X: Array, labels: tuple[NDArray[Any], NDArray[np.int64]],
+        group: NDArray[Any], times: ArrayLike | None,
     ) -> None:  # fmt: skip
-        self.learner, self.X, self.y, self.group = learner, X, y, group
+        self.learner, self.X, self.group = learner, X, group
+        self.y, self.true = labels
         self.times = None if times is None else validation.times(times, len(X))
         rounds = learner.rows + 1.0 + np.arange(len(X), dtype=np.float64)
         self.clock = rounds if self.times is None else self.times
@@ -161,11 +162,11 @@ class _Stream:
 
     def rows(self, records: Records, cut: slice, now: Account) -> Rows:
         """What an account takes of some rows."""
-        return heard(records, self.y[cut], self.group[cut], self.clock[cut], now)
+        return heard(records, self.true[cut], self.group[cut], self.clock[cut], now)
 
 
 def heard(
-    records: Records, y: NDArray[Any], group: NDArray[Any], clock: Array, now: Account
+    records: Records, true: NDArray[np.int64], group: NDArray[Any], clock: Array, now: Account
 ) -> Rows:
     """What an account takes of some rows: signs, and numbers of classes."""
     sign = records.sign.astype(np.float64)
@@ -173,7 +174,7 @@ def heard(
     return Rows(
         records.sign, records.margin, records.propensity, records.asked, records.mistake,
         records.ticket, np.where(records.labeled, right, np.nan), group, clock,
-        now.places(records.label), now.places(y),
+        now.places(records.label), true,
     )  # fmt: skip
 
 
@@ -288,8 +289,7 @@ class _Conversation:
             np.array(column) for column in zip(*(one.decision for one in made), strict=True)
         )
         label = labels_of([one.label for one in made], len(made))
-        y = self.stream.y[cut]
-        labeled = np.array([not validation.is_missing(one) for one in y.tolist()])
+        y, labeled = self.stream.y[cut], self.stream.true[cut] >= 0
         updated = np.array([self.updated.get(number, False) for number in ticket.tolist()])
         return Records(
             label, margin, variance, propensity, asked, labeled & (label != y), updated,

@@ -54,9 +54,16 @@ def evaluate_peer(
         now.first, now.before = model.selector.rows, model.selector.asked
         now.margins = Margins.none(bounded=True)
     now.ids(None, len(rows))
-    now.places(labels, new=True)
+    true = now.places(labels, new=True)
     parts = [
-        _piece(model, now, rows[cut], labels[cut], None if when is None else when[cut], row)
+        _piece(
+            model,
+            now,
+            rows[cut],
+            (labels[cut], true[cut]),
+            None if when is None else when[cut],
+            row,
+        )
         for cut in pieces(now, len(rows))
         if cut.stop > cut.start
     ]
@@ -66,10 +73,11 @@ def evaluate_peer(
 
 
 def _piece(
-    model: AnyModel, now: Account, X: Array, y: NDArray[Any], times: Array | None,
-    row: Callable[[Array], Any],
+    model: AnyModel, now: Account, X: Array, labels: tuple[NDArray[Any], NDArray[np.int64]],
+    times: Array | None, row: Callable[[Array], Any],
 ) -> Records:  # fmt: skip
     """Some rows, up to the next point."""
+    y, true = labels
     first = model.selector.rows
     two = now.classes if len(now.classes) == 2 else []
     told = [
@@ -78,7 +86,7 @@ def _piece(
     ]
     said, sign, margin, chance, asked = (list(column) for column in zip(*told, strict=True))
     label = labels_of(said, len(y))
-    known = np.array([not validation.is_missing(one) for one in y.tolist()])
+    known = true >= 0
     records = Records(
         label, np.array(margin), np.zeros(len(y)), np.array(chance), np.array(asked),
         known & (label != y), np.array(asked) & known, first=first, labeled=known,
@@ -86,7 +94,7 @@ def _piece(
     )  # fmt: skip
     clock: Array = np.asarray(records.ticket + 1.0 if times is None else times, np.float64)
     status = _status(model, now, None if times is None else float(times[-1]))
-    now.add(heard(records, y, np.full(len(y), -1), clock, now), status)
+    now.add(heard(records, true, np.full(len(y), -1), clock, now), status)
     return records
 
 

@@ -196,6 +196,21 @@ class RunSummary:
         """The confusion matrix of all rows that have a label, queried or not."""
         return self._now.truth.widened(len(self._now.classes))
 
+    def rated(self, metric: str, place: int = 0) -> tuple[Estimate, float]:
+        """A metric of :class:`lasec.metrics.Confusion` from the queried labels, and from all.
+
+        ``place`` is that of the class in :attr:`classes`, for a metric of one class.
+
+        >>> import lasec
+        >>> X, y = lasec.streams.stationary(2_000, dimension=5, seed=1)
+        >>> summary = lasec.evaluate(lasec.Tracker(rate=0.2, seed=0), X, y)
+        >>> found, truth = summary.rated("balanced_accuracy")
+        >>> truth in found
+        True
+        """
+        truth = self.true_confusion.estimate(metric, positive=place).value
+        return self.confusion.estimate(metric, positive=place), truth
+
     @property
     def shares(self) -> dict[Any, float]:
         """The share of each class among the labels, queried or not.

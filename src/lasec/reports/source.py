@@ -158,11 +158,8 @@ def class_rows(source: RunSummary, classes: Sequence[str]) -> list[tuple[str, ..
     for place, (name, share) in enumerate(source.shares.items()):
         cells = []
         for metric in ("recall", "precision", "f1"):
-            found, truth = (
-                table.estimate(metric, positive=place)
-                for table in (source.confusion, source.true_confusion)
-            )
-            cells += [between(found), percent(truth.value)]
+            found, truth = source.rated(metric, place)
+            cells += [between(found), percent(truth)]
         made.append((spoken(name, classes), percent(share), *cells))
     return made
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lasec.book import Book, GivenUp
+from lasec.classes import against_others
 from lasec.learner import Learner
 from lasec.parameters import Range, number
 from lasec.selector import Selector
@@ -89,7 +90,7 @@ class OwnModel:
         self, learner: Learner, classes: Sequence[Hashable] = (), positive: Hashable | None = None
     ) -> None:
         self.learner, self.positive = learner, positive
-        names = classes if positive is None else (f"not {positive}", positive)
+        names = classes if positive is None else against_others(positive)
         if names:
             learner.name_classes(names)
 
@@ -129,7 +130,7 @@ class OwnModel:
         """
         if self.positive is None or label == self.positive:
             return label
-        return f"not {self.positive}"
+        return against_others(self.positive)[0]
 
     def cancel(self, ticket: int) -> None:
         """Give up an open question."""
