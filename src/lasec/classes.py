@@ -36,8 +36,8 @@ class ClassNames(NamedTuple):
     def code(self, label: Hashable) -> int:
         """The code of a label, 0 if it is new; -1 and +1 are not, while there are no others."""
         place = self._place(label)
-        if self.are_signs and label in _SIGNS:
-            return _SIGNS[_SIGNS.index(label)]
+        if self.are_signs and label in SIGNS:
+            return SIGNS[SIGNS.index(label)]
         if place is None or self.names[place] is None:
             return 0
         return place + 1 if len(self.names) > 2 else (-1, 1)[place]
@@ -90,6 +90,19 @@ class ClassNames(NamedTuple):
         return np.asarray(codes - 1 if len(self.names) > 2 else codes > 0, dtype=np.intp)
 
     @property
+    def complete(self) -> ClassNames:
+        """The same, where each place has a name: without any, the code; a part is an error.
+
+        >>> ClassNames((None, None)).complete.names, ClassNames((None,) * 3).complete.names
+        ((-1, 1), (1, 2, 3))
+        """
+        if self.are_signs or not any(name is not None for name in self.names):
+            return ClassNames(tuple(self._codes))
+        if None in self.names:
+            raise ValueError(f"classes: expected {len(self.names)} names, got {shown(self.names)}")
+        return self
+
+    @property
     def _codes(self) -> range | tuple[int, int]:
         return range(1, len(self.names) + 1) if len(self.names) > 2 else (-1, 1)
 
@@ -99,7 +112,7 @@ class ClassNames(NamedTuple):
             return self.names.index(label)
         if None not in self.names:
             return None
-        own = _SIGNS.index(label) if label in _SIGNS else 0
+        own = SIGNS.index(label) if label in SIGNS else 0
         return own if self.names[own] is None else self.names.index(None)
 
 
@@ -118,14 +131,14 @@ def plain(label: Any) -> Any:
     >>> plain(-1.0), plain(True), plain("ham")
     (-1, True, 'ham')
     """
-    if label in _SIGNS and not isinstance(label, bool):
-        return _SIGNS[_SIGNS.index(label)]
+    if label in SIGNS and not isinstance(label, bool):
+        return SIGNS[SIGNS.index(label)]
     return label
 
 
-_SIGNS = (-1, 1)
+SIGNS = (-1, 1)
 UNNAMED = ClassNames((None, None))
-_SIGNED = ((None, None), (-1, None), (None, 1), _SIGNS)
+_SIGNED = ((None, None), (-1, None), (None, 1), SIGNS)
 
 
 def class_names(given: Iterable[Hashable] | None, least: int = 2) -> ClassNames:

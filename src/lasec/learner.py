@@ -61,6 +61,27 @@ class Options(TypedDict, total=False):
     classes: Sequence[Hashable] | None
 
 
+def with_classes(
+    rule: Any, given: Sequence[Hashable] | None, *, every_label: bool
+) -> tuple[Rule[Any], ClassNames]:
+    """The rule for the classes that are known, and their names.
+
+    A rule for two classes learns from ``every_label`` of more, or from mistakes.
+
+    >>> import lasec
+    >>> rule, names = with_classes(lasec.rules.SecondOrder(), "abc", every_label=False)
+    >>> type(rule).__name__, names.names
+    ('OneVsRest', ('a', 'b', 'c'))
+    """
+    many = isinstance(rule, ClassRule)
+    labels = [validation.class_label(name) for name in given or ()]
+    names = class_names(labels, least=rule.classes if many else 2)
+    count = len(names.names)
+    if many:
+        return rule._replace(classes=count), names
+    return rule if count == 2 else OneVsRest(rule, count, every_label), names
+
+
 class Learner:
     """An online classifier on a label budget: :meth:`ask` about a row, :meth:`tell` its label.
 
@@ -139,7 +160,7 @@ class Learner:
         sized = dimension is not None
         size: int = number("dimension", dimension, int, DIMENSIONS) if sized else 1
         self.learn_from = choice(LearnFrom, learn_from)
-        self.rule, names = self._with_classes(rule, classes)
+        self.rule, names = with_classes(rule, classes, every_label=not self._from_mistakes)
         self.name = name or f"{type(rule).__name__} + {type(query).__name__}"
         self.precision = choice(Precision, precision)
         self._kind = self.precision.kind
@@ -157,18 +178,6 @@ class Learner:
         self._compiled: dict[tuple[str, type], Callable[..., Any]] = {}
         self._table: tuple[Any, NDArray[Any]] | None = None
         self._busy = Busy("learner")
-
-    def _with_classes(
-        self, rule: Any, given: Sequence[Hashable] | None
-    ) -> tuple[Rule[Any], ClassNames]:
-        """The rule for the classes that are known, and their names."""
-        many = isinstance(rule, ClassRule)
-        labels = [validation.class_label(name) for name in given or ()]
-        names = class_names(labels, least=rule.classes if many else 2)
-        count = len(names.names)
-        if many:
-            return rule._replace(classes=count), names
-        return rule if count == 2 else OneVsRest(rule, count, not self._from_mistakes), names
 
     @property
     def _from_mistakes(self) -> bool:

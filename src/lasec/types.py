@@ -15,6 +15,8 @@ Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 Counter = NDArray[np.int64]
 
+UNASKED = -2  # in the place of a ticket: a label that nobody asked for
+
 
 class Margin(NamedTuple):
     """What a rule says about one instance, before any label is known.

@@ -202,22 +202,6 @@ def class_label(y: Any) -> Any:
     return label
 
 
-def labels_or_none(y: ArrayLike, count: int) -> NDArray[np.float64]:
-    """The labels of rows that may still be without one: -1, +1, or 0 where there is none.
-
-    >>> labels_or_none([0, 2], count=2)
-    Traceback (most recent call last):
-    ValueError: y: must be -1 or +1, or 0 where there is no label yet, got 2
-    """
-    clean = finite("y", real("y", y, 1, kinds="fiu"))
-    if clean.size != count:
-        raise ValueError(f"y: expected {count} labels, one for each row of X, got {clean.size}")
-    wrong = clean[(clean != 0.0) & (np.abs(clean) != 1.0)]
-    if wrong.size:
-        raise ValueError(f"y: must be -1 or +1, or 0 where there is no label yet, got {wrong[0]:g}")
-    return clean
-
-
 def whole(name: str, values: ArrayLike, count: int | None = None) -> NDArray[np.int64]:
     """Whole numbers, one for each row.
 

@@ -112,7 +112,7 @@ def test_bad_batches_are_refused_whole(batch):
         ((keys + MODELS, X, y), ValueError, "^keys: must lie in"),
         ((-1 - keys, X, y), ValueError, "^keys: must lie in"),
         ((keys * 1.0, X, y), TypeError, "^keys: expected whole numbers"),
-        ((keys, X, y * 2), ValueError, "^y: labels"),
+        ((keys, X, y * 2), ValueError, "^y: expected one of"),
     ):
         with pytest.raises(error, match=words):
             whole.run(*arguments)

@@ -277,7 +277,7 @@ def test_bad_calls_are_refused_whole():
     keys, y = [0, 0, 1], [0, 1, 0]
     for arguments, options, words in (
         ((keys, broken, y), {"after": [-1, 0, -1]}, "^X: contains NaN"),
-        ((keys, X, [0, 2, 0]), {}, "^y: must be -1 or"),
+        ((keys, X, [0, 2, 0]), {}, "^y: expected one of"),
         ((keys, X, y), {}, "^tickets: a label must say"),
         ((keys, X, y), {"tickets": [0, 1, 0]}, "ticket 1 of key 0 was never given out"),
         ((keys, X, y), {"tickets": [0, -1, 0]}, "never given out"),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Self
 
@@ -14,21 +15,23 @@ from numpy.typing import ArrayLike, NDArray
 
 from lasec import kernel, validation
 from lasec.busy import Busy
+from lasec.classes import SIGNS
 from lasec.clock import LEAD, Clock
 from lasec.files import write
 from lasec.fleet import batch, layout, saved
-from lasec.learner import ALWAYS, Learner
+from lasec.learner import ALWAYS, Learner, with_classes
 from lasec.parameters import Range, choice, number, shown
 from lasec.persistence import codec
 from lasec.persistence.container import Arrays, read, restored
 from lasec.random import seed_or_random
 from lasec.records import Records
-from lasec.types import LearnFrom, NotingRule, Precision, Query, RenewingRule, Rule
+from lasec.rules import OneVsRest
+from lasec.types import UNASKED, LearnFrom, NotingRule, Precision, Query, RenewingRule, Rule
 
 # Fewer rows are not worth threads, which take longer to begin.
 _FEW = 64
 _COUNTERS = ("rows", "asked", "told", "updates")
-_SAME = ("rule", "query", "dimension", "learn_from", "precision")
+_SAME = ("rule", "query", "dimension", "learn_from", "precision", "classes")
 
 
 class Fleet:
@@ -39,6 +42,9 @@ class Fleet:
     that learner would do. A batch of rows in any order of keys is one call, :meth:`run` where
     labels are known, :meth:`serve` where they come later, and ``threads`` of it are run at once
     (all cores unless told). A call that is refused leaves every model as it was.
+
+    ``classes`` are those of all models: any labels, any number. They are -1 and +1 if not given.
+    No model takes others: arrays of one size are what makes a fleet.
 
     ``state`` holds the models' arrays and ``memory`` what their queries remember, both with one
     more axis in front; ``rows``, ``asked``, ``told``, ``updates`` and ``waiting`` (questions that
@@ -52,7 +58,12 @@ class Fleet:
     Records(rows=50000, accuracy=0.717, labels=50000, rate=1.000)
     >>> fleet.learner(7)
     Learner('SecondOrder + Always', dimension=16, rows=37, asked=37, updates=14)
+    >>> fleet = Fleet(lasec.rules.Tracking(), models=9, dimension=2, classes=["ash", "oak", "yew"])
+    >>> fleet.run([0, 0, 8], [[1.0, 2.0], [1.0, 2.0], [0.0, 1.0]], ["oak", None, "yew"]).labeled
+    array([ True, False,  True])
     """
+
+    UNASKED = UNASKED
 
     def __init__(
         self,
@@ -67,18 +78,21 @@ class Fleet:
         lead: float | None = LEAD,
         precision: Precision | str = Precision.DOUBLE,
         threads: int | None = None,
+        classes: Sequence[Hashable] | None = None,
     ) -> None:
-        self.rule, self.query = rule, query
         self.models: int = number("models", models, int, Range(1, 2**31))
         self.dimension: int = number("dimension", dimension, int, Range(1, 2**15))
         self.learn_from = choice(LearnFrom, learn_from)
+        every = self.learn_from == LearnFrom.LABELS
+        self.rule, names = with_classes(rule, classes, every_label=every)
+        self.query, self._names = query, names.complete
         self.precision = choice(Precision, precision)
         self.seed = seed_or_random(seed)
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         self.threads: int = number(
             "threads", cores if threads is None else threads, int, Range(1, 1024)
         )
-        one = codec.begin(rule, self.dimension, self.precision)
+        one = codec.begin(self.rule, self.dimension, self.precision)
         self._places = layout.places(one)
         self.state: Any = type(one)(*(_tiled(array, self.models) for array in one))
         self.memory = _tiled(codec.query_state(query), self.models)
@@ -88,6 +102,47 @@ class Fleet:
         )
         self.clock, self._busy = Clock(lead), Busy("fleet")
         self._servers: dict[bool, Callable[..., None]] = {}
+
+    @classmethod
+    def of(
+        cls,
+        learner: Learner,
+        *,
+        models: int,
+        seed: int | None = None,
+        seeds: ArrayLike | None = None,
+        lead: float | None = LEAD,
+        threads: int | None = None,
+    ) -> Self:
+        """So many models that all begin as this learner is, but for seeds and open questions.
+
+        >>> import lasec
+        >>> tracker = lasec.Tracker(2, classes=["ham", "spam", "eggs"], class_weight={"spam": 9})
+        >>> Fleet.of(tracker, models=100), Fleet.of(tracker, models=100).classes
+        (Fleet(Tracking + Budgeted, models=100, dimension=2, rows=0), ('ham', 'spam', 'eggs'))
+        """
+        signs = learner.classes == SIGNS
+        fleet = cls(
+            learner.rule, learner.query, models=models, dimension=learner.dimension,
+            learn_from=learner.learn_from, precision=learner.precision, seed=seed, seeds=seeds,
+            lead=lead, threads=threads, classes=None if signs else learner.known_classes,
+        )  # fmt: skip
+        for stacked, its in zip(fleet.state, learner.state, strict=True):
+            stacked[:] = its
+        fleet.memory[:] = learner.query_state
+        for name in _COUNTERS:
+            getattr(fleet, name)[:] = getattr(learner, name)
+        return fleet
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """The classes, in the order in which they were given.
+
+        >>> import lasec
+        >>> Fleet(lasec.rules.Perceptron(), models=2, dimension=1).classes
+        (-1, 1)
+        """
+        return self._names.names
 
     def run(
         self,
@@ -103,6 +158,7 @@ class Fleet:
         Rows of one key are taken in the order in which they stand. A row that a single learner
         would refuse because it is too large for its model is predicted and marked in
         ``records.refused``, but not asked about: one tenant's bad row stops nobody else's.
+        A label that is None or NaN is not known: its question, if it is asked, stays unanswered.
         ``draws`` are uniform numbers in [0, 1) to decide by, instead of the models' own.
 
         >>> import lasec
@@ -112,16 +168,17 @@ class Fleet:
         """
         rows = validation.rows(X, self.dimension, self.precision.kind)
         n = len(rows)
-        signs, numbers = validation.labels(y, n), self._keys(keys, n)
+        labels, numbers = self._codes(y, n), self._keys(keys, n)
         given, clock = validation.given(draws, n), self._times(times, n)
         with self._busy:
             if kernel.engine.blocked(self.rule, self.state) and not self.memory.shape[1]:
                 with ThreadPoolExecutor(self.threads) as pool:
-                    return self._run_blocks(pool, numbers, rows, signs, given)
+                    return self._named(self._run_blocks(pool, numbers, rows, labels, given))
             batch.check(map, rows, [(0, n)])
             order, begins, tickets = kernel.engine.group(numbers, self.rows)
-            columns = (rows, signs, tickets, tickets, clock, given, order, begins)
-            return self._row_by_row(numbers, kernel.engine.Requests(*columns), at_once=True)
+            columns = (rows, labels, tickets, tickets, clock, given, order, begins)
+            requests = kernel.engine.Requests(*columns)
+            return self._named(self._row_by_row(numbers, requests, at_once=True))
 
     def serve(
         self,
@@ -136,13 +193,15 @@ class Fleet:
     ) -> Records:
         """Questions and labels, as they come: rows of one key in the order in which they stand.
 
-        Where ``y`` is 0, the row is predicted, and it is decided whether to ask about it; where it
-        is -1 or +1, that is the label of the row. Which question it answers is said by ``after``,
-        if that is a row of this very call (then the label is only learned if the row was asked
-        about), and else by ``tickets``: the ticket that an earlier call gave. The fleet remembers
-        no rows, so that of a label must come again, and it does not know which tickets are open:
-        hand it each label once, and only those that were asked for. A label that is too large for
-        its model by now is refused, and its question stays counted as waiting.
+        Where ``y`` is None or NaN (or 0, unless that is a class), the row is predicted, and it is
+        decided whether to ask about it; else that is the label of the row. Which question it
+        answers is said by ``after``, if that is a row of this very call (then the label is only
+        learned if the row was asked about), and else by ``tickets``: the ticket that an earlier
+        call gave. The fleet remembers no rows, so that of a label must come again, and it does not
+        know which tickets are open: hand it each label once. A label that is too large for its
+        model by now is refused, and its question stays counted as waiting. With the ticket
+        ``Fleet.UNASKED`` it is a label that nobody asked for: learned as a step of its own, unless
+        ``after`` names a row that was asked about.
         ``draws`` are uniform numbers in [0, 1) to decide by, instead of the models' own.
 
         Rows that are no numbers, and all else that is wrong with a call, refuse it as a whole.
@@ -158,15 +217,16 @@ class Fleet:
         """
         rows = validation.rows(X, self.dimension, self.precision.kind)
         n = len(rows)
-        signs, numbers = validation.labels_or_none(y, n), self._keys(keys, n)
+        labels, numbers = np.nan_to_num(self._codes(y, n, asks=True)), self._keys(keys, n)
         given, clock = validation.given(draws, n), self._times(times, n)
-        answered = batch.answered(after, numbers, signs)
-        claimed = batch.claimed(tickets, numbers, (signs != 0.0) & (answered < 0), self.rows)
+        answered = batch.answered(after, numbers, labels)
+        claimed = batch.claimed(tickets, numbers, (labels != 0.0) & (answered < 0), self.rows)
         with self._busy:
             batch.check(map, rows, [(0, n)])
             order, begins, _ = kernel.engine.group(numbers, self.rows)
-            columns = (rows, signs, claimed, answered, clock, given, order, begins)
-            return self._row_by_row(numbers, kernel.engine.Requests(*columns), at_once=False)
+            columns = (rows, labels, claimed, answered, clock, given, order, begins)
+            requests = kernel.engine.Requests(*columns)
+            return self._named(self._row_by_row(numbers, requests, at_once=False))
 
     def draws(self, keys: ArrayLike, numbers: ArrayLike) -> NDArray[np.float64]:
         """Random draws that depend on the seed of a key and on a number from 0 to 2^64 - 1.
@@ -258,6 +318,7 @@ class Fleet:
         learner = Learner(
             self.rule, self.query, dimension=self.dimension, learn_from=self.learn_from,
             seed=int(self.seeds[k]), precision=self.precision,
+            classes=None if self._names.are_signs else self.classes,
         )  # fmt: skip
         for mine, stacked in zip(learner.state, self.state, strict=True):
             mine[...] = stacked[k]
@@ -367,29 +428,37 @@ class Fleet:
     def _row_by_row(self, keys: NDArray[np.int64], requests: Any, *, at_once: bool) -> Records:
         """The batch, its models dealt out to threads."""
         engine, stack, y = kernel.engine, self._stack(), requests.y
-        if isinstance(self.rule, RenewingRule) and self.rule.needs_renewal(self.dimension):
-            self._refuse_labels(y)
-        out, shares = engine.Answers.empty(y.size), self._shares(requests.begins)
-        touched = np.concatenate(shares)
+        renews = isinstance(self.rule, RenewingRule) and self.rule.needs_renewal(self.dimension)
+        out, touched = engine.Answers.empty(y.size), np.flatnonzero(np.diff(requests.begins))
         noting = isinstance(self.rule, NotingRule)  # then questions write into the state too
         learning = touched if at_once or noting else np.unique(keys[y != 0.0])
         if at_once not in self._servers:
             made = engine.server(self.rule, self.query, stack, requests.X, at_once=at_once)
             self._servers[at_once] = made
 
-        def share(models: NDArray[np.int64]) -> None:
-            self._servers[at_once](
-                stack, models, requests, self.learn_from == LearnFrom.MISTAKES, out
-            )
-
         with self._all_or_nothing(touched, learning):
-            if len(shares) == 1 or y.size < _FEW:
-                share(touched)
-            else:
-                with ThreadPoolExecutor(self.threads) as pool:
-                    list(pool.map(share, shares))
+            for part in batch.parts(requests, at_once=at_once) if renews else (requests,):
+
+                def share(models: NDArray[np.int64], part: Any = part) -> None:
+                    self._servers[at_once](stack, models, part, self._mistakes_only, out)
+
+                self._deal_out(share, part.begins, y.size)
+                if renews:
+                    self._renew(np.flatnonzero(np.diff(part.begins)))
             self.clock.advance(requests.times)
-        return Records(**out._asdict(), key=keys, all_labels=at_once)
+        known = ~np.isnan(y) & at_once
+        return Records(**out._asdict(), key=keys, labeled=known, all_labels=at_once)
+
+    def _deal_out(
+        self, share: Callable[[NDArray[np.int64]], None], begins: NDArray[np.int64], rows: int
+    ) -> None:
+        """Serve the models that have rows, in threads where that pays."""
+        shares = self._shares(begins)
+        if len(shares) == 1 or rows < _FEW:
+            share(np.concatenate(shares))
+        else:
+            with ThreadPoolExecutor(self.threads) as pool:
+                list(pool.map(share, shares))
 
     def _run_blocks(
         self, pool: ThreadPoolExecutor, keys: NDArray[np.int64], X: NDArray[Any],
@@ -409,20 +478,45 @@ class Fleet:
         def share(models: NDArray[np.int64]) -> None:
             engine.run_share(
                 self.rule, self.query, stack, models, requests, packed=packed,
-                mistakes_only=self.learn_from == LearnFrom.MISTAKES,
+                mistakes_only=self._mistakes_only,
             )  # fmt: skip
 
         list(pool.map(share, self._shares(begins)))
         list(pool.map(lambda span: engine.unpack(packed, span[0], span[1], out), spans))
-        return Records(**out._asdict(), key=keys)
+        return Records(**out._asdict(), key=keys, labeled=~np.isnan(y))
 
-    def _refuse_labels(self, y: NDArray[np.float64]) -> None:
-        """A basis that follows the rows is renewed in Python, model by model: not in a fleet."""
-        if (y != 0.0).any():
-            raise ValueError(
-                f"rule: with {self.dimension} features a fleet can predict but not learn; give the "
-                f"rule block=0 (small), or block={self.dimension} (a full covariance)"
-            )
+    @property
+    def _mistakes_only(self) -> bool:
+        """Whether a row whose class was predicted is not learned; each of many classes decides."""
+        return self.learn_from == LearnFrom.MISTAKES and not isinstance(self.rule, OneVsRest)
+
+    def _codes(self, y: ArrayLike, count: int, *, asks: bool = False) -> NDArray[np.float64]:
+        """The codes of labels, NaN where there is none; where a row ``asks``, 0 is none as well."""
+        names, plain = self._names, validation.signs(y, count)
+        if plain is not None and names.are_signs:
+            return plain
+        kinds, which = validation.classes(y, count)
+        codes = names.codes(kinds)
+        for kind, code in zip(kinds, codes, strict=True):
+            if code == 0.0 and not (asks and kind == 0):
+                raise ValueError(f"y: expected one of {shown(self.classes)}, got {shown(kind)}")
+        return np.append(np.where(codes == 0.0, np.nan, codes), np.nan)[which]
+
+    def _named(self, records: Records) -> Records:
+        """Records with the names of classes; None where a label was skipped."""
+        codes = records.label
+        if self._names.are_signs:
+            return records
+        label = self._names.named(codes)
+        if not codes.all():
+            label = label.astype(object)
+            label[codes == 0] = None
+        return replace(records, label=label)
+
+    def _renew(self, touched: NDArray[np.int64]) -> None:
+        """Do what the rule has to do between two rows, for the models for which it is time."""
+        for k in touched:
+            kernel.engine.renew(self.rule, type(self.state)(*(array[k] for array in self.state)))
 
     @contextmanager
     def _all_or_nothing(

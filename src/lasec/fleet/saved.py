@@ -32,6 +32,7 @@ def packed(fleet: Fleet) -> bytes:
         "precision": fleet.precision.value,
         "seed": fleet.seed,
         "clock": fleet.clock.header(),
+        "classes": list(fleet.classes),
     }
     arrays = {f"state.{name}": array for name, array in fleet.state._asdict().items()}
     arrays |= {name: getattr(fleet, name) for name in _COUNTERS}
@@ -55,6 +56,7 @@ def checked(header: dict[str, Any], arrays: Arrays) -> tuple[dict[str, Any], dic
         "learn_from": header["update"],
         "precision": Precision(header["precision"]),
         "seed": number("seed", header["seed"], int, SEEDS),
+        "classes": header.get("classes"),  # fleets of earlier files have -1 and +1
     }
     values: dict[str, Any] = _counters(arrays, models)
     values["seeds"] = arrays.pop("seeds").view(np.uint64)

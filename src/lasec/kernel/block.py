@@ -187,7 +187,7 @@ def run_block(
             fetch(X, C, i, space)
             p_t, p = weigh(rule, query, m[i], q[i], t)
             asks, known = u < p, True
-        told = y[i] == y[i]
+        told = y[i] == y[i]  # a label that is NaN is not known
         wrong = told and (m[i] >= 0.0) != (y[i] > 0.0)
         used = asks and told and (wrong or not mistakes_only)
         label[at] = 1 if m[i] >= 0.0 else -1

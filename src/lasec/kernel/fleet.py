@@ -92,7 +92,7 @@ def gather(requests: Requests, begin: int, n: int, bench: Bench) -> None:
 
 
 @compiled
-def scatter(out: Columns, order: Counter, begin: int, n: int, packed: Matrix) -> None:
+def scatter(out: Columns, order: Counter, begin: int, n: int, y: Vector, packed: Matrix) -> None:
     """What came of these rows, back to where they were: one place in memory for each row."""
     for i in range(n):
         row = order[begin + i]
@@ -100,7 +100,8 @@ def scatter(out: Columns, order: Counter, begin: int, n: int, packed: Matrix) ->
         packed[row, 2] = out.propensity[i]
         packed[row, 3] = (
             (out.label[i] > 0) + 2 * out.asked[i] + 4 * out.mistake[i] + 8 * out.updated[i]
-        )
+            + 32 * np.isnan(y[i])
+        )  # fmt: skip
 
 
 def unpack(packed: Matrix, begin: int, end: int, out: Answers) -> None:
@@ -111,7 +112,7 @@ def unpack(packed: Matrix, begin: int, end: int, out: Answers) -> None:
         out.propensity[i] = packed[i, 2]
         out.label[i] = 1 if bits & 1 else -1
         out.asked[i], out.mistake[i] = bits & 2 != 0, bits & 4 != 0
-        out.updated[i], out.learned[i] = bits & 8 != 0, bits & 2 != 0
+        out.updated[i], out.learned[i] = bits & 8 != 0, bits & 34 == 2
         out.refused[i] = bits & 16 != 0
 
 
@@ -122,15 +123,16 @@ def refuse(w: Vector, i: int, bench: Bench, row: int, packed: Matrix) -> None:
     for j in range(w.size):
         m += w[j] * bench.X[i, j]
     packed[row, :3] = np.nan
-    packed[row, 3] = 16 + (m >= 0.0) + 4 * ((m >= 0.0) != (bench.y[i] > 0.0))
+    wrong = (m >= 0.0) != (bench.y[i] > 0.0) and not np.isnan(bench.y[i])
+    packed[row, 3] = 16 + (m >= 0.0) + 4 * wrong
 
 
 @compiled
-def count(stack: ModelStack, k: int, out: Columns, n: int) -> None:
+def count(stack: ModelStack, k: int, out: Columns, n: int, y: Vector) -> None:
     """Add the first ``n`` rows of a block to the counters of model ``k``."""
     for i in range(n):
         stack.asked[k] += out.asked[i]
-        stack.told[k] += out.asked[i]
+        stack.told[k] += out.asked[i] and not np.isnan(y[i])
         stack.updates[k] += out.updated[i]
     stack.rows[k] += n
 
@@ -160,8 +162,8 @@ def run_share(
                     break
                 w[:], C[:] = bench.w, bench.C
                 n = bad
-            scatter(bench.out, requests.order, begin, n, packed)
-            count(stack, k, bench.out, n)
+            scatter(bench.out, requests.order, begin, n, bench.y, packed)
+            count(stack, k, bench.out, n, bench.y)
             if n < whole:
                 refuse(w, n, bench, requests.order[begin + n], packed)
                 stack.rows[k] += 1

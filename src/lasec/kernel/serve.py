@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from lasec.kernel.chunk import entry
 from lasec.kernel.dispatch import compiled, margin_at, note_row
 from lasec.kernel.lookahead import Lookahead, foreseen, look_ahead
 from lasec.kernel.rows import Asked, Turn, ask, learnable, play, tell_row, write
 from lasec.kernel.stack import Answers, ModelStack, Requests
 from lasec.kernel.unmanaged import member, unmanaged
-from lasec.types import Counter, Query, Rule
+from lasec.types import UNASKED, Counter, Query, Rule
 
 _tell = compiled(tell_row)
 
@@ -36,6 +38,39 @@ def note(stack: ModelStack, k: int, out: Answers, i: int, done: tuple[Asked, boo
     stack.asked[k] += done[0].asked
 
 
+@compiled
+def answer(
+    rule: Rule[Any], state: Any, stack: ModelStack, k: int, requests: Requests, i: int,
+    mistakes_only: bool, out: Answers,
+) -> None:  # fmt: skip
+    """Learn the label in row ``i``, of model ``k``, unless its row was not asked about after all.
+
+    A label that nobody asked for is a step of its own.
+    """
+    x, y, after, given = requests.X[i], requests.y[i], requests.after[i], requests.tickets[i]
+    asked = out.asked[after] if after >= 0 else given != UNASKED
+    out.ticket[i] = out.ticket[after] if after >= 0 else given
+    if not asked:
+        if given != UNASKED:
+            return
+        out.ticket[i] = stack.rows[k]
+        if learnable(rule, state, x):
+            note_row(rule, state, x)
+    predicted, wanted, usable = _tell(
+        rule, state, x, y, stack.seeds[k], out.ticket[i], mistakes_only
+    )
+    learned = usable or not wanted
+    out.label[i], out.mistake[i] = predicted, predicted != y
+    out.updated[i] = wanted and usable
+    out.learned[i], out.refused[i] = learned, not learned
+    stack.told[k] += learned
+    stack.updates[k] += wanted and usable
+    if asked:
+        stack.waiting[k] -= learned and stack.waiting[k] > 0
+    else:
+        stack.rows[k] += learned
+
+
 def serve_share(
     rule: Rule[Any], query: Query, stack: ModelStack, models: Counter, requests: Requests,
     mistakes_only: bool, ahead: Lookahead, out: Answers,
@@ -43,10 +78,9 @@ def serve_share(
     """Ask where y is 0, and learn the label where it is not, in the order of the rows."""
     stack, requests, models = unmanaged(stack), unmanaged(requests), unmanaged(models)
     ahead, out = unmanaged(ahead), unmanaged(out)
-    X, y, tickets, after, _, _, order, begins = requests
-    stacked, memories, seeds, _, _, told, updates, waiting = stack
+    X, y, order, begins = requests.X, requests.y, requests.order, requests.begins
     for k in models:
-        state, memory = member(stacked, k), memories[k]
+        state, memory = member(stack.state, k), stack.memory[k]
         first = last = begins[k]  # the rows from first to last - 1 were predicted together
         for at in range(begins[k], begins[k + 1]):
             i = order[at]
@@ -67,29 +101,16 @@ def serve_share(
                 if question.fine:
                     note_row(rule, state, X[i])
                 note(stack, k, out, i, (question, False, False))
-                waiting[k] += question.asked
+                stack.waiting[k] += question.asked
                 continue
-            ticket = tickets[i] if after[i] < 0 else out.ticket[after[i]]
-            out.ticket[i] = ticket
-            if after[i] >= 0 and not out.asked[after[i]]:
-                continue
-            predicted, wanted, usable = _tell(
-                rule, state, X[i], y[i], seeds[k], ticket, mistakes_only
-            )
-            learned = usable or not wanted
-            out.label[i], out.mistake[i] = predicted, predicted != y[i]
-            out.updated[i] = wanted and usable
-            out.learned[i], out.refused[i] = learned, not learned
-            told[k] += learned
-            updates[k] += wanted and usable
-            waiting[k] -= learned and waiting[k] > 0
+            answer(rule, state, stack, k, requests, i, mistakes_only, out)
 
 
 def run_models(
     rule: Rule[Any], query: Query, stack: ModelStack, models: Counter, requests: Requests,
     mistakes_only: bool, out: Answers,
 ) -> None:  # fmt: skip
-    """Ask and, where asked, tell at once, for each row; all labels are known."""
+    """Ask and, where asked, tell at once, for each row; a label that is NaN is not known."""
     stack, requests = unmanaged(stack), unmanaged(requests)
     models, out = unmanaged(models), unmanaged(out)
     for k in models:
@@ -99,6 +120,6 @@ def run_models(
             x, y, turn = requests.X[i], requests.y[i], turn_of(stack, k, requests, i)
             done = play(rule, query, state, memory, x, y, turn, mistakes_only)
             note(stack, k, out, i, done)
-            out.learned[i] = done[0].asked
-            stack.told[k] += done[0].asked
+            out.learned[i] = done[0].asked and not np.isnan(y)
+            stack.told[k] += out.learned[i]
             stack.updates[k] += done[2]
