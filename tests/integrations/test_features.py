@@ -17,7 +17,6 @@ FACES = ("Session", "evaluate", "lasec run", "lasec ask/tell", "scikit-learn", "
 CLASSES, ACCURACY, ALARMS = "more than two classes", "estimated accuracy", "alarms"
 LOST, ANNOTATORS, PREDICT = "lost labels", "several annotators", "predict without asking"
 FEATURES = (CLASSES, ACCURACY, ALARMS, LOST, ANNOTATORS, PREDICT)
-BINARY = "a job serves many models of one size, which have two classes"
 BATCH = "the interface has no place for who answered: aggregate answers before"
 SHARD = "a job serves many models; its metrics have the sums from which a monitor can alarm"
 FIRST = "in a job the first label counts"
@@ -256,6 +255,16 @@ def spark_box():
     return box
 
 
+def spark_classes():
+    box = spark_box()
+    rows, names = three_classes()
+    shard = box.Box(lasec.Tracker(4, rate=0.3, classes=["ham", "spam", "eggs"]))
+    events = [box.event(f"e{i}", box.NOW + i, tuple(x)) for i, x in enumerate(rows)]
+    labels = [box.label(f"e{i}", box.NOW + i, name) for i, name in enumerate(names)]
+    told = shard(*events, *labels)
+    return set(told[told.kind == "prediction"].label) == set(names)
+
+
 def spark_accuracy():
     box = spark_box()
     shard = box.Box()
@@ -321,7 +330,7 @@ CELLS = {
     (LOST, "River"): river_lost,
     (ANNOTATORS, "River"): BATCH,
     (PREDICT, "River"): lambda: floated().predict_one(dict(enumerate(X[0]))) in (-1, 1),
-    (CLASSES, "Spark"): BINARY,
+    (CLASSES, "Spark"): spark_classes,
     (ACCURACY, "Spark"): spark_accuracy,
     (ALARMS, "Spark"): SHARD,
     (LOST, "Spark"): spark_lost,

@@ -42,7 +42,8 @@ class Box:
 
     def __call__(self, *rows: Row, now: float = NOW) -> pd.DataFrame:
         model = self.job.model
-        batch = read(pd.DataFrame(list(rows)), model.dimension or 0, model.precision.kind)
+        frame, labels = pd.DataFrame(list(rows)), self.job.config.labels
+        batch = read(frame, model.dimension or 0, model.precision.kind, labels)
         return self.shard.batch(batch, int(1_000 * now))
 
     def wake(self, now: float) -> pd.DataFrame:

@@ -72,8 +72,8 @@ def test_the_kafka_writer_asks_for_the_connector(spark):
     """Without the connector Spark says so; with it, this is where the rows would go."""
     from pyspark.errors import AnalysisException
 
-    from lasec.spark.output import SCHEMA
+    from lasec.spark.output import schema
 
-    table = spark.createDataFrame([], SCHEMA)
+    table = spark.createDataFrame([], schema())
     with pytest.raises(AnalysisException, match="kafka"):
         SPARK.topics("127.0.0.1:9", "told")(table, 0)

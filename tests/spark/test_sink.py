@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lasec.spark import files, read
-from lasec.spark.output import SCHEMA
+from lasec.spark.output import schema
 
 
 def table(spark: Any, ids: list[str], broken: bool = False) -> Any:
@@ -17,7 +17,7 @@ def table(spark: Any, ids: list[str], broken: bool = False) -> Any:
                                  "kind string, key string, id string").coalesce(1)  # fmt: skip
     guard = "if(id = 'bad', raise_error('a row too many'), 1.0)" if broken else "1.0"
     rest = [f"cast(null as {kind}) as {name}" for name, kind in
-            (text.split() for text in SCHEMA.split(", ")[4:])]  # fmt: skip
+            (text.split() for text in schema().split(", ")[4:])]  # fmt: skip
     return rows.selectExpr("kind", "key", "id", f"cast({guard} as double) as time", *rest)
 
 

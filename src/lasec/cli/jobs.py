@@ -52,14 +52,20 @@ def need() -> None:
         raise TableError(f"Spark needs Java {JAVA} or newer; {java} is Java {found[1]}")
 
 
-def begin(model: Path | None, algorithm: str, dimension: int | None, asking: Asking) -> Learner:
+def begin(
+    model: Path | None, algorithm: str, dimension: int | None, asking: Asking, classes: str | None
+) -> Learner:
     """The learner that every key starts from."""
     if model is None:
         if dimension is None:
             raise TableError("give --dimension (number of features of an event), or a --model")
+        names = None if classes is None else [name.strip() for name in classes.split(",")]
         return make(
-            algorithm, dimension, rate=asking.rate, settings=asking.parameters(), seed=asking.seed
-        )
+            algorithm, dimension, rate=asking.rate, settings=asking.parameters(), seed=asking.seed,
+            class_weight=asking.weights(), classes=names,
+        )  # fmt: skip
+    if classes is not None or asking.class_weight is not None:
+        raise TableError("--classes and --class-weight are those of the --model: give it alone")
     data = read(model)
     if kind_of(data) == "table":
         raise TableError(

@@ -32,7 +32,7 @@ Label = Annotated[
         "--label",
         "-l",
         metavar="COLUMN",
-        help="Label column, with two classes.",
+        help="Label column, with any classes; an empty cell is a row without a label.",
         rich_help_panel=COLUMNS,
     ),
 ]

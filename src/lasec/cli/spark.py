@@ -28,6 +28,10 @@ Model = Annotated[
 Dimension = Annotated[
     int | None, typer.Option("--dimension", "-d", min=1, help="Number of features of an event.")
 ]
+Classes = Annotated[
+    str | None,
+    typer.Option("--classes", metavar="A,B,...", help="Classes of all models. Default: -1 and 1."),
+]
 Shards = Annotated[int, typer.Option("--shards", min=1, help="Number of groups of keys.")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Show Spark's log messages.")]
 
@@ -50,6 +54,8 @@ def run(
     algorithm: o.Algorithm = "tracker",
     dimension: Dimension = None,
     rate: o.Rate = 0.1,
+    classes: Classes = None,
+    class_weight: o.ClassWeight = None,
     settings: o.Settings = None,
     seed: Seed = None,
     shards: Shards = 64,
@@ -110,7 +116,7 @@ def run(
     from an untrained --model, or from an --algorithm with a --dimension.
     """
     need()
-    asking = o.Asking(rate, settings=tuple(settings or ()))
+    asking = o.Asking(rate, settings=tuple(settings or ()), class_weight=class_weight)
     endpoints = Endpoints(
         events, labels, out, checkpoint, kafka, kafka_out, format, features, per_batch
     )
@@ -119,7 +125,7 @@ def run(
         conf_file, forget_after, max_keys, seed,
     )  # fmt: skip
     endpoints.check()
-    job = how.job(begin(model, algorithm, dimension, asking))
+    job = how.job(begin(model, algorithm, dimension, asking, classes))
     if not serve(job, endpoints, how, verbose):
         raise typer.Exit(STOPPED)
 
@@ -134,6 +140,8 @@ def export(
     algorithm: o.Algorithm = "tracker",
     dimension: Dimension = None,
     rate: o.Rate = 0.1,
+    classes: Classes = None,
+    class_weight: o.ClassWeight = None,
     settings: o.Settings = None,
     shards: Shards = 64,
     verbose: Verbose = False,
@@ -143,5 +151,6 @@ def export(
     The job must not be running. Give the --model, or the --algorithm and its options, of the job.
     """
     need()
-    asking = o.Asking(rate, settings=tuple(settings or ()))
-    take_out(begin(model, algorithm, dimension, asking), shards, checkpoint, key, path, verbose)
+    asking = o.Asking(rate, settings=tuple(settings or ()), class_weight=class_weight)
+    learner = begin(model, algorithm, dimension, asking, classes)
+    take_out(learner, shards, checkpoint, key, path, verbose)

@@ -108,13 +108,15 @@ def _start(
     spark: SparkSession, job: Job, endpoints: Endpoints, trigger: str | None
 ) -> StreamingQuery:
     """The job's query."""
-    from lasec.spark import LABELS, start, topics  # noqa: PLC0415
+    from lasec.spark import start, topics  # noqa: PLC0415
 
     kind = FEATURES[endpoints.features]
     events = endpoints.open(
         spark, endpoints.events, f"key string, id string, time double, features {kind}"
     )
-    labels = endpoints.open(spark, endpoints.labels, LABELS) if endpoints.labels else None
+    columns = "key string, id string, ticket string, time double"
+    told = f"{columns}, y {job.config.labels.kind}, features {kind}"
+    labels = endpoints.open(spark, endpoints.labels, told) if endpoints.labels else None
     out: Any = endpoints.out
     if out is None:
         out = topics(str(endpoints.kafka), str(endpoints.kafka_out))

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lasec import Fleet, Learner
+from lasec.spark.labels import Labels
 
 ALARMS = 64  # how often in ``max_age`` a shard that waits for something is woken
 
@@ -56,9 +57,10 @@ class Config:
 
     def fleet(self, seeds: NDArray[np.uint64]) -> Fleet:
         """As many models as there are seeds, all at their beginning."""
-        model = self.model
-        return Fleet(
-            model.rule, model.query, models=seeds.size, dimension=model.dimension,
-            learn_from=model.learn_from, precision=model.precision, seeds=seeds, threads=1,
-            lead=None,  # a shard has a clock of its own
-        )  # fmt: skip
+        clock = None  # a shard has one of its own
+        return Fleet.of(self.model, models=seeds.size, seeds=seeds, threads=1, lead=clock)
+
+    @cached_property
+    def labels(self) -> Labels:
+        """The classes of all models."""
+        return Labels(self.fleet(np.zeros(1, np.uint64)).classes)

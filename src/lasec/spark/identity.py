@@ -38,6 +38,7 @@ def describe(model: Learner, shards: int, seed: int | None) -> str:
             "dimension": model.dimension,
             "update": model.learn_from.value,
             "precision": model.precision.value,
+            "classes": list(model.classes),
             "shards": shards,
             "seed": None if seed is None else _fingerprint(seed),
         }
@@ -63,6 +64,7 @@ def belongs(kept: str, job: str, model: Learner) -> bool:
     mine, its = json.loads(job), json.loads(kept)
     for name, part in (("rule", model.rule), ("query", model.query)):
         its[name] = _completed(its[name], part)
+    its.setdefault("classes", [-1, 1])  # the only ones there were
     if mine["seed"] is None:
         its["seed"] = None
     return bool(mine == its)

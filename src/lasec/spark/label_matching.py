@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lasec import Fleet
 from lasec.spark.config import Config
 from lasec.spark.early_labels import EarlyLabels, Held
 from lasec.spark.index import COUNTS, ShardIndex
@@ -18,16 +20,29 @@ from lasec.spark.store import Store
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """A label whose question is known: in this batch (``row``), or from an earlier one."""
+    """A label whose question is known: in this batch (``row``), or from an earlier one.
+
+    Or it ``brought`` its row, and may be learned though nobody asked for it.
+    """
 
     held: Held
     row: int = -1
     asked: Asked | None = None
+    brought: NDArray[np.float64] | None = None
 
     def x(self, batch: Batch) -> NDArray[np.float64]:
         """The row that the label is about."""
-        row: NDArray[np.float64] = batch.X[self.row] if self.asked is None else self.asked.x
-        return row
+        if self.asked is not None:
+            return self.asked.x
+        row: Any = batch.X[self.row] if self.row >= 0 else self.brought
+        return np.asarray(row, dtype=batch.X.dtype)
+
+    @property
+    def ticket(self) -> int:
+        """The step of its question, where that is an earlier batch's; or that nobody asked."""
+        if self.asked is not None:
+            return self.asked.round
+        return Fleet.UNASKED if self.brought is not None else -1
 
     def time(self, batch: Batch) -> float:
         """When the label counts as having come: not before its event."""
@@ -42,7 +57,7 @@ class LabelMatcher:
         self.config, self.index, self.head = config, index, index.head
         self.questions = Questions(store, self.head, config.max_age)
         self.early = EarlyLabels(store, self.head, config.patience)
-        self.out = Pieces()
+        self.out = Pieces(config.labels)
 
     def match(self, batch: Batch) -> list[Answer]:
         """The labels that have a question to answer; receipts for all others, or they are held."""
@@ -57,12 +72,15 @@ class LabelMatcher:
             if name in answers:
                 self.receipt(held, "again")
                 continue
-            answer = self._answer(held, batch, rows.get(name, -1), fresh=place >= old)
+            brought = batch.brought.get(place - old)
+            answer = self._answer(held, batch, rows.get(name, -1), brought, fresh=place >= old)
             if answer:
                 answers[name] = answer
         return list(answers.values())
 
-    def _answer(self, held: Held, batch: Batch, row: int, fresh: bool) -> Answer | None:
+    def _answer(
+        self, held: Held, batch: Batch, row: int, brought: Any, fresh: bool
+    ) -> Answer | None:
         """The question of one label, if it has one.
 
         A label that is too late leaves its question open, which expires by the shard's clock: the
@@ -72,6 +90,8 @@ class LabelMatcher:
         ticket = ticket_of(held.key, held.id)
         kept = self.questions.find(ticket) if fresh or row >= 0 else None
         if kept is None and row < 0:
+            if brought is not None:
+                return Answer(held, brought=brought)
             self._hold(held, fresh)
             return None
         if kept is None or kept[:1] == OPEN:
@@ -83,7 +103,7 @@ class LabelMatcher:
                 return None
             time = asked.time if asked else float(batch.events.time[row])
             if held.time <= time + self.config.max_age:
-                return Answer(held, -1 if asked else row, asked)
+                return Answer(held, -1 if asked else row, asked, brought)
         self.receipt(held, "again" if kept and kept[:1] == TOLD else "late")
         return None
 

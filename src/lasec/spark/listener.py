@@ -19,7 +19,7 @@ from pyspark.sql.streaming.listener import (
 )
 
 NAME = "lasec"
-OUTCOMES = ("learned", "again", "late", "unasked", "unknown", "refused", "expired")
+OUTCOMES = ("learned", "again", "late", "unasked", "offered", "unknown", "refused", "expired")
 _ROCKSDB = {
     "rocksdbTotalBytesWritten": "rocksdb_written",
     "rocksdbTotalBytesRead": "rocksdb_read",

@@ -34,7 +34,8 @@ class Job:
     """Millions of models in Spark: what each key begins with, and how questions and labels wait.
 
     ``model`` is a learner that has not seen anything; every key gets one like it, with a seed of
-    its own. Keys are hashed to ``shards``, which are the groups of the stateful operator: the most
+    its own. The classes are the model's, the same for all keys: give them to the model, at most
+    127. Keys are hashed to ``shards``, which are the groups of the stateful operator: the most
     tasks that can ever share the work, and fixed for the life of a checkpoint.
 
     A question expires when the shard's clock is ``max_age`` seconds past what it was when the
@@ -97,7 +98,7 @@ class Job:
                 f"forget_after: expected at least {least:g} (twice max_age, and patience), "
                 f"got {self.forget_after}"
             )
-        _ = self.config.size  # a model that is too large is refused here, not in the tasks
+        _ = self.config.size, self.config.labels  # refused here, if at all, and not in the tasks
 
     @property
     def bytes_per_model(self) -> int:
@@ -110,9 +111,10 @@ class Job:
         """The streaming table of predictions, questions, receipts, metrics and dead letters.
 
         ``events`` has the columns key, id, time and features; ``labels`` has y, time, and key and
-        id or the ticket of a question. ``warm`` is a table of models to begin with
-        (:func:`lasec.spark.models` gives such a table). The job must have a ``seed``: a table does
-        not know of the checkpoint that would keep one.
+        id or the ticket of a question, and may have features: a label with its row is learned
+        though nobody asked for it, and is part of no estimate. ``warm`` is a table of models to
+        begin with (:func:`lasec.spark.models` gives such a table). The job must have a ``seed``: a
+        table does not know of the checkpoint that would keep one.
         """
         if self.seed is None:
             raise ValueError("seed: a table needs one; lasec.spark.start draws and keeps its own")
@@ -127,7 +129,7 @@ class Job:
             begun = named.select(self.shard("key"), "key", "model").groupBy("shard")
         told = united.groupBy("shard").transformWithStateInPandas(
             self.processor(),
-            output.SCHEMA,
+            output.schema(self.config.labels.kind),
             "Append",
             "ProcessingTime",
             initialState=begun,
@@ -159,7 +161,7 @@ class Job:
         plain = events.select(
             *_names(),
             _seconds(events),
-            sql.lit(None).cast("double").alias("y"),
+            sql.lit(None).cast("string").alias("y"),
             "features",
             _raw(events),
         )
@@ -173,11 +175,12 @@ class Job:
         else:
             _need(labels, "labels", "key", "id")
             names = _names()
+        brought = sql.col("features") if "features" in labels.columns else sql.lit(None)
         plain = labels.select(
             *names,
             _seconds(labels),
-            sql.col("y").try_cast("double").alias("y"),
-            sql.lit(None).cast(features).alias("features"),
+            _text(sql.col("y")).alias("y"),
+            brought.cast(features).alias("features"),
             _raw(labels),
         )
         return self._placed(plain, rows.LABEL)
@@ -219,7 +222,8 @@ class Processor(StatefulProcessor):
         frames = list(rows_of_key)
         frame = frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
         model = self.config.model
-        batch = rows.read(frame, model.dimension, model.precision.kind)
+        labels = self.config.labels
+        batch = rows.read(frame, model.dimension, model.precision.kind, labels)
         yield self._timed(key, lambda shard, now: shard.batch(batch, now), timerValues)
 
     def handleExpiredTimer(

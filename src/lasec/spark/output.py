@@ -20,11 +20,12 @@ from numpy.typing import NDArray
 
 from lasec.metrics import Estimate, means
 from lasec.spark.index import ShardIndex
+from lasec.spark.labels import Labels
 from lasec.spark.rows import Columns
 
-SCHEMA = (
-    "kind string, key string, id string, time double, label int, margin double, variance double, "
-    "propensity double, round bigint, ticket string, y int, outcome string, updated boolean, "
+_SCHEMA = (
+    "kind string, key string, id string, time double, label {0}, margin double, variance double, "
+    "propensity double, round bigint, ticket string, y {0}, outcome string, updated boolean, "
     "detail string"
 )
 _KINDS: dict[str, tuple[Any, Any]] = {
@@ -34,14 +35,23 @@ _KINDS: dict[str, tuple[Any, Any]] = {
     "double": (np.float64, np.nan),
     "boolean": (np.bool_, False),
 }
-_COLUMNS = {name: _KINDS[kind] for name, kind in (text.split() for text in SCHEMA.split(", "))}
 _RECEIPT = ("key", "id", "time", "y", "outcome", "ticket", "label", "propensity", "updated")
+
+
+def schema(labels: str = "int") -> str:
+    """The columns, with Spark's type of labels: "int" for -1 and +1, "string" for all others.
+
+    >>> schema("string").split(", ")[4]
+    'label string'
+    """
+    return _SCHEMA.format(labels)
 
 
 class Pieces:
     """Rows of output, gathered while a batch is served: what a row has not is 0, null or false."""
 
-    def __init__(self) -> None:
+    def __init__(self, labels: Labels) -> None:
+        self.labels = labels
         self._pieces: list[tuple[int, dict[str, Any]]] = []
         self._receipts: list[tuple[Any, ...]] = []
 
@@ -53,9 +63,9 @@ class Pieces:
         kinds = np.array(["prediction", "question"], object)
         columns = {
             "kind": kinds[asked.view(np.int8)], "key": events.key, "id": events.id,
-            "time": events.time, "label": served.label[at], "margin": served.margin[at],
-            "variance": served.variance[at], "propensity": served.propensity[at],
-            "round": served.ticket[at], "ticket": tickets,
+            "time": events.time, "label": self.labels.cells(served.label[at]),
+            "margin": served.margin[at], "variance": served.variance[at],
+            "propensity": served.propensity[at], "round": served.ticket[at], "ticket": tickets,
         }  # fmt: skip
         self._pieces.append((len(events), columns))
 
@@ -63,8 +73,9 @@ class Pieces:
         self, key: str, name: str, time: float, y: int, outcome: str, ticket: str,
         label: int = 0, chance: float = math.nan, updated: bool = False,
     ) -> None:  # fmt: skip
-        """What became of a label or a question."""
-        self._receipts.append((key, name, time, y, outcome, ticket, label, chance, updated))
+        """What became of a label or a question; ``y`` and ``label`` are codes."""
+        said, true = self.labels.cell(label), self.labels.cell(y)
+        self._receipts.append((key, name, time, true, outcome, ticket, said, chance, updated))
 
     def dead(self, rows: dict[str, NDArray[Any]]) -> None:
         """What could not be used."""
@@ -77,7 +88,9 @@ class Pieces:
         totals = {"kind": "metrics", "detail": json.dumps(metrics(index))}
         pieces = [*self._pieces, (len(self._receipts), receipts), (1, totals)]
         total = sum(count for count, _ in pieces)
-        columns = {name: np.full(total, blank, kind) for name, (kind, blank) in _COLUMNS.items()}
+        kinds = (text.split() for text in schema(self.labels.kind).split(", "))
+        blanks = {name: _KINDS[kind] for name, kind in kinds}
+        columns = {name: np.full(total, blank, kind) for name, (kind, blank) in blanks.items()}
         begin = 0
         for count, piece in pieces:
             for name, values in piece.items() if count else ():

@@ -10,10 +10,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lasec.spark.labels import Labels
+
 EVENT, LABEL = 0, 1
 KEY_BYTES, ID_BYTES = 256, 1_024  # of UTF-8, in a key and in an id
 FAULTS = (
-    "", "y: expected -1 or +1", "features", "time is beyond all use", "time is missing",
+    "", "y", "features", "time is beyond all use", "time is missing",
     f"id: longer than {ID_BYTES} bytes", "id: not text", "id is missing",
     f"key: longer than {KEY_BYTES} bytes", "key: not text", "key is missing",
     "the row could not be read",
@@ -47,13 +49,17 @@ class Columns:
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """What came in: events with their rows ``X``, labels with ``y``, and dead letters."""
+    """What came in: events with their rows ``X``, labels with their codes ``y``, and dead letters.
+
+    ``brought`` are the rows of labels that came with one, by their place among the labels.
+    """
 
     events: Columns
     X: NDArray[Any]
     labels: Columns
     y: NDArray[np.int8]
     dead: dict[str, Objects]
+    brought: dict[int, NDArray[Any]]
 
     def refuse(self, which: NDArray[np.bool_], reason: str) -> Batch:
         """The same, with some of the events as dead letters."""
@@ -69,8 +75,12 @@ class Batch:
         return replace(self, events=self.events.take(rows), X=self.X[rows])
 
 
-def read(frame: pd.DataFrame, dimension: int, kind: np.dtype[Any]) -> Batch:
+def read(
+    frame: pd.DataFrame, dimension: int, kind: np.dtype[Any], classes: Labels | None = None
+) -> Batch:
     """The batch in a frame with the columns of :data:`lasec.spark.operator.UNITED`.
+
+    Where a label comes with features, these are a row that may be learned though nobody asked.
 
     >>> frame = pd.DataFrame({"kind": [0, 0, 1], "key": ["a", "a", None], "id": ["1", "2", "1"],
     ...     "number": [5, 6, 5], "time": [1.0, 2.0, 3.0], "y": [np.nan, np.nan, 1.0],
@@ -82,16 +92,18 @@ def read(frame: pd.DataFrame, dimension: int, kind: np.dtype[Any]) -> Batch:
     columns = {name: frame[name].to_numpy() for name in frame.columns}
     fault = _faults(frame)
     event = columns["kind"] == EVENT
-    y = columns["y"].astype(np.float64)
-    fault[~event & (fault == FINE) & (np.abs(y) != 1.0)] = NO_LABEL
-    some = np.flatnonzero(event & (fault == FINE))
+    known, y = classes or Labels((-1, 1)), np.zeros(len(event), np.int8)
+    y[~event] = known.codes(columns["y"][~event])
+    fault[~event & (fault == FINE) & (y == 0)] = NO_LABEL
+    brings = event | frame["features"].notna().to_numpy()
+    some = np.flatnonzero(brings & (fault == FINE))
     X, words = rows_of(columns["features"][some], dimension, kind)
+    place = {int(some[i]): text for i, text in words.items()}
     if words:
         fault[some[list(words)]] = NO_ROW
-        X = np.delete(X, list(words), axis=0)
+        X, some = (np.delete(part, list(words), axis=0) for part in (X, some))
     good = fault == FINE
-    why = [FAULTS[code] for code in fault[~good].tolist()]
-    place = {int(some[i]): text for i, text in words.items()}
+    why = [known.wrong if code == NO_LABEL else FAULTS[code] for code in fault[~good].tolist()]
     outcome = [
         place.get(i, text) for i, text in zip(np.flatnonzero(~good).tolist(), why, strict=True)
     ]
@@ -99,9 +111,12 @@ def read(frame: pd.DataFrame, dimension: int, kind: np.dtype[Any]) -> Batch:
     dead |= {"time": columns["time"][~good], "detail": _shown(columns["raw"][~good])}
     dead["outcome"] = _shown(np.array(outcome, object))
     events, labels = _columns(columns, event & good), _columns(columns, ~event & good)
-    y = y[~event & good].astype(np.int8)
-    first, then = settled(events, X), settled(labels, y[:, None])
-    return Batch(events.take(first), X[first], labels.take(then), y[then], dead)
+    y, own = y[~event & good], event[some]
+    first, then = settled(events, X[own]), settled(labels, y[:, None])
+    at = (np.cumsum(~event & good) - 1)[some[~own]]  # among the labels as they came
+    where = dict(zip(then.tolist(), range(then.size), strict=True))
+    brought = {where[place]: x for place, x in zip(at.tolist(), X[~own], strict=True)}
+    return Batch(events.take(first), X[own][first], labels.take(then), y[then], dead, brought)
 
 
 def settled(columns: Columns, values: NDArray[Any]) -> NDArray[np.int64]:

@@ -28,7 +28,7 @@ SETTINGS = {
     "spark.log.level": "ERROR",  # at WARN there is a line for every question that is new
 }
 EVENTS = "key string, id string, time double, features array<double>"
-LABELS = "key string, id string, ticket string, time double, y int"
+LABELS = "key string, id string, ticket string, time double, y int"  # of -1 and +1; or y string
 
 
 def session(

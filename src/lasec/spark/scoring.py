@@ -21,9 +21,10 @@ from pyspark.sql import functions as sql
 from pyspark.sql.pandas.functions import arrow_udf
 
 from lasec import Fleet, Learner, queries
+from lasec.spark.labels import Labels
 from lasec.spark.rows import largest, rows_of
 
-SCORES = "label int, margin double, variance double, propensity double, version string"
+SCORES = "label {0}, margin double, variance double, propensity double, version string"
 _COPIES = 2**24  # bytes of models side by side, where rows must not see each other
 _STEADY = (queries.Always, queries.Uniform, queries.MarginSampling)
 
@@ -52,13 +53,14 @@ def scorer(model: Learner | str | os.PathLike[str] | bytes) -> Score:
     """
     data = _bytes(model)
     snapshot = Snapshot(data)  # what is wrong with the model is said here, not in the tasks
+    columns = SCORES.format(snapshot.labels.kind)
 
     def score(features: str | Column, name: str | Column | None = None) -> Column:
         """The scores of a column of features; with the column of an id, whether to ask."""
         if name is None:
-            return _plain(data)(features)
+            return _plain(data, columns)(features)
         column = sql.col(name) if isinstance(name, str) else name
-        return _asking(data)(features, sql.xxhash64(column.cast("string")))
+        return _asking(data, columns)(features, sql.xxhash64(column.cast("string")))
 
     score.__doc__ = f"Scores by the snapshot {snapshot.version}."
     return score
@@ -81,12 +83,9 @@ class Snapshot:
         self.dimension, self.kind = model.dimension, model.precision.kind
         self._model = model
         copies = 1 if _is_steady(model) else max(1, min(1_024, _COPIES // _size(model)))
-        self._fleet = Fleet(
-            model.rule, model.query, models=copies, dimension=model.dimension,
-            learn_from=model.learn_from, precision=model.precision, threads=1,
-        )  # fmt: skip
-        for k in range(copies):
-            self._fleet.put(k, model)
+        seeds = np.full(copies, model.seed, np.uint64)
+        self._fleet = Fleet.of(model, models=copies, seeds=seeds, threads=1)
+        self.labels = Labels(self._fleet.classes)
 
     def judge(self, X: NDArray[Any], numbers: NDArray[np.uint64] | None) -> dict[str, NDArray[Any]]:
         """What the model says about each row; ``numbers`` are hashes of the rows' ids."""
@@ -98,7 +97,7 @@ class Snapshot:
             keys = np.arange(len(rows)) % fleet.models
             given = np.zeros(len(rows), np.uint64) if numbers is None else numbers[begin:][:step]
             draws = fleet.draws(keys, given)
-            parts.append(fleet.serve(keys, rows, np.zeros(len(rows)), draws=draws))
+            parts.append(fleet.serve(keys, rows, np.full(len(rows), np.nan), draws=draws))
             self._forget()
         names = ("label", "margin", "variance", "propensity", "asked")
         return {
@@ -120,7 +119,8 @@ class Snapshot:
         if numbers is not None:
             ids = numbers.to_numpy(zero_copy_only=False).view(np.uint64)[usable]
         judged = self.judge(X[usable], ids)
-        kinds = {"label": pa.int32()} | dict.fromkeys(
+        judged["label"] = self.labels.cells(judged["label"])
+        kinds = {"label": pa.int32() if self.labels.are_signs else pa.string()} | dict.fromkeys(
             ("margin", "variance", "propensity"), pa.float64()
         )
         columns = {name: _spread(judged[name], usable, kind) for name, kind in kinds.items()}
@@ -130,7 +130,7 @@ class Snapshot:
         return pa.StructArray.from_arrays(list(columns.values()), list(columns))
 
 
-def _plain(data: bytes) -> Score:
+def _plain(data: bytes, columns: str) -> Score:
     """The scores of features."""
 
     def score(batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
@@ -138,11 +138,11 @@ def _plain(data: bytes) -> Score:
         for features in batches:
             yield snapshot.scores(features, None)
 
-    made: Score = _udf(score, SCORES)
+    made: Score = _udf(score, columns)
     return made
 
 
-def _asking(data: bytes) -> Score:
+def _asking(data: bytes, columns: str) -> Score:
     """The scores of features, and whether to ask."""
 
     def score(batches: Iterator[tuple[pa.Array, pa.Array]]) -> Iterator[pa.Array]:
@@ -150,7 +150,7 @@ def _asking(data: bytes) -> Score:
         for features, numbers in batches:
             yield snapshot.scores(features, numbers)
 
-    made: Score = _udf(score, f"{SCORES}, asked boolean")
+    made: Score = _udf(score, f"{columns}, asked boolean")
     return made
 
 

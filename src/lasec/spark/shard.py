@@ -8,6 +8,8 @@ matters within a key alone. What becomes of a label is one of
 - ``again``: its question has had its label; the first one counts;
 - ``late``: its question has expired, or its time is more than ``max_age`` after its event's;
 - ``unasked``: its event came in its batch, or while it was held, and was not asked about;
+- ``offered``: nobody asked for it, but it brought its row: the model has learned it, and it is part
+  of no estimate;
 - ``unknown``: nothing is known of its event, and none came within ``patience``;
 - ``refused``: its row is too large for what its model has become, or its question does not fit
   its model.
@@ -170,7 +172,7 @@ class Shard:
         times = np.concatenate([events.time, [answer.time(batch) for answer in answers]])
         hashes = np.array([label.number for label in held], np.uint64)
         numbers = np.concatenate([events.number, hashes])
-        y = np.array([0] * E + [label.y for label in held])
+        y = np.array([0] * E + [label.y for label in held], np.int8)
         order = np.lexsort((numbers, y != 0, times))
         place = np.empty_like(order)
         place[order] = np.arange(order.size)
@@ -181,10 +183,11 @@ class Shard:
         before = fleet.updates.copy(), fleet.rows.copy()
         known = np.minimum(times, self.head.clock)  # a budget must not live in the future
         X = np.concatenate([batch.X, *(answer.x(batch)[None] for answer in answers)])
-        tickets = np.array([-1] * E + [a.asked.round if a.asked else -1 for a in answers])
+        tickets = np.array([-1] * E + [answer.ticket for answer in answers])
         after = np.array([-1] * E + [place[a.row] if a.row >= 0 else -1 for a in answers])
+        given = self.config.labels.of_fleet(y[order])
         served = fleet.serve(
-            codes, X[order], y[order], tickets=tickets[order], after=after[order],
+            codes, X[order], given, tickets=tickets[order], after=after[order],
             times=known[order] if getattr(fleet.query, "timed", False) else None,
             draws=fleet.draws(codes, numbers[order]),
         )  # fmt: skip
@@ -205,11 +208,13 @@ class Shard:
         for answer, i in zip(answers, at, strict=True):
             held, asked = answer.held, answer.asked
             if asked is None:
-                row = place[answer.row]
-                if not served.asked[row]:
-                    matcher.receipt(held, "unasked")
+                row = place[answer.row] if answer.row >= 0 else -1
+                if row < 0 or not served.asked[row]:
+                    offered = "offered" if served.learned[i] else "refused"
+                    unasked = "unasked" if answer.brought is None else offered
+                    matcher.receipt(held, unasked, updated=bool(served.updated[i]))
                     continue
-                asked = _question(served, row, batch.events.time[answer.row], answer.x(batch))
+                asked = self._question(served, row, batch.events.time[answer.row], answer.x(batch))
             else:
                 matcher.questions.close(ticket_of(held.key, held.id), TOLD)
             if served.refused[i]:
@@ -241,7 +246,7 @@ class Shard:
         """
         events, questions = batch.events, self.matcher.questions
         some = np.sort(at[events.time > self.state.head.since])
-        guess = means.doubt(served.label[some], served.margin[some])
+        guess = means.doubt(served.sign[some], served.margin[some])
         self.state.head.add(means.of_rows(guess, served.propensity[some], served.asked[some]))
         told = {answer.row for answer in answers if answer.row >= 0}
         asked = served.asked[at]
@@ -258,11 +263,19 @@ class Shard:
             if row in told:
                 questions.close(ticket, TOLD)
             else:
-                questions.open(ticket, _question(served, i, events.time[row], batch.X[row]))
+                questions.open(ticket, self._question(served, i, events.time[row], batch.X[row]))
         questions.queue(opened, self.head.clock)
         self.head.predicted += len(events)
         self.head.asked += len(opened)
         self.matcher.out.predictions(events, served, at, asked, tickets)
+
+    def _question(self, served: Records, i: int, time: float, x: NDArray[np.float64]) -> Asked:
+        """What is to be remembered of a row that was asked about."""
+        return Asked(
+            int(served.ticket[i]), self.config.labels.code(served.label[i]),
+            float(served.margin[i]), float(served.variance[i]), float(served.propensity[i]),
+            float(time), x,
+        )  # fmt: skip
 
 
 def coded(keys: Iterable[str]) -> tuple[Indices, list[str]]:
@@ -278,11 +291,3 @@ def coded(keys: Iterable[str]) -> tuple[Indices, list[str]]:
     numbers: dict[str, int] = {}
     codes = [numbers.setdefault(key, len(numbers)) for key in keys]
     return np.array(codes, np.int64), list(numbers)
-
-
-def _question(served: Records, i: int, time: float, x: NDArray[np.float64]) -> Asked:
-    """What is to be remembered of a row that was asked about."""
-    return Asked(
-        int(served.ticket[i]), int(served.label[i]), float(served.margin[i]),
-        float(served.variance[i]), float(served.propensity[i]), float(time), x,
-    )  # fmt: skip

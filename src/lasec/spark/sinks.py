@@ -20,7 +20,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
-from lasec.spark.output import SCHEMA
+from lasec.spark.output import schema
 
 MARK = "_SUCCESS"
 Writer = Callable[[DataFrame, int], None]
@@ -93,10 +93,13 @@ def read(spark: SparkSession, out: str, what: str = "predictions") -> DataFrame:
     if what not in _WANTED:
         raise ValueError(f"what: expected one of {sorted(_WANTED)}, got {what!r}")
     kinds, names = _WANTED[what]
-    schema, whole = f"{SCHEMA}, batch bigint", _whole(spark, out)
-    told = spark.createDataFrame([], schema)
+    whole = [_literal(path) for path in _whole(spark, out)]
     if whole:
-        told = spark.read.schema(schema).option("basePath", out).parquet(*map(_literal, whole))
+        table = spark.read.option("basePath", out)
+        labels = table.parquet(whole[0]).schema["label"].dataType.simpleString()
+        told = table.schema(f"{schema(labels)}, batch bigint").parquet(*whole)
+    else:
+        told = spark.createDataFrame([], f"{schema()}, batch bigint")
     return told.where(sql.col("kind").isin(*kinds)).select(*names.split(), "batch")
 
 
