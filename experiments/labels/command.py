@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from experiments.labels import doors, unlabeled
+from experiments.labels import doors, spark_job, unlabeled
 from experiments.output import write_csv, write_json
 from experiments.tables import Table
 from experiments.whole import own_classes
@@ -16,7 +16,9 @@ Row = dict[str, Any]
 def measure(out: Path, seeds: int, rows: int) -> str:
     """Both studies; gives what is worth a look."""
     out.mkdir(parents=True, exist_ok=True)
-    through = [doors.compared(name, rows) for name in own_classes.STREAMS]
+    spark = spark_job.session()
+    through = [doors.compared(name, rows, spark) for name in own_classes.STREAMS]
+    spark.stop()
     without = unlabeled.measure(seeds)
     short = unlabeled.summary(without)
     write_csv(out / "doors.csv", through)

@@ -1,9 +1,9 @@
 """Every real stream with its own labels through every door: the same decisions in all of them.
 
 The first rows of each stream go, as numbers, through ``Learner.run``, a session that asks and
-tells, scikit-learn and River; and as a table through what ``lasec run`` does with a batch, and what
-``lasec ask`` and ``lasec tell`` do with a row. Doors agree where they query the same rows and their
-query probabilities differ by rounding alone.
+tells, scikit-learn, River and a Spark job; and as a table through what ``lasec run`` does with a
+batch, and what ``lasec ask`` and ``lasec tell`` do with a row. Doors agree where they query the
+same rows and their query probabilities differ by rounding alone.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 import lasec
 from experiments.data import data_folder
+from experiments.labels import spark_job
 from experiments.whole import own_classes
 from lasec.streams import open_dataset
 
@@ -119,7 +120,7 @@ NUMBERS: dict[str, Callable[..., Decided]] = {
 }  # fmt: skip
 
 
-def compared(name: str, rows: int = ROWS) -> Row:
+def compared(name: str, rows: int = ROWS, spark: Any = None) -> Row:
     """One stream through all doors: how far each is from the first of its kind."""
     X, numbers = own_classes.labeled(name, 1.0)
     names = sorted(map(str, set(numbers.tolist())))
@@ -128,6 +129,10 @@ def compared(name: str, rows: int = ROWS) -> Row:
     made: Row = {"stream": name, "classes": len(names), "queried": int(first.asked.sum())}
     for door, decide in NUMBERS.items():
         made[door] = apart(first, decide(X, y, names))
+    if spark is not None:
+        tracker = lasec.Tracker(X.shape[1], rate=RATE, seed=SEED, classes=names)
+        job, learner = spark_job.decided(spark, tracker, X, y)
+        made["Spark"] = apart(Decided(*learner), Decided(*job))
     from lasec.tables import table_of  # noqa: PLC0415
 
     data = open_dataset(name, data_folder())

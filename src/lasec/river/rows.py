@@ -86,11 +86,16 @@ def table_of(X: pd.DataFrame) -> Matrix:
     return finite("X", X.to_numpy(dtype=np.float64, na_value=np.nan))
 
 
+def _order(name: Hashable) -> tuple[bool, int, str]:
+    return (False, name, "") if isinstance(name, int) else (True, 0, str(name))
+
+
 class Rows:
     """The places of the features, in the order in which they came, at most ``most`` of them.
 
-    Features that come together are put in the order of their names, so that the order in a dict
-    changes nothing: in single precision it can be seen in which order numbers are added.
+    Features that come together are put in the order of their names (whole numbers by their size,
+    before all others), so that the order in a dict changes nothing: in single precision it can be
+    seen in which order numbers are added.
     With an ``intercept``, the first place always holds 1.
 
     >>> rows = Rows(most=10, intercept=False)
@@ -131,7 +136,7 @@ class Rows:
     def meet(self, names: Iterable[Hashable]) -> int:
         """Give a place to each new feature; gives how many places are in use."""
         new = self.new(names)
-        for name in sorted(new, key=str):
+        for name in sorted(new, key=_order):
             self.index[name] = self.used
         if new:
             self._names = _NOBODY
