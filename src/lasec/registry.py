@@ -38,6 +38,11 @@ class Algorithm(NamedTuple):
         """Whether its rule has an intercept of its own."""
         return self.build in (_tracker, _small, _uniform)
 
+    @property
+    def has_class_weights(self) -> bool:
+        """Whether it takes a ``class_weight``."""
+        return self.build in (_tracker, _small)
+
 
 def _tracker(dimension: int, *, audit: float = AUDIT, **rule: float) -> Learner:
     return Tracker(dimension, audit=audit, rule=Tracking(**rule))  # type: ignore[arg-type]

@@ -255,3 +255,42 @@ def test_class_weights_find_more_of_a_rare_class(tmp_path):
     assert recall[1] > recall[0] + 0.05
     call(*options, "--class-weight", "fruad=20", code=2)
     call(*options, "--class-weight", "much", code=2)
+    compare = ("compare", path, "--label", "kind", "--json", "--seed", 1, "--rate", 0.2)
+    (both,) = call(*compare, "-a", "tracker,lasec-ss", "--class-weight", "fraud=20")
+    rows = {row["algorithm"]: row for row in both["algorithms"]}
+    assert rows["Tracker"]["by_class"] == costly["by_class"]
+    assert "average_precision" not in rows["Budgeted LASEC-SS"]["by_class"]["fraud"]
+    call(*compare, "-a", "lasec-ss", "--class-weight", "fraud=20", code=2)
+
+
+def test_probabilities_of_two_classes_are_measured(tmp_path):
+    """In the JSON, the terminal, the report and the comparison, with average precision first."""
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((6_000, 4))
+    y = np.where(X[:, 0] > 1.6, "fraud", "fine").astype(object)
+    path = write(tmp_path / "two.csv", X, y)
+    options = ("run", path, "--label", "kind", "--seed", 1, "--rate", 0.3)
+    (found,) = call(*options, "--json", "--out", tmp_path / "out")
+    schema = json.loads(SCHEMA.read_text())
+    check(found, schema["$defs"]["run"], schema)
+    wanted = schema["$defs"]["run"]["properties"]["metrics"]["properties"]
+    assert wanted.keys() <= found["metrics"].keys()
+    for measured in (*found["metrics"].values(), found["by_class"]["fraud"]["average_precision"]):
+        assert measured["low"] <= measured["true"] <= measured["high"]
+    done = subprocess.run([*LASEC, *map(str, options)], capture_output=True, text=True, check=True)
+    lines = [line.strip() for line in done.stdout.splitlines()]
+    first = next(i for i, line in enumerate(lines) if line.startswith("average precision of fraud"))
+    assert lines[first + 1].startswith("recall of fraud")
+    truth = found["metrics"]["log_loss"]["true"]
+    assert any(line.startswith("log-loss ") and f"true {truth:.3f}" in line for line in lines)
+    assert any(line.startswith("calibration error ") for line in lines)
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "Estimated average precision of fraud" in page
+    assert "Brier score" in page
+    shown = subprocess.run(
+        [*LASEC, "compare", str(path), "-l", "kind", "-a", "tracker,perceptron-ss", "--seed", "1",
+         "-o", str(tmp_path / "both")], capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    assert shown.index("average precision of fraud") < shown.index("recall of fraud")
+    both = (tmp_path / "both" / "compare.html").read_text()
+    assert both.index("true average precision of fraud") < both.index("true log-loss")

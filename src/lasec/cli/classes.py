@@ -1,4 +1,4 @@
-"""What a terminal says of classes: rare ones first, then all of them together."""
+"""What a terminal says of classes: rare ones first, then all together, and of probabilities."""
 
 from __future__ import annotations
 
@@ -24,11 +24,20 @@ def available(run: RunSummary) -> str:
 
 
 def rare_classes(run: RunSummary) -> Facts:
-    """Recall and precision of the classes that are rare."""
+    """Average precision, recall and precision of the classes that are rare."""
+    ranked = [metric for metric in run.score_metrics if metric == "average_precision"]
     for name in run.rare[:MOST]:
         place = run.classes.index(name)
-        for metric in ("recall", "precision"):
-            yield f"{metric} of {name}"[:40], _said(*run.rated(metric, place))
+        for metric in (*ranked, "recall", "precision"):
+            words = f"{metric.replace('_', ' ')} of {name}"
+            yield words[:40], _said(*run.rated(metric, place))
+
+
+def probabilities(run: RunSummary) -> Facts:
+    """How good the predicted probabilities are, where there are any."""
+    for metric, words in (("log_loss", "log-loss"), ("calibration_error", "calibration error")):
+        if metric in run.score_metrics:
+            yield words, _said(*run.rated(metric), share=metric != "log_loss")
 
 
 def several_classes(run: RunSummary) -> Facts:
@@ -38,7 +47,7 @@ def several_classes(run: RunSummary) -> Facts:
             yield words, _said(*run.rated(metric))
 
 
-def _said(found: Estimate, truth: float) -> str:
+def _said(found: Estimate, truth: float, *, share: bool = True) -> str:
     """An estimate, or that it is none, and the truth."""
-    said = "not defined yet" if math.isnan(found.value) else estimated(found)
-    return f"{said}, true {percent(truth)}"
+    said = "not defined yet" if math.isnan(found.value) else estimated(found, share=share)
+    return f"{said}, true {percent(truth) if share or math.isnan(truth) else f'{truth:.3f}'}"

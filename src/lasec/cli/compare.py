@@ -55,6 +55,7 @@ def compare(
     algorithms: o.Algorithms = USUAL,
     rate: o.Rate = 0.1,
     audit: o.Audit = None,
+    class_weight: o.ClassWeight = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -104,15 +105,17 @@ def compare(
     answers = Answers(delay, arrival, lost, rates(annotator_errors))
     asking = o.Asking(
         rate, labels_per_day, seed_or_random(seed), audit=audit,
-        annotators=max(1, len(answers.errors)),
+        annotators=max(1, len(answers.errors)), class_weight=class_weight,
     )  # fmt: skip
+    if class_weight is not None and not any(each.has_class_weights for each in chosen):
+        raise TableError("--class-weight: none of these algorithms takes one, tracker does")
     if peer and not answers.is_prompt:
         raise TableError("--peer: a model of another library takes labels at once")
     opened = open_file(file, reading)
     with opened.table:
         answers.check(time, opened.table.names)
         peers = [
-            make_peer(name, rate, asking.budget(time), asking.seed or 0, opened.separated)
+            make_peer(name, rate, _plain(asking).budget(time), asking.seed or 0, opened.separated)
             for name in dict.fromkeys(peer or ())
         ]
         race = Race(opened, names, chosen, asking, peers, answers)
@@ -132,6 +135,11 @@ def compare(
         raise typer.Exit(STOPPED)
 
 
+def _plain(asking: o.Asking) -> o.Asking:
+    """The same without class weights, for models that take none."""
+    return asking._replace(class_weight=None)
+
+
 class Race:
     """Several learners on the same rows, in the same order."""
 
@@ -143,9 +151,12 @@ class Race:
         made = encoder(opened, constant=True)
         self._bare = [each.has_intercept for each in chosen]  # without the column of ones
         self.learners: list[Learner] = [
-            learner(name, made.dimension - bare, opened.reading, asking, opened.separated)
-            for name, bare in zip(names, self._bare, strict=True)
-        ]
+            learner(
+                name, made.dimension - each.has_intercept, opened.reading,
+                asking if each.has_class_weights else _plain(asking), opened.separated,
+            )
+            for name, each in zip(names, chosen, strict=True)
+        ]  # fmt: skip
         self._desk = TableLearner(
             self.learners[0], made, label=opened.label, positive=opened.reading.positive,
             time=opened.reading.time,
@@ -248,20 +259,28 @@ def _grid(race: Race, rows: list[dict[str, Any]]) -> Grid:
     grid = Grid(title=title, title_justify="left")
     grid.add_column("algorithm")
     rare = race.runs[0].rare[-1:]
-    first = [f"recall of {name}" for name in rare]
+    first = [f"{metric} of {name}" for name in rare for metric in ("average precision", "recall")]
     for heading in (*first, "accuracy", "difference (95 % CI)", "estimated accuracy", "labels"):
         grid.add_column(heading, justify="right")
     order = sorted(range(len(rows)), key=lambda i: -rows[i]["accuracy"])
     for i in order:
         row, run = rows[i], race.runs[i]
         found = row["difference"]
-        recalls = [percent(row["by_class"][str(name)]["recall"]["true"]) for name in rare]
         grid.add_row(
-            row["algorithm"], *recalls, percent(row["accuracy"]),
+            row["algorithm"], *_of_rare(row, rare), percent(row["accuracy"]),
             "best" if found is None else Difference(**found).in_points,
             interval(run.estimate), f"{row['labels']:,}",
         )  # fmt: skip
     grid.add_section()
     for name, value in zip(("no-change", "majority class"), race.baselines, strict=True):
-        grid.add_row(name, *["-" for _ in rare], percent(value), "", "", "all")
+        grid.add_row(name, *["-" for _ in first], percent(value), "", "", "all")
     return grid
+
+
+def _of_rare(row: dict[str, Any], rare: list[Any]) -> list[str]:
+    """True average precision and recall of a rare class; models without probabilities rank none."""
+    return [
+        percent(found[metric]["true"]) if metric in found else "-"
+        for found in (row["by_class"][str(name)] for name in rare)
+        for metric in ("average_precision", "recall")
+    ]

@@ -42,7 +42,7 @@ def put_facts(facts: Iterable[tuple[str, str]], title: str = "", width: int = 20
         console.print(title, style="bold", markup=False)
     if not console.is_terminal:
         for name, value in facts:
-            console.print(f"{name:<{width}}{value}", markup=False)
+            console.print(f"{name:<{width - 1}} {value}", markup=False)
         return
     grid = Table.grid()
     grid.add_column(no_wrap=True, min_width=width)
@@ -140,7 +140,7 @@ def interval(estimate: Estimate) -> str:
     return f"{percent(estimate.value)} ({100 * estimate.low:.1f} to {100 * estimate.high:.1f})"
 
 
-def estimated(estimate: Estimate) -> str:
+def estimated(estimate: Estimate, *, share: bool = True) -> str:
     """An estimate with its 95 % confidence interval and the number of labels behind it.
 
     >>> estimated(Estimate(0.9, 0.88, 0.92, rows=1_000, labels=100, until=1_000))
@@ -149,17 +149,21 @@ def estimated(estimate: Estimate) -> str:
     '99.82 % (95 % CI 99.78-99.86 %, 50,000 labels)'
     >>> estimated(Estimate(0.9, 0.3, 1.0, rows=10, labels=3, until=10))
     'not known yet (3 labels; about 34 more for an interval of 20 points)'
+    >>> estimated(Estimate(0.243, 0.221, 0.267, rows=1_000, labels=100, until=0), share=False)
+    '0.243 (95 % CI 0.221-0.267, 100 labels)'
     """
+    labels = counted(estimate.labels, "label")
     if estimate.missing:
+        width = "20 points" if share else "0.2"
         return (
-            f"not known yet ({counted(estimate.labels, 'label')}; about {estimate.missing:,} more "
-            "for an interval of 20 points)"
+            f"not known yet ({labels}; about {estimate.missing:,} more for an interval of {width})"
         )
-    digits = 1 if estimate.width > NARROW else 2
+    digits = (1 if estimate.width > NARROW else 2) if share else 3
+    scale, unit = (100, " %") if share else (1, "")
     value, low, high = (
-        f"{100 * share:.{digits}f}" for share in (max(estimate.value, 0.0), *estimate[1:3])
+        f"{scale * end:.{digits}f}" for end in (max(estimate.value, 0.0), *estimate[1:3])
     )
-    return f"{value} % (95 % CI {low}-{high} %, {counted(estimate.labels, 'label')})"
+    return f"{value}{unit} (95 % CI {low}-{high}{unit}, {labels})"
 
 
 def as_facts(estimate: Estimate) -> dict[str, float]:

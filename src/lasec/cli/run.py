@@ -14,7 +14,7 @@ import typer
 from lasec.cli import columns
 from lasec.cli import options as o
 from lasec.cli.answers import Answers, rates
-from lasec.cli.classes import available, rare_classes, several_classes
+from lasec.cli.classes import available, probabilities, rare_classes, several_classes
 from lasec.cli.inputs import Opened, build, fingerprint, open_file
 from lasec.cli.jsonl import Lines
 from lasec.cli.leaks import warn_of_leaks
@@ -267,6 +267,7 @@ def _tell(task: Run, summary: dict[str, Any], out: Path | None) -> None:
         ("true accuracy", f"{percent(task.run.accuracy)} ({_known(task.run)})"),
         ("baselines", ", ".join(f"{n} {percent(value)}" for n, value in _baselines(task).items())),
         *several_classes(task.run),
+        *probabilities(task.run),
         *(("alarm", described(alarm)) for alarm in task.run.alarms),
     ]
     if out is not None:

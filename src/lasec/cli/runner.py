@@ -186,23 +186,30 @@ class Run:
 
 
 def metrics(run: RunSummary) -> dict[str, Any]:
-    """Metrics of all classes together, estimated and true.
+    """Metrics of all classes together, estimated and true; those of probabilities where there are.
 
     >>> import lasec
     >>> X, y = lasec.streams.stationary(1_000, dimension=5, seed=1)
     >>> found = metrics(lasec.evaluate(lasec.Tracker(rate=0.2, seed=0), X, y))
-    >>> sorted(found), sorted(found["macro_f1"])
-    (['balanced_accuracy', 'macro_f1', 'macro_precision'], ['high', 'low', 'true', 'value'])
+    >>> list(found)
+    ['balanced_accuracy', 'macro_precision', 'macro_f1', 'log_loss', 'brier', 'calibration_error']
+    >>> sorted(found["log_loss"])
+    ['high', 'low', 'true', 'value']
     """
     names = ("balanced_accuracy", "macro_precision", "macro_f1")
-    return {name: _both(run, name) for name in names} if run.known else {}
+    scores = (name for name in run.score_metrics if name != "average_precision")
+    return {name: _both(run, name) for name in (*names, *scores)} if run.known else {}
 
 
 def by_class(run: RunSummary) -> dict[str, Any]:
-    """Precision, recall and F1 of each class, estimated and true, and its share of the labels."""
+    """Precision, recall, F1 and, where it can be told, average precision of each class.
+
+    Each is estimated and true. ``share`` is that of the class among the labels.
+    """
+    ranked = (name for name in run.score_metrics if name == "average_precision")
+    names = ("precision", "recall", "f1", *ranked)
     return {
-        str(name): {"share": share}
-        | {metric: _both(run, metric, place) for metric in ("precision", "recall", "f1")}
+        str(name): {"share": share} | {metric: _both(run, metric, place) for metric in names}
         for place, (name, share) in enumerate(run.shares.items())
     }
 

@@ -20,9 +20,9 @@ from lasec.alarms import Alarm
 from lasec.classes import plain
 from lasec.evaluation.calendar import NO_TIMES, Calendar
 from lasec.evaluation.points import Mark, Status
-from lasec.evaluation.tally import NO_ROWS, SHARES, WIDTH, Margins, Rows, rows_of, share_of
+from lasec.evaluation.scored import NOTHING, Scored
+from lasec.evaluation.tally import NO_ROWS, WIDTH, Margins, Rows, rows_of
 from lasec.metrics import Confusion, Meter, Over
-from lasec.metrics.means import turned
 from lasec.metrics.sums import LOSS, Column
 
 Array = NDArray[np.float64]
@@ -47,8 +47,8 @@ class Account:
     hears of rows and answers one by one; ``verdicts`` are then the labels that have come for rows
     of ``rest``, and ``due`` a heap of answers under way. ``ends`` has the sums of all rows before
     each multiple of ``every`` that is settled. ``known`` rows have a label, ``same`` of them the
-    previous label; ``shares`` has the sums by predicted probability. Classes have the numbers
-    of their places in ``classes``, and ``counts`` are their labels; ``heard`` is the confusion
+    previous label; ``scored`` has the sums of probabilities. Classes have the numbers of their
+    places in ``classes``, and ``counts`` are their labels; ``heard`` is the confusion
     matrix from the queried labels of settled rows, ``truth`` that from all labels.
     """
 
@@ -75,7 +75,7 @@ class Account:
     total: Array = field(default_factory=lambda: np.zeros(WIDTH))
     names: dict[str, int] = field(default_factory=dict)
     table: Array = field(default_factory=lambda: np.zeros((0, WIDTH)))
-    shares: Array = field(default_factory=lambda: np.zeros((SHARES, WIDTH)))
+    scored: Scored = NOTHING
     calendar: Calendar = NO_TIMES
     latest: int = -1
     counts: Array = field(default_factory=lambda: np.zeros(0))
@@ -236,8 +236,7 @@ class Account:
             sums = [np.bincount(piece.group, row, self.segments + 1) for row in rows]
             self.table = self.table + np.array(sums).T
         if self.margins.bounded:
-            share, hits = share_of(piece.margin), turned(rows, piece.label > 0)
-            self.shares = self.shares + np.array([np.bincount(share, r, SHARES) for r in hits]).T
+            self.scored = self.scored.add(piece, said, answered)
         self.margins = self.margins.add(piece)
         known = np.where(piece.labeled, piece.mistake, -1).astype(np.int8)
         self.recent = np.concatenate([self.recent, known])[-self.kept :]

@@ -79,7 +79,7 @@ def _piece(
     """Some rows, up to the next point."""
     y, true = labels
     first = model.selector.rows
-    two = now.classes if len(now.classes) == 2 else []
+    two = now.classes if len(now.classes) <= 2 else []
     told = [
         _step(model, row(x), label, None if times is None else float(times[t]), two)
         for t, (x, label) in enumerate(zip(X, y.tolist(), strict=True))

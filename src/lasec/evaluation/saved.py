@@ -15,9 +15,12 @@ from lasec.errors import StateError
 from lasec.evaluation.account import Account, Due
 from lasec.evaluation.calendar import calendar_of
 from lasec.evaluation.points import FACTS, Mark
-from lasec.evaluation.tally import BINS, KINDS, SHARES, WIDTH, Margins, Rows
-from lasec.metrics import Confusion, Meter, sums
+from lasec.evaluation.scored import MANY, TOGETHER, Scored, Wait
+from lasec.evaluation.tally import BINS, KINDS, WIDTH, Margins, Rows
+from lasec.metrics import Confusion, Meter, Scores, sums
 from lasec.metrics.estimate import Scope
+from lasec.metrics.losses import Loss
+from lasec.metrics.score_bins import SIZE, Bin
 from lasec.parameters import LARGEST, Range, number
 from lasec.persistence.container import Arrays, bundle, pack, restored, unbundle
 
@@ -43,6 +46,7 @@ def write(now: Account) -> bytes:
         "names": list(now.names),
         "classes": now.classes,
         "bounded": now.margins.bounded,
+        "place": now.scored.place,
         "latest": now.latest,
         "span": now.calendar.span,
         "recent": len(now.recent),
@@ -64,7 +68,7 @@ def _arrays(now: Account) -> Arrays:
         "total": now.total,
         "table": now.table,
         "margins": now.margins.table,
-        "shares": now.shares,
+        **_probabilities(now.scored),
         "calendar": now.calendar.table,
         "recent": np.flatnonzero(now.recent > 0),
         "unlabeled": np.flatnonzero(now.recent < 0),
@@ -94,6 +98,34 @@ def _confusion(name: str, arrays: Arrays, classes: int) -> Confusion:
         if not ((cells >= 0.0) & (cells <= LARGEST)).all():
             raise ValueError(f"{name} holds impossible numbers")
     return made
+
+
+def _probabilities(scored: Scored) -> Arrays:
+    """The sums of probabilities as arrays of a file."""
+    both = (scored.heard, scored.truth)
+    return {
+        "scores": np.array([one.bins for one in both]),
+        "losses": np.array([one.losses for one in both]),
+        "wait": scored.wait,
+    }
+
+
+def _scored(place: int, arrays: Arrays, classes: int) -> Scored:
+    """The sums of probabilities that :func:`_probabilities` wrote, if they can be some."""
+    heard, truth = map(Scores, arrays["scores"], arrays["losses"])
+    wait = arrays["wait"]
+    p, q, heard_, true, class_ = wait
+    shares, labels = np.array([p, q]), np.array([heard_, true])
+    if not (
+        ((shares >= 0.0) & (shares <= 1.0)).all()
+        and ((labels >= -1.0) & (labels < 2.0 + classes) & (labels == np.floor(labels))).all()
+        and (q[heard_ >= 0.0] > 0.0).all()
+        and np.isin(class_, range(MANY, 2)).all()
+        and (arrays["scores"] >= 0.0).all()
+        and wait.shape[1] < TOGETHER
+    ):
+        raise ValueError("scores: they hold impossible numbers")
+    return Scored(heard, truth, place, wait)
 
 
 def read(data: bytes) -> Account:
@@ -126,12 +158,14 @@ def _restored(header: dict[str, Any], arrays: Arrays) -> Account:
     now.total, now.table = arrays["total"], arrays["table"]
     bounded = number("bounded", header["bounded"], bool, None)
     now.margins = Margins.of(arrays["margins"], bounded=bounded)
-    now.shares = arrays["shares"]
     now.classes = _classes(header["classes"])
     now.counts = arrays["counts"]
     now.latest = number("latest", header["latest"], int, Range(-1, len(now.classes) - 1))
     now.heard, now.truth = (
         _confusion(name, arrays, len(now.classes)) for name in ("heard", "truth")
+    )
+    now.scored = _scored(
+        number("place", header["place"], int, Range(MANY, 1)), arrays, len(now.classes)
     )
     span = number("span", header["span"], float, Range(0.0, LARGEST))
     now.calendar = calendar_of(span, arrays["calendar"])
@@ -161,6 +195,7 @@ def _agree(now: Account) -> None:
         or max(now.mistakes, now.same) > now.known
         or now.counts.sum() != now.known
         or now.calendar.rows.sum() > now.rows
+        or now.scored.rows != (now.settled if now.margins.bounded else 0)
         or len(now.marks) > now.limit
         or max(marks[-1], ends[-1]) > now.rows
         or ends[-1] > now.settled
@@ -245,7 +280,9 @@ def _check(arrays: Arrays, segments: int) -> None:
         "total": (WIDTH,),
         "table": (segments + 1, WIDTH),
         "margins": (4, BINS),
-        "shares": (SHARES, WIDTH),
+        "scores": (2, 2, SIZE, len(Bin)),
+        "losses": (2, 2, len(Loss)),
+        "wait": (len(Wait), arrays["wait"].shape[-1]),
         "calendar": (3, arrays["calendar"].shape[-1]),
         "counts": (arrays["counts"].size,),
         "rest": (len(Rows._fields), arrays["rest"].shape[-1]),
@@ -255,7 +292,7 @@ def _check(arrays: Arrays, segments: int) -> None:
     for name, shape in shapes.items():
         if arrays[name].shape != shape or arrays[name].dtype != np.float64:
             raise ValueError(f"{name} has not the shape of a run's")
-    for name in ("totals", "total", "table", "shares", "margins", "counts"):
+    for name in ("totals", "total", "table", "scores", "losses", "margins", "counts"):
         if not np.abs(arrays[name]).max(initial=0.0) <= sums.LARGEST:
             raise ValueError(f"{name} holds NaN or a number beyond all use")
     if not sums.sound(arrays["blocks"]):

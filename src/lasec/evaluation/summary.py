@@ -14,8 +14,9 @@ from lasec.evaluation.account import OTHER, Account
 from lasec.evaluation.calendar import Calendar
 from lasec.evaluation.pictures import draw, drawable, png
 from lasec.evaluation.points import Answer, Point
-from lasec.evaluation.tally import Bin, Margins, Part, Rows, bins_of, part
-from lasec.metrics import Confusion, Estimate, Meter, means
+from lasec.evaluation.scored import SCORES, Scored
+from lasec.evaluation.tally import Bin, Margins, Part, Rows, part
+from lasec.metrics import Confusion, Estimate, Meter, Scores, means
 from lasec.metrics.means import Sum
 from lasec.parameters import Range, number
 from lasec.records import Records
@@ -70,6 +71,7 @@ class RunSummary:
         self._answers: list[Answer] = []
         self._seen: tuple[Account, Account] | None = None
         self._points: tuple[Account, list[Point]] | None = None
+        self._scores: tuple[Account, Scored] | None = None
 
     @property
     def records(self) -> Records:
@@ -197,19 +199,62 @@ class RunSummary:
         return self._now.truth.widened(len(self._now.classes))
 
     def rated(self, metric: str, place: int = 0) -> tuple[Estimate, float]:
-        """A metric of :class:`lasec.metrics.Confusion` from the queried labels, and from all.
+        """A metric from the queried labels with its interval, and from all labels.
 
-        ``place`` is that of the class in :attr:`classes`, for a metric of one class.
+        ``metric`` is one of :class:`lasec.metrics.Confusion` or of :attr:`score_metrics`, and
+        ``place`` that of the class in :attr:`classes`, for a metric of one class.
 
         >>> import lasec
         >>> X, y = lasec.streams.stationary(2_000, dimension=5, seed=1)
         >>> summary = lasec.evaluate(lasec.Tracker(rate=0.2, seed=0), X, y)
-        >>> found, truth = summary.rated("balanced_accuracy")
-        >>> truth in found
-        True
+        >>> for metric in ("balanced_accuracy", "average_precision", "log_loss"):
+        ...     found, truth = summary.rated(metric)
+        ...     print(metric, truth in found)
+        balanced_accuracy True
+        average_precision True
+        log_loss True
         """
+        if metric in SCORES:
+            return self._scored.rated(metric, place)
         truth = self.true_confusion.estimate(metric, positive=place).value
         return self.confusion.estimate(metric, positive=place), truth
+
+    @property
+    def score_metrics(self) -> tuple[str, ...]:
+        """The metrics of predicted probabilities that :meth:`rated` has for this run.
+
+        None for a learner without probabilities. Of more than two classes a run knows the
+        probability of the predicted one alone, so that there is nothing but the calibration error.
+
+        >>> import lasec
+        >>> X, y = lasec.streams.stationary(200, dimension=5, seed=1)
+        >>> lasec.evaluate(lasec.Tracker(rate=0.2, seed=0), X, y).score_metrics
+        ('average_precision', 'log_loss', 'brier', 'calibration_error')
+        >>> lasec.evaluate(lasec.LASEC(5), X, y).score_metrics
+        ()
+        """
+        return self._scored.metrics
+
+    @property
+    def scores(self) -> Scores:
+        """Probabilities of all settled rows against the queried labels: log-loss, calibration, ...
+
+        Its classes have the numbers of their places in :attr:`classes`. Of more than two, class 1
+        is the predicted one and class 0 any other. Without rows, for a learner that has no
+        probabilities.
+
+        >>> import lasec
+        >>> X, y = lasec.streams.stationary(2_000, dimension=5, noise=0.1, seed=1)
+        >>> summary = lasec.evaluate(lasec.Tracker(rate=0.2, seed=0), X, y)
+        >>> summary.true_scores.brier().value in summary.scores.brier()
+        True
+        """
+        return self._scored.heard
+
+    @property
+    def true_scores(self) -> Scores:
+        """The same of all rows that have a label, queried or not."""
+        return self._scored.truth
 
     @property
     def shares(self) -> dict[Any, float]:
@@ -247,8 +292,7 @@ class RunSummary:
         >>> sum(bin.rows for bin in summary.reliability)
         2000
         """
-        now = self._view
-        return bins_of(now.shares, now.first + now.settled)
+        return self._scored.reliability
 
     @property
     def calendar(self) -> Calendar:
@@ -399,6 +443,15 @@ class RunSummary:
     def begin(self, rows: int) -> Account:
         """A copy of the account for a call of :func:`lasec.evaluate` to work on."""
         return self._now.copy(rows)
+
+    @property
+    def _scored(self) -> Scored:
+        """The sums of probabilities, with all rows in them."""
+        now = self._view
+        if self._scores is None or self._scores[0] is not now:
+            rest = now.rest if now.margins.bounded else now.rest.cut(0, 0)
+            self._scores = now, now.scored.looked_at(rest, len(now.classes))
+        return self._scores[1]
 
     @property
     def _view(self) -> Account:

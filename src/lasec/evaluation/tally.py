@@ -16,7 +16,7 @@ from lasec.metrics import Estimate, means
 from lasec.metrics.means import Sum
 
 Array = NDArray[np.float64]
-BINS, SHARES = 40, 10
+BINS = 40
 WIDTH = len(Sum)
 NO_MORE = np.zeros(4)
 
@@ -147,10 +147,9 @@ class Bin(NamedTuple):
     ``predicted`` is the mean of those probabilities, ``frequency`` the true share of that class
     (all labels), and ``estimate`` that share as estimated from the queried labels.
 
-    >>> table = np.zeros((SHARES, WIDTH))
-    >>> table[9, [Sum.ROUNDS, Sum.LABELED, Sum.MISTAKES, Sum.GUESS]] = 100.0, 100.0, 92.0, 95.0
-    >>> [(round(b.predicted, 2), round(b.frequency, 2), b.rows) for b in bins_of(table, 100)]
-    [(0.95, 0.92, 100)]
+    >>> bin = Bin(0.95, 0.92, 100, 20, Estimate(0.9, 0.7, 0.98, 100, 20, 100))
+    >>> bin.frequency in bin.estimate
+    True
     """
 
     predicted: float
@@ -158,25 +157,6 @@ class Bin(NamedTuple):
     rows: int
     labels: int
     estimate: Estimate
-
-
-def share_of(margin: Array) -> NDArray[np.int64]:
-    """Which of the equal bins the predicted probability of +1 falls into."""
-    return ((margin + 1.0) * (SHARES / 2.0)).astype(np.int64).clip(0, SHARES - 1)
-
-
-def bins_of(table: Array, until: int) -> list[Bin]:
-    """The bins that have rows."""
-    made = []
-    for row in table:
-        rows, hits, likely, known = row[[Sum.ROUNDS, Sum.MISTAKES, Sum.GUESS, Sum.LABELED]].tolist()
-        if rows:
-            found = means.accuracy(row, until)  # of what is not that class
-            value, low, high = (1.0 - end for end in (found.value, found.high, found.low))
-            frequency = hits / known if known else math.nan
-            found = found._replace(value=value, low=low, high=high)
-            made.append(Bin(likely / rows, frequency, round(rows), found.labels, found))
-    return made
 
 
 def rows_of(columns: Rows, answered: NDArray[np.bool_], wrong: NDArray[np.bool_]) -> Array:

@@ -103,21 +103,6 @@ def of_answers(guess: Array, q: Array, value: NDArray[Any]) -> Array:
     return rows
 
 
-def turned(rows: Array, chosen: NDArray[np.bool_]) -> Array:
-    """The same rows, with 1 - w in the place of w for those that are chosen.
-
-    >>> one = of_rows(np.array([0.1]), np.array([0.5]), np.array([True]))
-    >>> turned(one, np.array([True]))[Sum.GUESS].tolist()
-    [0.9]
-    """
-    other = rows.copy()
-    other[Sum.GUESS] = rows[Sum.ROUNDS] - rows[Sum.GUESS]
-    other[Sum.MISTAKES] = rows[Sum.LABELED] - rows[Sum.MISTAKES]
-    other[Sum.MISSED] = -rows[Sum.MISSED]
-    other[[Sum.BELOW, Sum.ABOVE]] = rows[[Sum.ABOVE, Sum.BELOW]]
-    return np.where(chosen, other, rows)
-
-
 def mean(row: Array) -> totals.Value:
     """The estimated mean of the value; NaN without rows or without an answer."""
     s = np.zeros(len(Sum))

@@ -20,7 +20,7 @@ from lasec.reports.figures import FigureSpec, Series, frame, over_time
 from lasec.reports.report import NO_BASELINES, NONE, parameters, versions
 from lasec.reports.source import beaten, between, counted
 from lasec.reports.svg import PALETTE
-from lasec.reports.text import across, short
+from lasec.reports.text import across, clean, short
 
 Runs = Mapping[str, tuple[RunSummary, Learner | str]]
 UNEQUAL = 1.1  # so many times as many labels are worth a warning
@@ -32,16 +32,16 @@ HEAD = (
 
 
 class Comparison:
-    """The table of a comparison, which a notebook shows as a card: ``rows`` under :data:`HEAD`."""
+    """The table of a comparison, ``rows`` under a ``head``, which a notebook shows as a card."""
 
-    def __init__(self, rows: Sequence[tuple[str, ...]]) -> None:
-        self.rows = rows
+    def __init__(self, head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+        self.head, self.rows = head, rows
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(repr(name) for name, *_ in self.rows)})"
 
     def _repr_html_(self) -> str:
-        return notebook.table("Comparison", HEAD, self.rows)
+        return notebook.table("Comparison", self.head, self.rows)
 
 
 def compare(
@@ -74,7 +74,7 @@ def compare(
     name = title or _title(runs)
     best = order(runs)[0]
     beat = baselines or runs[best][0].baselines
-    table = Comparison(summary(runs, beat))
+    table = summary(runs, beat)
     given = {run: _settings(learner) for run, (_, learner) in runs.items()}
     points = {run: source.points for run, (source, _) in runs.items()}
     body = [
@@ -82,7 +82,7 @@ def compare(
         html.paragraph(_headline(runs), "headline"),
         *(html.paragraph(words, "warning") for words in _unequal(runs)),
         *(html.paragraph(words, "warning") for words in beaten(runs[best][0], beat)),
-        html.table(HEAD, table.rows, _READING),
+        html.table(table.head, table.rows, _READING),
         "</header>",
         html.figure(accuracies(points, beat)),
         html.figure(labels(points)),
@@ -101,21 +101,48 @@ def order(runs: Runs) -> list[str]:
     return sorted(runs, key=lambda run: math.inf if math.isnan(value[run]) else -value[run])
 
 
-def summary(runs: Runs, baselines: Mapping[str, float]) -> list[tuple[str, ...]]:
+def summary(runs: Runs, baselines: Mapping[str, float]) -> Comparison:
     """The table of all runs, the best first; baselines stand at the end."""
     names = order(runs)
     best = runs[names[0]][0]
+    ranked, losses = _ranked(best), _has_losses(runs)
     rows: list[tuple[str, ...]] = []
     for run in names:
         source = runs[run][0]
         same = run != names[0] and source.rows == best.rows > 0
         apart = paired_difference(source, best).in_points if same else ""
         rows.append((
-            run, percent(source.accuracy), "best" if run == names[0] else apart,
-            between(source.estimate),
+            run, *(percent(_true(source, "average_precision", place)) for place in ranked),
+            percent(source.accuracy), "best" if run == names[0] else apart,
+            between(source.estimate), *(_loss(source) for _ in losses),
             f"{source.labels:,} ({percent(source.labels / max(source.rows, 1))})",
         ))  # fmt: skip
-    return rows + [(f"baseline: {n}", percent(v), "", "", "") for n, v in baselines.items()]
+    for name, value in baselines.items():
+        blank = ("",) * (len(losses) + 3)
+        rows.append((f"baseline: {name}", *("" for _ in ranked), percent(value), *blank))
+    first = (f"true average precision of {clean(str(best.classes[place]))}" for place in ranked)
+    return Comparison((HEAD[0], *first, *HEAD[1:-1], *losses, HEAD[-1]), rows)
+
+
+def _ranked(source: RunSummary) -> list[int]:
+    """The class whose average precision is shown, by its place: one of two, if it is rare."""
+    return [source.classes.index(name) for name in source.rare] if len(source.classes) == 2 else []
+
+
+def _has_losses(runs: Runs) -> tuple[str, ...]:
+    """The column of the log-loss, where a learner has probabilities."""
+    some = any("log_loss" in source.score_metrics for source, _ in runs.values())
+    return ("true log-loss",) if some else ()
+
+
+def _true(source: RunSummary, metric: str, place: int = 0) -> float:
+    """A metric of probabilities from all labels; NaN where the learner has none."""
+    return source.rated(metric, place)[1] if metric in source.score_metrics else math.nan
+
+
+def _loss(source: RunSummary) -> str:
+    truth = _true(source, "log_loss")
+    return "-" if math.isnan(truth) else f"{truth:.3f}"
 
 
 def accuracies(points: Mapping[str, Sequence[Point]], baselines: Mapping[str, float]) -> FigureSpec:

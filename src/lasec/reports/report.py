@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from importlib import import_module, metadata
 from io import BytesIO
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,13 @@ from lasec.reports.source import (
     beaten,
     between,
     cards,
+    class_metrics,
     class_rows,
     confusion_rows,
     date,
     drift,
     rarity,
+    score_rows,
     spoken,
     subtitle,
     warnings,
@@ -221,11 +224,13 @@ def _classes(source: RunSummary, classes: Sequence[str]) -> list[str]:
     """How each class is predicted, and which are taken for which."""
     if not source.known:
         return []
-    head = (
-        "class", "share of labels", "estimated recall (95 % CI)", "true", "estimated precision",
-        "true", "estimated F1", "true",
-    )  # fmt: skip
+    words = [metric.replace("_", " ").replace("f1", "F1") for metric in class_metrics(source)]
+    columns = [(f"estimated {metric} (95 % CI)", "true") for metric in words]
+    head = ("class", "share of labels", *chain.from_iterable(columns))
     tables = [html.table(head, class_rows(source, classes), _CLASSES)]
+    scores = score_rows(source)
+    if scores:
+        tables.append(html.table(("metric", "estimated (95 % CI)", "true"), scores, _SCORES))
     if len(source.classes) <= MOST_CLASSES:
         names = [f"as {spoken(name, classes)}" for name in source.classes]
         rows = confusion_rows(source, classes)
@@ -237,6 +242,12 @@ MOST_CLASSES = 12  # in a confusion matrix that can be read
 _CLASSES = (
     "Estimates come from the queried labels, weighted by their query probability; the true values "
     "from all labels."
+)
+_SCORES = (
+    "How good the predicted probabilities are; lower is better. Log-loss is the mean of "
+    "-log P(true class), the Brier score that of (1 - P(true class)) squared, and the calibration "
+    "error the mean distance between predicted and observed shares in ten bins. With more than two "
+    "classes, the probability is that of the predicted class."
 )
 _CONFUSION = (
     "Confusion matrix: of the rows of a class, how many were predicted as each class. Estimated "

@@ -20,6 +20,11 @@ ENOUGH_ROWS, ENOUGH_LABELS = 500, 100  # before which a drift estimate is little
 DRIFTING = 0.1  # of the concept in 1,000 rows: a drift rate below it is not drawn
 SMOOTH = 9  # points whose median is shown
 
+SCORES = {
+    "log_loss": "log-loss",
+    "brier": "Brier score",
+    "calibration_error": "calibration error",
+}
 BASELINES = {
     "no-change": "predicts the previous label, so it needs every label",
     "majority class": "always predicts the more frequent class",
@@ -89,7 +94,7 @@ def subtitle(source: RunSummary, learner: Learner) -> str:
 
 
 def cards(source: RunSummary, baselines: Mapping[str, float], classes: Sequence[str]) -> list[Card]:
-    """The headline metrics; where a class is rare, its recall and precision come first.
+    """The headline metrics; what a rare class needs comes first.
 
     >>> import lasec
     >>> X, y = lasec.streams.switching(2_000, dimension=5, every=1_000, seed=1)
@@ -130,34 +135,75 @@ def spoken(name: object, classes: Sequence[str]) -> str:
 
 
 def rarity(source: RunSummary, classes: Sequence[str]) -> str:
-    """Why recall and precision come first; empty where no class is rare."""
+    """Why the metrics of a rare class come first; empty where no class is rare."""
     if not source.rare:
         return ""
     rarest = source.rare[-1]
     name, share = spoken(rarest, classes), source.shares[rarest]
-    return (
+    said = (
         f"{name} is the class of {percent(share)} of the rows, so "
         f"accuracy says little. Recall is the share of the {name} rows that the model predicted "
         f"as {name}; precision is the share of its {name} predictions that are right."
     )
+    if "average_precision" not in source.score_metrics:
+        return said
+    return (
+        f"{said} Average precision (PR-AUC) is the mean precision over all thresholds of the "
+        f"probability, at each {name} row; ranking at random has {percent(share)}."
+    )
 
 
 def _rare_cards(source: RunSummary, classes: Sequence[str]) -> list[Card]:
-    rare = source.rare[-1:]
     return [
-        _estimated(f"Estimated {metric} of {spoken(name, classes)}", found)
-        for name in rare
-        for metric in ("recall", "precision")
-        for found in [source.confusion.estimate(metric, positive=source.classes.index(name))]
+        _estimated(f"Estimated {metric.replace('_', ' ')} of {spoken(name, classes)}", found)
+        for name in source.rare[-1:]
+        for metric in class_metrics(source)[:-1]
+        for found, _ in [source.rated(metric, source.classes.index(name))]
     ]
 
 
+def class_metrics(source: RunSummary) -> tuple[str, ...]:
+    """The metrics of a single class that the run has; average precision comes first.
+
+    >>> import lasec
+    >>> X, y = lasec.streams.stationary(100, dimension=5, seed=1)
+    >>> class_metrics(lasec.evaluate(lasec.Tracker(rate=0.5, seed=0), X, y))
+    ('average_precision', 'recall', 'precision', 'f1')
+    """
+    ranked = (metric for metric in source.score_metrics if metric == "average_precision")
+    return (*ranked, "recall", "precision", "f1")
+
+
+def score_rows(source: RunSummary) -> list[tuple[str, str, str]]:
+    """How good the probabilities are: log-loss, Brier score and calibration error."""
+    made = []
+    for metric, words in SCORES.items():
+        if metric in source.score_metrics:
+            found, truth = source.rated(metric)
+            if metric == "calibration_error":
+                made.append((words, between(found), percent(truth)))
+            else:
+                made.append((words, numeric(found), "-" if math.isnan(truth) else f"{truth:.3f}"))
+    return made
+
+
+def numeric(estimate: Estimate) -> str:
+    """An estimate that is no share, with its interval.
+
+    >>> numeric(Estimate(0.243, 0.221, 0.267, 100, 10, 100))
+    '0.243 (0.221-0.267)'
+    """
+    if math.isnan(estimate.value):
+        return "unknown"
+    return f"{estimate.value:.3f} ({estimate.low:.3f}-{estimate.high:.3f})"
+
+
 def class_rows(source: RunSummary, classes: Sequence[str]) -> list[tuple[str, ...]]:
-    """A row for each class: its share, and recall, precision and F1, estimated and true."""
+    """A row for each class: its share, and the :func:`class_metrics`, estimated and true."""
     made = []
     for place, (name, share) in enumerate(source.shares.items()):
         cells = []
-        for metric in ("recall", "precision", "f1"):
+        for metric in class_metrics(source):
             found, truth = source.rated(metric, place)
             cells += [between(found), percent(truth)]
         made.append((spoken(name, classes), percent(share), *cells))
