@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy, deepcopy
 from dataclasses import replace
@@ -19,12 +19,13 @@ from lasec.classes import ClassNames, class_names
 from lasec.clock import LEAD, Clock
 from lasec.files import write
 from lasec.learner_state import DIMENSIONS, Counter, LearnerState, packed, unpacked
-from lasec.parameters import Range, choice, number
+from lasec.parameters import Range, choice, number, shown
 from lasec.persistence import codec
 from lasec.persistence.container import read, restored
 from lasec.queries import Always
 from lasec.records import Records
 from lasec.rules import OneVsRest
+from lasec.rules.costs import GIVEN
 from lasec.rules.growth import widened
 from lasec.rules.one_vs_rest import has_probabilities, of_class
 from lasec.selector import Selector
@@ -47,6 +48,7 @@ from lasec.types import (
 ALWAYS = Always()
 _AGES = Range(0.0, 1e30)
 _ROUNDS = Range(0, 2**62)
+_WEIGHTS = Range(1e-9, 1e9)
 
 
 class Options(TypedDict, total=False):
@@ -605,6 +607,31 @@ class Learner:
                 rule = now.meet(rule, label, every_label=not self._from_mistakes)
             self.rule, self._now = rule, now
 
+    def weigh_classes(self, weights: Mapping[Any, float]) -> None:
+        """Say what it costs to miss a row of each class, from now on; others stay as they are.
+
+        For a rule that has class weights: see ``class_weight`` of :class:`~lasec.Tracker`. A label
+        that is not known becomes a class.
+
+        >>> import lasec
+        >>> tracker = lasec.Tracker(dimension=1, class_weight={"fraud": 20.0}, seed=0)
+        >>> tracker.weigh_classes({"fraud": 5.0})
+        >>> tracker.state.costs[0].tolist(), tracker.known_classes
+        ([5.0, 1.0], ('fraud',))
+        """
+        if not getattr(self.rule, "weighted", False):
+            raise TypeError("class weights are for a Tracker that was made with a class_weight")
+        given = class_weights(weights)
+        with self._busy:
+            now, rule = self._now.copy(), self.rule
+            for label in given:
+                rule = now.meet(rule, label, every_label=not self._from_mistakes)
+            costs = now.model.costs.copy()
+            for label, weight in given.items():
+                costs[GIVEN, now.classes.names.index(label)] = weight
+            now.model = now.model._replace(costs=costs)
+            self.rule, self._now = rule, now
+
     @property
     def known_classes(self) -> tuple[Any, ...]:
         """The classes that were given or told so far, in the order of :attr:`classes`.
@@ -638,7 +665,7 @@ class Learner:
             used = number("known", least if known is None else known, int, Range(0, least))
             if len(now.book):
                 raise ValueError(f"dimension: {len(now.book)} open questions have fewer features")
-            model = codec.begin(self.rule, size, self.precision)
+            model = self._blank(size)
             if now.sized:
                 wide = zip(widened(self.rule, now.model, size, used), model, strict=True)
                 model = type(model)(*(array.astype(blank.dtype) for array, blank in wide))
@@ -1141,8 +1168,14 @@ class Learner:
         features = validation.real(name, given, axes).shape[-1]
         if features < 1:
             raise ValueError("x: expected at least one feature, got none")
-        model = codec.begin(self.rule, features, self.precision)
-        return replace(self._now, model=model, dimension=features, sized=True)
+        return replace(self._now, model=self._blank(features), dimension=features, sized=True)
+
+    def _blank(self, dimension: int) -> Any:
+        """A first state of the rule, with the class weights that were given."""
+        model = codec.begin(self.rule, dimension, self.precision)
+        if hasattr(model, "costs") and not self._now.sized:
+            model.costs[:] = self._now.model.costs
+        return model
 
     def _aged(self, now: LearnerState, moment: float) -> LearnerState:
         """The state without the questions that have been open for too long."""
@@ -1280,3 +1313,19 @@ class Learner:
             f"{where}: too large for this model, a label there could shrink its covariance more "
             f"than {limit:g} times: scale the input"
         )
+
+
+def class_weights(given: object) -> dict[Any, float]:
+    """The weight of each label that has one.
+
+    >>> class_weights({"fraud": 20})
+    {'fraud': 20.0}
+    """
+    if not isinstance(given, Mapping) or not given:
+        raise ValueError(
+            f"class_weight: expected None, 'balanced' or weights by label, got {shown(given)}"
+        )
+    return {
+        validation.class_label(label): number(f"class_weight[{label!r}]", weight, float, _WEIGHTS)
+        for label, weight in given.items()
+    }

@@ -6,20 +6,16 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Self, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from lasec import validation
 from lasec.errors import StateError
-from lasec.learner import Learner, Options
-from lasec.learner_state import LearnerState
-from lasec.parameters import Range, number, shown
+from lasec.learner import Learner, Options, class_weights
+from lasec.parameters import shown
 from lasec.queries import Budgeted
 from lasec.rules import Tracking
-from lasec.rules.costs import GIVEN
 from lasec.rules.hypotheses import DRIFTS, HAZARDS, LAPSES, SPEEDS
 
 AUDIT, AUDIT_WEIGHTED = 0.5, 0.2  # python -m experiments rare --settings
-_WEIGHTS = Range(1e-9, 1e9)
 
 
 class DriftEstimate(NamedTuple):
@@ -114,7 +110,9 @@ class Tracker(Learner):
             )
         if rule is not None and not isinstance(rule, Tracking):
             raise TypeError(f"rule: expected lasec.rules.Tracking(...), got {shown(rule)}")
-        weights, weighted = _weights(class_weight), class_weight is not None
+        weighted = class_weight is not None
+        named = weighted and class_weight != "balanced"
+        weights = class_weights(class_weight) if named else {}
         part = (AUDIT_WEIGHTED if weighted else AUDIT) if audit is None else audit
         query, made = budget or Budgeted(rate, audit=part, horizon=horizon), rule or Tracking()
         if weighted:
@@ -123,8 +121,8 @@ class Tracker(Learner):
         super().__init__(
             made, query, dimension=dimension, learn_from="labels", name="Tracker", **options
         )
-        for label, weight in weights.items():
-            self.state.costs[GIVEN, self._now.classes.names.index(label)] = weight
+        if weights:
+            self.weigh_classes(weights)
 
     @property
     def rate(self) -> float:
@@ -181,12 +179,6 @@ class Tracker(Learner):
             "noise": whole.sum(axis=(0, 2)),
         }
 
-    def _begun(self, name: str, given: ArrayLike, axes: int) -> LearnerState:
-        """A first state, with the class weights that were given."""
-        before, now = self.state.costs, super()._begun(name, given, axes)
-        now.model.costs[:] = before
-        return now
-
     @property
     def _aim(self) -> Budgeted:
         query = self.query
@@ -202,20 +194,6 @@ class Tracker(Learner):
         made = cls.__new__(cls)
         Learner.__init__(made, **settings)
         return made
-
-
-def _weights(given: object) -> dict[Any, float]:
-    """The weight of each label that has one."""
-    if given is None or given == "balanced":
-        return {}
-    if not isinstance(given, Mapping) or not given:
-        raise ValueError(
-            f"class_weight: expected None, 'balanced' or weights by label, got {shown(given)}"
-        )
-    return {
-        validation.class_label(label): number(f"class_weight[{label!r}]", weight, float, _WEIGHTS)
-        for label, weight in given.items()
-    }
 
 
 def _with_labels(

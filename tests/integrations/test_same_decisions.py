@@ -1,8 +1,11 @@
 """One learner in every face: the same margins, propensities and questions, for any classes."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.naive_bayes import GaussianNB
 
 import lasec
@@ -31,22 +34,29 @@ def two_classes():
 
 STREAMS = {"four": four_classes(), "two": two_classes()}
 each = pytest.mark.parametrize("kind", ["Tracker", "LASEC"])
+weighed = pytest.mark.parametrize("kind", ["Tracker", "LASEC", "balanced", "costly"])
 on_both = pytest.mark.parametrize("stream", STREAMS.values(), ids=STREAMS)
 
 
-def plain(kind, classes=None):
-    if kind == "Tracker":
-        return lasec.Tracker(5, rate=RATE, seed=SEED, classes=classes)
+def weights_of(kind, y):
+    """Class weights: none, balanced, or that of one class of the stream."""
+    return {"balanced": "balanced", "costly": {str(np.unique(y)[1]): 3.0}}.get(kind)
+
+
+def plain(kind, classes=None, weights=None):
+    if kind != "LASEC":
+        return lasec.Tracker(5, rate=RATE, seed=SEED, classes=classes, class_weight=weights)
     return lasec.Learner(
         SecondOrder(0.01, 1.0), Budgeted(RATE), dimension=5, seed=SEED, classes=classes
     )
 
 
-def faced(face, kind):
+def faced(face, kind, weights=None):
     options = {"rate": RATE, "seed": SEED}
     if kind == "LASEC":
         options["fit_intercept" if face is sklearn else "intercept"] = False
-    return getattr(face, f"{kind}Classifier")(**options)
+        return face.LASECClassifier(**options)
+    return face.TrackerClassifier(class_weight=weights, **options)
 
 
 def by_the_learner(learner, X, y, late):
@@ -65,14 +75,17 @@ def close(a, b):
     np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
 
 
-@each
+@weighed
 @on_both
 @pytest.mark.parametrize("late", [0, 25])
 def test_scikit_learn_decides_as_the_learner(kind, stream, late):
     X, y = stream
     names = np.unique(y).tolist()
-    learner, model = plain(kind, names), faced(sklearn, kind)
+    weights = weights_of(kind, y)
+    learner, model = plain(kind, names, weights), faced(sklearn, kind, weights)
     wanted, _ = by_the_learner(learner, X, y, late)
+    if kind == "costly":  # weights by label hold once the classes are known
+        model.partial_fit(X[:0], y[:0], classes=names)
     asked, propensity, margins, waiting = [], [], [], []
     for t, x in enumerate(X):
         said = model.decision_function([x])[0] if hasattr(model, "classes_") else 0.0
@@ -88,18 +101,20 @@ def test_scikit_learn_decides_as_the_learner(kind, stream, late):
     assert 80 < sum(asked) < ROWS
     close(propensity, wanted.propensity)
     known = wanted.ticket > wanted.ticket[wanted.asked][0] + late  # there is a label
-    close(np.array(margins)[known], wanted.margin[known])
+    if weights is None:  # else another class than that of the largest margin may be predicted
+        close(np.array(margins)[known], wanted.margin[known])
     assert model.learner_.classes == learner.classes == tuple(names)
     close(model.learner_.class_margins(X), learner.class_margins(X))
     assert model.predict(X).tolist() == learner.predict(X).tolist()
 
 
-@each
+@weighed
 @on_both
 @pytest.mark.parametrize("late", [0, 25])
 def test_river_decides_as_the_learner(kind, stream, late):
     X, y = stream
-    learner, model = plain(kind), faced(river, kind)
+    weights = weights_of(kind, y)
+    learner, model = plain(kind, weights=weights), faced(river, kind, weights)
     wanted, leads = by_the_learner(learner, X, y, late)
     table, decisions, waiting = [dict(enumerate(x)) for x in X.tolist()], [], []
     for t, x in enumerate(table):
@@ -131,6 +146,24 @@ def test_a_chunk_is_what_a_face_does_row_by_row(kind, stream):
         assert decision.propensity == pytest.approx(propensity, rel=1e-9)
         if asked:
             model.tell_one(decision.ticket, label)
+
+
+@pytest.mark.parametrize("form", ["balanced", {"ant": 4.0, "dog": 2.0}], ids=["balanced", "costly"])
+def test_class_weights_survive_a_clone_and_refuse_what_is_no_class(form):
+    X, y = STREAMS["four"]
+    table = clone(sklearn.TrackerClassifier(class_weight=form, seed=0)).fit(X, y)
+    ours = river.TrackerClassifier(class_weight=form, seed=0).clone()
+    for x, label in zip(X.tolist(), y.tolist(), strict=True):
+        ours.learn_one(dict(enumerate(x)), label)
+    for model in (table.learner_, pickle.loads(pickle.dumps(ours))._learner):
+        assert model.rule.balanced == (form == "balanced")
+        given = dict(zip(model.classes, model.state.costs[0].tolist(), strict=True))
+        assert given == dict.fromkeys(model.classes, 1.0) | ({} if form == "balanced" else form)
+    with pytest.raises(ValueError, match="'bee' is not one of the classes"):
+        sklearn.TrackerClassifier(class_weight={"bee": 2.0}).fit(X, y)
+    for face in (sklearn, river):
+        with pytest.raises(ValueError, match="class_weight"):
+            face.TrackerClassifier(class_weight={"ant": -1.0}).fit(X, y)
 
 
 @each

@@ -12,6 +12,7 @@ from lasec.parameters import shown
 from lasec.selector import Selector
 from lasec.session import AnyModel, Judged, Session
 from lasec.session.adapters import budget
+from lasec.tracker import AUDIT
 from lasec.types import Decision, Query
 from lasec.validation import is_missing
 
@@ -45,12 +46,13 @@ class Asking:
         seed: int | None,
         max_pending: int,
         max_age: int | None,
+        audit: float = AUDIT,
     ) -> None:
         """Nothing asked yet."""
         query = query.query if isinstance(query, _Boxed) else query
         self.rate, self.query, self.seed = rate, query, seed
         self.max_pending, self.max_age = max_pending, max_age
-        self._selector = Selector(budget(rate, query), seed=seed)
+        self._selector = Selector(budget(rate, query, audit), seed=seed)
         self._model = AnyModel(
             self._judged, self._learn, self._selector, max_pending=max_pending, max_age=max_age,
             keep=dict,

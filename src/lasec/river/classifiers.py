@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from typing import Any
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 
 from lasec import rules
-from lasec.river.learning import StreamClassifier
+from lasec.learner import class_weights
+from lasec.river.learning import NO_WEIGHTS, StreamClassifier
+from lasec.tracker import AUDIT, AUDIT_WEIGHTED
 from lasec.types import LearnFrom, Matrix, Query, Rule
 
 
@@ -21,8 +23,10 @@ class TrackerClassifier(StreamClassifier):
     ``max_features``, and missing ones are zero. ``dimension`` is the number of features, if it is
     known: with fewer in the first row, a Tracker that grows is not quite one that knew them all
     (:mod:`lasec.rules.growth`). ``labels`` are the classes that are known; others are added as they
-    come. The probabilities mean what they say. Up to ``max_pending`` rows
-    wait for their labels; then the oldest is given up, as is any after ``max_age`` rows.
+    come. ``class_weight`` is None, "balanced" or what it costs to miss a row of each class, as in
+    the Tracker: it changes predictions and queries. The probabilities mean what they say. Up to
+    ``max_pending`` rows wait for their labels; then the oldest is given up, as is any after
+    ``max_age`` rows.
 
     >>> from river import datasets, evaluate, metrics
     >>> from lasec.river import TrackerClassifier
@@ -38,6 +42,7 @@ class TrackerClassifier(StreamClassifier):
         rule: rules.Tracking | None = None,
         dimension: int = 0,
         labels: Sequence[Hashable] | None = None,
+        class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
         max_features: int = 2_000,
         seed: int | None = None,
         max_pending: int = 10_000,
@@ -46,11 +51,17 @@ class TrackerClassifier(StreamClassifier):
         self.rule = rule
         self.dimension = dimension
         self.labels = labels
+        self.class_weight = class_weight
         self.max_features = max_features
-        self._open(rate, query, seed, max_pending, max_age)
+        weighted, made = class_weight is not None, rule or rules.Tracking()
+        named = weighted and class_weight != "balanced"
+        if weighted:
+            made = made._replace(weighted=True, balanced=not named)
+        self._open(rate, query, seed, max_pending, max_age, AUDIT_WEIGHTED if weighted else AUDIT)
         self._begin(
-            rule or rules.Tracking(), learn_from=LearnFrom.LABELS, intercept=False,
-            most=max_features, dimension=dimension, labels=labels or (),
+            made, learn_from=LearnFrom.LABELS, intercept=False, most=max_features,
+            dimension=dimension, labels=labels or (),
+            weights=class_weights(class_weight) if named else NO_WEIGHTS,
         )  # fmt: skip
 
     def _likely(self, rows: Matrix) -> Matrix:

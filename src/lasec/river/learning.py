@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,6 +20,8 @@ from lasec.types import Decision, LearnFrom, Matrix, Rule, Vector, Views
 
 if TYPE_CHECKING:
     import pandas as pd
+
+NO_WEIGHTS: Mapping[Any, float] = {}
 
 
 class _Mark(NamedTuple):
@@ -39,14 +41,15 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
 
     def _begin(
         self, rule: Rule[Any], *, learn_from: LearnFrom, intercept: bool, most: int, dimension: int,
-        labels: Sequence[Hashable] = (),
+        labels: Sequence[Hashable] = (), weights: Mapping[Any, float] = NO_WEIGHTS,
     ) -> None:  # fmt: skip
-        """Nothing learned yet; ``labels`` are classes that are known."""
+        """Nothing learned yet; ``labels`` are classes that are known, some with ``weights``."""
         number("max_features", most, int, Range(1, 1_000_000))
         self._rule, self._learn_from = rule, learn_from
         self._rows = Rows(most, intercept)
         self._spare, self._dimension = int(needs_spare(rule)), dimension
         self._labels = tuple(map(named, labels))
+        self._weights = {named(label): weight for label, weight in weights.items()}
         self._learner = self._new_learner()
 
     def _new_learner(self) -> Learner:
@@ -55,6 +58,8 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
             self._rule, self._selector.query, dimension=None, learn_from=self._learn_from,
             seed=self._selector.seed, classes=self._labels or None,
         )  # fmt: skip
+        if self._weights:
+            made.weigh_classes(self._weights)
         return made.counted(rows=self._selector.rows)
 
     @abstractmethod

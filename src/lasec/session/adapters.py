@@ -16,6 +16,7 @@ import numpy as np
 from lasec.queries import Budgeted
 from lasec.selector import Selector, bvsb_margin
 from lasec.session.models import AnyModel, Judged
+from lasec.tracker import AUDIT
 from lasec.types import Query
 
 
@@ -73,14 +74,14 @@ def around(
     return AnyModel(part.judge, part.learn, selector, **limits)
 
 
-def budget(rate: float, query: Query | None) -> Query:
-    """The query of a Tracker of this rate, or a query of one's own.
+def budget(rate: float, query: Query | None, audit: float = AUDIT) -> Query:
+    """The query of a Tracker of this rate and audit, or a query of one's own.
 
     >>> budget(0.2, None).rate
     0.2
     """
     if query is None:
-        return Budgeted(rate)
+        return Budgeted(rate, audit=audit)
     if rate != 0.1:
         raise ValueError("query: it has a rate of its own, so give one or the other")
     return query

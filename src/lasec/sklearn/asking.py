@@ -21,6 +21,7 @@ from lasec.queries import VarianceThreshold
 from lasec.selector import Selector
 from lasec.session import AnyModel, AskedRows, JudgedRows, Session
 from lasec.session.adapters import budget
+from lasec.tracker import AUDIT
 from lasec.types import Outcome, Query
 
 
@@ -111,6 +112,11 @@ class AskingMixin:
         return len(tickets)
 
     @property
+    def _audit(self) -> float:
+        """The part of the labels that is spread evenly, where there is no query of one's own."""
+        return AUDIT
+
+    @property
     def _model(self) -> AnyModel:
         model: Any = self._session.model
         return model  # type: ignore[no-any-return]
@@ -118,7 +124,7 @@ class AskingMixin:
     def _new_session(self) -> Session:
         """Nothing asked yet."""
         model = AnyModel(
-            _judge, _learn, opened(self.rate, self.query, self.seed, self._queries),
+            _judge, _learn, opened(self.rate, self.query, self.seed, self._queries, self._audit),
             max_pending=self.max_pending, max_age=self.max_age,
         )  # fmt: skip
         patience = self.max_pending if self.max_age is None else None
@@ -148,8 +154,9 @@ class AskingMixin:
 
 
 def opened(
-    rate: float, query: Query | None, seed: int | None, kind: type | None = None
-) -> Selector:
+    rate: float, query: Query | None, seed: int | None, kind: type | None = None,
+    audit: float = AUDIT,
+) -> Selector:  # fmt: skip
     """A selector with the query of a Tracker of this ``rate``, or with a ``query`` of one's own.
 
     ``kind`` is the only kind of query that will do.
@@ -160,7 +167,7 @@ def opened(
     >>> opened(0.1, Uniform(0.5), seed=0).query
     Uniform(rate=0.5)
     """
-    chosen = budget(rate, query)
+    chosen = budget(rate, query, audit)
     if query is None:
         return Selector(chosen, seed=seed)
     if kind is not None and not isinstance(query, kind):

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lasec.alarms import Detector
 from lasec.learner import Learner
 from lasec.parameters import number
 from lasec.queries import Budgeted
-from lasec.rules import AROW, Perceptron, SecondOrder
+from lasec.rules import AROW, Perceptron, SecondOrder, Tracking
 from lasec.sklearn import learning
 from lasec.sklearn.base import StreamClassifier
-from lasec.tracker import Tracker
+from lasec.tracker import AUDIT, AUDIT_WEIGHTED, Tracker
 from lasec.types import Matrix, Query, Rule
 
 
@@ -23,12 +24,15 @@ class TrackerClassifier(StreamClassifier):
     """:class:`lasec.Tracker` for scikit-learn: nothing to tune, no scaling, no intercept needed.
 
     ``rate`` is the share of labels that :meth:`should_ask` asks for; other budgets are a ``query``,
-    a :class:`lasec.queries.Budgeted`, instead of it. The labels that ``fit`` and ``partial_fit``
-    are given are all learned. Up to ``max_pending`` rows wait for their labels; then the oldest is
-    given up, as is any after ``max_age`` rows. ``accuracy()`` estimates the accuracy over all rows
-    of ``should_ask``, ``cancel(X)`` gives up questions, and ``detectors`` (of :mod:`lasec.alarms`)
-    raise the alarms in ``alarms_``. ``learner_`` is the Tracker, with its estimates of drift and
-    noise in ``learner_.drift_estimate``. Its state is 0.2 MB at 50 features and 1 MB at 1,000.
+    a :class:`lasec.queries.Budgeted`, instead of it. ``class_weight`` is None, "balanced" or what
+    it costs to miss a row of each class, as in the Tracker: it changes predictions and queries, not
+    probabilities; weights by label hold once the classes are known. The labels that ``fit`` and
+    ``partial_fit`` are given are all learned. Up to ``max_pending`` rows wait for their labels;
+    then the oldest is given up, as is any after ``max_age`` rows. ``accuracy()`` estimates the
+    accuracy over all rows of ``should_ask``, ``cancel(X)`` gives up questions, and ``detectors``
+    (of :mod:`lasec.alarms`) raise the alarms in ``alarms_``. ``learner_`` is the Tracker, with its
+    estimates of drift and noise in ``learner_.drift_estimate``. Its state is 0.2 MB at 50 features
+    and 1 MB at 1,000.
 
     >>> import lasec
     >>> X, y = lasec.streams.switching(2_000, dimension=10, every=1_000, seed=1)
@@ -49,6 +53,7 @@ class TrackerClassifier(StreamClassifier):
         rate: float = 0.1,
         *,
         query: Budgeted | None = None,
+        class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
         seed: int | None = None,
         max_pending: int = 10_000,
         max_age: int | None = None,
@@ -56,6 +61,7 @@ class TrackerClassifier(StreamClassifier):
     ) -> None:
         self.rate = rate
         self.query = query
+        self.class_weight = class_weight
         self.seed = seed
         self.max_pending = max_pending
         self.max_age = max_age
@@ -72,7 +78,23 @@ class TrackerClassifier(StreamClassifier):
         return logs
 
     def _new_learner(self, dimension: int) -> Learner:
-        return Tracker(dimension, rate=1.0, seed=self.seed)
+        if isinstance(self.class_weight, Mapping):  # of classes that are not known yet
+            return Tracker(dimension, rate=1.0, rule=Tracking(weighted=True), seed=self.seed)
+        return Tracker(dimension, rate=1.0, class_weight=self.class_weight, seed=self.seed)
+
+    def _begin(self, classes: NDArray[Any]) -> None:
+        super()._begin(classes)
+        if isinstance(self.class_weight, Mapping):
+            strange = [label for label in self.class_weight if label not in classes.tolist()]
+            if strange:
+                raise ValueError(
+                    f"class_weight: {strange[0]!r} is not one of the classes {classes}"
+                )
+            self._learner.weigh_classes(self.class_weight)
+
+    @property
+    def _audit(self) -> float:
+        return AUDIT if self.class_weight is None else AUDIT_WEIGHTED
 
 
 class _RuleClassifier(StreamClassifier):
