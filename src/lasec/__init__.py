@@ -26,6 +26,7 @@ from lasec.random import uniforms
 from lasec.records import Records
 from lasec.registry import make
 from lasec.session import Session
+from lasec.text import TextHasher
 from lasec.tracker import DriftEstimate, Tracker
 from lasec.types import Aggregate, ClassMargin, Decision, LearnFrom, Margin, Outcome, Precision
 
@@ -63,6 +64,7 @@ __all__ = [
     "Shifting",
     "StateError",
     "TableError",
+    "TextHasher",
     "TicketError",
     "Tracker",
     "alarms",

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lasec import validation
+from lasec import sparse, validation
 from lasec.errors import StateError, TicketError
 from lasec.types import Aggregate, Decision
 
@@ -45,8 +45,9 @@ class GivenUp(NamedTuple):
 class Question(NamedTuple):
     """One open question: what was decided about which row and when, and the answers so far.
 
-    A row is kept in the form it came in: an array, or a dict of features. ``answers`` are the codes
-    of the labels that were told, and ``answer`` the one that they agree on; 0 if none yet.
+    A row is kept in the form it came in: an array, the pairs of a sparse row, or a dict of
+    features. ``answers`` are the codes of the labels that were told, and ``answer`` the one that
+    they agree on; 0 if none yet.
     """
 
     decision: Any
@@ -179,7 +180,7 @@ class Book:
         votes = [[*map(one.answers.count, counted), one.answer] for one in asked]
         return {
             "ticket": np.array(list(self._open), dtype=np.int64),
-            "x": np.array(rows, dtype=np.float64).reshape(len(rows), dimension),
+            **_written(rows, dimension),
             "decision": np.array(columns, dtype=np.float64).reshape(len(rows), len(_COLUMNS)),
             "time": np.array([question.time for question in asked], dtype=np.float64),
             "votes": np.array(votes, dtype=np.int64).reshape(len(rows), 1 + classes),
@@ -190,7 +191,7 @@ class Book:
         classes: int = 2,
     ) -> None:  # fmt: skip
         """Take back what :meth:`arrays` gave, or refuse it."""
-        ticket, x, decision = arrays["ticket"], arrays["x"], arrays["decision"]
+        ticket, decision = arrays["ticket"], arrays["decision"]
         n = ticket.size
         time = arrays.get("time", ticket + 1.0)
         votes = arrays.get("votes", np.zeros((n, 1 + classes), dtype=np.int64))
@@ -200,20 +201,19 @@ class Book:
             or votes.dtype != np.int64
             or not (
                 ticket.shape == time.shape == (n,)
-                and x.shape == (n, dimension)
                 and decision.shape == (n, 4)
                 and votes.shape == (n, 1 + classes)
             )
         ):
             raise StateError("invalid: the open tickets do not fit the model")
         try:
-            x = validation.finite("x", validation.rows(x, dimension, kind))
+            x = _read(arrays, dimension, kind)
             if classes == 2:
                 validation.labels(decision[:, 0], n)
             validation.times(time, n)
         except (TypeError, ValueError) as error:
             raise StateError(f"invalid: the open tickets hold bad numbers ({error})") from error
-        if not _possible(ticket, decision, time, votes, issued, classes):
+        if len(x) != n or not _possible(ticket, decision, time, votes, issued, classes):
             raise StateError("invalid: the open tickets hold impossible numbers")
         for number, row, (label, margin, spread, chance), when, counts in zip(
             ticket.tolist(), x, decision.tolist(), time.tolist(), votes.tolist(), strict=True
@@ -235,6 +235,20 @@ def decided(answers: Sequence[int], aggregate: Aggregate, annotators: int) -> in
     """
     enough = annotators // 2 + 1 if aggregate is Aggregate.MAJORITY else 1
     return next((code for code in answers if answers.count(code) >= enough), 0)
+
+
+def _written(rows: list[Any], dimension: int) -> dict[str, NDArray[Any]]:
+    """The rows of all questions: a matrix, or the arrays of sparse rows."""
+    if rows and rows[0].dtype == sparse.PAIR:
+        return sparse.split(rows)
+    return {"x": np.array(rows, dtype=np.float64).reshape(len(rows), dimension)}
+
+
+def _read(arrays: dict[str, NDArray[Any]], dimension: int, kind: Any) -> Any:
+    """The rows that :func:`_written` wrote, for a learner whose rows are of this kind."""
+    if not kind.names:
+        return validation.finite("x", validation.rows(arrays["x"], dimension, kind))
+    return sparse.joined(arrays, dimension) if "starts" in arrays else ()
 
 
 def _codes(classes: int) -> tuple[int, ...]:

@@ -12,13 +12,13 @@ from typing import Any, Self, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lasec import kernel, notebook, validation
+from lasec import kernel, notebook, sparse, validation
 from lasec.book import Book, GivenUp, Question, decided
 from lasec.busy import Busy
 from lasec.classes import ClassNames, class_names
 from lasec.clock import LEAD, Clock
 from lasec.files import write
-from lasec.learner_state import DIMENSIONS, Counter, LearnerState, packed, unpacked
+from lasec.learner_state import DIMENSIONS, Counter, LearnerState, packed, row_kind, unpacked
 from lasec.parameters import Range, choice, number, shown
 from lasec.persistence import codec
 from lasec.persistence.container import read, restored
@@ -29,6 +29,7 @@ from lasec.rules.costs import GIVEN
 from lasec.rules.growth import widened
 from lasec.rules.one_vs_rest import has_probabilities, of_class
 from lasec.selector import Selector
+from lasec.sparse import SparseRows, plain
 from lasec.types import (
     Aggregate,
     BudgetQuery,
@@ -165,7 +166,7 @@ class Learner:
         self.rule, names = with_classes(rule, classes, every_label=not self._from_mistakes)
         self.name = name or f"{type(rule).__name__} + {type(query).__name__}"
         self.precision = choice(Precision, precision)
-        self._kind = self.precision.kind
+        self._kind = row_kind(self.rule, self.precision)
         model = codec.begin(self.rule, size, self.precision)
         selector = Selector(query, seed=seed, lead=lead)
         self.max_age: float | None = (
@@ -216,7 +217,7 @@ class Learner:
         Parameters
         ----------
         x
-            The row: ``dimension`` finite numbers.
+            The row: ``dimension`` finite numbers; of some rules, a row of :mod:`scipy.sparse`.
         time
             When it came, for budgets by time; without it, rows are counted.
         draw
@@ -240,6 +241,8 @@ class Learner:
             given = -1.0 if draw is None else float(validation.uniforms("draw", [draw], 1)[0])
             selector, book = now.selector, now.book
             when = selector.moment(time)
+            if self._kind.names:
+                self._admit(now, SparseRows.of(row))
             seen, spent = selector.look(self.rule, now.model, row, given, when, book.waiting)
             fine, label, margin, variance, propensity, asked = seen
             if not fine:
@@ -286,9 +289,11 @@ class Learner:
         """
         with self._busy:
             now = self._now if self._now.sized else self._begun("X", X, 2)
-            rows = validation.rows(X, now.dimension, self._kind)
+            rows = sparse.rows(X, now.dimension, self._kind)
             n = len(rows)
             given, when = validation.given(draws, n), now.selector.times(times, n)
+            if self._kind.names:
+                self._admit(now, rows)
             if self._counts_closed(now, n):  # row by row, because questions close in between
                 now, cuts = now.copy(), [slice(i, i + 1) for i in range(n)]
             else:
@@ -405,8 +410,11 @@ class Learner:
         with self._busy:
             now = self._now if self._now.sized else self._begun("X", X, 2)
             rows = self._rows(X, now.dimension)
+            if self._kind.names:
+                self._admit(now, rows)
             if hasattr(self.rule, "note"):
-                self._code("noter", self.rule, now.model, rows)(self.rule, now.model, rows)
+                chunk = plain(rows)
+                self._code("noter", self.rule, now.model, chunk)(self.rule, now.model, chunk)
             now.selector.skip(len(rows))
             self._now = now
 
@@ -456,6 +464,8 @@ class Learner:
             now = self._now if self._now.sized else self._begun("x", x, 1)
             row, label = self._row(x, now.dimension), validation.class_label(y)
             selector = now.selector
+            if self._kind.names:
+                self._admit(now, SparseRows.of(row))
             (fine, predicted, margin, variance, _, _), _ = selector.look(
                 self.rule, now.model, row, 0.0, float(selector.rows), 0
             )
@@ -760,7 +770,7 @@ class Learner:
     ) -> Records:  # fmt: skip
         """All rows of a chunk, or none of them."""
         now = self._now if self._now.sized else self._begun("X", X, 2)
-        rows = validation.rows(X, now.dimension, self._kind)
+        rows = sparse.rows(X, now.dimension, self._kind)
         n = len(rows)
         lazy = number("lazy", lazy, bool, None) and self._can_be_lazy(now.dimension)
         given, when = validation.given(draws, n), now.selector.times(times, n)
@@ -834,6 +844,9 @@ class Learner:
         selector, ticket = copy(now.selector), now.selector.rows
         moment = float(when[0]) if when.size else selector.moment(None)
         draw = float(given[0]) if given.size else -1.0
+        if self._kind.names:
+            now = replace(now)
+            self._admit(now, SparseRows.of(x))
         seen, spent = selector.look(self.rule, now.model, x, draw, moment, now.book.waiting)
         fine, predicted, margin, variance, propensity, asked = seen
         if not fine:
@@ -879,6 +892,7 @@ class Learner:
         (0, 1)
         """
         self.rule, self._now, self._compiled = other.rule, other._now, other._compiled
+        self._kind = other._kind
 
     rows, asked = Counter("selector.rows"), Counter("selector.asked")
     told, updates, contradicted = Counter("told"), Counter("updates"), Counter("contradicted")
@@ -1165,7 +1179,7 @@ class Learner:
 
     def _begun(self, name: str, given: ArrayLike, axes: int) -> LearnerState:
         """A first state, for rows of as many features as this one or these have."""
-        features = validation.real(name, given, axes).shape[-1]
+        features = sparse.features(name, given, axes)
         if features < 1:
             raise ValueError("x: expected at least one feature, got none")
         return replace(self._now, model=self._blank(features), dimension=features, sized=True)
@@ -1197,8 +1211,8 @@ class Learner:
         """What a model says of rows: all as of the next step, or from the step ``first`` on."""
         step = 0 if first is None else 1
         begin = self.rows if first is None else number("first", first, int, _ROUNDS)
-        out = np.empty((len(rows), 5))
-        self._code("looker", rule, model, rows)(rule, model, rows, begin + 1, step, out)
+        out, chunk = np.empty((len(rows), 5)), plain(rows)
+        self._code("looker", rule, model, chunk)(rule, model, chunk, begin + 1, step, out)
         return kernel.engine.Look(*out.T)
 
     def _can_be_lazy(self, dimension: int) -> bool:
@@ -1215,14 +1229,20 @@ class Learner:
             and x.flags.carray
         ):
             return x
-        return validation.row(x, dimension, self._kind)
+        return sparse.row(x, dimension, self._kind)
 
     def _rows(self, X: Any, dimension: int) -> Any:
         """Rows of a usable size; as they stand where they are what the compiled code wants."""
         plain = type(X) is np.ndarray and X.dtype == self._kind and X.flags.carray
         if not (plain and X.ndim == 2 and X.shape[1] == dimension):
-            X = validation.rows(X, dimension, self._kind)
-        return validation.finite("X", X)
+            X = sparse.rows(X, dimension, self._kind)
+        return X if self._kind.names else validation.finite("X", X)
+
+    def _admit(self, now: LearnerState, rows: SparseRows) -> None:
+        """Make a place for the columns of sparse rows; what the model says stays the same."""
+        chunk, rule, model = rows.arrays, self.rule, now.model
+        code = self._code("admitter", rule, model, chunk)
+        now.model = kernel.engine.admitted(rule, model, chunk, code)
 
     def _refusal(self, x: Vector) -> ValueError:
         """What is wrong with a row that cannot be used."""
@@ -1256,12 +1276,14 @@ class Learner:
 
     def _teach(self, now: LearnerState, x: Vector, y: int, ticket: int) -> tuple[float, bool]:
         """Learn a label: what was predicted just before, and whether the label was to be used."""
+        if self._kind.names:
+            self._admit(now, SparseRows.of(x))
         predicted, wanted, usable = self._code("teller", self.rule, now.model, x)(
             self.rule, now.model, x, float(y), now.selector.seed, ticket, self._mistakes_only
         )
         if wanted and not usable:
             raise self._too_large(f"the row of ticket {ticket}")
-        kernel.engine.renew(self.rule, now.model)
+        now.model = kernel.engine.renewed(self.rule, now.model)
         now.bound = None
         now.updates += wanted
         return predicted, wanted
@@ -1287,8 +1309,9 @@ class Learner:
     def _likely(self, now: LearnerState, rows: Any) -> NDArray[np.float64]:
         """The probability of each of more than two classes for each row."""
         out = np.empty((len(rows), len(now.classes.names)))
-        code = self._code("class_looker", self.rule, now.model, rows)
-        code(self.rule, now.model, rows, now.selector.rows + 1, out)
+        chunk = plain(rows)
+        code = self._code("class_looker", self.rule, now.model, chunk)
+        code(self.rule, now.model, chunk, now.selector.rows + 1, out)
         return out
 
     def _code(self, name: str, rule: Any, model: Any, x: Any) -> Callable[..., Any]:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, overload
 
+import numpy as np
+
 from lasec import validation
 from lasec.book import Book
 from lasec.classes import UNNAMED, ClassNames
@@ -19,6 +21,7 @@ from lasec.persistence.container import Arrays, pack
 from lasec.random import SEEDS
 from lasec.rules.one_vs_rest import third_class
 from lasec.selector import Selector
+from lasec.sparse import PAIR
 from lasec.types import Aggregate, ClassRule, Precision
 
 _COUNTERS = ("rounds", "asked", "told", "updates", "dropped", "expired", "contradicted")
@@ -105,6 +108,16 @@ class LearnerState:
         return counts | {name: getattr(self, name) for name in _COUNTERS[2:]}
 
 
+def row_kind(rule: Any, precision: Precision) -> np.dtype[Any]:
+    """The type of a row as a rule takes it: numbers, or the pairs of a sparse row.
+
+    >>> import lasec
+    >>> row_kind(lasec.rules.Perceptron(), Precision.SINGLE)
+    dtype('float32')
+    """
+    return PAIR if getattr(rule, "is_sparse", False) else precision.kind
+
+
 class Counter:
     """A counter in the state of a learner, readable as an attribute of the learner.
 
@@ -175,7 +188,8 @@ def unpacked(
     }
     selector.rows, selector.asked = counts.pop("rounds"), counts.pop("asked")
     book, classes = Book(settings["max_pending"]), _classes(rule, header.get("classes", [-1, 1]))
-    book.restore(pending, dimension, selector.rows, precision.kind, len(classes.names))
+    kind = row_kind(rule, precision)
+    book.restore(pending, dimension, selector.rows, kind, len(classes.names))
     state = LearnerState(model, dimension, selector, book, **counts, classes=classes)
     if not _possible(state):
         raise StateError("invalid: the counters contradict each other")

@@ -19,6 +19,7 @@ from lasec.parameters import Range, number
 from lasec.persistence import codec
 from lasec.persistence.container import Arrays, pack, restored
 from lasec.random import SEEDS, seed_or_random
+from lasec.sparse import plain
 from lasec.types import BudgetQuery, Matrix, Query, Vector
 from lasec.validation import LARGEST_ENTRY
 
@@ -165,11 +166,11 @@ class Selector:
         return found, state
 
     def look_at_all(
-        self, rule: Any, model: Any, X: Matrix, draws: Vector, times: Vector, waiting: int
+        self, rule: Any, model: Any, X: Any, draws: Vector, times: Vector, waiting: int
     ) -> tuple[int, Any, Vector]:
         """:meth:`look` for many rows: a row to refuse or -1, the columns, the query's state."""
         state, seed = self.query_state.copy(), np.uint64(self.seed)
-        chunk = kernel.engine.Chunk(X, _NO_DRAWS, seed, self.rows, draws, times, waiting)
+        chunk = kernel.engine.Chunk(plain(X), _NO_DRAWS, seed, self.rows, draws, times, waiting)
         bad, columns = kernel.engine.ask(rule, self.query, model, state, chunk)
         return bad, columns, state
 
@@ -177,7 +178,7 @@ class Selector:
         self,
         rule: Any,
         model: Any,
-        X: Matrix,
+        X: Any,
         y: Vector,
         draws: Vector,
         times: Vector,
@@ -187,7 +188,7 @@ class Selector:
         """The same for a chunk of rows, with their labels: what ``kernel.engine.run`` gives."""
         state = self.query_state.copy()
         engine, seed = kernel.engine, np.uint64(self.seed)
-        chunk = engine.Chunk(X, y, seed, self.rows, draws, times, waiting)
+        chunk = engine.Chunk(plain(X), y, seed, self.rows, draws, times, waiting)
         return engine.run(rule, self.query, model, state, chunk, **options), state
 
     def note(self, state: Vector, rows: int, asked: int, latest: float | None) -> None:

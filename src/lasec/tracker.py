@@ -6,14 +6,16 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Self, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from lasec.errors import StateError
 from lasec.learner import Learner, Options, class_weights
+from lasec.learner_state import LearnerState, row_kind
 from lasec.parameters import shown
 from lasec.queries import Budgeted
-from lasec.rules import Tracking
+from lasec.rules import SparseTracking, Tracking
 from lasec.rules.hypotheses import DRIFTS, HAZARDS, LAPSES, SPEEDS
+from lasec.sparse import is_sparse
 
 AUDIT, AUDIT_WEIGHTED = 0.5, 0.2  # python -m experiments rare --settings
 
@@ -49,7 +51,9 @@ class Tracker(Learner):
     It is a Bayesian mixture over when the present concept began, how fast it drifts, and how often
     labels are wrong (:mod:`lasec.rules.tracking`). It queries uncertain rows, with a controller
     that holds the budget (:mod:`lasec.queries.budgeted`). Rows need no scaling and no intercept.
-    The margin of a decision is P(y = +1) - P(y = -1).
+    The margin of a decision is P(y = +1) - P(y = -1). Rows of :mod:`scipy.sparse` are never made
+    dense: the cost is that of their non-zeros, whatever the dimension
+    (:mod:`lasec.rules.sparse_tracking`).
 
     Parameters
     ----------
@@ -71,7 +75,8 @@ class Tracker(Learner):
     budget
         Another budget instead of ``rate``: labels per day, a total, backpressure.
     rule
-        Other settings of the mixture.
+        Other settings of the mixture: a :class:`~lasec.rules.Tracking` for dense rows, or a
+        :class:`~lasec.rules.SparseTracking` for sparse ones. By default the first row decides.
     **options
         ``classes``, ``seed``, ``max_pending`` and the other options of :class:`~lasec.Learner`.
 
@@ -101,20 +106,22 @@ class Tracker(Learner):
         horizon: int = 10_000,
         class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
         budget: Budgeted | None = None,
-        rule: Tracking | None = None,
+        rule: Tracking | SparseTracking | None = None,
         **options: Unpack[Options],
     ) -> None:
         if budget is not None and (rate, audit, horizon) != (0.1, None, 10_000):
             raise ValueError(
                 "budget: it has a rate, an audit and a horizon of its own, so give one or other"
             )
-        if rule is not None and not isinstance(rule, Tracking):
+        if rule is not None and not isinstance(rule, Tracking | SparseTracking):
             raise TypeError(f"rule: expected lasec.rules.Tracking(...), got {shown(rule)}")
+        self._chooses = rule is None
         weighted = class_weight is not None
         named = weighted and class_weight != "balanced"
         weights = class_weights(class_weight) if named else {}
         part = (AUDIT_WEIGHTED if weighted else AUDIT) if audit is None else audit
-        query, made = budget or Budgeted(rate, audit=part, horizon=horizon), rule or Tracking()
+        query = budget or Budgeted(rate, audit=part, horizon=horizon)
+        made: Tracking | SparseTracking = rule or Tracking()
         if weighted:
             made = made._replace(weighted=True, balanced=not weights)
             options["classes"] = _with_labels(options.get("classes"), weights)
@@ -179,6 +186,19 @@ class Tracker(Learner):
             "noise": whole.sum(axis=(0, 2)),
         }
 
+    def _begun(self, name: str, given: ArrayLike, axes: int) -> LearnerState:
+        """A first state, for rows such as this one: dense or sparse."""
+        if self._chooses:
+            self._use(_rule_for(self.rule, is_sparse(given)))
+        return super()._begun(name, given, axes)
+
+    def _use(self, rule: Tracking | SparseTracking) -> None:
+        """Take another rule before the first row, with a blank state of it."""
+        model: Any = rule.init(1)
+        model.costs[:] = self.state.costs
+        self.rule, self._kind = rule, row_kind(rule, self.precision)
+        self.state = model
+
     @property
     def _aim(self) -> Budgeted:
         query = self.query
@@ -187,13 +207,19 @@ class Tracker(Learner):
 
     @classmethod
     def _assemble(cls, **settings: Any) -> Self:
-        if not isinstance(settings["rule"], Tracking) or not isinstance(
-            settings["query"], Budgeted
-        ):
+        known = isinstance(settings["rule"], Tracking | SparseTracking)
+        if not known or not isinstance(settings["query"], Budgeted):
             raise StateError("foreign: this is no Tracker, load it with lasec.Learner")
         made = cls.__new__(cls)
+        made._chooses = False
         Learner.__init__(made, **settings)
         return made
+
+
+def _rule_for(rule: Any, sparse: bool) -> Tracking | SparseTracking:
+    """The rule for dense or for sparse rows, with the classes and weights of another."""
+    kind = SparseTracking if sparse else Tracking
+    return kind(classes=rule.classes, weighted=rule.weighted, balanced=rule.balanced)
 
 
 def _with_labels(

@@ -321,6 +321,31 @@ class RenewingRule(Protocol):
 
 
 @runtime_checkable
+class SparseRule(Protocol):
+    """A rule for sparse rows (:mod:`lasec.sparse`), whose state grows with the columns it has seen.
+
+    Before ``note`` and ``update`` see a row, it must have been admitted. That changes nothing that
+    the rule says, and neither does growth.
+    """
+
+    @property
+    def is_sparse(self) -> Literal[True]:
+        """Always true."""
+
+    def admit(self, state: Any, x: Any) -> bool:
+        """Make a place for the columns of a row; False if the state must grow first."""
+
+    def is_due(self, state: Any) -> bool:
+        """Whether the state must grow before the next row."""
+
+    def grown(self, state: Any) -> Any:
+        """The same state with more room."""
+
+    def grown_shapes(self, arrays: Any) -> dict[str, tuple[int, ...]]:
+        """The shapes of a state that has grown to the size of these arrays."""
+
+
+@runtime_checkable
 class ConditionedRule(Protocol):
     """A rule with a covariance, which refuses rows beyond its conditioning limit.
 

@@ -92,6 +92,8 @@ class Fleet:
         self.threads: int = number(
             "threads", cores if threads is None else threads, int, Range(1, 1024)
         )
+        if getattr(self.rule, "is_sparse", False):
+            raise ValueError("rule: the models of a fleet have one size, those of sparse rows grow")
         one = codec.begin(self.rule, self.dimension, self.precision)
         self._places = layout.places(one)
         self.state: Any = type(one)(*(_tiled(array, self.models) for array in one))
@@ -516,7 +518,7 @@ class Fleet:
     def _renew(self, touched: NDArray[np.int64]) -> None:
         """Do what the rule has to do between two rows, for the models for which it is time."""
         for k in touched:
-            kernel.engine.renew(self.rule, type(self.state)(*(array[k] for array in self.state)))
+            kernel.engine.renewed(self.rule, type(self.state)(*(array[k] for array in self.state)))
 
     @contextmanager
     def _all_or_nothing(

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import types
+from numba.extending import overload
 from numpy.typing import NDArray
 
 from lasec.kernel.dispatch import compiled, reordering
 from lasec.kernel.philox import draw
+from lasec.sparse import Csr
 from lasec.types import Vector
 from lasec.validation import LARGEST_ENTRY, LARGEST_SINGLE
 
@@ -18,14 +21,14 @@ NO_NUMBERS: Vector = np.empty(0)
 
 
 class Chunk(NamedTuple):
-    """Consecutive rows of one model with their labels.
+    """Consecutive rows of one model with their labels: an array, or the arrays of sparse rows.
 
     ``draws`` are the queries' random draws; where it is empty they come from the seed and the
     tickets, of which ``first`` is the first. ``times`` are event times; where it is empty, rows
     are taken for them. ``waiting`` counts the questions that were open before and stay so.
     """
 
-    X: NDArray[Any]
+    X: Any
     y: Vector
     seed: np.uint64
     first: int
@@ -54,6 +57,30 @@ class Columns(NamedTuple):
         return cls(label, margin, variance, propensity, asked, mistake, updated)
 
 
+def count(X: Any) -> int:
+    """How many rows a chunk has, dense or sparse."""
+    return len(X.starts) - 1 if isinstance(X, Csr) else len(X)
+
+
+def row_of(X: Any, i: int) -> Any:
+    """Row i of a chunk, dense or sparse."""
+    return X.pairs[X.starts[i] : X.starts[i + 1]] if isinstance(X, Csr) else X[i]
+
+
+@overload(count, strict=False)
+def _count(X: Any) -> Any:
+    if isinstance(X, types.Array):
+        return lambda X: X.shape[0]
+    return lambda X: X.starts.size - 1
+
+
+@overload(row_of, strict=False, inline="always")
+def _row_of(X: Any, i: Any) -> Any:
+    if isinstance(X, types.Array):
+        return lambda X, i: X[i]
+    return lambda X, i: X.pairs[X.starts[i] : X.starts[i + 1]]
+
+
 @compiled
 def drawn(draws: Vector, seed: np.uint64, first: int, at: int) -> float:
     """The query's draw for the chunk's row ``at``."""
@@ -69,13 +96,13 @@ def entry(values: Vector, i: int, otherwise: float) -> float:
 @compiled
 def limit(array: Any) -> float:
     """The conditioning limit: the largest conditioning that the precision of ``array`` allows."""
-    return LARGEST_STRAIN if array.itemsize == 8 else LARGEST_STRAIN_SINGLE
+    return LARGEST_STRAIN_SINGLE if array.itemsize == 4 else LARGEST_STRAIN
 
 
 @compiled
 def largest_entry(array: Any) -> float:
     """The largest entry of a row that can be used in the precision of ``array``."""
-    return LARGEST_ENTRY if array.itemsize == 8 else LARGEST_SINGLE
+    return LARGEST_SINGLE if array.itemsize == 4 else LARGEST_ENTRY
 
 
 @reordering

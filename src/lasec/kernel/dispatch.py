@@ -16,13 +16,16 @@ from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
+from numba import types
 from numba.extending import overload, register_jitable
 
 from lasec import linalg, mercer, triangle
 from lasec.kernel.unmanaged import member
 from lasec.queries import account, budgeted, pacing
 from lasec.rules import (
+    columns,
     costs,
+    diagonal,
     filtering,
     gaussian,
     hypotheses,
@@ -31,8 +34,10 @@ from lasec.rules import (
     probit,
     seen,
     softmax,
+    sparse_tracking,
     subspace,
     tracking,
+    weighing,
 )
 from lasec.rules.perceptron import first_order
 from lasec.types import ClassMargin, Context, Margin, Query, Rule, Vector
@@ -88,8 +93,18 @@ def probabilities(self: Any, state: Any, x: Vector, t: int, out: Vector) -> None
     self.probabilities(state, x, t, out)
 
 
+def admit_row(self: Any, state: Any, x: Any) -> bool:
+    """``rule.admit(state, x)``, of a rule for sparse rows."""
+    return bool(self.admit(state, x))
+
+
+def values_of(x: Any) -> Any:
+    """The numbers of a row: of a sparse one, those of its pairs."""
+    return x["value"] if x.dtype.names else x
+
+
 def is_due(self: Any, state: Any) -> bool:
-    """Whether the rule wants ``rule.renew(state)`` to be called, between two rows."""
+    """Whether the rule has to ``renew`` its state, or let it grow, between two rows."""
     return bool(self.is_due(state)) if hasattr(self, "is_due") else False
 
 
@@ -133,11 +148,20 @@ def conditioning(self: Rule[Any], size: float, largest: float) -> float:
 def squared_norm(self: Rule[Any], x: Vector) -> float:
     """``rule.squared_norm(x)`` where the rule has such a method; x'x where it has none."""
     measuring: Any = self
-    return float(measuring.squared_norm(x) if hasattr(self, "squared_norm") else np.dot(x, x))
+    if hasattr(self, "squared_norm"):
+        return float(measuring.squared_norm(x))
+    return float(np.dot(values_of(x), values_of(x)))
 
 
 def _plain_norm(self: Rule[Any], x: Vector) -> float:
     return float(np.dot(x, x))
+
+
+def _pair_norm(self: Rule[Any], x: Vector) -> float:
+    total = 0.0
+    for value in values_of(x):
+        total += value * value
+    return total
 
 
 def _unstrained(self: Rule[Any], size: float, largest: float) -> float:
@@ -184,6 +208,17 @@ def _update_at(self: Any, state: Any, x: Any, y: Any, draw: Any, t: Any) -> Any:
     return rule.update if _timed(rule) else _update_untimed
 
 
+@overload(squared_norm, strict=False)
+def _squared_norm(self: Any, x: Any) -> Any:
+    norm = _pair_norm if isinstance(x.dtype, types.Record) else _plain_norm
+    return getattr(self.instance_class, "squared_norm", norm)
+
+
+@overload(values_of, strict=False)
+def _values_of(x: Any) -> Any:
+    return (lambda x: x["value"]) if isinstance(x.dtype, types.Record) else (lambda x: x)
+
+
 @overload(one_vs_rest.has_probabilities, strict=False)
 def _has_probabilities(rule: Any) -> Any:
     known = hasattr(rule.instance_class, "has_probabilities")
@@ -217,9 +252,7 @@ overload(budgeted.inner_chance, strict=False)(
 overload(conditioning, strict=False)(
     lambda self, size, largest: getattr(self.instance_class, "conditioning", _unstrained)
 )
-overload(squared_norm, strict=False)(
-    lambda self, x: getattr(self.instance_class, "squared_norm", _plain_norm)
-)
+overload(admit_row, strict=False)(lambda self, state, x: self.instance_class.admit)
 overload(one_vs_rest.of_class, strict=False)(
     lambda states, k: lambda states, k: member(states, k)  # noqa: PLW0108 numba wants a function
 )
@@ -260,6 +293,8 @@ for helper in (
     *(getattr(filtering, name) for name in filtering.__all__),
     *(getattr(tracking, name) for name in tracking.__all__ if name.islower()),
     *(getattr(costs, name) for name in costs.__all__),
+    *(getattr(room, name) for room in (columns, weighing, diagonal) for name in room.__all__),
+    *(getattr(sparse_tracking, name) for name in sparse_tracking.__all__ if name.islower()),
     subspace.is_due,
     subspace.sample_row,
     budgeted.stretched,

@@ -13,7 +13,7 @@ from lasec.kernel import fleet, pack, serve
 from lasec.kernel.block_update import Workspace
 from lasec.kernel.blocks import LONG, Plan, parts, run_blocks
 from lasec.kernel.cache import Entry
-from lasec.kernel.chunk import LARGEST_STRAIN, LARGEST_STRAIN_SINGLE, Chunk, Columns
+from lasec.kernel.chunk import LARGEST_STRAIN, LARGEST_STRAIN_SINGLE, Chunk, Columns, count
 from lasec.kernel.dispatch import is_due
 from lasec.kernel.eigenvalue_bound import EigenvalueBound
 from lasec.kernel.fleet import Bench
@@ -21,6 +21,7 @@ from lasec.kernel.lookahead import Lookahead
 from lasec.kernel.philox import draw_all
 from lasec.kernel.rows import (
     Look,
+    admit_rows,
     ask_row,
     ask_rows,
     look_classes,
@@ -32,13 +33,14 @@ from lasec.kernel.rows import (
 from lasec.kernel.scaling import scale_rows
 from lasec.kernel.stack import Answers, ModelStack, Requests
 from lasec.rules.gaussian import Gaussian
+from lasec.sparse import Csr
 from lasec.types import Counter, Query, Rule, Vector
 
 __all__ = [
-    "LAZY_FROM", "Answers", "Chunk", "Look", "ModelStack", "Requests", "ask", "asker", "blocked",
-    "class_looker", "draws", "first_infinite", "first_unsound", "group", "largest_strain", "load",
-    "look", "looker", "noter", "renew", "run", "run_share", "scale", "server", "store", "teller",
-    "unpack",
+    "LAZY_FROM", "Answers", "Chunk", "Look", "ModelStack", "Requests", "admitted", "admitter",
+    "ask", "asker", "blocked", "class_looker", "draws", "first_infinite", "first_unsound", "group",
+    "largest_strain", "load", "look", "looker", "noter", "renewed", "run", "run_share", "scale",
+    "server", "store", "teller", "unpack",
 ]  # fmt: skip
 
 config: Any = numba.config
@@ -48,7 +50,7 @@ _CLASSES, _ASK_ROWS = Entry(look_classes), Entry(ask_rows)
 _ROWS, _BLOCKS = Entry(run_rows), Entry(run_blocks)
 _SORT, _SHARE = Entry(fleet.sort_rows), Entry(fleet.run_share)
 _CHECK, _UNPACK = Entry(fleet.first_unsound), Entry(fleet.unpack)
-_DRAW = Entry(draw_all)
+_DRAW, _ADMIT = Entry(draw_all), Entry(admit_rows)
 _SERVE, _MODELS = Entry(serve.serve_share), Entry(serve.run_models)
 _STORE, _LOAD = Entry(pack.pack_whole), Entry(pack.unpack_whole)
 _STORE_LOWER, _LOAD_LOWER = Entry(pack.pack_lower), Entry(pack.unpack_lower)
@@ -74,7 +76,7 @@ def ask(
 
     ``memory``, which is the query's, is written, and what the rule notes of a row.
     """
-    out = Columns.empty(len(chunk.X))
+    out = Columns.empty(count(chunk.X))
     bad: int = _ASK_ROWS((rule, query), rule, query, state, memory, chunk, out)
     return bad, out
 
@@ -92,6 +94,11 @@ def looker(rule: Rule[Any], state: Any, X: NDArray[Any]) -> Callable[..., Any]:
 def class_looker(rule: Rule[Any], state: Any, X: NDArray[Any]) -> Callable[..., Any]:
     """``look_classes`` for these types, to be called with the arguments of that function."""
     return _CLASSES.code((rule,), (rule, state, X, 0, np.empty((0, 0))))
+
+
+def admitter(rule: Any, state: Any, X: Csr) -> Callable[..., int]:
+    """``admit_rows`` for these types, to be called with the arguments of that function."""
+    return _ADMIT.code((rule,), (rule, state, X, 0))
 
 
 def noter(rule: Rule[Any], state: Any, X: NDArray[Any]) -> Callable[..., Any]:
@@ -127,16 +134,18 @@ def run(
     ``memory``, which is the query's, is written. ``block`` is the number of rows in a block, 0 to
     choose it.
     """
-    n = len(chunk.X)
+    n = count(chunk.X)
     out = Columns.empty(n)
     after = type(state)(*(array.copy() for array in state)) if n > 1 else state
     if n < _FEW or not blocked(rule, state) or memory.size:
-        arguments = (rule, query, after, memory, chunk, mistakes_only, out)
+        if isinstance(chunk.X, Csr):
+            after = admitted(rule, after, chunk.X)
         begin, refused = 0, False
         while begin < n and not refused:
-            begin, refused = _ROWS((rule, query), *arguments, begin)
+            arguments = (rule, query, after, memory, chunk, mistakes_only, out, begin)
+            begin, refused = _ROWS((rule, query), *arguments)
             if begin and out.updated[begin - 1]:
-                renew(rule, after)
+                after = renewed(rule, after)
         return begin if refused else -1, out, after, None
     w, part = after.weights, parts(after.weights.size)
     space = Workspace.empty(min(block or LONG, n), part, w.size, w.dtype)
@@ -146,10 +155,26 @@ def run(
     return bad, out, after, known
 
 
-def renew(rule: Any, state: Any) -> None:
-    """What the rule has to do between two rows, in place, if it is time."""
+def renewed(rule: Any, state: Any) -> Any:
+    """The state after what the rule has to do between two rows: in place, unless it grows."""
     if is_due(rule, state):
+        if hasattr(rule, "grown"):
+            return rule.grown(state)
         rule.renew(state)
+    return state
+
+
+def admitted(rule: Any, state: Any, X: Csr, code: Callable[..., int] | None = None) -> Any:
+    """The state with a place for the columns of sparse rows: the same, unless it had to grow.
+
+    ``code`` is what :func:`admitter` gives.
+    """
+    admit = code or admitter(rule, state, X)
+    begin = admit(rule, state, X, 0)
+    while begin < count(X):
+        state = rule.grown(state)
+        begin = admit(rule, state, X, begin)
+    return state
 
 
 def group(keys: Counter, rounds: Counter) -> tuple[Counter, Counter, Counter]:

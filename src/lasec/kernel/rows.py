@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba.extending import overload
-from numpy.typing import NDArray
 
-from lasec.kernel.chunk import Chunk, Columns, entry, largest_entry, limit
+from lasec.kernel.chunk import Chunk, Columns, count, entry, largest_entry, limit, row_of
 from lasec.kernel.dispatch import (
+    admit_row,
     chance,
     compiled,
     conditioning,
@@ -28,6 +28,7 @@ from lasec.kernel.dispatch import (
     spend,
     squared_norm,
     update_at,
+    values_of,
 )
 from lasec.kernel.philox import draw
 from lasec.kernel.unmanaged import unmanaged
@@ -123,7 +124,7 @@ def learnable(rule: Rule[Any], state: Any, x: Vector) -> bool:
 def sound(x: Vector) -> bool:
     """Whether every entry of ``x`` is finite and of a usable size."""
     most, fine = largest_entry(x), True
-    for value in x:
+    for value in values_of(x):
         fine = fine and abs(value) <= most
     return fine
 
@@ -217,24 +218,36 @@ def ask_rows(
     """
     state, memory, out = unmanaged(state), unmanaged(memory), unmanaged(out)
     X, _, seed, first, draws, times, waiting = unmanaged(chunk)
-    for i in range(X.shape[0]):
-        if not (sound(X[i]) and learnable(rule, state, X[i])):
+    for i in range(count(X)):
+        x = row_of(X, i)
+        if not (sound(x) and learnable(rule, state, x)):
             return i
-    for i in range(X.shape[0]):
+    for i in range(count(X)):
         ticket = first + i
         turn = Turn(seed, ticket, entry(draws, i, -1.0), entry(times, i, ticket + 1.0), waiting)
-        seen = margin_at(rule, state, X[i], ticket + 1)
+        seen = margin_at(rule, state, row_of(X, i), ticket + 1)
         question = ask(query, memory, True, seen, turn)
         write(out, i, (question, False, False))
-        note_row(rule, state, X[i])
+        note_row(rule, state, row_of(X, i))
         waiting += question.asked
     return -1
 
 
-def note_rows(rule: Rule[Any], state: Any, X: NDArray[Any]) -> None:
+def note_rows(rule: Rule[Any], state: Any, X: Any) -> None:
     """Let the rule count rows that are asked about, as :func:`ask_row` does."""
-    for i in range(X.shape[0]):
-        note_row(rule, state, X[i])
+    for i in range(count(X)):
+        note_row(rule, state, row_of(X, i))
+
+
+def admit_rows(rule: Any, state: Any, X: Any, begin: int) -> int:
+    """Let a sparse rule make a place for the columns of rows from ``begin`` on.
+
+    Gives the row before which its state must grow, or the number of rows.
+    """
+    for i in range(begin, count(X)):
+        if not admit_row(rule, state, row_of(X, i)):
+            return i
+    return count(X)
 
 
 def tell_row(
@@ -261,33 +274,33 @@ def run_rows(
     """
     state, memory, out = unmanaged(state), unmanaged(memory), unmanaged(out)
     X, y, seed, first, draws, times, waiting = unmanaged(chunk)
-    for i in range(begin, X.shape[0]):
-        if not sound(X[i]):
+    for i in range(begin, count(X)):
+        if not sound(row_of(X, i)):
             return i, True
         ticket = first + i
         turn = Turn(seed, ticket, entry(draws, i, -1.0), entry(times, i, ticket + 1.0), waiting)
-        done = play(rule, query, state, memory, X[i], y[i], turn, mistakes_only)
+        done = play(rule, query, state, memory, row_of(X, i), y[i], turn, mistakes_only)
         if not done[0].fine:
             return i, True
         write(out, i, done)
         if done[2] and is_due(rule, state):
             return i + 1, False
-    return X.shape[0], False
+    return count(X), False
 
 
-def look_rows(rule: Rule[Any], state: Any, X: NDArray[Any], t: int, step: int, out: Matrix) -> None:
+def look_rows(rule: Rule[Any], state: Any, X: Any, t: int, step: int, out: Matrix) -> None:
     """What is said of each row, in the columns of :class:`Look`; nothing is written.
 
     Row i is that of step ``t`` + i ``step``.
     """
-    for i in range(X.shape[0]):
-        seen = margin_at(rule, state, X[i], t + i * step)
-        out[i, 0] = 1.0 if learnable(rule, state, X[i]) else 0.0
+    for i in range(count(X)):
+        seen = margin_at(rule, state, row_of(X, i), t + i * step)
+        out[i, 0] = 1.0 if learnable(rule, state, row_of(X, i)) else 0.0
         out[i, 1], out[i, 2] = label_of(seen), margin_of(seen)
         out[i, 3], out[i, 4] = seen.variance, seen.margin
 
 
-def look_classes(rule: Rule[Any], state: Any, X: NDArray[Any], t: int, out: Matrix) -> None:
+def look_classes(rule: Rule[Any], state: Any, X: Any, t: int, out: Matrix) -> None:
     """The probability of each class for each row in step t."""
-    for i in range(X.shape[0]):
-        probabilities(rule, state, X[i], t, out[i])
+    for i in range(count(X)):
+        probabilities(rule, state, row_of(X, i), t, out[i])

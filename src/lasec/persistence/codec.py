@@ -25,6 +25,7 @@ from lasec.types import (
     Query,
     Rule,
     ShapedRule,
+    SparseRule,
     StackedRule,
     State,
     StatefulQuery,
@@ -201,7 +202,7 @@ def _warn_if_large(rule: Rule[Any], dimension: int) -> None:
 
 def restore(rule: Rule[Any], dimension: int, arrays: Arrays, precision: Precision) -> State:
     """The state of ``rule`` that these arrays hold, or a :class:`StateError`."""
-    expected, types = shapes(rule, dimension), kinds(rule, dimension, precision)
+    expected, types = _grown_shapes(rule, dimension, arrays), kinds(rule, dimension, precision)
     state_type = type(rule.init(1))
     empty = {name for name, shape in expected.items() if math.prod(shape) == 0}  # or added later
     arrays = {name: np.zeros(expected[name], types[name]) for name in empty} | arrays
@@ -222,6 +223,15 @@ def restore(rule: Rule[Any], dimension: int, arrays: Arrays, precision: Precisio
     if defect:
         raise StateError(f"invalid: {defect}")
     return state
+
+
+def _grown_shapes(
+    rule: Rule[Any], dimension: int, arrays: Arrays
+) -> dict[str, tuple[int, ...]]:  # fmt: skip
+    """The shapes that arrays of a rule must have; those of a sparse one grow with the stream."""
+    if isinstance(rule, SparseRule):
+        return rule.grown_shapes(arrays)
+    return shapes(rule, dimension)
 
 
 def query_state(query: Query, kept: Vector | None = None) -> Vector:

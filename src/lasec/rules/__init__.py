@@ -10,6 +10,7 @@ from lasec.rules.probit import Probit
 from lasec.rules.ridge import Ridge
 from lasec.rules.second_order import SecondOrder
 from lasec.rules.shifting import ShiftingPerceptron
+from lasec.rules.sparse_tracking import SparseTracking
 from lasec.rules.tracking import Tracking
 
 __all__ = [
@@ -23,5 +24,6 @@ __all__ = [
     "Ridge",
     "SecondOrder",
     "ShiftingPerceptron",
+    "SparseTracking",
     "Tracking",
 ]

@@ -5,7 +5,8 @@ coordinate lives alone: its weight is zero, and its variance is the same number 
 coordinate that was always zero. So where a spare one is kept at the end, which no feature uses,
 a state grows by repeating it: exactly what it had been with all features from the start.
 
-The Tracker's grows by :func:`lasec.rules.enlarging.more_features`.
+The Tracker's grows by :func:`lasec.rules.enlarging.more_features`; that of sparse rows knows only
+the columns that occurred.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ def widened(rule: Rule[Any], state: Any, dimension: int, known: int) -> Any:
     >>> widened(rule, state, dimension=3, known=1).cov.diagonal().tolist()
     [0.6, 1.1, 1.1]
     """
+    if hasattr(rule, "is_sparse"):
+        return state
     if isinstance(state, Beliefs):
         return more_features(rule, state, dimension, known)
     larger = rule.init(dimension)

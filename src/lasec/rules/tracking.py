@@ -85,7 +85,15 @@ from lasec.rules.seen import (
     extra,
     notice,
 )
-from lasec.rules.softmax import add, classes_known, largest, likelihood_of, slopes, soften
+from lasec.rules.softmax import (
+    add,
+    classes_known,
+    largest,
+    leading,
+    likelihood_of,
+    slopes,
+    soften,
+)
 from lasec.rules.subspace import KEPT, block_of, is_due, renew_basis
 from lasec.types import ClassMargin, Vector
 
@@ -370,13 +378,7 @@ def best_class(rule: Tracking, state: Beliefs, x: Vector, t: int) -> ClassMargin
     class_probabilities(rule, state, x, t, mean, square)
     if state.costs.size:
         return weigh_classes(rule, state.costs, mean, square)
-    best = largest(mean)
-    p, second = mean[best], 0.0
-    for c in range(mean.size):
-        if c != best:
-            second = max(second, mean[c])
-    variance = 4.0 * max(0.0, square[best] - p * p)
-    return ClassMargin(2.0 * p - 1.0, variance, p - second, best + 1.0)
+    return leading(mean, square)
 
 
 def count_classes(rule: Tracking, state: Beliefs, x: Vector) -> None:

@@ -1,0 +1,166 @@
+"""The states of the sparse Tracker: a variance for each weight, brought up to date when touched.
+
+State i has a weight w_j (for each class) and a variance D_j for each column j that a label was of.
+A column is touched where a row with it is labeled; g rows after the last touch, with the speed k
+and the prior variance S of the state::
+
+    f = (1 - k)^g,   w_j <- sqrt(f) w_j,   D_j <- f D_j + (1 - f) S
+    m = sum_j u_j w_j,   v = sum_j u_j^2 D_j
+    w_j <- w_j + gain D_j u_j,   1 / D_j <- 1 / D_j + u_j^2 h / (1 - h v)    h = max(0, shrink)
+
+Steps of drift compose: g at once are the same as g one by one. Gain and shrink are those of
+:mod:`lasec.rules.probit` or :mod:`lasec.rules.softmax`; the last line is the diagonal of the
+inverse of P - h P u u'P, which keeps every D_j positive. A column that no label was of has w_j = 0
+and D_j = S. Where a slot restarts, nothing is written: a column that was last touched before counts
+as never touched. So a row costs its own columns, and a birth costs nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lasec.rules.columns import PLACE, PLACES, slot_of
+from lasec.rules.hypotheses import SPEEDS, prior_of, speed_of
+from lasec.rules.weighing import (
+    LABELS,
+    LONG,
+    SIZES,
+    fixed_places,
+    mark_fixed,
+    weigh,
+)
+from lasec.types import Counter, Vector
+
+__all__ = ["absorb", "drift_of", "glance", "heavy_slots", "look_up", "take_places", "touch"]
+
+AT, LABEL_NUMBER = range(2)  # when a place was last touched: the row, and the number of the label
+
+
+class Glance(NamedTuple):
+    """A row as the states see it: the values and places of its columns, then the fixed ones."""
+
+    u: Vector
+    place: Counter
+
+
+def glance(rule: Any, state: Any, x: Any, t: int) -> Glance:
+    """The row x of step t."""
+    n, fixed = x.size, fixed_places(rule.classes)
+    u, place = np.empty(n + fixed), np.empty(n + fixed, np.int64)
+    total, size = weigh(rule, state, x, u, place)
+    if total > 0.0:
+        usual = state.rows[SIZES]
+        level = math.sqrt(size / usual) ** rule.level if usual > 0.0 else 1.0
+        factor = min(LONG, level) / math.sqrt(total)
+        for j in range(n):
+            u[j] *= factor
+    mark_fixed(rule, state, n, t, u[n:], place[n:])
+    return Glance(u, place)
+
+
+def heavy_slots(weight: Vector, bar: float) -> NDArray[np.bool_]:
+    """The slots with a state of at least this weight."""
+    heavy = np.zeros(weight.size // len(SPEEDS), np.bool_)
+    for i in range(weight.size):
+        if weight[i] >= bar and weight[i] > 0.0:
+            heavy[i // len(SPEEDS)] = True
+    return heavy
+
+
+def drift_of(
+    u: float, gap: int, rate: Vector, prior: Vector, fade: Vector, old: Vector, new: Vector
+) -> None:
+    """What u times a weight, and its square times a variance, become in so many rows.
+
+    For each speed: u w becomes ``fade`` w, and u^2 D becomes ``old`` D + ``new``.
+    """
+    for k in range(rate.size):
+        fade[k], old[k], new[k] = u, u * u, 0.0
+        if rate[k] < 0.0:
+            f = math.exp(gap * rate[k])
+            fade[k], old[k], new[k] = u * math.sqrt(f), u * u * f, u * u * (1.0 - f) * prior[k]
+
+
+def look_up(
+    rule: Any, state: Any, at: Glance, now: int, heavy: Any, m: NDArray[np.float64], v: Vector
+) -> None:
+    """m[i, c] <- the mean of each class's score, v[i] <- its variance, by row ``now``."""
+    weights, spread, touched, begun = state.weights, state.spread, state.touched, state.begun
+    nowhere, unknown = 0.0, np.zeros(heavy.size)  # squares of columns without a place, or a label
+    prior, rate = np.empty(len(SPEEDS)), np.empty(len(SPEEDS))
+    fade, old, new = np.empty(len(SPEEDS)), np.empty(len(SPEEDS)), np.empty(len(SPEEDS))
+    for k in range(len(SPEEDS)):
+        prior[k], rate[k] = prior_of(rule, k), math.log1p(-speed_of(rule, k))
+    m[:] = 0.0
+    v[:] = 0.0
+    for j in range(at.u.size):
+        u, p = at.u[j], at.place[j]
+        if p < 0:
+            nowhere += u * u
+            continue
+        gap = max(0, now - touched[p, AT])
+        drift_of(u, gap, rate, prior, fade, old, new)
+        for slot in range(heavy.size):
+            if heavy[slot] and touched[p, LABEL_NUMBER] > begun[slot]:
+                for k in range(len(SPEEDS)):
+                    i = slot * len(SPEEDS) + k
+                    v[i] += old[k] * spread[p, i] + new[k]
+                    for c in range(m.shape[1]):
+                        m[i, c] += fade[k] * weights[p, i, c]
+            elif heavy[slot]:
+                unknown[slot] += u * u
+    for i in range(v.size):
+        v[i] += (nowhere + unknown[i // len(SPEEDS)]) * prior[i % len(SPEEDS)]
+
+
+def take_places(state: Any, x: Any, place: Counter) -> None:
+    """Give a place to each column of a labeled row that has none."""
+    columns, table, entries, used = x["column"], state.table, state.entries, state.used
+    for j in range(columns.size):
+        if place[j] < 0:
+            entry = table[slot_of(table, entries, columns[j])]
+            if entry >= 0 and used[PLACES] < state.spread.shape[0]:
+                place[j] = used[PLACES]
+                entries[entry, PLACE] = place[j]
+                state.touched[place[j], LABEL_NUMBER] = -1
+                used[PLACES] += 1
+
+
+def touch(rule: Any, state: Any, place: Counter, now: int) -> None:
+    """Bring the places of a row up to date, in all states that have any weight."""
+    weights, spread, touched, begun = state.weights, state.spread, state.touched, state.begun
+    used, number = heavy_slots(state.weight, 0.0), state.clock[LABELS] + 1
+    for p in place:
+        if p < 0:
+            continue
+        gap, last = now - touched[p, AT], touched[p, LABEL_NUMBER]
+        for k in range(len(SPEEDS)):
+            prior, speed = prior_of(rule, k), speed_of(rule, k)
+            fade = math.exp(gap * math.log1p(-speed)) if speed > 0.0 else 1.0
+            root = math.sqrt(fade)
+            for slot in range(used.size):
+                i = slot * len(SPEEDS) + k
+                known = last > begun[slot]
+                if used[slot]:
+                    spread[p, i] = fade * spread[p, i] + (1.0 - fade) * prior if known else prior
+                    for c in range(weights.shape[2]):
+                        weights[p, i, c] = root * weights[p, i, c] if known else 0.0
+        touched[p, AT], touched[p, LABEL_NUMBER] = now, number
+
+
+def absorb(state: Any, at: Glance, gain: NDArray[np.float64], narrow: Vector) -> None:
+    """w_j <- w_j + gain D_j u_j, and 1 / D_j <- 1 / D_j + narrow u_j^2, in every state."""
+    weights, spread = state.weights, state.spread
+    for j in range(at.u.size):
+        u, p = at.u[j], at.place[j]
+        if p < 0:
+            continue
+        for i in range(narrow.size):
+            D = spread[p, i]
+            for c in range(gain.shape[1]):
+                weights[p, i, c] += gain[i, c] * D * u
+            spread[p, i] = D / (1.0 + D * u * u * narrow[i])

@@ -1,0 +1,119 @@
+r"""Texts as sparse rows: words by a stated rule, hashed with a sign into so many columns.
+
+A word is a run of letters, digits and underscores (``\w+``) of the text in lower case; so are the
+parts of ``don't`` and ``a-b``. A word's column and sign are the same in every process and version:
+the first 8 bytes of its BLAKE2b digest, modulo the columns, and their lowest bit. A row counts how
+often each word occurs, with its sign, so that words that collide cancel on average (K. Weinberger
+and others, *Feature Hashing for Large Scale Multitask Learning*, ICML 2009). The
+:class:`~lasec.Tracker` weighs the counts by itself (:mod:`lasec.rules.weighing`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+
+from lasec.parameters import Range, number
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+__all__ = ["TextHasher"]
+
+_WORD = re.compile(r"\w+")
+_COLUMNS = Range(2, 2**31)
+_ROOM = 200_000  # words whose columns are remembered
+
+
+class TextHasher:
+    """Turns texts into sparse rows of hashed words, for a :class:`~lasec.Tracker`.
+
+    Parameters
+    ----------
+    columns
+        The number of columns; from 2^18 to 2^24, few words collide, and more cost nothing.
+
+    Examples
+    --------
+    >>> import lasec
+    >>> hasher = TextHasher()
+    >>> mails = ["win a free prize", "lunch at noon?", "free prize inside", "see you at lunch"]
+    >>> X = hasher.rows(mails)
+    >>> X.shape, X.nnz
+    ((4, 262144), 14)
+    >>> tracker = lasec.Tracker(rate=1.0, seed=0)
+    >>> records = tracker.run(X, ["spam", "ham", "spam", "ham"])
+    >>> tracker.predict(hasher.rows(["a free prize"])).tolist()
+    ['spam']
+    """
+
+    def __init__(self, columns: Annotated[int, _COLUMNS] = 2**18) -> None:
+        self.columns: int = number("columns", columns, int, _COLUMNS)
+        self._known: dict[str, tuple[int, float]] = {}
+
+    def words(self, text: str) -> list[str]:
+        """The words of a text, in their order.
+
+        >>> TextHasher().words("Don't miss it: 50% OFF!")
+        ['don', 't', 'miss', 'it', '50', 'off']
+        """
+        return _WORD.findall(text.lower())
+
+    def column(self, word: str) -> tuple[int, float]:
+        """The column and the sign of a word.
+
+        >>> TextHasher().column("prize")
+        (162661, -1.0)
+        """
+        found = self._known.get(word)
+        if found is None:
+            digest = blake2b(word.encode("utf-8", "replace"), digest_size=8).digest()
+            bits = int.from_bytes(digest, "little")
+            found = (bits >> 1) % self.columns, 1.0 if bits & 1 else -1.0
+            if len(self._known) >= _ROOM:
+                self._known.clear()
+            self._known[word] = found
+        return found
+
+    def counts(self, text: str) -> dict[int, float]:
+        """How often the words of each column occur in a text, with their signs.
+
+        >>> sorted(TextHasher().counts("free free prize").values())
+        [-1.0, 2.0]
+        """
+        counts: dict[int, float] = {}
+        for word in self.words(text):
+            column, sign = self.column(word)
+            counts[column] = counts.get(column, 0.0) + sign
+        return counts
+
+    def rows(self, texts: Iterable[str]) -> csr_array:
+        """A sparse row for each text.
+
+        >>> TextHasher(columns=16).rows([""]).nnz
+        0
+        """
+        from scipy.sparse import csr_array  # noqa: PLC0415, importing lasec imports no SciPy
+
+        starts, columns, values = [0], list[int](), list[float]()
+        for text in texts:
+            counts = self.counts(_text(text))
+            for column in sorted(counts):
+                if counts[column] != 0.0:
+                    columns.append(column)
+                    values.append(counts[column])
+            starts.append(len(columns))
+        shape = len(starts) - 1, self.columns
+        whole = np.int32 if len(columns) < 2**31 else np.int64  # scikit-learn wants the former
+        found = np.array(values), np.array(columns, whole), np.array(starts, whole)
+        return csr_array(found, shape)
+
+
+def _text(given: Any) -> str:
+    if not isinstance(given, str):
+        raise TypeError(f"texts: expected text, got {type(given).__name__}")
+    return given
