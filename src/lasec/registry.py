@@ -11,7 +11,7 @@ from lasec.learner import Learner, Options
 from lasec.parameters import unknown
 from lasec.persistence import codec
 from lasec.queries import Budgeted, MarginSampling, Uniform
-from lasec.rules import AROW, Tracking
+from lasec.rules import AROW, SparseTracking, Tracking
 from lasec.tracker import Tracker
 from lasec.types import Query, Rule
 
@@ -43,9 +43,18 @@ class Algorithm(NamedTuple):
         """Whether it takes a ``class_weight``."""
         return self.build in (_tracker, _small)
 
+    @property
+    def takes_sparse(self) -> bool:
+        """Whether it has a form for sparse rows."""
+        return self.build is _tracker
+
 
 def _tracker(dimension: int, *, audit: float = AUDIT, **rule: float) -> Learner:
     return Tracker(dimension, audit=audit, rule=Tracking(**rule))  # type: ignore[arg-type]
+
+
+def _sparse(dimension: int, *, audit: float = AUDIT, **rule: float) -> Learner:
+    return Tracker(dimension, audit=audit, rule=SparseTracking(**rule))  # type: ignore[arg-type]
 
 
 def _small(dimension: int, **rule: float) -> Learner:
@@ -108,6 +117,7 @@ def make(
     budget: Budgeted | None = None,
     settings: Mapping[str, float] | None = None,
     class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
+    sparse: bool = False,
     **options: Unpack[Options],
 ) -> Learner:
     """A learner by name, as its paper has it, or held to a label budget.
@@ -127,6 +137,8 @@ def make(
         Parameters of the algorithm: ``drift``, ``ridge``, ``aggressiveness`` and others.
     class_weight
         "balanced", or what it costs to miss each class: of the Tracker alone.
+    sparse
+        The Tracker for sparse rows.
     **options
         ``seed``, ``max_pending`` and the other options of :class:`~lasec.Learner`.
 
@@ -138,12 +150,14 @@ def make(
     Learner('Budgeted LASEC-SS', dimension=5, rows=0, asked=0, updates=0)
     """
     chosen = find(name)
+    if sparse and chosen.takes_sparse:
+        chosen = chosen._replace(build=_sparse)
     small = _smallest(name, chosen, settings or {})
     check_size(name, small.rule, dimension)
     query, title = small.query, small.name
     if chosen.budgeted and not (rate is None and budget is None):
         query = _held(small, 0.1 if rate is None else rate, budget)
-        title = title if isinstance(small.rule, Tracking) else f"Budgeted {title}"
+        title = title if isinstance(small.rule, Tracking | SparseTracking) else f"Budgeted {title}"
     if isinstance(small, Tracker):
         held: Any = query
         rule: Any = small.rule

@@ -74,6 +74,19 @@ def is_sparse(given: object) -> bool:
     return scipy is not None and bool(scipy.issparse(given))
 
 
+def one_by_one(X: Any) -> list[Any]:
+    """The rows of a matrix, which may be sparse.
+
+    >>> from scipy.sparse import csr_array
+    >>> [row.shape for row in one_by_one(csr_array(np.eye(2)))]
+    [(1, 2), (1, 2)]
+    """
+    if not is_sparse(X):
+        return list(X)
+    rows = X.tocsr()
+    return [rows[[i]] for i in range(rows.shape[0])]
+
+
 def features(name: str, given: Any, axes: int) -> int:
     """How many columns a row (one axis) or a chunk (two axes) has.
 
@@ -155,6 +168,19 @@ def joined(arrays: dict[str, NDArray[Any]], dimension: int) -> SparseRows:
     pairs = np.empty(columns.size, PAIR)
     pairs["column"], pairs["value"] = columns, validation.finite("x", values)
     return SparseRows(starts, pairs)
+
+
+def matrix(arrays: dict[str, NDArray[Any]], dimension: int) -> Any:
+    """The rows that :func:`split` wrote, as a matrix of :mod:`scipy.sparse`.
+
+    >>> matrix(split([row([0.0, 2.0], 2, PAIR)]), 2).toarray().tolist()
+    [[0.0, 2.0]]
+    """
+    from scipy.sparse import csr_array  # noqa: PLC0415, importing lasec imports no SciPy
+
+    starts, pairs = joined(arrays, dimension).arrays
+    shape = starts.size - 1, dimension
+    return csr_array((pairs["value"].copy(), pairs["column"].copy(), starts), shape)
 
 
 def _refuse(name: str, given: object) -> None:

@@ -11,7 +11,7 @@ and others, *Feature Hashing for Large Scale Multitask Learning*, ICML 2009). Th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -36,6 +36,8 @@ class TextHasher:
     ----------
     columns
         The number of columns; from 2^18 to 2^24, few words collide, and more cost nothing.
+    heard
+        Called with the words of each text.
 
     Examples
     --------
@@ -51,8 +53,14 @@ class TextHasher:
     ['spam']
     """
 
-    def __init__(self, columns: Annotated[int, _COLUMNS] = 2**18) -> None:
+    def __init__(
+        self,
+        columns: Annotated[int, _COLUMNS] = 2**18,
+        *,
+        heard: Callable[[list[str]], None] | None = None,
+    ) -> None:
         self.columns: int = number("columns", columns, int, _COLUMNS)
+        self._heard = heard
         self._known: dict[str, tuple[int, float]] = {}
 
     def words(self, text: str) -> list[str]:
@@ -86,7 +94,10 @@ class TextHasher:
         [-1.0, 2.0]
         """
         counts: dict[int, float] = {}
-        for word in self.words(text):
+        words = self.words(text)
+        if self._heard is not None:
+            self._heard(words)
+        for word in words:
             column, sign = self.column(word)
             counts[column] = counts.get(column, 0.0) + sign
         return counts

@@ -8,6 +8,7 @@ import typer
 
 import lasec
 from lasec.cli.compare import compare
+from lasec.cli.explain import explain
 from lasec.cli.inspect import cite, info
 from lasec.cli.output import put_lines
 from lasec.cli.questions import ask, forget, predict, questions, tell
@@ -46,6 +47,7 @@ def describe(
     """
 
 
-for command in (run, compare, ask, tell, predict, questions, forget, info, cite, datasets):
+commands = (run, compare, ask, tell, predict, questions, forget, info, explain, cite, datasets)
+for command in commands:
     app.command()(command)
 app.add_typer(spark, name="spark")

@@ -44,7 +44,8 @@ def lines(encoder: Encoder, numeric: bool = False) -> Iterator[tuple[str, str]]:
     if encoder.hashed:
         yield "hashed", f"{few(encoder.hashed, SHOWN)} (categories, {buckets})"
     if named[Kind.TEXT]:
-        yield "text", f"{few(named[Kind.TEXT], SHOWN)} (tokens, {buckets})"
+        wide = f"words, {encoder.words:,} columns" if encoder.words else f"tokens, {buckets}"
+        yield "text", f"{few(named[Kind.TEXT], SHOWN)} ({wide})"
     if named[Kind.PAIRS]:
         wide = f"{encoder.pairs:,} features; larger indices wrap around"
         yield "sparse", f"{few(named[Kind.PAIRS], SHOWN)} ({wide})"

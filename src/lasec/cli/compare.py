@@ -14,7 +14,7 @@ from rich.text import Text
 
 from lasec.cli import options as o
 from lasec.cli.answers import PROMPT, Answers, rates
-from lasec.cli.inputs import Opened, encoder, learner, open_file
+from lasec.cli.inputs import WORDS, Opened, encoder, learner, open_file
 from lasec.cli.output import (
     STOPPED,
     as_facts,
@@ -149,13 +149,16 @@ class Race:
     ) -> None:  # fmt: skip
         self.opened, self.peers, self.answers = opened, peers, answers
         made = encoder(opened, constant=True)
-        self._bare = [each.has_intercept for each in chosen]  # without the column of ones
+        self._words = encoder(opened, False, WORDS)
+        self._forms = [self._form(each) for each in chosen]
+        sizes = {"plain": made.dimension, "bare": made.dimension - 1, "sparse": WORDS}
         self.learners: list[Learner] = [
             learner(
-                name, made.dimension - each.has_intercept, opened.reading,
+                name, sizes[form], opened.reading,
                 asking if each.has_class_weights else _plain(asking), opened.separated,
+                sparse=form == "sparse",
             )
-            for name, each in zip(names, chosen, strict=True)
+            for name, each, form in zip(names, chosen, self._forms, strict=True)
         ]  # fmt: skip
         self._desk = TableLearner(
             self.learners[0], made, label=opened.label, positive=opened.reading.positive,
@@ -163,6 +166,12 @@ class Race:
         )  # fmt: skip
         self.names = [*(one.name for one in self.learners), *(peer.name for peer in peers)]
         self.runs = [RunSummary() for _ in self.names]
+
+    def _form(self, chosen: Algorithm) -> str:
+        """How rows come to an algorithm: with a column of ones, without it, or as words."""
+        if chosen.takes_sparse and self._words.words:
+            return "sparse"
+        return "bare" if chosen.has_intercept else "plain"
 
     def go(self, limit: int | None, stop: Stop) -> Iterator[None]:
         """Batch after batch, each learner in turn."""
@@ -177,10 +186,11 @@ class Race:
             )  # fmt: skip
             left -= whole.num_rows
             inner = np.ascontiguousarray(rows.X[:, :-1])
-            runs = iter(self.runs)
-            for one, bare in zip(self.learners, self._bare, strict=True):
-                X = inner if bare else rows.X
-                evaluate(one, X, rows.y, times=rows.times, into=next(runs), **late)
+            forms, runs = {"plain": rows.X, "bare": inner}, iter(self.runs)
+            if "sparse" in self._forms:
+                forms["sparse"] = self._words.encode(batch)
+            for one, form in zip(self.learners, self._forms, strict=True):
+                evaluate(one, forms[form], rows.y, times=rows.times, into=next(runs), **late)
             for peer in self.peers:
                 evaluate_peer(
                     peer.model, inner, rows.y, times=rows.times, row=peer.row, into=next(runs)

@@ -22,6 +22,7 @@ from lasec.tables import Encoder, Table, TableLearner, open_table, table_of
 from lasec.tables.cells import as_label
 from lasec.tables.kinds import nearest
 
+WORDS = 2**18  # columns of a table of texts
 REMEMBER = 1_000  # last rows with an id, for labels that nobody asked for
 
 
@@ -80,19 +81,20 @@ def _known(name: str, reading: Reading) -> tuple[Table, Reading]:
     return table_of(data.columns, reading.texts), reading
 
 
-def encoder(opened: Opened, constant: bool) -> Encoder:
+def encoder(opened: Opened, constant: bool, words: int = 0) -> Encoder:
     """The encoder of a table, in which label and time are not features."""
     reading = opened.reading
     left_out = frozenset(name for name in (reading.label, reading.time) if name is not None)
     return Encoder.fit(
         opened.table.head, kinds=reading.kinds, left_out=left_out, constant=constant,
-        hash_buckets=reading.hash_buckets, standardize=reading.standardize,
+        hash_buckets=reading.hash_buckets, standardize=reading.standardize, words=words,
     )  # fmt: skip
 
 
 def learner(
-    algorithm: str, dimension: int, reading: Reading, asking: Asking, classes: Sequence[str] = ()
-) -> Learner:
+    algorithm: str, dimension: int, reading: Reading, asking: Asking, classes: Sequence[str] = (),
+    *, sparse: bool = False,
+) -> Learner:  # fmt: skip
     """A learner with its label budget."""
     weights = asking.weights()
     for name in weights if isinstance(weights, dict) and classes else ():
@@ -104,25 +106,27 @@ def learner(
         settings=asking.parameters(), seed=asking.seed, max_age=asking.oldest(reading.time),
         lead=asking.lead, aggregate="majority" if several else "first",
         annotators=asking.annotators if several else 3, classes=classes or None,
-        class_weight=weights,
+        class_weight=weights, sparse=sparse,
     )  # fmt: skip
 
 
-def detectors(wanted: bool) -> list[Detector]:
-    """The detectors of --alarms."""
-    return [DropAlarm(), InputAlarm()] if wanted else []
+def detectors(wanted: bool, *, sparse: bool = False) -> list[Detector]:
+    """The detectors of --alarms; of sparse rows, none looks at the features."""
+    found: list[Detector] = [DropAlarm()] if sparse else [DropAlarm(), InputAlarm()]
+    return found if wanted else []
 
 
 def build(
     opened: Opened, algorithm: str, asking: Asking, *, alarms: bool = False, **origin: Any
 ) -> TableLearner:
     """A new learner for a table."""
-    made = encoder(opened, constant=not find(algorithm).has_intercept)
+    chosen = find(algorithm)
+    made = encoder(opened, not chosen.has_intercept, WORDS if chosen.takes_sparse else 0)
+    sparse, reading = made.words > 0, opened.reading
     return TableLearner(
-        learner(algorithm, made.dimension, opened.reading, asking, opened.classes), made,
-        label=opened.label, positive=opened.reading.positive,
-        time=opened.reading.time, id="id", origin=origin, detectors=detectors(alarms),
-        remember=REMEMBER,
+        learner(algorithm, made.dimension, reading, asking, opened.classes, sparse=sparse), made,
+        label=opened.label, positive=reading.positive, time=reading.time, id="id", origin=origin,
+        detectors=detectors(alarms, sparse=sparse), remember=REMEMBER,
     )  # fmt: skip
 
 

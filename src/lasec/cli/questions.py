@@ -17,7 +17,7 @@ import typer
 from lasec.cli import columns
 from lasec.cli import options as o
 from lasec.cli.handover import Form, answers, as_csv, as_tasks
-from lasec.cli.inputs import REMEMBER, detectors, learner, model_file
+from lasec.cli.inputs import REMEMBER, WORDS, detectors, learner, model_file
 from lasec.cli.jsonl import line, shares
 from lasec.cli.lock import held
 from lasec.cli.output import (
@@ -36,6 +36,7 @@ from lasec.errors import TableError, TicketError
 from lasec.persistence.container import read
 from lasec.registry import find
 from lasec.session import Note
+from lasec.sparse import is_sparse, one_by_one
 from lasec.tables import Encoder, TableLearner
 from lasec.tables.cells import as_label, check_row, head_of, moment
 from lasec.tables.objects import DEEPEST, too_deep
@@ -278,7 +279,7 @@ def _named(note: Note) -> Row:
 
 def _decided(desk: TableLearner, rows: list[Row]) -> list[Row]:
     """A decision for each row, or an error."""
-    most = rows_at_a_time(desk.encoder.dimension, MOST)
+    most = rows_at_a_time(desk.encoder.dense_dimension, MOST)
     return [
         entry
         for at in range(0, len(rows), most)
@@ -291,7 +292,7 @@ def _decided_at_once(desk: TableLearner, rows: list[Row]) -> list[Row]:
     wrong = {i: text for i, row in enumerate(rows) if (text := _unreadable(desk, row))}
     sound = [row for i, row in enumerate(rows) if i not in wrong]
     X, clock = desk.read(sound)
-    read = iter(zip(X, clock, map(desk.id_of, sound), strict=True))
+    read = iter(zip(one_by_one(X), clock, map(desk.id_of, sound), strict=True))
     said: list[Row] = []
     for i in range(len(rows)):
         try:
@@ -303,7 +304,7 @@ def _decided_at_once(desk: TableLearner, rows: list[Row]) -> list[Row]:
 
 def _asked(desk: TableLearner, x: Any, time: float | None, name: str | int | None) -> Row:
     """The decision about a row."""
-    likely = desk.probabilities(x[None])
+    likely = desk.probabilities(x if is_sparse(x) else x[None])
     return line(desk.ask_read(x, time, name), likely[0] if likely else None)
 
 
@@ -311,7 +312,7 @@ def _predicted(desk: TableLearner, rows: list[Row]) -> Iterator[Row]:
     """The class of each row with its margin, or an error."""
     wrong = [_unreadable(desk, row) for row in rows]
     X, _ = desk.read([row for row, text in zip(rows, wrong, strict=True) if not text])
-    likely = desk.probabilities(X) or [{} for _ in X]
+    likely = desk.probabilities(X) or [{} for _ in range(X.shape[0])]
     found = zip(desk.session.predict(X), likely, desk.learner.margins(X).tolist(), strict=True)
     for text in wrong:
         if text:
@@ -389,15 +390,17 @@ def _new(
         raise TableError("cannot create a model: none of the first lines is a JSON object")
     head = head_of(rows, frozenset(reading.kinds))
     left_out = {reading.label, reading.time, name} & set(head.schema.names)
+    chosen = find(algorithm)
     encoder = Encoder.fit(
         head, kinds=reading.kinds, left_out=frozenset(map(str, left_out)),
-        hash_buckets=reading.hash_buckets, constant=not find(algorithm).has_intercept,
+        hash_buckets=reading.hash_buckets, constant=not chosen.has_intercept,
+        words=WORDS if chosen.takes_sparse else 0,
     )  # fmt: skip
-    names = [as_label(each) or "" for each in classes]
-    made = learner(algorithm, encoder.dimension, reading, asking, names)
+    names, sparse = [as_label(each) or "" for each in classes], encoder.words > 0
+    made = learner(algorithm, encoder.dimension, reading, asking, names, sparse=sparse)
     desk = TableLearner(
         made, encoder, label=str(reading.label), time=reading.time, id=name or None,
-        detectors=detectors(alarms), remember=remember,
+        detectors=detectors(alarms, sparse=sparse), remember=remember,
     )  # fmt: skip
     told = "; ".join(f"{name}: {text}" for name, text in columns.lines(encoder, numeric=True))
     say(f"lasec: new model with {counted(encoder.dimension, 'feature')}; {told}")

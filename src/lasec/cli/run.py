@@ -204,7 +204,7 @@ def _go(task: Run, opened: Opened, limit: int | None, quiet: bool) -> bool:
     """Run to the end of the table, or until stopped; whether it came to the end."""
     stop, table, before = Stop(), opened.table, task.consumed
     most = min(table.expected, math.inf if limit is None else limit)
-    batches = table.batches(before, rows_at_a_time(task.desk.encoder.dimension, ROWS))
+    batches = table.batches(before, rows_at_a_time(task.desk.encoder.dense_dimension, ROWS))
     with stop.watching(), bar(opened.title, quiet, endless=not math.isfinite(most)) as shown:
         for _ in task.go(batches, limit, stop):
             if shown.due():

@@ -24,6 +24,7 @@ from lasec.metrics import Meter
 from lasec.records import Records
 from lasec.session import Session
 from lasec.session.models import Asked
+from lasec.sparse import is_sparse, one_by_one
 from lasec.tracker import Tracker
 from lasec.types import Aggregate, BudgetQuery
 
@@ -97,8 +98,9 @@ def evaluate(
     >>> lasec.evaluate(lasec.Tracker(rate=0.2, seed=0), X, y, delay=500)
     RunSummary(rows=3000, accuracy=0.750, labels=629, answers=508, alarms=0)
     """
-    rows = validation.finite("X", validation.real("X", X, 2))
-    n = len(rows)
+    rows: Any = X
+    rows = rows.tocsr() if is_sparse(X) else validation.finite("X", validation.real("X", X, 2))
+    n = rows.shape[0]
     fresh = into is None
     if into is None:
         if n == 0:
@@ -116,7 +118,9 @@ def evaluate(
     if answers is None and alone and not (waits.any() or now.late or (alarms and on_alarm)):
         records = _at_once(stream, now)
         stream.answers = _prompt(records, labels, now.rows) if into.keep else []
-        now.alarms = now.alarms + raised_by(alarms, records, labels, rows)
+        now.alarms = now.alarms + raised_by(
+            alarms, records, labels, one_by_one(rows) if alarms else ()
+        )
     else:
         records = _Conversation(stream, now, alarms, on_alarm).run(said, waits)
     now.learner = _identity(learner)
@@ -141,13 +145,13 @@ class _Stream:
     """The rows of a call, with their labels, their classes by number, groups and times."""
 
     def __init__(
-        self, learner: Learner, X: Array, labels: tuple[NDArray[Any], NDArray[np.int64]],
+        self, learner: Learner, X: Any, labels: tuple[NDArray[Any], NDArray[np.int64]],
         group: NDArray[Any], times: ArrayLike | None,
     ) -> None:  # fmt: skip
         self.learner, self.X, self.group = learner, X, group
         self.y, self.true = labels
-        self.times = None if times is None else validation.times(times, len(X))
-        rounds = learner.rows + 1.0 + np.arange(len(X), dtype=np.float64)
+        self.times = None if times is None else validation.times(times, X.shape[0])
+        rounds = learner.rows + 1.0 + np.arange(X.shape[0], dtype=np.float64)
         self.clock = rounds if self.times is None else self.times
         self.answers: list[Answer] = []
 
@@ -194,7 +198,7 @@ def _at_once(stream: _Stream, now: Account) -> Records:
     learner, tried = stream.learner, copy.copy(stream.learner)
     parts: list[Records] = []
     try:
-        for cut in pieces(now, len(stream.X)):
+        for cut in pieces(now, stream.X.shape[0]):
             records = tried.run(stream.X[cut], stream.y[cut], times=stream.when(cut))
             _check(records, cut.start)
             status = _status(tried, now, stream.clock[cut])
@@ -233,7 +237,7 @@ class _Conversation:
         """Ask about every row, and tell each answer that is due by then."""
         decisions: list[Asked] = []
         now = self.now
-        for cut in pieces(now, len(self.stream.X)):
+        for cut in pieces(now, self.stream.X.shape[0]):
             made = [self._step(t, said[t], waits[t]) for t in range(cut.start, cut.stop)]
             decisions += made
             clock = self.stream.clock[cut]

@@ -11,8 +11,10 @@ import numpy as np
 from lasec.alarms import Detector, DropAlarm, InputAlarm, read
 from lasec.errors import StateError
 from lasec.learner import Learner
+from lasec.parameters import Range, number
 from lasec.persistence.container import Arrays, pack, restored
 from lasec.session.note import Note
+from lasec.sparse import PAIR, is_sparse, matrix, one_by_one, row, split
 from lasec.tracker import Tracker
 
 Notes = Mapping[int, Note]
@@ -55,17 +57,24 @@ def write_rows(rows: Mapping[Any, Any]) -> bytes:
     >>> read_rows(write_rows({"mail-7": [1.0, 2.0]}))["mail-7"].tolist()
     [1.0, 2.0]
     """
-    return pack({"ids": list(rows)}, {"rows": np.array(list(rows.values()), dtype=np.float64)})
+    kept = list(rows.values())
+    if kept and is_sparse(kept[0]):
+        width = int(kept[0].shape[-1])
+        pairs = split([row(x, width, PAIR) for x in kept])
+        return pack({"ids": list(rows), "columns": width}, pairs)
+    return pack({"ids": list(rows)}, {"rows": np.array(kept, dtype=np.float64)})
 
 
 def read_rows(data: bytes) -> dict[Any, Any]:
     """The rows that :func:`write_rows` wrote."""
 
     def listed(header: dict[str, Any], arrays: Arrays) -> dict[Any, Any]:
-        ids, rows = header["ids"], arrays["rows"]
+        ids, rows = header["ids"], arrays.get("rows", np.empty(0))
+        if "columns" in header:
+            rows = matrix(arrays, number("columns", header["columns"], int, Range(1, 2**31)))
         if not all(isinstance(name, str | int) for name in ids) or rows.ndim != 2:
             raise ValueError("rows: expected ids, and a row for each")
-        return dict(zip(ids, rows, strict=True))
+        return dict(zip(ids, one_by_one(rows), strict=True))
 
     return restored(data, listed)
 

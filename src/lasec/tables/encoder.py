@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +16,8 @@ from lasec.persistence.container import Arrays
 from lasec.tables.hashing import HashBuckets
 from lasec.tables.kinds import Column, Kind, find_kinds
 from lasec.tables.one_hot import OneHot, few_categories
+from lasec.tables.vocabulary import Vocabulary
+from lasec.text import TextHasher
 from lasec.types import Matrix
 
 _NEW, _FEW, _MANY = 16, 64, 256  # hash buckets for new categories, for all, for texts
@@ -32,6 +34,9 @@ class Encoder:
     all others and the tokens of texts are hashed into ``hash_buckets`` places. ``constant`` adds a
     column of ones, for learners without intercept. Encode each row once, in the order of the
     stream: :meth:`encode` updates the means.
+
+    With ``words``, columns of text alone become sparse rows of so many columns, which count words
+    (:class:`~lasec.text.TextHasher`); the words are remembered (:attr:`vocabulary`).
 
     >>> columns = {"price": [1.0, 3.0] * 20, "shop": ["north", "south"] * 20}
     >>> rows = pa.RecordBatch.from_pydict(columns)
@@ -53,6 +58,8 @@ class Encoder:
         standardize: bool = True,
         constant: bool = False,
         categories: Mapping[str, Sequence[str]] | None = None,
+        words: int = 0,
+        vocabulary: Mapping[str, int] | None = None,
     ) -> None:
         self.columns = tuple(columns)
         self.one_hot = OneHot(categories or {})
@@ -65,6 +72,9 @@ class Encoder:
         self.hashed = tuple(name for name in names if name not in self.one_hot.categories)
         self._texts = self._of(Kind.TEXT)
         self._hashes = bool(names or self._texts)
+        self.words: int = number("words", words, int, Range(0, 2**31))
+        self.vocabulary = Vocabulary(vocabulary or {})
+        self._hasher = TextHasher(self.words or 2, heard=self.vocabulary.hear)
         zeros = (np.zeros(len(self.numbers)) for _ in range(3))
         self.count, self.mean, self.spread = zeros
         if self.dimension - constant < 1:
@@ -80,6 +90,7 @@ class Encoder:
         hash_buckets: int | None = None,
         standardize: bool = True,
         constant: bool = False,
+        words: int = 0,
     ) -> Self:
         """The encoder of a table whose first rows are ``head``.
 
@@ -87,10 +98,18 @@ class Encoder:
         ``left_out`` are not read: the label, for example. Columns with few categories are one-hot
         (:func:`~lasec.tables.one_hot.few_categories`), and their new categories are hashed into 16
         buckets. Columns with more are hashed into 64 buckets, or 256 where there are texts, new
-        categories included. With ``hash_buckets``, all are hashed, into so many.
+        categories included. With ``hash_buckets``, all are hashed, into so many. Where there is
+        nothing but text, and no ``hash_buckets``, rows are sparse if ``words`` says so.
+
+        >>> texts = pa.RecordBatch.from_pydict({"text": ["win a free prize", "see you at lunch"]})
+        >>> encoder = Encoder.fit(texts, words=2**18)
+        >>> encoder.encode(texts).nnz, encoder.vocabulary.most(1)
+        (8, ['win'])
         """
         columns = find_kinds(head, dict(kinds or {}), set(left_out))
         found = {column.kind for column in columns}
+        if found - {Kind.IGNORED} != {Kind.TEXT} or hash_buckets is not None:
+            words = 0
         names = _names(columns, Kind.CATEGORY)
         one_hot = few_categories(head, names) if hash_buckets is None else {}
         usual = _FEW if len(one_hot) < len(names) else _NEW
@@ -107,16 +126,27 @@ class Encoder:
             standardize=standardize,
             constant=constant,
             categories=one_hot,
+            words=words,
         )
+
+    @property
+    def dense_dimension(self) -> int:
+        """The number of features that take memory in every row: none where rows are sparse."""
+        return 0 if self.words else self.dimension
 
     @property
     def dimension(self) -> int:
         """The number of features: columns of the matrix."""
+        if self.words:
+            return self.words
         hashed = self.hash_buckets if self._hashes else 0
         return len(self.numbers) + self.one_hot.width + hashed + self.pairs + int(self.constant)
 
-    def encode(self, batch: pa.RecordBatch) -> Matrix:
-        """The rows of a batch, as the rows of a matrix."""
+    def encode(self, batch: pa.RecordBatch) -> Any:
+        """The rows of a batch, as the rows of a matrix, which is sparse where there are words."""
+        if self.words:
+            texts = (batch[name].to_pylist() for name in self._texts)
+            return self._hasher.rows(" ".join(filter(None, t)) for t in zip(*texts, strict=True))
         rows = np.zeros((batch.num_rows, self.dimension))
         k, cells = len(self.numbers), dict(zip(batch.schema.names, batch.columns, strict=True))
         if k and batch.num_rows:
@@ -135,6 +165,10 @@ class Encoder:
         if self.constant:
             rows[:, -1] = 1.0
         return rows
+
+    def rows_of(self, texts: Iterable[str]) -> Any:
+        """Sparse rows of texts, whose words are not counted."""
+        return TextHasher(self.words).rows(texts)
 
     def _scaled(self, X: Matrix) -> Matrix:
         X = np.where(np.abs(X) < _BEYOND, X, np.nan)
@@ -162,6 +196,8 @@ class Encoder:
             "standardise": self.standardize,
             "constant": self.constant,
             "categories": {n: list(values) for n, values in self.one_hot.categories.items()},
+            "words": self.words,
+            "vocabulary": dict(self.vocabulary),
         }
 
     def arrays(self) -> Arrays:
@@ -179,6 +215,7 @@ class Encoder:
             columns, hash_buckets=header["width"], pairs=header["pairs"],
             standardize=bool(header["standardise"]), constant=bool(header["constant"]),
             categories=_categories(header.get("categories", {}), columns),
+            words=header.get("words", 0), vocabulary=header.get("vocabulary"),
         )  # fmt: skip
         for name, blank in made.arrays().items():
             kept = arrays[name]

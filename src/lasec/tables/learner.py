@@ -18,6 +18,7 @@ from lasec.metrics import Meter
 from lasec.persistence.container import Arrays, bundle, pack, read, restored, unbundle
 from lasec.session import Note, Session
 from lasec.session.saved import read_detectors, read_learner, read_notes, read_rows
+from lasec.sparse import one_by_one
 from lasec.tables.cells import as_label, batch_of, folded, moment, moments
 from lasec.tables.encoder import Encoder
 from lasec.types import Decision, Outcome
@@ -28,7 +29,7 @@ KIND = "table"
 class Rows(NamedTuple):
     """The rows of a batch as features, labels (None where the cell is empty) and times."""
 
-    X: NDArray[np.float64]
+    X: Any
     y: NDArray[Any]
     times: NDArray[np.float64] | None
 
@@ -126,11 +127,9 @@ class TableLearner:
         """A decision for each row; if one cannot be read, none is asked."""
         X, clock = self.read(rows)
         ids = [self.id_of(row) for row in rows]
-        return [self.ask_read(*read) for read in zip(X, clock, ids, strict=True)]
+        return [self.ask_read(*read) for read in zip(one_by_one(X), clock, ids, strict=True)]
 
-    def read(
-        self, rows: Sequence[Mapping[str, Any]]
-    ) -> tuple[NDArray[np.float64], Sequence[float | None]]:
+    def read(self, rows: Sequence[Mapping[str, Any]]) -> tuple[Any, Sequence[float | None]]:
         """Rows without a label, encoded, and the time of each, or None."""
         batch = batch_of(rows, self.encoder.columns)
         clock: Sequence[float | None] = [None] * len(rows)
@@ -138,7 +137,7 @@ class TableLearner:
             clock = [moment(row.get(self.time)) for row in rows]
         return self.encoder.encode(batch), clock
 
-    def probabilities(self, X: NDArray[np.float64]) -> list[dict[str, float]]:
+    def probabilities(self, X: Any) -> list[dict[str, float]]:
         """The probability of each class for rows as :meth:`read` gives them.
 
         Empty where the learner has none, or has learned nothing yet.
@@ -165,7 +164,7 @@ class TableLearner:
 
     def ask_read(
         self,
-        x: NDArray[np.float64],
+        x: Any,
         time: float | None,
         id: str | int | None = None,  # noqa: A002
     ) -> Decision:
@@ -181,7 +180,7 @@ class TableLearner:
 
     def learn(self, row: Mapping[str, Any], label: object) -> None:
         """Learn a row that nobody asked for; it is no part of any estimate."""
-        (x,), _ = self.read([row])
+        (x,) = one_by_one(self.read([row])[0])
         self.session.learn(x, self._class(label))
 
     def _class(self, label: object) -> str:

@@ -324,4 +324,4 @@ def rows_at_a_time(dimension: int, most: int) -> int:
     >>> rows_at_a_time(100, 8_192), rows_at_a_time(1_000_000, 8_192)
     (8192, 33)
     """
-    return max(1, min(most, BATCH // (8 * dimension)))
+    return max(1, min(most, BATCH // (8 * max(dimension, 1))))
