@@ -46,7 +46,7 @@ class Algorithm(NamedTuple):
     @property
     def takes_sparse(self) -> bool:
         """Whether it has a form for sparse rows."""
-        return self.build is _tracker
+        return self.build in _SPARSE
 
 
 def _tracker(dimension: int, *, audit: float = AUDIT, **rule: float) -> Learner:
@@ -64,6 +64,14 @@ def _small(dimension: int, **rule: float) -> Learner:
 def _uniform(dimension: int, **rule: float) -> Learner:
     parts = Tracking(**rule), Uniform(0.1)  # type: ignore[arg-type]
     return Learner(*parts, dimension=dimension, learn_from="labels", name="Tracker, uniform")
+
+
+def _sparse_uniform(dimension: int, **rule: float) -> Learner:
+    parts = SparseTracking(**rule), Uniform(0.1)  # type: ignore[arg-type]
+    return Learner(*parts, dimension=dimension, learn_from="labels", name="Tracker, uniform")
+
+
+_SPARSE = {_tracker: _sparse, _uniform: _sparse_uniform}
 
 
 def _arow_ss(dimension: int, *, noise: float = 1.0, aggressiveness: float = 0.1) -> Learner:
@@ -151,7 +159,7 @@ def make(
     """
     chosen = find(name)
     if sparse and chosen.takes_sparse:
-        chosen = chosen._replace(build=_sparse)
+        chosen = chosen._replace(build=_SPARSE[chosen.build])
     small = _smallest(name, chosen, settings or {})
     check_size(name, small.rule, dimension)
     query, title = small.query, small.name
