@@ -22,6 +22,7 @@ from experiments.own import Own, read_grid
 from experiments.panels import PANELS
 from experiments.rare import command as rare_classes
 from experiments.spark import CLUSTER
+from experiments.text import command as text_study
 from experiments.tracking.command import study
 from experiments.whole import command as whole
 from experiments.whole import own_classes
@@ -351,6 +352,26 @@ def rare(
             typer.echo(rare_classes.settings(journal, out, seeds, size))
         else:
             typer.echo(rare_classes.measure(journal, out, seeds, size, quick=quick))
+
+
+@app.command()
+def text(
+    out: Out,
+    seeds: Seeds = 5,
+    jobs: Jobs = 1,
+    data: Folder = None,
+    size: Size = 1.0,
+    settings: Annotated[
+        bool, typer.Option(help="Compare settings, with draws that are not measured on.")
+    ] = False,
+) -> None:
+    """Sparse text: accuracy at label budgets, time of a row, memory against words seen."""
+    set_data(data)
+    with Journal(out / "journal.jsonl", jobs) as journal:
+        if settings:
+            typer.echo(text_study.settings(journal, out, seeds, size))
+        else:
+            typer.echo(text_study.measure(journal, out, seeds, size))
 
 
 @app.command(name="readme")
