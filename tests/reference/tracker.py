@@ -114,6 +114,7 @@ class Tracker:
         return lean / total
 
     def update(self, x, y, t):
+        """Learn a label; gives the probability that it had."""
         now = max(t, self.latest)
         u, gap = self._seen(x, t), now - self.latest
         weight = self.pi.sum(axis=(0, 1))
@@ -133,6 +134,7 @@ class Tracker:
         missed = probability < 0.5 if y > 0 else probability <= 0.5
         if missed and self.since >= self.patience:
             self._begin(now)
+        return probability
 
     def _settle(self):
         """The weights add up to one, without slots that have lost; speeds mix."""

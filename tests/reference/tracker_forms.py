@@ -158,11 +158,15 @@ class Forms(Tracker):
         return said / total
 
     def update(self, x, y, t):
-        """Learn the label y: -1 or +1; with more classes their numbers, from 1."""
+        """Learn the label y, -1 or +1, with more classes their numbers, from 1.
+
+        Gives the probability that it had.
+        """
         now, c = max(t, self.latest), int(y > 0) if self.K == 2 else y - 1
         u, gap = self._seen(x, t), now - self.latest
         self.known[c] = True
         K, weight, said = self.known.sum(), self.pi.sum(axis=(0, 1)), np.zeros(self.K)
+        likely = 0.0
         for b, lineage in enumerate(self.lineages):
             for k in range(len(DRIFTS)):
                 if weight[b, k] == 0.0:
@@ -170,6 +174,7 @@ class Forms(Tracker):
                 noise = self._noise(b, k)
                 p = lineage[k].learn(u, c, gap, noise, self.known)
                 said += weight[b, k] * (1.0 - noise * K / (K - 1)) * p
+                likely += weight[b, k] * (noise + (K - 1 - K * noise) * p[c]) / (K - 1)
                 for number, lapse in enumerate(LAPSES):
                     other = lapse / (K - 1)
                     self.pi[:, number, b, k] *= other + (1.0 - K * other) * p[c]
@@ -181,6 +186,7 @@ class Forms(Tracker):
             self._begin(now)
         if self.wide and self.k and len(self.sample) >= (KEPT if self.behind else FIRST):
             self._turn()
+        return likely
 
     def _best(self, said):
         """The most probable class; of two, the second where they are equal."""

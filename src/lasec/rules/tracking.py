@@ -47,7 +47,7 @@ of wide rows, k(d + slots k) and 5 slots (k^2 + d), with k directions.
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -57,7 +57,15 @@ from lasec.parameters import Positive, Range, Share, checked
 from lasec.rules.beliefs import Beliefs
 from lasec.rules.costs import add_shares, first_costs, weigh_classes, weigh_sign, weight_of
 from lasec.rules.enlarging import more_classes
-from lasec.rules.filtering import born, filter_classes, filter_state, quadratic, scores, sight
+from lasec.rules.filtering import (
+    Sight,
+    born,
+    filter_classes,
+    filter_state,
+    quadratic,
+    scores,
+    sight,
+)
 from lasec.rules.hypotheses import (
     HAZARDS,
     LAPSES,
@@ -95,10 +103,11 @@ from lasec.rules.softmax import (
     soften,
 )
 from lasec.rules.subspace import KEPT, block_of, is_due, renew_basis
-from lasec.types import ClassMargin, Vector
+from lasec.types import ClassMargin, Matrix, Vector
 
 __all__ = [
-    "Tracking", "begin_concept", "best_class", "class_probabilities", "count_classes", "sign",
+    "Tracking", "begin_concept", "best_class", "best_of", "class_probabilities", "count_classes",
+    "count_label", "follow", "sign",
 ]  # fmt: skip
 
 TRACKING_REFERENCE = ADAMS_2007.text
@@ -232,36 +241,10 @@ class Tracking(NamedTuple):
 
         The label is -1 or +1; with more classes their numbers, from 1.
         """
-        weight, lapse, clock, at = state.weight, state.lapse, state.clock, sight(state, x, t)
-        now, many = max(t, clock[LATEST]), state.told.size > 0
-        gap, c = now - clock[LATEST], int(y) - 1
-        said = np.zeros(max(1, state.told.size))
-        p = np.empty_like(said)
-        if many:
-            state.told[c] += 1
-        known = classes_known(state.told) if many else 2
-        if state.costs.size:
-            add_shares(state.costs, clock[ROWS])
-        for i in range(weight.size):
-            if weight[i] > 0.0:
-                fade, prior = (1.0 - speed_of(self, i)) ** gap, prior_of(self, i)
-                if many:
-                    right = filter_classes(state, i, at, c, fade, prior, lapse[i], p)
-                    add(said, weight[i] * (1.0 - lapse[i] * known / (known - 1)), p)
-                else:
-                    right = filter_state(state, i, at, y, fade, prior, lapse[i])
-                    said[0] += weight[i] * (1.0 - 2.0 * lapse[i]) * (right - 0.5)
-                reweigh(self, state.posterior, i, right, known)
-        normalize(state.posterior)
-        mix_speeds(state.posterior, self.share)
+        at = sight(state, x, t)
+        count_label(state, y)
+        follow(self, state, at, y, t)
         notice(state, x)
-        clock[LATEST], clock[SINCE], clock[LABEL] = now, clock[SINCE] + 1, int(y)
-        missed = said[0] < 0.0 if y > 0.0 else said[0] <= 0.0
-        if many:
-            missed = largest(said) != c
-        if missed and clock[SINCE] >= self.patience and self.slots > 1:
-            begin_concept(self, state, now)
-        marginals(self, state.posterior, weight, lapse)
 
     def with_more_classes(self, state: Beliefs, dimension: int) -> tuple[Tracking, Beliefs]:
         """The rule and the state with one more class; from two classes, with three.
@@ -320,7 +303,49 @@ class Tracking(NamedTuple):
         return TRACKING_REFERENCE
 
 
-def sign(rule: Tracking, state: Beliefs, x: Vector, t: int) -> ClassMargin:
+def count_label(state: Any, y: float) -> None:
+    """Count a label for its class, and let the shares learn from the rows before it."""
+    if state.told.size:
+        state.told[int(y) - 1] += 1
+    if state.costs.size:
+        add_shares(state.costs, state.clock[ROWS])
+
+
+def follow(rule: Any, state: Any, at: Sight, y: float, t: int) -> float:
+    """Filter every state, weigh the hypotheses, and let a concept begin where one may have.
+
+    Gives the probability that the label had.
+    """
+    weight, lapse, clock = state.weight, state.lapse, state.clock
+    now, many = max(t, clock[LATEST]), state.told.size > 0
+    gap, c, likely = now - clock[LATEST], int(y) - 1, 0.0
+    said = np.zeros(max(1, state.told.size))
+    p = np.empty_like(said)
+    known = classes_known(state.told) if many else 2
+    for i in range(weight.size):
+        if weight[i] > 0.0:
+            fade, prior = (1.0 - speed_of(rule, i)) ** gap, prior_of(rule, i)
+            if many:
+                right = filter_classes(state, i, at, c, fade, prior, lapse[i], p)
+                add(said, weight[i] * (1.0 - lapse[i] * known / (known - 1)), p)
+            else:
+                right = filter_state(state, i, at, y, fade, prior, lapse[i])
+                said[0] += weight[i] * (1.0 - 2.0 * lapse[i]) * (right - 0.5)
+            likely += weight[i] * likelihood_of(right, lapse[i], known)
+            reweigh(rule, state.posterior, i, right, known)
+    normalize(state.posterior)
+    mix_speeds(state.posterior, rule.share)
+    clock[LATEST], clock[SINCE], clock[LABEL] = now, clock[SINCE] + 1, int(y)
+    missed = said[0] < 0.0 if y > 0.0 else said[0] <= 0.0
+    if many:
+        missed = largest(said) != c
+    if missed and clock[SINCE] >= rule.patience and state.born.size > 1:
+        begin_concept(rule, state, now)
+    marginals(rule, state.posterior, weight, lapse)
+    return likely
+
+
+def sign(rule: Any, state: Any, x: Vector, t: int) -> ClassMargin:
     """What the mixture says about a row of two classes."""
     at, gap = sight(state, x, t), max(0, t - state.clock[LATEST])
     weight, lapse = state.weight, state.lapse
@@ -344,7 +369,7 @@ def sign(rule: Tracking, state: Beliefs, x: Vector, t: int) -> ClassMargin:
 
 
 def class_probabilities(
-    rule: Tracking, state: Beliefs, x: Vector, t: int, mean: Vector, square: Vector
+    rule: Any, state: Any, x: Vector, t: int, mean: Vector, square: Vector
 ) -> None:
     """mean <- the probability of each class, and the mean of the states' squared ones."""
     at, gap = sight(state, x, t), max(0, t - state.clock[LATEST])
@@ -372,16 +397,21 @@ def class_probabilities(
         mean[c], square[c] = mean[c] / total, square[c] / total
 
 
-def best_class(rule: Tracking, state: Beliefs, x: Vector, t: int) -> ClassMargin:
+def best_class(rule: Any, state: Any, x: Vector, t: int) -> ClassMargin:
     """What the mixture says about a row of many classes."""
     mean, square = np.empty(state.told.size), np.empty(state.told.size)
     class_probabilities(rule, state, x, t, mean, square)
-    if state.costs.size:
-        return weigh_classes(rule, state.costs, mean, square)
+    return best_of(rule, state.costs, mean, square)
+
+
+def best_of(rule: Any, costs: Matrix, mean: Vector, square: Vector) -> ClassMargin:
+    """The decision between many classes of these probabilities, and of these mean squares."""
+    if costs.size:
+        return weigh_classes(rule, costs, mean, square)
     return leading(mean, square)
 
 
-def count_classes(rule: Tracking, state: Beliefs, x: Vector) -> None:
+def count_classes(rule: Any, state: Any, x: Vector) -> None:
     """Add the probability of each class of a row that is asked about to those of the others."""
     t, sums = state.clock[LATEST] + int(state.tally[0]) + 1, state.costs[2]
     if state.told.size:
@@ -394,7 +424,7 @@ def count_classes(rule: Tracking, state: Beliefs, x: Vector) -> None:
         sums[1] += (1.0 + p) / 2.0
 
 
-def begin_concept(rule: Tracking, state: Beliefs, now: int) -> None:
+def begin_concept(rule: Any, state: Any, now: int) -> None:
     """A concept that begins after this row takes the place of the weakest."""
     slot, clock = weakest(state.posterior), state.clock
     reborn(rule, state.posterior, slot, now - clock[BIRTH])
