@@ -11,11 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 from lasec.errors import StateError
 from lasec.learner import Learner, Options, class_weights
 from lasec.learner_state import LearnerState, row_kind
-from lasec.parameters import shown
+from lasec.parameters import number, shown
 from lasec.queries import Budgeted
-from lasec.rules import SparseTracking, Tracking
+from lasec.rules import Lenses, SparseTracking, Tracking
 from lasec.rules.hypotheses import DRIFTS, HAZARDS, LAPSES, SPEEDS
 from lasec.sparse import is_sparse
+
+AnyTracking = Tracking | SparseTracking | Lenses
 
 AUDIT, AUDIT_WEIGHTED = 0.5, 0.2  # python -m experiments rare --settings
 
@@ -74,6 +76,9 @@ class Tracker(Learner):
         rows where that decision is uncertain; margins and probabilities stay calibrated.
     budget
         Another budget instead of ``rate``: labels per day, a total, backpressure.
+    lenses
+        Whether to mix in non-linear views of the rows (:mod:`lasec.rules.lenses`), for concepts
+        that are not linear; a row takes several times as long.
     rule
         Other settings of the mixture: a :class:`~lasec.rules.Tracking` for dense rows, or a
         :class:`~lasec.rules.SparseTracking` for sparse ones. By default the first row decides.
@@ -106,22 +111,23 @@ class Tracker(Learner):
         horizon: int = 10_000,
         class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
         budget: Budgeted | None = None,
-        rule: Tracking | SparseTracking | None = None,
+        lenses: bool = False,
+        rule: AnyTracking | None = None,
         **options: Unpack[Options],
     ) -> None:
         if budget is not None and (rate, audit, horizon) != (0.1, None, 10_000):
             raise ValueError(
                 "budget: it has a rate, an audit and a horizon of its own, so give one or other"
             )
-        if rule is not None and not isinstance(rule, Tracking | SparseTracking):
+        if rule is not None and not isinstance(rule, AnyTracking):
             raise TypeError(f"rule: expected lasec.rules.Tracking(...), got {shown(rule)}")
-        self._chooses = rule is None
+        self._chooses = rule is None and not lenses
         weighted = class_weight is not None
         named = weighted and class_weight != "balanced"
         weights = class_weights(class_weight) if named else {}
         part = (AUDIT_WEIGHTED if weighted else AUDIT) if audit is None else audit
         query = budget or Budgeted(rate, audit=part, horizon=horizon)
-        made: Tracking | SparseTracking = rule or Tracking()
+        made: Any = _lensed(rule, lenses)
         if weighted:
             made = made._replace(weighted=True, balanced=not weights)
             options["classes"] = _with_labels(options.get("classes"), weights)
@@ -207,7 +213,7 @@ class Tracker(Learner):
 
     @classmethod
     def _assemble(cls, **settings: Any) -> Self:
-        known = isinstance(settings["rule"], Tracking | SparseTracking)
+        known = isinstance(settings["rule"], AnyTracking)
         if not known or not isinstance(settings["query"], Budgeted):
             raise StateError("foreign: this is no Tracker, load it with lasec.Learner")
         made = cls.__new__(cls)
@@ -220,6 +226,16 @@ def _rule_for(rule: Any, sparse: bool) -> Tracking | SparseTracking:
     """The rule for dense or for sparse rows, with the classes and weights of another."""
     kind = SparseTracking if sparse else Tracking
     return kind(classes=rule.classes, weighted=rule.weighted, balanced=rule.balanced)
+
+
+def _lensed(rule: AnyTracking | None, lenses: bool) -> AnyTracking:
+    """The rule, with lenses where they are wanted."""
+    made = rule or Tracking()
+    if not number("lenses", lenses, bool, None) or isinstance(made, Lenses):
+        return made
+    if isinstance(made, SparseTracking):
+        raise ValueError("lenses: they are for dense rows")
+    return Lenses(**made._asdict())
 
 
 def _with_labels(

@@ -3,6 +3,7 @@
 from lasec.rules.arow import AROW
 from lasec.rules.budget import BudgetPerceptron
 from lasec.rules.kernel_second_order import KernelSecondOrder
+from lasec.rules.lenses import Lenses
 from lasec.rules.modified import ModifiedPerceptron
 from lasec.rules.one_vs_rest import OneVsRest
 from lasec.rules.perceptron import Perceptron
@@ -17,6 +18,7 @@ __all__ = [
     "AROW",
     "BudgetPerceptron",
     "KernelSecondOrder",
+    "Lenses",
     "ModifiedPerceptron",
     "OneVsRest",
     "Perceptron",

@@ -18,6 +18,7 @@ import numpy as np
 from lasec.rules.beliefs import Beliefs
 from lasec.rules.enlarging import more_features
 from lasec.rules.gaussian import Gaussian
+from lasec.rules.lensed import Lensed
 from lasec.types import Rule
 
 
@@ -28,7 +29,7 @@ def needs_spare(rule: Rule[Any]) -> bool:
     >>> needs_spare(lasec.rules.SecondOrder()), needs_spare(lasec.rules.Tracking())
     (True, False)
     """
-    return not isinstance(rule.init(1), Beliefs)
+    return not isinstance(rule.init(1), Beliefs | Lensed)
 
 
 def widened(rule: Rule[Any], state: Any, dimension: int, known: int) -> Any:
@@ -45,6 +46,9 @@ def widened(rule: Rule[Any], state: Any, dimension: int, known: int) -> Any:
         return state
     if isinstance(state, Beliefs):
         return more_features(rule, state, dimension, known)
+    if isinstance(state, Lensed):
+        lenses: Any = rule
+        return lenses.with_more_features(state, dimension, known)
     larger = rule.init(dimension)
     for before, after in zip(state, larger, strict=True):
         after[tuple(map(slice, before.shape))] = before

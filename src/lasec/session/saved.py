@@ -126,4 +126,5 @@ def _class_of(header: dict[str, Any], arrays: Arrays) -> type[Learner]:
     if kind is not None:
         raise StateError(f"foreign: this is a {kind}, not a learner")
     kinds = [header[part]["kind"] for part in ("rule", "query")]
-    return Tracker if kinds == ["Tracking", "Budgeted"] else Learner
+    tracking = kinds[0] in ("Tracking", "Lenses") and kinds[1] == "Budgeted"
+    return Tracker if tracking else Learner
