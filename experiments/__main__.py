@@ -17,6 +17,7 @@ from experiments.intervals import alarms, budget, delays, frontier, guide, metri
 from experiments.intervals import command as coverage
 from experiments.journal import Journal
 from experiments.labels import command as any_labels
+from experiments.lenses import command as lens_study
 from experiments.output import write_csv, write_json
 from experiments.own import Own, read_grid
 from experiments.panels import PANELS
@@ -372,6 +373,16 @@ def text(
             typer.echo(text_study.settings(journal, out, seeds, size))
         else:
             typer.echo(text_study.measure(journal, out, seeds, size))
+
+
+@app.command(name="lenses")
+def lenses_(
+    out: Out, seeds: Seeds = 10, jobs: Jobs = 1, data: Folder = None, size: Size = 1.0
+) -> None:
+    """The Tracker with lenses: linear and other streams, a forest, two rotating rings, its cost."""
+    set_data(data)
+    with Journal(out / "journal.jsonl", jobs) as journal:
+        typer.echo(lens_study.measure(journal, out, seeds, size))
 
 
 @app.command(name="readme")

@@ -29,7 +29,14 @@ def installed() -> list[str]:
 def forest(stream: str, rate: float, seed: int, size: float, library: str) -> dict[str, Any]:
     """Accuracy, share of labels and CPU time of a forest."""
     X, y = labeled(stream, seed, size)
-    model, rows = (_river if library == "river" else _moa)(X, y, seed)
+    return measured(X, y, rate, seed, library)
+
+
+def measured(
+    X: Matrix, y: NDArray[np.int64], rate: float, seed: int, library: str, trees: int = TREES
+) -> dict[str, Any]:
+    """Accuracy, share of labels and CPU time of a forest on rows whose classes count from 0."""
+    model, rows = (_river if library == "river" else moa)(X, y, seed, trees)
     started = time.process_time()
     predicted, asked = driven(model, rows, y, rate, seed)
     taken = time.process_time() - started
@@ -40,20 +47,21 @@ def forest(stream: str, rate: float, seed: int, size: float, library: str) -> di
     }
 
 
-def _river(X: Matrix, y: NDArray[np.int64], seed: int) -> tuple[Any, list[Any]]:
+def _river(X: Matrix, y: NDArray[np.int64], seed: int, trees: int = TREES) -> tuple[Any, list[Any]]:
     from river import forest as forests  # noqa: PLC0415
 
-    model = forests.ARFClassifier(n_models=TREES, seed=seed)
+    model = forests.ARFClassifier(n_models=trees, seed=seed)
     return model, [dict(enumerate(x)) for x in X.tolist()]
 
 
-def _moa(X: Matrix, y: NDArray[np.int64], seed: int) -> tuple[Any, list[Any]]:
+def moa(X: Matrix, y: NDArray[np.int64], seed: int, trees: int = TREES) -> tuple[Any, list[Any]]:
+    """MOA's forest, and the rows as it takes them."""
     from capymoa.classifier import AdaptiveRandomForestClassifier  # noqa: PLC0415
     from capymoa.stream import NumpyStream  # noqa: PLC0415
 
     source = NumpyStream(X, y, target_type="categorical")
     schema = source.get_schema()
-    model = AdaptiveRandomForestClassifier(schema, ensemble_size=TREES, random_seed=seed)
+    model = AdaptiveRandomForestClassifier(schema, ensemble_size=trees, random_seed=seed)
     return _Moa(model), [source.next_instance() for _ in range(len(y))]
 
 

@@ -269,7 +269,7 @@ def test_with_more_features_lenses_begin_again():
 
 def test_class_weights_move_the_decision_and_not_the_probabilities():
     X, y = curved()
-    plain, weighted = lensed(1.0), lensed(1.0, class_weight={1: 50.0})
+    plain, weighted = lensed(1.0), lensed(1.0, class_weight={-1: 1.0, 1: 50.0})
     plain.run(X, y)
     weighted.run(X, y)
     np.testing.assert_allclose(plain.predict_proba(X), weighted.predict_proba(X), atol=1e-9)
