@@ -155,3 +155,19 @@ def test_a_job_of_three_classes_on_spark(spark: Any, tmp_path: Path) -> None:
     table = spark.createDataFrame(pd.DataFrame(events)[["id", "features"]])
     found = table.select("id", scored.alias("s")).select("id", "s.label").toPandas()
     assert found.set_index("id").label[names].tolist() == alone.predict(X).tolist()
+
+
+def test_a_model_larger_than_what_spark_sends_with_an_operator(spark: Any, tmp_path: Path) -> None:
+    """An operator of more than 1 MB does not reach the tasks: a blank model is sent packed."""
+    wide = lasec.Tracker(400, rate=0.5, classes=list("abcdefgh"), seed=0)
+    assert sum(array.nbytes for array in wide.state) > 2**21
+    rng = np.random.default_rng(0)
+    events = {"key": "k", "id": ["a", "b"], "time": [1.0, 2.0]}
+    (tmp_path / "events").mkdir()
+    X = rng.normal(size=(2, 400)).tolist()
+    pd.DataFrame(events | {"features": X}).to_parquet(tmp_path / "events" / "0.parquet")
+    source = ls.directory(spark, str(tmp_path / "events"), ls.EVENTS)
+    out = str(tmp_path / "out")
+    job = ls.Job(wide, shards=1, seed=3)
+    ls.start(job, source, out=out, checkpoint=str(tmp_path / "check")).awaitTermination()
+    assert ls.read(spark, out).count() == 2

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import pickle
+import zlib
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +37,16 @@ class Config:
     forget_after: float
     max_keys: int
     cache: int
+
+    def __getstate__(self) -> dict[str, bytes]:
+        # Spark sends at most 1 MB with a stateful operator, and a blank model is mostly zeros.
+        from pyspark import cloudpickle as pickling  # noqa: PLC0415
+
+        dumps: Any = pickling.dumps
+        return {"packed": zlib.compress(dumps(dict(vars(self))))}
+
+    def __setstate__(self, state: dict[str, bytes]) -> None:
+        vars(self).update(pickle.loads(zlib.decompress(state["packed"])))  # noqa: S301
 
     @property
     def step(self) -> int:
