@@ -1,7 +1,7 @@
 """The streams: the words of each text, hashed into 2^18 columns.
 
-The settings of the sparse Tracker were chosen on ``SEEN``. Of ``UNSEEN``, the time of a row was
-looked at before, and nothing else.
+The settings of the sparse Tracker were chosen on ``SEEN``. Nothing was chosen on ``UNSEEN``; the
+accuracy on ``spam_katakis`` with the default settings was seen while times were measured.
 """
 
 from __future__ import annotations
