@@ -159,12 +159,12 @@ def test_a_job_of_three_classes_on_spark(spark: Any, tmp_path: Path) -> None:
 
 def test_a_model_larger_than_what_spark_sends_with_an_operator(spark: Any, tmp_path: Path) -> None:
     """An operator of more than 1 MB does not reach the tasks: a blank model is sent packed."""
-    wide = lasec.Tracker(400, rate=0.5, classes=list("abcdefgh"), seed=0)
-    assert sum(array.nbytes for array in wide.state) > 2**21
+    wide = lasec.Tracker(600, rate=0.5, classes=list("abcdefghijkl"), seed=0)
+    assert sum(array.nbytes for array in wide.state) > 2**20
     rng = np.random.default_rng(0)
     events = {"key": "k", "id": ["a", "b"], "time": [1.0, 2.0]}
     (tmp_path / "events").mkdir()
-    X = rng.normal(size=(2, 400)).tolist()
+    X = rng.normal(size=(2, 600)).tolist()
     pd.DataFrame(events | {"features": X}).to_parquet(tmp_path / "events" / "0.parquet")
     source = ls.directory(spark, str(tmp_path / "events"), ls.EVENTS)
     out = str(tmp_path / "out")
