@@ -170,3 +170,19 @@ def test_wide_models_renew_their_basis_between_two_rows(names):
                 learner.tell(ticket, y[i])
         assert learner.state.basis.any()  # it was renewed
         np.testing.assert_allclose(fleet.learner(k).margins(X), learner.margins(X), atol=1e-6)
+
+
+def test_wide_models_with_labels_of_the_same_call_are_learners():
+    """Labels whose rows were not asked about are skipped, and renew nothing."""
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(150, 200)), rng.choice([-1, 1], size=150)
+    tracker = lasec.Tracker(200, rate=0.4, seed=1)
+    fleet = lasec.Fleet.of(tracker, models=1, seeds=np.array([1], np.uint64))
+    both = np.repeat(np.arange(150), 2)  # each row, and its label
+    labels = np.where(np.arange(300) % 2, y[both], np.nan)
+    after = np.where(np.arange(300) % 2, np.arange(300) - 1, -1)
+    served = fleet.serve(np.zeros(300, int), X[both], labels, after=after)
+    alone = tracker.run(X, y)
+    assert 20 < alone.labels < 120
+    assert served.asked[::2].tolist() == alone.asked.tolist()
+    np.testing.assert_allclose(served.margin[::2], alone.margin, atol=1e-9)

@@ -445,8 +445,8 @@ class Fleet:
                     self._servers[at_once](stack, models, part, self._mistakes_only, out)
 
                 self._deal_out(share, part.begins, y.size)
-                if renews:
-                    self._renew(np.flatnonzero(np.diff(part.begins)))
+                if renews:  # which a label does, never a question
+                    self._renew(np.unique(keys[part.order[out.updated[part.order]]]))
             self.clock.advance(requests.times)
         known = ~np.isnan(y) & at_once
         return Records(**out._asdict(), key=keys, labeled=known, all_labels=at_once)
@@ -515,9 +515,9 @@ class Fleet:
             label[codes == 0] = None
         return replace(records, label=label)
 
-    def _renew(self, touched: NDArray[np.int64]) -> None:
-        """Do what the rule has to do between two rows, for the models for which it is time."""
-        for k in touched:
+    def _renew(self, models: NDArray[np.int64]) -> None:
+        """Do what the rule has to do between two rows, for those of these for which it is time."""
+        for k in models:
             kernel.engine.renewed(self.rule, type(self.state)(*(array[k] for array in self.state)))
 
     @contextmanager
