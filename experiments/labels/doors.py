@@ -21,6 +21,7 @@ from experiments.whole import own_classes
 from lasec.streams import open_dataset
 
 ROWS, RATE, SEED = 600, 0.2, 1
+WORDS = 2**18  # columns of a table of texts, as in the command line
 
 Row = dict[str, Any]
 
@@ -91,8 +92,9 @@ def river(X: Any, y: Any, names: list[str]) -> Decided:
 def _desk(batch: Any, label: str, names: list[str]) -> Any:
     from lasec.tables import Encoder, TableLearner  # noqa: PLC0415
 
-    encoder = Encoder.fit(batch, left_out=frozenset([label]))
-    tracker = lasec.Tracker(encoder.dimension, rate=RATE, seed=SEED, classes=names)
+    encoder = Encoder.fit(batch, left_out=frozenset([label]), words=WORDS)
+    rule = lasec.rules.SparseTracking() if encoder.words else None
+    tracker = lasec.Tracker(encoder.dimension, rate=RATE, seed=SEED, classes=names, rule=rule)
     return TableLearner(tracker, encoder, label=label)
 
 
