@@ -36,7 +36,7 @@ import numba
 config: Any = numba.config
 SOURCES = (
     "kernel", "linalg", "mercer", "papers", "parameters", "queries", "rules",
-    "triangle", "types", "validation",
+    "sparse", "triangle", "types", "validation",
 )  # fmt: skip
 NAME, MARKER = "lasec-compiled", "made-by-lasec"
 _DIGEST = re.compile(r"[0-9a-f]{24}")

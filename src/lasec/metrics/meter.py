@@ -130,7 +130,7 @@ class Meter:
         """
         if not (isinstance(outcome, Outcome) and isinstance(outcome.decision, Decision)):
             raise TypeError(f"outcome: expected what tell gives, got {shown(outcome)}")
-        if not outcome.settled:
+        if not number("settled", outcome.settled, bool, None):
             return
         if outcome.decision.propensity == 0.0:  # a label that came for free
             self._sums.ignored += 1
