@@ -26,7 +26,40 @@ __all__ = ["TextHasher"]
 
 _WORD = re.compile(r"\w+")
 _COLUMNS = Range(2, 2**31)
-_ROOM = 200_000  # words whose columns are remembered
+_ROOM = 200_000  # texts whose columns are remembered
+
+
+class HashedColumns:
+    """The columns of texts: one of ``count``, and a sign, the same in every process and version.
+
+    >>> HashedColumns(2**18).of("prize")
+    (162661, -1.0)
+    """
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self._known: dict[str, tuple[int, float]] = {}
+
+    def of(self, text: str) -> tuple[int, float]:
+        """The column and the sign of a text."""
+        found = self._known.get(text)
+        if found is None:
+            digest = blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()
+            bits = int.from_bytes(digest, "little")
+            found = (bits >> 1) % self.count, 1.0 if bits & 1 else -1.0
+            if len(self._known) >= _ROOM:
+                self._known.clear()
+            self._known[text] = found
+        return found
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text, in their order.
+
+    >>> words_of("Don't miss it: 50% OFF!")
+    ['don', 't', 'miss', 'it', '50', 'off']
+    """
+    return _WORD.findall(text.lower())
 
 
 class TextHasher:
@@ -61,7 +94,7 @@ class TextHasher:
     ) -> None:
         self.columns: int = number("columns", columns, int, _COLUMNS)
         self._heard = heard
-        self._known: dict[str, tuple[int, float]] = {}
+        self._hashed = HashedColumns(self.columns)
 
     def words(self, text: str) -> list[str]:
         """The words of a text, in their order.
@@ -69,7 +102,7 @@ class TextHasher:
         >>> TextHasher().words("Don't miss it: 50% OFF!")
         ['don', 't', 'miss', 'it', '50', 'off']
         """
-        return _WORD.findall(text.lower())
+        return words_of(text)
 
     def column(self, word: str) -> tuple[int, float]:
         """The column and the sign of a word.
@@ -77,15 +110,7 @@ class TextHasher:
         >>> TextHasher().column("prize")
         (162661, -1.0)
         """
-        found = self._known.get(word)
-        if found is None:
-            digest = blake2b(word.encode("utf-8", "replace"), digest_size=8).digest()
-            bits = int.from_bytes(digest, "little")
-            found = (bits >> 1) % self.columns, 1.0 if bits & 1 else -1.0
-            if len(self._known) >= _ROOM:
-                self._known.clear()
-            self._known[word] = found
-        return found
+        return self._hashed.of(word)
 
     def counts(self, text: str) -> dict[int, float]:
         """How often the words of each column occur in a text, with their signs.

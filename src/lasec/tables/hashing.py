@@ -7,18 +7,14 @@ make that zero on average. Buckets depend on the values alone, in every process 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from hashlib import blake2b
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from lasec.text import HashedColumns, words_of
 from lasec.types import Matrix
-
-_TOKEN = re.compile(r"\w+")
-_ROOM = 200_000  # values whose buckets are remembered
 
 
 class HashBuckets:
@@ -32,19 +28,11 @@ class HashBuckets:
 
     def __init__(self, count: int) -> None:
         self.count = count
-        self._known: dict[tuple[str, str], tuple[int, float]] = {}
+        self._hashed = HashedColumns(count)
 
     def of(self, column: str, name: str) -> tuple[int, float]:
         """Bucket and sign of a value of a column."""
-        found = self._known.get((column, name))
-        if found is None:
-            digest = blake2b(f"{column}\x1f{name}".encode("utf-8", "replace"), digest_size=8)
-            number = int.from_bytes(digest.digest(), "little")
-            found = (number >> 1) % self.count, 1.0 if number & 1 else -1.0
-            if len(self._known) >= _ROOM:
-                self._known.clear()
-            self._known[column, name] = found
-        return found
+        return self._hashed.of(f"{column}\x1f{name}")
 
     def categories(
         self, column: str, values: pa.Array, out: Matrix, rows: NDArray[np.intp]
@@ -62,7 +50,7 @@ class HashBuckets:
         A token has the same bucket in every column: a row of several texts is one text.
         """
         for i, parts in enumerate(zip(*(column.to_pylist() for column in columns), strict=True)):
-            tokens = set(_TOKEN.findall(" ".join(filter(None, parts)).lower()))
+            tokens = set(words_of(" ".join(filter(None, parts))))
             if tokens:
                 at, sign = (
                     np.array(p) for p in zip(*(self.of("", t) for t in tokens), strict=True)
