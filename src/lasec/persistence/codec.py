@@ -71,7 +71,7 @@ def known(own: Mapping[str, Any], given: Iterable[type]) -> dict[str, Any]:
     True
     """
     added = {kind.__name__: kind for kind in given}
-    taken = own.keys() & added.keys()
+    taken = {name for name, kind in added.items() if own.get(name, kind) is not kind}
     if taken:
         raise ValueError(f"{min(taken)} is the name of a part of lasec: choose another name")
     return {**own, **added}

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-import pickle
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -38,15 +37,16 @@ class Config:
     max_keys: int
     cache: int
 
-    def __getstate__(self) -> dict[str, bytes]:
+    def __getstate__(self) -> dict[str, Any]:
         # Spark sends at most 1 MB with a stateful operator, and a blank model is mostly zeros.
-        from pyspark import cloudpickle as pickling  # noqa: PLC0415
+        sent = {field.name: getattr(self, field.name) for field in fields(self)}
+        parts = _kinds(self.model.rule), _kinds(self.model.query)
+        return sent | {"model": (zlib.compress(self.model.to_bytes()), *parts)}
 
-        dumps: Any = pickling.dumps
-        return {"packed": zlib.compress(dumps(dict(vars(self))))}
-
-    def __setstate__(self, state: dict[str, bytes]) -> None:
-        vars(self).update(pickle.loads(zlib.decompress(state["packed"])))  # noqa: S301
+    def __setstate__(self, sent: dict[str, Any]) -> None:
+        packed, rules, queries = sent["model"]
+        model = Learner.from_bytes(zlib.decompress(packed), rules=rules, queries=queries)
+        vars(self).update(sent, model=model)
 
     @property
     def step(self) -> int:
@@ -77,3 +77,14 @@ class Config:
     def labels(self) -> Labels:
         """The classes of all models."""
         return Labels(self.fleet(np.zeros(1, np.uint64)).classes)
+
+
+def _kinds(part: Any) -> list[type]:
+    """The class of a rule or a query, and those of the parts in it.
+
+    >>> import lasec
+    >>> [kind.__name__ for kind in _kinds(lasec.Tracker(2, rate=0.1).query)]
+    ['Budgeted', 'UncertaintySampling']
+    """
+    inner = (value for value in part if isinstance(value, tuple))
+    return [type(part), *(kind for value in inner for kind in _kinds(value))]
