@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from lasec.errors import TableError
 from lasec.records import Records
-from lasec.types import Decision
 
 
 class Lines:
@@ -50,28 +47,6 @@ class Lines:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
-
-
-def line(decision: Decision, probability: Mapping[str, float] | None = None) -> dict[str, Any]:
-    """A decision as a line of JSON has it, with the probability of each class if there is one."""
-    known = {} if probability is None else {"probability": shares(probability)}
-    return {
-        "ticket": decision.ticket,
-        "prediction": decision.label,
-        **known,
-        "margin": float(f"{decision.margin:.6g}"),
-        "query_probability": float(f"{decision.propensity:.6g}"),
-        "asked": decision.asked,
-    }
-
-
-def shares(probability: Mapping[str, float]) -> dict[str, float]:
-    """The probabilities of classes, in six digits.
-
-    >>> shares({"ham": 2 / 3, "spam": 1 / 3})
-    {'ham': 0.666667, 'spam': 0.333333}
-    """
-    return {name: float(f"{share:.6g}") for name, share in probability.items()}
 
 
 _WORD = {True: "true", False: "false"}

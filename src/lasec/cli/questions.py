@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,7 +18,6 @@ from lasec.cli import columns
 from lasec.cli import options as o
 from lasec.cli.handover import Form, answers, as_csv, as_tasks
 from lasec.cli.inputs import REMEMBER, WORDS, detectors, learner, model_file
-from lasec.cli.jsonl import line, shares
 from lasec.cli.lock import held
 from lasec.cli.output import (
     REFUSED,
@@ -36,15 +35,14 @@ from lasec.errors import TableError, TicketError
 from lasec.persistence.container import read
 from lasec.registry import find
 from lasec.session import Note
-from lasec.sparse import is_sparse, one_by_one
 from lasec.tables import Encoder, TableLearner
-from lasec.tables.cells import as_label, check_row, head_of, moment
+from lasec.tables.cells import as_label, head_of
+from lasec.tables.lines import Decided, decided, line, predicted, told
 from lasec.tables.objects import DEEPEST, too_deep
-from lasec.tables.source import rows_at_a_time
 
 MOST = 1_000  # lines at a time
 Row = dict[str, Any]
-Answering = Callable[[TableLearner, list[Row]], list[Row | None]]
+Answering = Callable[[TableLearner, list[Row]], Sequence[Row | None]]
 Given = Annotated[
     str, typer.Argument(metavar="FILE", help="JSON lines file, or - for standard input.")
 ]
@@ -163,7 +161,7 @@ def ask(
         return _new(rows, named, algorithm, reading, asking, alarms, id, remember)
 
     def answer(desk: TableLearner, rows: list[Row]) -> list[Row | None]:
-        said = zip(rows, _decided(desk, rows), strict=True)
+        said = zip(rows, map(_entry, decided(desk, rows)), strict=True)
         return [
             entry | _kept(desk, entry, {name: row.get(name) for name in keep or ()})
             if entry.get("asked", True) or not questions
@@ -188,7 +186,7 @@ def predict(file: Given = "-", model: o.Model = Path("model.lasec")) -> None:
     def begin(rows: list[Row]) -> TableLearner:
         raise TableError(f"{model} does not exist: create it with lasec run or lasec ask")
 
-    _serve(file, model, begin, lambda desk, rows: list(_predicted(desk, rows)), save=False)
+    _serve(file, model, begin, predicted, save=False)
 
 
 @honest
@@ -210,7 +208,7 @@ def tell(
         raise TableError(f"{model} does not exist: create it with lasec run or lasec ask")
 
     def answer(desk: TableLearner, rows: list[Row]) -> list[Row | None]:
-        return [_told(desk, row) for row in rows]
+        return [told(desk, row) for row in rows]
 
     _serve(file, model, begin, answer, form=form)
 
@@ -267,116 +265,14 @@ def forget(
         raise typer.Exit(REFUSED)
 
 
-def _name(by: Any) -> str | None:
-    """Who answered, as text, if given."""
-    return None if by is None else str(by)
+def _entry(found: Decided | str) -> Row:
+    """A decision as a line of the output, or an error."""
+    return {"error": found} if isinstance(found, str) else found.line
 
 
 def _named(note: Note) -> Row:
     """The id of a question, and the cells that were kept with it."""
     return ({} if note.id is None else {"id": note.id}) | dict(note.columns)
-
-
-def _decided(desk: TableLearner, rows: list[Row]) -> list[Row]:
-    """A decision for each row, or an error."""
-    most = rows_at_a_time(desk.encoder.dense_dimension, MOST)
-    return [
-        entry
-        for at in range(0, len(rows), most)
-        for entry in _decided_at_once(desk, rows[at : at + most])
-    ]
-
-
-def _decided_at_once(desk: TableLearner, rows: list[Row]) -> list[Row]:
-    """The same for rows that are encoded together."""
-    wrong = {i: text for i, row in enumerate(rows) if (text := _unreadable(desk, row))}
-    sound = [row for i, row in enumerate(rows) if i not in wrong]
-    X, clock = desk.read(sound)
-    read = iter(zip(one_by_one(X), clock, map(desk.id_of, sound), strict=True))
-    said: list[Row] = []
-    for i in range(len(rows)):
-        try:
-            said.append({"error": wrong[i]} if i in wrong else _asked(desk, *next(read)))
-        except (ValueError, OverflowError) as error:
-            said.append({"error": str(error)})
-    return said
-
-
-def _asked(desk: TableLearner, x: Any, time: float | None, name: str | int | None) -> Row:
-    """The decision about a row."""
-    likely = desk.probabilities(x if is_sparse(x) else x[None])
-    return line(desk.ask_read(x, time, name), likely[0] if likely else None)
-
-
-def _predicted(desk: TableLearner, rows: list[Row]) -> Iterator[Row]:
-    """The class of each row with its margin, or an error."""
-    wrong = [_unreadable(desk, row) for row in rows]
-    X, _ = desk.read([row for row, text in zip(rows, wrong, strict=True) if not text])
-    likely = desk.probabilities(X) or [{} for _ in range(X.shape[0])]
-    found = zip(desk.session.predict(X), likely, desk.learner.margins(X).tolist(), strict=True)
-    for text in wrong:
-        if text:
-            yield {"error": text}
-            continue
-        name, probability, margin = next(found)
-        known = {"probability": shares(probability)} if probability else {}
-        yield {"prediction": name, **known, "margin": margin}
-
-
-def _unreadable(desk: TableLearner, row: Row) -> str:
-    """Why a row cannot be read; empty if it can."""
-    try:
-        check_row(row, desk.encoder.columns)
-        if desk.time is not None:
-            moment(row.get(desk.time))
-    except (ValueError, OverflowError) as error:
-        return str(error)
-    return ""
-
-
-def _told(desk: TableLearner, row: Row) -> Row:
-    """The outcome of one answer, or of a label that nobody asked for."""
-    label = row.get("label", row.get(desk.label))
-    name = {key: row[key] for key in ("ticket", desk.id or "id") if row.get(key) is not None}
-    try:
-        if label is None:
-            raise TableError('expected "label"')
-        question = _question(desk, row)
-        if question is None:
-            return name | _unasked(desk, row, label)
-        outcome = desk.tell(question, label, by=_name(row.get("by")))
-    except (TicketError, ValueError, OverflowError) as error:
-        return name | {"error": str(error)}
-    asked = {} if outcome.decision.propensity else {"asked": False}
-    return {
-        **name, "ticket": outcome.decision.ticket, "label": outcome.y, **asked,
-        "correct": outcome.correct, "learned": outcome.updated, "settled": outcome.settled,
-    }  # fmt: skip
-
-
-def _question(desk: TableLearner, row: Row) -> str | int | None:
-    """The row that a line speaks of, by its ticket or its id; None where the line is a row."""
-    ticket = row.get("ticket")
-    if ticket is not None:
-        if not isinstance(ticket, int) or isinstance(ticket, bool):
-            raise TableError('"ticket": expected a whole number')
-        return ticket
-    found = desk.id_of(row)
-    for name in (found, int(found) if isinstance(found, str) and found.isdecimal() else None):
-        if name is not None and desk.session.holds(name):
-            return name
-    if {column.name for column in desk.encoder.columns} & row.keys():
-        return None
-    if found is not None:
-        raise TicketError(f"there is no open question about {found!r}")
-    raise TableError('expected "ticket", "id", or the columns of a row')
-
-
-def _unasked(desk: TableLearner, row: Row, label: object) -> Row:
-    """Learn a row that nobody asked about."""
-    check_row(row, desk.encoder.columns)
-    desk.learn(row, label)
-    return {"label": desk.named(label), "asked": False, "learned": True}
 
 
 def _new(

@@ -1,0 +1,170 @@
+"""Rows and answers as JSON objects: what the command line and the service say to each of them.
+
+An object that cannot be taken gets an "error" in its place, and the others go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from lasec.errors import TableError, TicketError
+from lasec.sparse import is_sparse, one_by_one
+from lasec.tables.cells import check_row, moment
+from lasec.tables.learner import TableLearner
+from lasec.tables.source import rows_at_a_time
+from lasec.types import Decision
+
+MOST = 1_000  # rows that are encoded together
+Row = dict[str, Any]
+
+
+def line(decision: Decision, probability: Mapping[str, float] | None = None) -> dict[str, Any]:
+    """A decision as a line of JSON has it, with the probability of each class if there is one."""
+    known = {} if probability is None else {"probability": shares(probability)}
+    return {
+        "ticket": decision.ticket,
+        "prediction": decision.label,
+        **known,
+        "margin": float(f"{decision.margin:.6g}"),
+        "query_probability": float(f"{decision.propensity:.6g}"),
+        "asked": decision.asked,
+    }
+
+
+def shares(probability: Mapping[str, float]) -> dict[str, float]:
+    """The probabilities of classes, in six digits.
+
+    >>> shares({"ham": 2 / 3, "spam": 1 / 3})
+    {'ham': 0.666667, 'spam': 0.333333}
+    """
+    return {name: float(f"{share:.6g}") for name, share in probability.items()}
+
+
+class Decided(NamedTuple):
+    """The decision about a row, and the probability of each class if there is one."""
+
+    decision: Decision
+    probability: dict[str, float] | None = None
+
+    @property
+    def line(self) -> Row:
+        """It as a line of JSON has it."""
+        return line(self.decision, self.probability)
+
+
+def decided(desk: TableLearner, rows: Sequence[Row]) -> list[Decided | str]:
+    """The decision about each row, or why it cannot be taken.
+
+    >>> import lasec, pyarrow
+    >>> from lasec.tables import Encoder
+    >>> encoder = Encoder.fit(pyarrow.RecordBatch.from_pylist([{"price": 1.0}, {"price": 3.0}]))
+    >>> desk = TableLearner(lasec.Tracker(1, seed=0), encoder, classes=["down", "up"])
+    >>> [found.line["asked"] for found in decided(desk, [{"price": 2.0}])]
+    [True]
+    >>> decided(desk, [{"price": "cheap"}])
+    ["price: expected a number, got 'cheap'"]
+    """
+    most = rows_at_a_time(desk.encoder.dense_dimension, MOST)
+    cuts = (rows[at : at + most] for at in range(0, len(rows), most))
+    return [found for some in cuts for found in _at_once(desk, some)]
+
+
+def _at_once(desk: TableLearner, rows: Sequence[Row]) -> list[Decided | str]:
+    """The same for rows that are encoded together."""
+    wrong = {i: text for i, row in enumerate(rows) if (text := _unreadable(desk, row))}
+    sound = [row for i, row in enumerate(rows) if i not in wrong]
+    X, clock = desk.read(sound)
+    read = iter(zip(one_by_one(X), clock, map(desk.id_of, sound), strict=True))
+    said: list[Decided | str] = []
+    for i in range(len(rows)):
+        try:
+            said.append(wrong[i] if i in wrong else _asked(desk, *next(read)))
+        except (ValueError, OverflowError) as error:
+            said.append(str(error))
+    return said
+
+
+def _asked(desk: TableLearner, x: Any, time: float | None, name: str | int | None) -> Decided:
+    """The decision about a row."""
+    likely = desk.probabilities(x if is_sparse(x) else x[None])
+    return Decided(desk.ask_read(x, time, name), likely[0] if likely else None)
+
+
+def predicted(desk: TableLearner, rows: Sequence[Row]) -> list[Row]:
+    """The class of each row with its margin, or an error.
+
+    >>> import lasec, pyarrow
+    >>> from lasec.tables import Encoder
+    >>> encoder = Encoder.fit(pyarrow.RecordBatch.from_pylist([{"price": 1.0}, {"price": 3.0}]))
+    >>> desk = TableLearner(lasec.Tracker(1, seed=0), encoder, classes=["down", "up"])
+    >>> predicted(desk, [{"price": 2.0}])
+    [{'prediction': None, 'margin': 0.0}]
+    """
+    wrong = [_unreadable(desk, row) for row in rows]
+    X, _ = desk.read([row for row, text in zip(rows, wrong, strict=True) if not text])
+    likely = desk.probabilities(X) or [{} for _ in range(X.shape[0])]
+    found = zip(desk.session.predict(X), likely, desk.learner.margins(X).tolist(), strict=True)
+    return [{"error": text} if text else _shown(*next(found)) for text in wrong]
+
+
+def _shown(name: str | None, probability: Mapping[str, float], margin: float) -> Row:
+    """A prediction as a line of JSON has it."""
+    known = {"probability": shares(probability)} if probability else {}
+    return {"prediction": name, **known, "margin": margin}
+
+
+def _unreadable(desk: TableLearner, row: Row) -> str:
+    """Why a row cannot be read; empty if it can."""
+    try:
+        check_row(row, desk.encoder.columns)
+        if desk.time is not None:
+            moment(row.get(desk.time))
+    except (ValueError, OverflowError) as error:
+        return str(error)
+    return ""
+
+
+def told(desk: TableLearner, row: Row) -> Row:
+    """The outcome of one answer, or of a label that nobody asked for."""
+    label = row.get("label", row.get(desk.label))
+    name = {key: row[key] for key in ("ticket", desk.id or "id") if row.get(key) is not None}
+    try:
+        if label is None:
+            raise TableError('expected "label"')
+        question = _question(desk, row)
+        if question is None:
+            return name | _unasked(desk, row, label)
+        outcome = desk.tell(question, label, by=None if (by := row.get("by")) is None else str(by))
+    except (TicketError, ValueError, OverflowError) as error:
+        return name | {"error": str(error)}
+    asked = {} if outcome.decision.propensity else {"asked": False}
+    return {
+        **name, "ticket": outcome.decision.ticket, "label": outcome.y, **asked,
+        "correct": outcome.correct, "learned": outcome.updated, "settled": outcome.settled,
+    }  # fmt: skip
+
+
+def _question(desk: TableLearner, row: Row) -> str | int | None:
+    """The row that a line speaks of, by its ticket or its id; None where the line is a row."""
+    ticket = row.get("ticket")
+    if ticket is not None:
+        if not isinstance(ticket, int) or isinstance(ticket, bool):
+            raise TableError('"ticket": expected a whole number')
+        return ticket
+    found = desk.id_of(row)
+    for name in (found, int(found) if isinstance(found, str) and found.isdecimal() else None):
+        if name is not None and desk.session.holds(name):
+            return name
+    if {column.name for column in desk.encoder.columns} & row.keys():
+        return None
+    if found is not None:
+        raise TicketError(f"there is no open question about {found!r}")
+    raise TableError('expected "ticket", "id", or the columns of a row')
+
+
+def _unasked(desk: TableLearner, row: Row, label: object) -> Row:
+    """Learn a row that nobody asked about."""
+    check_row(row, desk.encoder.columns)
+    desk.learn(row, label)
+    return {"label": desk.named(label), "asked": False, "learned": True}
