@@ -1,0 +1,474 @@
+"""The service over HTTP: one table of routes, of which application and OpenAPI are made."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route as Path
+
+from lasec.service import bodies as b
+from lasec.service import figures, people
+from lasec.service.bodies import MOST_ROWS
+from lasec.service.errors import Problem
+from lasec.service.model import ServedModel
+from lasec.service.operations import Rows
+from lasec.service.service import ANNOTATOR, APP, OWNER, VIEWER, Service, Who, once
+from lasec.service.settings import NewModel
+from lasec.service.store import digest_of
+
+LARGEST = 8 * 2**20  # bytes of a body
+PACKED = "application/octet-stream"
+TRIES = 20  # wrong keys of one address in a minute
+_json = msgspec.json.Encoder()
+Handler = Callable[["Api", Request, Who], Awaitable[Any]]
+
+
+class Route(NamedTuple):
+    """One thing that can be done, who may do it, and what goes in and out."""
+
+    method: str
+    path: str
+    handler: Handler
+    summary: str
+    roles: tuple[str, ...]
+    body: Any = None
+    reply: Any = None
+    packed: bool = False
+    query: tuple[str, ...] = ()
+
+
+class Api:
+    """The handlers, over one service."""
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        self._wrong: dict[str, list[float]] = {}
+
+    # Keys
+
+    def who(self, request: Request, roles: tuple[str, ...]) -> Who:
+        """Whose key the request has, if it may do this."""
+        address = request.client.host if request.client else ""
+        self._slow_down(address)
+        kind, _, key = request.headers.get("authorization", "").partition(" ")
+        found = self.service.who(key.strip()) if kind.lower() == "bearer" else None
+        if found is None:
+            self._wrong.setdefault(address, []).append(time.monotonic())
+            raise Problem(401, "send a key: Authorization: Bearer KEY")
+        if found.role not in roles:
+            raise Problem(403, f"a key of the role {found.role!r} is not for this")
+        return found
+
+    def _slow_down(self, address: str) -> None:
+        """Refuse an address that tries many wrong keys."""
+        tries = self._wrong.get(address)
+        if tries:
+            since = time.monotonic() - 60.0
+            tries[:] = [at for at in tries if at > since]
+            if len(tries) >= TRIES:
+                raise Problem(429, "too many wrong keys", retry_after=60.0)
+            if not tries:
+                del self._wrong[address]
+
+    async def keys(self, request: Request, who: Who) -> b.Keys:
+        """The keys of the tenant."""
+        found = self.service.store.read(
+            "SELECT name, role, made FROM keys WHERE tenant = ? ORDER BY made", who.tenant
+        )
+        return b.Keys([b.Key(*row) for row in found])
+
+    async def new_key(self, request: Request, who: Who) -> b.Key:
+        """Make a key."""
+        body = await _read(request, b.KeyBody)
+        if not body.name.strip() or len(body.name) > 100:
+            raise Problem(422, '"name": from 1 to 100 characters')
+        put, key = self.service.key(who.tenant, body.name, body.role)
+        await self.service.do(put)
+        return b.Key(body.name, body.role, time.time(), key)
+
+    async def revoke_key(self, request: Request, who: Who) -> None:
+        """Take a key back."""
+        await self.service.do(self.service.revoke(who.tenant, request.path_params["name"]))
+
+    # Models
+
+    def model(self, request: Request, who: Who) -> ServedModel:
+        """The model of the path, of the key's tenant."""
+        return self.service.model(who.tenant, request.path_params["model"])
+
+    async def models(self, request: Request, who: Who) -> b.Models:
+        """The models of the tenant."""
+        mine = [m for (tenant, _), m in self.service.models.items() if tenant == who.tenant]
+        return b.Models([figures.described(model) for model in mine])
+
+    async def create(self, request: Request, who: Who) -> b.Model:
+        """Make a model."""
+        new = await _read(request, NewModel)
+        _check_name(new.name)
+        made = await self.service.do(self.service.create(who.tenant, new))
+        return figures.described(made)
+
+    async def describe(self, request: Request, who: Who) -> b.Model:
+        """A model."""
+        return figures.described(self.model(request, who))
+
+    async def set_status(self, request: Request, who: Who) -> b.Model:
+        """Pause a model, let it go on, or retire it."""
+        model, body = self.model(request, who), await _read(request, b.StatusBody)
+        return figures.described(await self.service.do(self.service.set_status(model, body.status)))
+
+    async def export(self, request: Request, who: Who) -> Response:
+        """The model as a ``.lasec`` file."""
+        model = self.model(request, who)
+        data: bytes = await self.service.do(lambda tx, now, known: model.desk.to_bytes())
+        return Response(data, media_type=PACKED)
+
+    async def bring(self, request: Request, who: Who) -> b.Model:
+        """Make a model of a ``.lasec`` file."""
+        name = request.path_params["model"]
+        _check_name(name)
+        data = await _body(request)
+        new = NewModel(name=name, classes=[])
+        made = await self.service.do(self.service.create(who.tenant, new, data))
+        return figures.described(made)
+
+    # Rows and labels
+
+    async def ask(self, request: Request, who: Who) -> Any:
+        """Decide about rows."""
+        model = self.model(request, who)
+        rows, body = await _asked(request, model)
+        run, names = self.service.ask(model, rows, body)
+        return {"decisions": await self._once(request, who, model, run, names)}
+
+    async def predict(self, request: Request, who: Who) -> Any:
+        """Predict rows."""
+        model, body = self.model(request, who), await _read(request, b.PredictBody)
+        rows = _rows(model, body.rows)
+        said = await self.service.do(lambda tx, now, known: model.desk.predict(rows))
+        return {"predictions": said}
+
+    async def tell(self, request: Request, who: Who) -> Any:
+        """Learn the labels of questions."""
+        model, body = self.model(request, who), await _read(request, b.TellBody)
+        _check_count(len(body.answers))
+        run, names = self.service.tell(model, body)
+        return {"outcomes": await self._once(request, who, model, run, names)}
+
+    async def learn(self, request: Request, who: Who) -> Any:
+        """Learn labels that nobody asked for."""
+        model, body = self.model(request, who), await _read(request, b.LearnBody)
+        if len(body.labels) != len(body.rows):
+            raise Problem(422, '"labels": one for each row')
+        run = self.service.learn(model, _rows(model, body.rows), body)
+        return {"outcomes": await self._once(request, who, model, run, [])}
+
+    async def cancel(self, request: Request, who: Who) -> Any:
+        """Give up questions."""
+        model, body = self.model(request, who), await _read(request, b.CancelBody)
+        run = self.service.cancel(model, body)
+        return {"outcomes": await self._once(request, who, model, run, [])}
+
+    async def _once(
+        self, request: Request, who: Who, model: ServedModel, run: Any, names: list[Any]
+    ) -> Any:
+        """Carry out a request, once if it has an Idempotency-Key."""
+        key = request.headers.get("idempotency-key")
+        if key is None:
+            return await self.service.do(run, names)
+        if not 0 < len(key) <= 200:
+            raise Problem(422, "Idempotency-Key: from 1 to 200 characters")
+        name = (who.tenant, model.name, f"key:{request.url.path}:{key}")
+        digest = digest_of(await _body(request))
+        return await self.service.do(once(run, name, digest), [*names, name])
+
+    # People
+
+    async def lease(self, request: Request, who: Who) -> b.Leased:
+        """Questions for a person."""
+        model, body = self.model(request, who), await _read(request, b.LeaseBody)
+        person = _person(who, body.by)
+        found: b.Leased = await self.service.do(
+            lambda tx, now, known: people.lease(tx, now, model, person, body.count)
+        )
+        return found
+
+    async def hear(self, request: Request, who: Who) -> b.Said:
+        """What a person says to a question."""
+        model, body = self.model(request, who), await _read(request, b.PersonBody)
+        said: b.Said = await self.service.do(self.service.hear(model, _person(who, body.by), body))
+        return said
+
+    # Figures
+
+    async def accuracy(self, request: Request, who: Who) -> b.Figures:
+        """How good the model is."""
+        model = self.model(request, who)
+        found: b.Figures = await self.service.do(lambda tx, now, known: figures.accuracy(tx, model))
+        return found
+
+    async def budget(self, request: Request, who: Who) -> b.Budget:
+        """What was spent, and what waits."""
+        model = self.model(request, who)
+        found: b.Budget = await self.service.do(
+            lambda tx, now, known: figures.budget(tx, now, model)
+        )
+        return found
+
+    async def alarms(self, request: Request, who: Who) -> b.Alarms:
+        """The alarms of a model."""
+        return figures.alarms(self.service.store, self.model(request, who))
+
+    async def agreement(self, request: Request, who: Who) -> b.Agreement:
+        """Who answered how much, and how often people agree."""
+        return figures.agreement(self.service.store, self.model(request, who))
+
+    async def points(self, request: Request, who: Who) -> b.Points:
+        """The accuracy over time."""
+        return figures.points(self.service.store, self.model(request, who))
+
+    async def journal(self, request: Request, who: Who) -> Response:
+        """What is kept of the journal, a line of JSON for each row."""
+        lines = figures.journal(self.service.store, self.model(request, who))
+        return Response(b"".join(lines), media_type="application/x-ndjson")
+
+    async def erase(self, request: Request, who: Who) -> None:
+        """Delete what is kept of a row: its item, its replies, and the question if it is open."""
+        model = self.model(request, who)
+        await self.service.do(self.service.erase(model, request.path_params["event"]))
+
+    # The service itself
+
+    async def healthz(self, request: Request, who: Who) -> Any:
+        """Whether the process lives."""
+        return {"alive": True}
+
+    async def readyz(self, request: Request, who: Who) -> Any:
+        """Whether it takes requests."""
+        if not self.service.ready:
+            raise Problem(503, "models are still being read", retry_after=1.0)
+        return {"ready": True}
+
+    async def metrics(self, request: Request, who: Who) -> Response:
+        """Figures for Prometheus."""
+        return Response(figures.prometheus(self.service), media_type=figures.PROMETHEUS)
+
+
+_M = "/v1/models/{model}"
+_ALL = (OWNER, APP, ANNOTATOR, VIEWER)
+_SEES = (OWNER, APP, VIEWER)
+_ASKS = (OWNER, APP)
+_PEOPLE = (OWNER, APP, ANNOTATOR)
+ROUTES = (
+    Route("GET", "/v1/keys", Api.keys, "List keys", (OWNER,), reply=b.Keys),
+    Route("POST", "/v1/keys", Api.new_key, "Make a key", (OWNER,), b.KeyBody, b.Key),
+    Route("DELETE", "/v1/keys/{name}", Api.revoke_key, "Take a key back", (OWNER,)),
+    Route("GET", "/v1/models", Api.models, "List models", _ALL, reply=b.Models),
+    Route("POST", "/v1/models", Api.create, "Make a model", (OWNER,), NewModel, b.Model),
+    Route("GET", _M, Api.describe, "Describe a model", _ALL, reply=b.Model),
+    Route("PATCH", _M, Api.set_status, "Pause, go on, retire", (OWNER,), b.StatusBody, b.Model),
+    Route("GET", f"{_M}/file", Api.export, "Export the model's file", (OWNER,), reply=bytes),
+    Route("PUT", f"{_M}/file", Api.bring, "Make a model of a file", (OWNER,), bytes, b.Model),
+    Route("POST", f"{_M}/ask", Api.ask, "Predict rows, and decide which labels to query", _ASKS,
+          b.AskBody, b.Decisions, packed=True),
+    Route("POST", f"{_M}/predict", Api.predict, "Predict rows", _SEES, b.PredictBody,
+          b.Predictions),
+    Route("POST", f"{_M}/tell", Api.tell, "Learn labels of questions", _ASKS, b.TellBody,
+          b.Outcomes),
+    Route("POST", f"{_M}/learn", Api.learn, "Learn labels that nobody asked for", _ASKS,
+          b.LearnBody, b.Outcomes),
+    Route("POST", f"{_M}/cancel", Api.cancel, "Give up questions", _ASKS, b.CancelBody, b.Outcomes),
+    Route("POST", f"{_M}/lease", Api.lease, "Take questions to answer", _PEOPLE, b.LeaseBody,
+          b.Leased),
+    Route("POST", f"{_M}/answers", Api.hear, "Answer a question, or take it back", _PEOPLE,
+          b.PersonBody, b.Said),
+    Route("GET", f"{_M}/accuracy", Api.accuracy, "Estimate the accuracy", _SEES, reply=b.Figures),
+    Route("GET", f"{_M}/budget", Api.budget, "Labels spent and waiting", _SEES, reply=b.Budget),
+    Route("GET", f"{_M}/alarms", Api.alarms, "List alarms", _SEES, reply=b.Alarms),
+    Route("GET", f"{_M}/agreement", Api.agreement, "Whether people agree", _SEES,
+          reply=b.Agreement),
+    Route("GET", f"{_M}/points", Api.points, "The accuracy over time", _SEES, reply=b.Points),
+    Route("GET", f"{_M}/journal", Api.journal, "Export the journal", (OWNER,), reply=bytes),
+    Route("DELETE", f"{_M}/events/{{event}}", Api.erase, "Erase what is kept of a row", (OWNER,)),
+    Route("GET", "/healthz", Api.healthz, "Whether the process lives", ()),
+    Route("GET", "/readyz", Api.readyz, "Whether it takes requests", ()),
+    Route("GET", "/metrics", Api.metrics, "Figures for Prometheus", (), reply=bytes),
+)  # fmt: skip
+PAGES = {
+    "/": "annotate.html",
+    "/owner": "owner.html",
+    "/annotate.js": "annotate.js",
+    "/owner.js": "owner.js",
+    "/page.css": "page.css",
+}
+_TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css"}
+_CSP = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:"
+_HEADERS = {
+    "Content-Security-Policy": f"{_CSP}; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+}
+
+
+def application(service: Service, *, manage: bool = True) -> Starlette:
+    """The ASGI application; it starts and stops the service, unless told not to.
+
+    >>> sorted(application(Service(":memory:")).state._state)
+    ['api']
+    """
+    from lasec.service.openapi import document  # noqa: PLC0415
+
+    api = Api(service)
+
+    @asynccontextmanager
+    async def life(app: Starlette) -> AsyncIterator[None]:
+        if manage:
+            service.start()
+        yield
+        if manage:
+            service.stop()
+
+    text = _json.encode(document())
+    routes = [Path(route.path, _endpoint(api, route), methods=[route.method]) for route in ROUTES]
+    routes += [Path(path, _page(name), methods=["GET"]) for path, name in PAGES.items()]
+    routes += [Path("/openapi.json", _fixed(text, "application/json"), methods=["GET"])]
+    handlers: Any = {404: _unknown, 405: _unknown, 500: _failed}
+    app = Starlette(routes=routes, lifespan=life, exception_handlers=handlers)
+    app.state.api = api
+    return app
+
+
+def _endpoint(api: Api, route: Route) -> Callable[[Request], Awaitable[Response]]:
+    """A route as Starlette has it: the key is looked at first, problems become replies."""
+
+    async def serve(request: Request) -> Response:
+        try:
+            who = api.who(request, route.roles) if route.roles else _NOBODY
+            reply = await route.handler(api, request, who)
+        except Problem as problem:
+            return _refused(problem)
+        if isinstance(reply, Response):
+            return reply
+        if reply is None:
+            return Response(status_code=204)
+        return Response(_json.encode(reply), media_type="application/json")
+
+    return serve
+
+
+_NOBODY = Who("", "", "")
+
+
+def _refused(problem: Problem) -> Response:
+    headers = {} if problem.retry_after is None else {"Retry-After": f"{problem.retry_after:.0f}"}
+    if problem.status == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    data = _json.encode(problem.body())
+    return Response(data, problem.status, headers, "application/problem+json")
+
+
+async def _unknown(request: Request, error: Exception) -> Response:
+    status = getattr(error, "status_code", 404)
+    return _refused(Problem(status, f"{request.method} {request.url.path}"))
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    return _refused(Problem(500, "see the log of the server"))
+
+
+def _page(name: str) -> Callable[[Request], Awaitable[Response]]:
+    data = files("lasec.service").joinpath("pages", name).read_bytes()
+    return _fixed(data, _TYPES[name.rpartition(".")[2]], _HEADERS)
+
+
+def _fixed(
+    data: bytes, kind: str, headers: dict[str, str] | None = None
+) -> Callable[[Request], Awaitable[Response]]:
+    async def serve(request: Request) -> Response:
+        return Response(data, headers=headers, media_type=kind)
+
+    return serve
+
+
+async def _body(request: Request) -> bytes:
+    """The body of a request, if it is not too large."""
+    if int(request.headers.get("content-length") or 0) > LARGEST:
+        raise Problem(413, f"a request has at most {LARGEST:,} bytes")
+    data = bytearray()
+    if hasattr(request, "_body"):
+        return await request.body()
+    async for part in request.stream():
+        data += part
+        if len(data) > LARGEST:
+            raise Problem(413, f"a request has at most {LARGEST:,} bytes")
+    request._body = bytes(data)
+    return request._body
+
+
+async def _read(request: Request, kind: Any) -> Any:
+    """The body of a request as what it should be."""
+    try:
+        return msgspec.json.decode(await _body(request), type=kind)
+    except msgspec.ValidationError as error:
+        raise Problem(422, str(error)) from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise Problem(400, f"the body is no JSON: {error}") from None
+
+
+async def _asked(request: Request, model: ServedModel) -> tuple[Rows, b.AskBody]:
+    """The rows of a request: JSON, or numbers of eight bytes each."""
+    if request.headers.get("content-type", "").partition(";")[0] != PACKED:
+        body = await _read(request, b.AskBody)
+        for name in ("ids", "times", "items"):
+            if getattr(body, name) and len(getattr(body, name)) != len(body.rows):
+                raise Problem(422, f'"{name}": one for each row, or none')
+        return _rows(model, body.rows), body
+    data, width = await _body(request), model.desk.session.learner.dimension
+    if hasattr(model.desk, "table") or not data or len(data) % (8 * width):
+        raise Problem(422, f"expected rows of {width} numbers, eight bytes each")
+    _check_count(len(data) // (8 * width))
+    return Rows(data, len(data) // (8 * width)), b.AskBody([])
+
+
+def _rows(model: ServedModel, rows: list[Any]) -> Rows:
+    """The rows of a request, of the kind that the model takes."""
+    _check_count(len(rows))
+    if hasattr(model.desk, "table"):
+        if not all(isinstance(row, dict) for row in rows):
+            raise Problem(422, "rows: expected objects with the columns of the model")
+        return Rows(cells=rows)
+    width = model.desk.session.learner.dimension
+    if any(isinstance(row, dict) or len(row) != width for row in rows):
+        raise Problem(422, f"rows: expected lists of {width} numbers")
+    return Rows.of_numbers(np.array(rows, dtype=np.float64))
+
+
+def _check_count(count: int) -> None:
+    if not 0 < count <= MOST_ROWS:
+        raise Problem(422, f"from 1 to {MOST_ROWS:,} at a time, got {count:,}")
+
+
+def _check_name(name: str) -> None:
+    plain = name.replace("-", "").replace("_", "").replace(".", "")
+    if not (plain.isascii() and plain.isalnum() and len(name) <= 100):
+        raise Problem(422, '"name": letters, digits, hyphens, dots, at most 100')
+
+
+def _person(who: Who, given: str | None) -> str:
+    """Who answers: the key's own name, or one that an application gives."""
+    if who.role == ANNOTATOR:
+        if given not in (None, who.name):
+            raise Problem(403, "an annotator's key answers for nobody else")
+        return who.name
+    return given or who.name

@@ -1,0 +1,285 @@
+"""The bodies of requests and replies: what a caller sends, and what comes back."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from lasec.service.operations import Id
+
+MOST_ROWS = 10_000
+
+
+class AskBody(msgspec.Struct, forbid_unknown_fields=True):
+    """Rows to decide about: lists of numbers, or objects of columns.
+
+    ``ids`` are the caller's names for them, ``times`` when they came (seconds since 1970), and
+    ``items`` what people are to see of each.
+    """
+
+    rows: list[list[float] | dict[str, Any]]
+    ids: list[Id | None] = []
+    times: list[float | None] = []
+    items: list[Any] = []
+
+
+class PredictBody(msgspec.Struct, forbid_unknown_fields=True):
+    """Rows to predict."""
+
+    rows: list[list[float] | dict[str, Any]]
+
+
+class AnswerBody(msgspec.Struct, forbid_unknown_fields=True):
+    """A label, for the question of a ticket or of the row with an id."""
+
+    label: str | int
+    ticket: int | None = None
+    id: Id | None = None
+    by: str | None = None
+
+
+class TellBody(msgspec.Struct, forbid_unknown_fields=True):
+    """Labels of questions."""
+
+    answers: list[AnswerBody]
+
+
+class LearnBody(msgspec.Struct, forbid_unknown_fields=True):
+    """Rows with labels that nobody asked for."""
+
+    rows: list[list[float] | dict[str, Any]]
+    labels: list[str | int]
+
+
+class CancelBody(msgspec.Struct, forbid_unknown_fields=True):
+    """Questions that will not be answered, by their tickets or the ids of their rows."""
+
+    questions: list[Id]
+
+
+class StatusBody(msgspec.Struct, forbid_unknown_fields=True):
+    """Whether a model takes rows: active, paused for a while, or retired for good."""
+
+    status: Literal["active", "paused", "retired"]
+
+
+class LeaseBody(msgspec.Struct, forbid_unknown_fields=True):
+    """A wish for questions; ``by`` names the person, where the key is not an annotator's."""
+
+    count: int = 5
+    by: str | None = None
+
+
+class PersonBody(msgspec.Struct, forbid_unknown_fields=True):
+    """What a person says to a question: a label, "don't know", "later", or that it was a slip."""
+
+    ticket: int
+    say: Literal["label", "dont_know", "later", "undo"] = "label"
+    label: str | int | None = None
+    by: str | None = None
+
+
+class KeyBody(msgspec.Struct, forbid_unknown_fields=True):
+    """A key to be made: whose it is, and what it opens."""
+
+    name: str
+    role: Literal["owner", "app", "annotator", "viewer"]
+
+
+class Decision(msgspec.Struct, omit_defaults=True):
+    """What was decided about a row, or why it was not."""
+
+    ticket: int | None = None
+    prediction: str | int | None = None
+    probability: dict[str, float] = {}
+    margin: float | None = None
+    query_probability: float | None = None
+    asked: bool = False
+    id: Id | None = None
+    error: str = ""
+
+
+class Decisions(msgspec.Struct):
+    """The decisions about rows, in their order."""
+
+    decisions: list[Decision]
+
+
+class Prediction(msgspec.Struct, omit_defaults=True):
+    """The class of a row, or why there is none."""
+
+    prediction: str | int | None = None
+    probability: dict[str, float] = {}
+    margin: float | None = None
+    error: str = ""
+
+
+class Predictions(msgspec.Struct):
+    """The classes of rows, in their order."""
+
+    predictions: list[Prediction]
+
+
+class Outcome(msgspec.Struct, omit_defaults=True):
+    """What a label has done, or why it was refused."""
+
+    ticket: int | None = None
+    id: Id | None = None
+    label: str | int | None = None
+    correct: bool | None = None
+    learned: bool = False
+    settled: bool | None = None
+    canceled: bool = False
+    error: str = ""
+
+
+class Outcomes(msgspec.Struct):
+    """What labels have done, in their order."""
+
+    outcomes: list[Outcome]
+
+
+class Item(msgspec.Struct):
+    """A question for a person: what to look at, and until when it is theirs."""
+
+    ticket: int
+    item: Any
+    until: float
+
+
+class Leased(msgspec.Struct):
+    """Questions for a person, the classes to choose from, and how far they are."""
+
+    questions: list[Item]
+    classes: list[str | int]
+    waiting: int
+    answered_today: int
+    grace: float
+
+
+class Said(msgspec.Struct):
+    """That an answer was heard, and until when it can be taken back."""
+
+    ticket: int
+    status: str
+    until: float | None = None
+
+
+class Accuracy(msgspec.Struct):
+    """An estimate with its 95 % interval; ``worst`` is what lost answers can make of it."""
+
+    value: float | None
+    low: float
+    high: float
+    rows: int
+    labels: int
+    lost: int
+    worst_low: float
+    worst_high: float
+
+
+class Figures(msgspec.Struct):
+    """How good the model is: over all rows, and over the last ones."""
+
+    all: Accuracy
+    recent: Accuracy
+
+
+class Budget(msgspec.Struct):
+    """What was spent, and what waits."""
+
+    rows: int
+    asked: int
+    answered: int
+    lost: int
+    open: int
+    rate: float | None
+    labels_per_day: float | None
+    asked_today: int
+    oldest: float | None
+
+
+class Model(msgspec.Struct):
+    """A model, as it is listed."""
+
+    name: str
+    status: str
+    algorithm: str
+    classes: list[str | int]
+    features: int
+    columns: list[str]
+    rows: int
+    asked: int
+    made: float
+
+
+class Models(msgspec.Struct):
+    """The models of a tenant."""
+
+    models: list[Model]
+
+
+class Alarm(msgspec.Struct):
+    """A change that was detected."""
+
+    kind: str
+    ticket: int
+    at: float
+    before: float | None
+    after: float | None
+    since: int
+
+
+class Alarms(msgspec.Struct):
+    """The alarms of a model, the newest first."""
+
+    alarms: list[Alarm]
+
+
+class Pair(msgspec.Struct):
+    """How often two people gave the same answer to the same question."""
+
+    people: list[str]
+    questions: int
+    same: int
+
+
+class Agreement(msgspec.Struct):
+    """Who answered how much, and how often people agree."""
+
+    answers: dict[str, int]
+    dont_know: dict[str, int]
+    pairs: list[Pair]
+
+
+class Key(msgspec.Struct, omit_defaults=True):
+    """A key; its text is shown once, when it is made."""
+
+    name: str
+    role: str
+    made: float
+    key: str = ""
+
+
+class Keys(msgspec.Struct):
+    """The keys of a tenant."""
+
+    keys: list[Key]
+
+
+class Point(msgspec.Struct):
+    """The accuracy of the last rows at a moment."""
+
+    at: float
+    rows: int
+    asked: int
+    value: float | None
+    low: float
+    high: float
+
+
+class Points(msgspec.Struct):
+    """The accuracy over time."""
+
+    points: list[Point]

@@ -1,0 +1,206 @@
+"""The two forms of a model behind the service: rows of numbers, and rows of cells by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from lasec.errors import TableError, TicketError
+from lasec.persistence.container import unpack
+from lasec.service.operations import Answer, Ask, Learn, Rows
+from lasec.session import Session
+from lasec.session.saved import read_learner
+from lasec.tables import TableLearner
+from lasec.tables.lines import Decided, decided, predicted, told
+from lasec.types import Decision
+
+Reply = dict[str, Any]
+REFUSED = (TicketError, ValueError, OverflowError, TypeError)
+
+
+class Desk(Protocol):
+    """What the service needs of a model."""
+
+    session: Session
+
+    def ask(self, operation: Ask) -> list[Reply]:
+        """A decision about each row, or an error."""
+
+    def predict(self, rows: Rows) -> list[Reply]:
+        """The class of each row, or an error; nothing is counted."""
+
+    def tell(self, answer: Answer) -> Reply:
+        """The outcome of an answer, or an error."""
+
+    def learn(self, operation: Learn) -> list[Reply]:
+        """Learn rows that nobody asked about."""
+
+    def to_bytes(self) -> bytes:
+        """The whole model as a ``.lasec`` file has it."""
+
+
+class NumberDesk:
+    """A session whose rows are so many numbers.
+
+    >>> import lasec
+    >>> desk = NumberDesk(Session(lasec.LASEC(dimension=2), classes=["ham", "spam"]))
+    >>> rows = Rows.of_numbers(np.array([[1.0, 2.0]]))
+    >>> desk.ask(Ask(0.0, rows))
+    [{'ticket': 0, 'prediction': None, 'margin': 0.0, 'query_probability': 1.0, 'asked': True}]
+    >>> desk.tell(Answer(0, "spam"))
+    {'ticket': 0, 'label': 'spam', 'correct': False, 'learned': True, 'settled': True}
+    """
+
+    def __init__(self, session: Session, *, timed: bool = False) -> None:
+        self.session, self.timed = session, timed
+
+    def ask(self, operation: Ask) -> list[Reply]:
+        """A decision about each row, or an error."""
+        X = operation.rows.matrix(self.session.learner.dimension)
+        ids = operation.ids or [None] * len(X)
+        times = operation.times or [None] * len(X)
+        return [
+            self._decided(x, name, _when(time, operation.at) if self.timed else None)
+            for x, name, time in zip(X, ids, times, strict=True)
+        ]
+
+    def _decided(self, x: Any, name: Any, time: float | None) -> Reply:
+        try:
+            return _shown(self.session.ask(x, id=name, time=time))
+        except REFUSED as error:
+            return {"error": str(error)}
+
+    def predict(self, rows: Rows) -> list[Reply]:
+        """The class of each row; nothing is counted."""
+        X = rows.matrix(self.session.learner.dimension)
+        if not np.isfinite(X).all():
+            return [{"error": "rows must be finite numbers"} for _ in X]
+        learner = self.session.learner
+        found = zip(self.session.predict(X), learner.margins(X).tolist(), strict=True)
+        return [{"prediction": label, "margin": margin} for label, margin in found]
+
+    def tell(self, answer: Answer) -> Reply:
+        """The outcome of an answer, or an error."""
+        try:
+            outcome = self.session.tell(answer.question, answer.label, by=answer.by)
+        except REFUSED as error:
+            return {"error": str(error)}
+        return {
+            "ticket": outcome.decision.ticket, "label": outcome.y, "correct": outcome.correct,
+            "learned": outcome.updated, "settled": outcome.settled,
+        }  # fmt: skip
+
+    def learn(self, operation: Learn) -> list[Reply]:
+        """Learn rows that nobody asked about."""
+        X = operation.rows.matrix(self.session.learner.dimension)
+        return [self._learned(x, y) for x, y in zip(X, operation.labels, strict=True)]
+
+    def _learned(self, x: Any, label: Any) -> Reply:
+        try:
+            self.session.learn(x, label)
+        except REFUSED as error:
+            return {"error": str(error)}
+        return {"label": label, "learned": True}
+
+    def to_bytes(self) -> bytes:
+        """The session's file."""
+        return self.session.to_bytes()
+
+
+class TableDesk:
+    """A learner of tables, whose rows are cells by the names of columns.
+
+    >>> import lasec, pyarrow
+    >>> from lasec.tables import Encoder
+    >>> encoder = Encoder.fit(pyarrow.RecordBatch.from_pylist([{"price": 1.0}, {"price": 3.0}]))
+    >>> desk = TableDesk(TableLearner(lasec.Tracker(1, seed=0), encoder, classes=["down", "up"]))
+    >>> asked = Ask(0.0, Rows(cells=[{"price": 2.0}]))
+    >>> desk.ask(asked)[0]["asked"], desk.tell(Answer(0, "up"))["correct"]
+    (True, False)
+    """
+
+    def __init__(self, table: TableLearner) -> None:
+        self.table, self.session = table, table.session
+
+    def ask(self, operation: Ask) -> list[Reply]:
+        """A decision about each row, or an error."""
+        found = decided(self.table, self._filled(operation))
+        return [
+            {"error": one} if isinstance(one, str) else _shown(one.decision, one) for one in found
+        ]
+
+    def _filled(self, operation: Ask) -> list[dict[str, Any]]:
+        """The cells, with the caller's id and the time where the table has columns for them."""
+        cells = operation.rows.cells
+        ids = operation.ids or [None] * len(cells)
+        times = operation.times or [None] * len(cells)
+        return [
+            row | self._named(name, _when(time, operation.at))
+            for row, name, time in zip(cells, ids, times, strict=True)
+        ]
+
+    def _named(self, name: Any, time: float) -> dict[str, Any]:
+        found = {} if name is None or self.table.id is None else {self.table.id: name}
+        return found if self.table.time is None else found | {self.table.time: time}
+
+    def predict(self, rows: Rows) -> list[Reply]:
+        """The class of each row; nothing is counted."""
+        return predicted(self.table, [row | self._named(None, 0.0) for row in rows.cells])
+
+    def tell(self, answer: Answer) -> Reply:
+        """The outcome of an answer, or an error."""
+        name = "ticket" if isinstance(answer.question, int) else self.table.id or "id"
+        return told(self.table, {name: answer.question, "label": answer.label, "by": answer.by})
+
+    def learn(self, operation: Learn) -> list[Reply]:
+        """Learn rows that nobody asked about."""
+        said = []
+        for row, label in zip(operation.rows.cells, operation.labels, strict=True):
+            try:
+                self.table.learn(row | self._named(None, operation.at), label)
+                said.append({"label": self.table.named(label), "learned": True})
+            except REFUSED as error:
+                said.append({"error": str(error)})
+        return said
+
+    def to_bytes(self) -> bytes:
+        """The table's file."""
+        return self.table.to_bytes()
+
+
+def opened(data: bytes, *, timed: bool = False) -> TableDesk | NumberDesk:
+    """The desk of a file: a table's, a session's, or a plain learner's."""
+    kind = unpack(data)[0].get("kind")
+    if kind == "table":
+        return TableDesk(TableLearner.from_bytes(data)[0])
+    session = Session.from_bytes(data) if kind == "session" else Session(read_learner(data))
+    return NumberDesk(session, timed=timed)
+
+
+def _shown(decision: Decision, more: Decided | None = None) -> Reply:
+    """A decision as a reply has it: every digit, so that it is the library's."""
+    known = {"probability": more.probability} if more is not None and more.probability else {}
+    return {
+        "ticket": decision.ticket, "prediction": decision.label, **known,
+        "margin": decision.margin, "query_probability": decision.propensity,
+        "asked": decision.asked,
+    }  # fmt: skip
+
+
+def _when(given: float | None, read: float) -> float:
+    """The caller's time of a row, or what the clock read."""
+    return read if given is None else given
+
+
+def cells_only(rows: Sequence[Any]) -> list[dict[str, Any]]:
+    """Rows that must be objects, or an error that says which is not.
+
+    >>> cells_only([{"a": 1}])
+    [{'a': 1}]
+    """
+    for at, row in enumerate(rows):
+        if not isinstance(row, dict):
+            raise TableError(f"row {at}: expected an object of columns, got {repr(row)[:40]}")
+    return list(rows)

@@ -1,0 +1,145 @@
+"""What is shown of a model: accuracy, budget, alarms, agreement, its journal."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lasec.metrics import Estimate
+from lasec.service import bodies as b
+from lasec.service import people
+from lasec.service.model import ServedModel
+from lasec.service.operations import Ask, Tell, unpacked
+from lasec.service.store import Store, Transaction
+
+if TYPE_CHECKING:
+    from lasec.service.service import Service
+
+DAY = 86_400.0
+PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
+
+
+def described(model: ServedModel) -> b.Model:
+    """A model, as it is listed."""
+    session = model.desk.session
+    table = getattr(model.desk, "table", None)
+    columns = [] if table is None else [column.name for column in table.encoder.columns]
+    meter, learner = session.meter, session.learner
+    return b.Model(
+        model.name, model.status, learner.name, list(session.classes), learner.dimension,
+        columns, meter.rows, meter.asked, model.made,
+    )  # fmt: skip
+
+
+def accuracy(tx: Transaction, model: ServedModel) -> b.Figures:
+    """The accuracy, over all rows and over the last ones, and what lost answers can make of it."""
+    ((weight,),) = tx.read(
+        "SELECT coalesce(sum(1 / propensity), 0) FROM questions "
+        "WHERE tenant = ? AND model = ? AND status = 'gone'", model.tenant, model.name,
+    )  # fmt: skip
+    meter = model.desk.session.meter.reaching()
+    lost = model.desk.session.meter.lost
+    overall, recent = meter.estimate("accuracy"), meter.estimate("accuracy", over="window")
+    return b.Figures(_shown(overall, lost, weight), _shown(recent, lost, weight))
+
+
+def _shown(found: Estimate, lost: int, weight: float) -> b.Accuracy:
+    """An estimate; at worst, each row that a lost answer stands for was right, or wrong."""
+    slack = min(1.0, weight / max(found.rows, 1))
+    return b.Accuracy(
+        None if math.isnan(found.value) else found.value, found.low, found.high, found.rows,
+        found.labels, lost, max(0.0, found.low - slack), min(1.0, found.high + slack),
+    )  # fmt: skip
+
+
+def budget(tx: Transaction, now: float, model: ServedModel) -> b.Budget:
+    """What was spent, and what waits."""
+    meter, key = model.desk.session.meter, (model.tenant, model.name)
+    ((today, oldest),) = tx.read(
+        "SELECT sum(CASE WHEN asked_at >= ? THEN 1 ELSE 0 END), "
+        "min(CASE WHEN status = 'open' THEN asked_at END) "
+        "FROM questions WHERE tenant = ? AND model = ?", now - now % DAY, *key,
+    )  # fmt: skip
+    timed = model.new.labels_per_day is not None
+    return b.Budget(
+        meter.rows, meter.asked, meter.labels, meter.lost, meter.open,
+        None if timed else model.new.rate, model.new.labels_per_day, int(today or 0),
+        None if oldest is None else now - oldest,
+    )  # fmt: skip
+
+
+def alarms(store: Store, model: ServedModel) -> b.Alarms:
+    """The alarms of a model, the newest first."""
+    found = store.read(
+        "SELECT kind, ticket, at, alarm FROM alarms WHERE tenant = ? AND model = ? "
+        "ORDER BY ticket DESC LIMIT 100", model.tenant, model.name,
+    )  # fmt: skip
+    return b.Alarms([_alarm(*row) for row in found])
+
+
+def _alarm(kind: str, ticket: int, at: float, text: str) -> b.Alarm:
+    alarm = json.loads(text)
+    before, after = (None if math.isnan(alarm[n]) else alarm[n] for n in ("before", "after"))
+    return b.Alarm(kind, ticket, at, before, after, int(alarm["since"]))
+
+
+def agreement(store: Store, model: ServedModel) -> b.Agreement:
+    """Who answered how much, and how often people agree."""
+    return people.agreement(
+        store.read(
+            "SELECT ticket, person, label, status FROM answers WHERE tenant = ? AND model = ?",
+            model.tenant, model.name,
+        )
+    )  # fmt: skip
+
+
+def points(store: Store, model: ServedModel) -> b.Points:
+    """The accuracy over time: the last thousand points."""
+    found = store.read(
+        "SELECT at, seen, asked, value, low, high FROM points WHERE tenant = ? AND model = ? "
+        "ORDER BY at DESC LIMIT 1000", model.tenant, model.name,
+    )  # fmt: skip
+    return b.Points([b.Point(*row) for row in reversed(found)])
+
+
+def journal(store: Store, model: ServedModel) -> Iterator[bytes]:
+    """The decisions and labels that the journal still holds, a line of JSON each."""
+    for seq, body, said in store.read(
+        "SELECT seq, body, said FROM journal WHERE tenant = ? AND model = ? ORDER BY seq",
+        model.tenant, model.name,
+    ):  # fmt: skip
+        operation = unpacked(bytes(body))
+        for at, kept in enumerate(msgspec.msgpack.decode(bytes(said))):
+            if kept:
+                ticket, prediction, chance, asked, label, correct = kept
+                line: dict[str, Any] = {"seq": seq, "at": operation.at, "ticket": ticket}
+                if isinstance(operation, Ask):
+                    name = operation.ids[at] if operation.ids else None
+                    line |= {"id": name, "prediction": prediction, "query_probability": chance}
+                    line |= {"asked": asked}
+                else:
+                    by = operation.answers[at].by if isinstance(operation, Tell) else None
+                    line |= {"label": label, "correct": correct, "by": by}
+                yield msgspec.json.encode(line) + b"\n"
+
+
+def prometheus(service: Service) -> bytes:
+    """Figures of the process; of models, without the names of tenants' rows or people."""
+    lines = [
+        "# TYPE lasec_commits_total counter",
+        f"lasec_commits_total {service.writer.groups}",
+        "# TYPE lasec_requests_waiting gauge",
+        f"lasec_requests_waiting {service.writer.waiting}",
+    ]
+    named = {"rows": "counter", "asked": "counter", "labels": "counter", "open": "gauge"}
+    for name, kind in named.items():
+        suffix = f"{name}_total" if kind == "counter" else name
+        lines.append(f"# TYPE lasec_model_{suffix} {kind}")
+        for (tenant, model), served in list(service.models.items()):
+            value = getattr(served.desk.session.meter, name)
+            lines.append(f'lasec_model_{suffix}{{tenant="{tenant}",model="{model}"}} {value}')
+    return ("\n".join(lines) + "\n").encode()

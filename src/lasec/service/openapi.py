@@ -1,0 +1,92 @@
+"""The OpenAPI 3.1 document, from the table of routes and the bodies."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+
+import lasec
+from lasec.service import app, bodies
+from lasec.service.errors import TITLES
+
+
+class ProblemBody(msgspec.Struct):
+    """Why a request was refused, as RFC 9457 has it."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+
+
+def document() -> dict[str, Any]:
+    """The whole document.
+
+    >>> sorted(document()["paths"]["/v1/models"])
+    ['get', 'post']
+    """
+    kinds = [k for route in app.ROUTES for k in (route.body, route.reply) if k not in (None, bytes)]
+    kinds = [*dict.fromkeys(kinds), ProblemBody]
+    found, parts = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")
+    schemas = dict(zip(kinds, found, strict=True))
+    paths: dict[str, Any] = {}
+    for route in app.ROUTES:
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, schemas)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "lasec serve", "version": lasec.__version__},
+        "paths": paths,
+        "components": {
+            "schemas": parts,
+            "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _operation(route: app.Route, schemas: dict[Any, Any]) -> dict[str, Any]:
+    """One thing that can be done."""
+    names = re.findall(r"{(\w+)}", route.path)
+    made: dict[str, Any] = {
+        "summary": route.summary,
+        "operationId": route.handler.__name__,
+        "parameters": [_parameter(name) for name in names],
+        "responses": _responses(route, schemas),
+    }
+    if route.roles:
+        made |= {"security": [{"key": []}], "description": f"Roles: {', '.join(route.roles)}."}
+    if route.body is not None:
+        made["requestBody"] = {"required": True, "content": _content(route, schemas)}
+    if route.body in (bodies.AskBody, bodies.TellBody, bodies.LearnBody, bodies.CancelBody):
+        made["parameters"].append(
+            {
+                "name": "Idempotency-Key", "in": "header", "required": False,
+                "schema": {"type": "string", "minLength": 1, "maxLength": 200},
+            }
+        )  # fmt: skip
+    return made
+
+
+def _parameter(name: str) -> dict[str, Any]:
+    return {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+
+
+def _content(route: app.Route, schemas: dict[Any, Any]) -> dict[str, Any]:
+    packed = {app.PACKED: {"schema": {"type": "string", "format": "binary"}}}
+    if route.body is bytes:
+        return packed
+    made = {"application/json": {"schema": schemas[route.body]}}
+    return made | packed if route.packed else made
+
+
+def _responses(route: app.Route, schemas: dict[Any, Any]) -> dict[str, Any]:
+    reply: dict[str, Any] = {"description": "Done"}
+    if route.reply not in (None, bytes):
+        reply["content"] = {"application/json": {"schema": schemas[route.reply]}}
+    problem = {"application/problem+json": {"schema": schemas[ProblemBody]}}
+    refused = (400, 401, 403, 404, 409, 410, 413, 422, 429, 503)
+    return {
+        "204" if route.reply is None and route.roles else "200": reply,
+        **{str(status): {"description": TITLES[status], "content": problem} for status in refused},
+    }

@@ -1,0 +1,145 @@
+"""How a model is made, and how its questions go to people."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from lasec.alarms import Detector, DropAlarm, InputAlarm
+from lasec.classes import against_others
+from lasec.errors import TableError
+from lasec.queries import Budgeted
+from lasec.registry import find, make
+from lasec.service.desks import Desk, NumberDesk, TableDesk
+from lasec.session import Session
+from lasec.tables import Encoder, Kind, TableLearner
+from lasec.tables.cells import as_label, head_of
+
+WORDS = 2**18  # columns of a table of texts
+DAY = 86_400.0
+ROWS = 100_000  # how long a question stays open where rows are counted
+
+
+class Asking(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """How questions go to people; it can be changed later."""
+
+    annotators: int = 1
+    """Number of people who answer each question; the model learns their majority."""
+    overlap: float = 0.0
+    """Share of questions that a second person answers too, to see whether they agree."""
+    skips: int = 2
+    """Number of people who do not know before a question is given up."""
+    lease: float = 300.0
+    """Seconds that a question is one person's."""
+    grace: float = 10.0
+    """Seconds in which an answer can be taken back."""
+    show: list[str] = []
+    """Columns that people see; by default all."""
+    retain: float = 30 * DAY
+    """Seconds that items and replies are kept after their question is closed."""
+
+
+class NewModel(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """A model that is to be made."""
+
+    name: str
+    classes: list[str | int]
+    features: int | None = None
+    """Number of features, for rows of numbers."""
+    sample: list[dict[str, Any]] = []
+    """Some rows, for rows with named columns: they decide how columns are read."""
+    algorithm: str = "tracker"
+    rate: float = 0.1
+    """Label budget: the share of rows whose label is queried."""
+    labels_per_day: float | None = None
+    """Label budget by time, in place of the rate."""
+    audit: float | None = None
+    max_open: int = 0
+    """Query less as the number of open questions nears this; 0 is no limit."""
+    max_age: float | None = None
+    """How long a question stays open: rows, or seconds with a budget by time."""
+    seed: int | None = None
+    positive: str | int | None = None
+    class_weight: Literal["balanced"] | dict[str, float] | None = None
+    text: list[str] = []
+    category: list[str] = []
+    ignore: list[str] = []
+    alarms: bool = True
+    asking: Asking = Asking()
+
+    @property
+    def timed(self) -> bool:
+        """Whether the budget is by time."""
+        return self.labels_per_day is not None
+
+
+def desk_of(new: NewModel) -> Desk:
+    """A model that has seen nothing.
+
+    >>> mails = {"sample": [{"body": "win a free prize"}], "text": ["body"]}
+    >>> desk_of(NewModel(name="mails", classes=["ham", "spam"], **mails)).session.learner.dimension
+    262144
+    >>> desk_of(NewModel(name="rates", classes=["down", "up"], features=3)).session
+    Session('Tracker', rows=0, queried=0, open=0)
+    """
+    if (new.features is None) == (not new.sample):
+        raise TableError('give either "features", or a "sample" of rows with named columns')
+    if len(set(new.classes)) < 2 and new.positive is None:
+        raise TableError('"classes": give two or more')
+    return _table(new) if new.sample else _numbers(new)
+
+
+def _numbers(new: NewModel) -> NumberDesk:
+    assert new.features is not None
+    names: list[Any] = list(against_others(new.positive)) if new.positive else list(new.classes)
+    session = Session(
+        _learner(new, new.features, names), positive=new.positive,
+        detectors=_detectors(new, sparse=False),
+    )  # fmt: skip
+    return NumberDesk(session, timed=new.timed)
+
+
+def _table(new: NewModel) -> TableDesk:
+    kinds = dict.fromkeys(new.text, Kind.TEXT) | dict.fromkeys(new.category, Kind.CATEGORY)
+    kinds |= dict.fromkeys(new.ignore, Kind.IGNORED)
+    head = head_of(new.sample, frozenset(new.text))
+    left_out = frozenset({"id", "time", "label"} & set(head.schema.names))
+    chosen = find(new.algorithm)
+    encoder = Encoder.fit(
+        head, kinds=kinds, left_out=left_out, constant=not chosen.has_intercept,
+        words=WORDS if chosen.takes_sparse else 0,
+    )  # fmt: skip
+    sparse = encoder.words > 0
+    names = [as_label(name) or "" for name in new.classes]
+    separated = [str(name) for name in against_others(str(new.positive))] if new.positive else names
+    table = TableLearner(
+        _learner(new, encoder.dimension, separated, sparse=sparse), encoder,
+        positive=None if new.positive is None else str(new.positive), id="id",
+        time="time" if new.timed else None, detectors=_detectors(new, sparse=sparse),
+    )  # fmt: skip
+    return TableDesk(table)
+
+
+def _learner(new: NewModel, dimension: int, names: list[Any], *, sparse: bool = False) -> Any:
+    several = new.asking.annotators > 1
+    age = new.max_age if new.max_age is not None else 30 * DAY if new.timed else float(ROWS)
+    return make(
+        new.algorithm, dimension, rate=new.rate, budget=_budget(new), seed=new.seed,
+        max_age=age, aggregate="majority" if several else "first",
+        annotators=new.asking.annotators if several else 3, classes=names,
+        class_weight=new.class_weight, sparse=sparse,
+    )  # fmt: skip
+
+
+def _budget(new: NewModel) -> Budgeted | None:
+    options: dict[str, Any] = {"max_open": new.max_open}
+    options |= {} if new.audit is None else {"audit": new.audit}
+    if new.labels_per_day is not None:
+        return Budgeted.every("1d", labels=new.labels_per_day, **options)
+    return None if options == {"max_open": 0} else Budgeted(new.rate, **options)
+
+
+def _detectors(new: NewModel, *, sparse: bool) -> list[Detector]:
+    found: list[Detector] = [DropAlarm()] if sparse else [DropAlarm(), InputAlarm()]
+    return found if new.alarms else []
