@@ -22,6 +22,7 @@ from experiments.output import write_csv, write_json
 from experiments.own import Own, read_grid
 from experiments.panels import PANELS
 from experiments.rare import command as rare_classes
+from experiments.serving import kills as under_fire
 from experiments.spark import CLUSTER
 from experiments.text import command as text_study
 from experiments.tracking.command import study
@@ -424,6 +425,19 @@ def kernels(out: Out, runs: Runs = 20, jobs: Jobs = 1, size: Size = 1.0) -> None
     """LASEC with a kernel on two rings that turn. Started again, it continues where it stopped."""
     with Journal(out / "journal.jsonl", jobs) as journal:
         typer.echo(rings.study(journal, out, runs, size))
+
+
+@app.command("serve-kill")
+def serve_kill(
+    out: Out,
+    kills: Annotated[int, typer.Option(min=1, help="How many kills of the server.")] = 500,
+    store: Annotated[str, typer.Option(help="sqlite or postgres.")] = "sqlite",
+    seed: Annotated[int, typer.Option(help="Of the moments.")] = 0,
+) -> None:
+    """Kill the service while clients ask and tell, and compare with the library alone."""
+    if store not in ("sqlite", "postgres"):
+        raise typer.BadParameter("sqlite or postgres", param_hint="--store")
+    typer.echo(under_fire.run(kills, store, out, seed=seed))
 
 
 if __name__ == "__main__":

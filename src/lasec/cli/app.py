@@ -13,6 +13,7 @@ from lasec.cli.inspect import cite, info
 from lasec.cli.output import put_lines
 from lasec.cli.questions import ask, forget, predict, questions, tell
 from lasec.cli.run import run
+from lasec.cli.serve import serve
 from lasec.cli.spark import group as spark
 from lasec.cli.streams import datasets
 
@@ -47,7 +48,9 @@ def describe(
     """
 
 
-commands = (run, compare, ask, tell, predict, questions, forget, info, explain, cite, datasets)
+commands = (
+    run, compare, ask, tell, predict, questions, forget, info, explain, cite, datasets, serve
+)  # fmt: skip
 for command in commands:
     app.command()(command)
 app.add_typer(spark, name="spark")

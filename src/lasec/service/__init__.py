@@ -2,5 +2,6 @@
 
 from lasec.service.app import application
 from lasec.service.service import Service
+from lasec.service.settings import Asking, NewModel
 
-__all__ = ["Service", "application"]
+__all__ = ["Asking", "NewModel", "Service", "application"]

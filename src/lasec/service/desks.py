@@ -49,8 +49,8 @@ class NumberDesk:
     >>> rows = Rows.of_numbers(np.array([[1.0, 2.0]]))
     >>> desk.ask(Ask(0.0, rows))
     [{'ticket': 0, 'prediction': None, 'margin': 0.0, 'query_probability': 1.0, 'asked': True}]
-    >>> desk.tell(Answer(0, "spam"))
-    {'ticket': 0, 'label': 'spam', 'correct': False, 'learned': True, 'settled': True}
+    >>> desk.tell(Answer(0, "ham"))
+    {'ticket': 0, 'label': 'ham', 'correct': False, 'learned': True, 'settled': True}
     """
 
     def __init__(self, session: Session, *, timed: bool = False) -> None:
@@ -117,8 +117,8 @@ class TableDesk:
     >>> encoder = Encoder.fit(pyarrow.RecordBatch.from_pylist([{"price": 1.0}, {"price": 3.0}]))
     >>> desk = TableDesk(TableLearner(lasec.Tracker(1, seed=0), encoder, classes=["down", "up"]))
     >>> asked = Ask(0.0, Rows(cells=[{"price": 2.0}]))
-    >>> desk.ask(asked)[0]["asked"], desk.tell(Answer(0, "up"))["correct"]
-    (True, False)
+    >>> desk.ask(asked)[0]["asked"], desk.tell(Answer(0, "up"))["learned"]
+    (True, True)
     """
 
     def __init__(self, table: TableLearner) -> None:

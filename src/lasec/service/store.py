@@ -18,6 +18,7 @@ from typing import Any
 from lasec.errors import StateError
 
 Values = Sequence[Any]
+PATIENCE = 2.0  # seconds until PostgreSQL has noticed that a process is gone
 
 
 class TakenError(StateError):
@@ -37,15 +38,22 @@ class Store:
         self.url = url
         self.is_postgres = url.startswith(("postgres://", "postgresql://"))
         self._local = threading.local()
+        self._made: list[Any] = []
         self._shared = None if url != ":memory:" else _sqlite(url)
         self._lock: Any = None
         self.writer = self.connect()
 
     def connect(self) -> Any:
         """A connection of its own, which commits when told to."""
-        if self.is_postgres:
-            return _postgres(self.url)
-        return self._shared or _sqlite(self.url.removeprefix("sqlite:///"))
+        if self._shared is not None:
+            return self._shared
+        made = _postgres(self.url) if self.is_postgres else _sqlite(self._path)
+        self._made.append(made)
+        return made
+
+    @property
+    def _path(self) -> str:
+        return self.url.removeprefix("sqlite:///")
 
     def text(self, statement: str) -> str:
         """A statement as the database wants it."""
@@ -78,13 +86,15 @@ class Store:
             return
         if self.is_postgres:
             self._lock = self.connect()
-            (found,) = self._lock.execute("SELECT pg_try_advisory_lock(4077, 1)").fetchone()
-            if not found:
-                raise TakenError("another lasec serve writes to this database: stop it first")
+            end = time.monotonic() + PATIENCE
+            while not self._lock.execute("SELECT pg_try_advisory_lock(4077, 1)").fetchone()[0]:
+                if time.monotonic() > end:
+                    raise TakenError("another lasec serve writes to this database: stop it first")
+                time.sleep(0.05)
             return
         from filelock import FileLock, Timeout  # noqa: PLC0415
 
-        self._lock = FileLock(self.url.removeprefix("sqlite:///") + ".lock")
+        self._lock = FileLock(self._path + ".lock")
         try:
             self._lock.acquire(timeout=0)
         except Timeout:
@@ -106,9 +116,10 @@ class Store:
 
     def close(self) -> None:
         """Let another writer begin."""
-        self.writer.close()
-        if self._lock is not None:
-            (self._lock.close if self.is_postgres else self._lock.release)()
+        for made in (*self._made, *([] if self._shared is None else [self._shared])):
+            made.close()
+        if self._lock is not None and not self.is_postgres:
+            self._lock.release()
 
 
 class Transaction:
@@ -176,7 +187,7 @@ def _sqlite(path: str) -> sqlite3.Connection:
 def _postgres(url: str) -> Any:
     import psycopg  # noqa: PLC0415
 
-    return psycopg.connect(url, autocommit=True)
+    return psycopg.connect(url, autocommit=True, client_encoding="utf8")
 
 
 def _migrations() -> list[tuple[int, str]]:

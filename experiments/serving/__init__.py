@@ -1,0 +1,1 @@
+"""The service under fire: kills, database crashes, and what it costs."""

@@ -1,0 +1,103 @@
+"""``lasec serve``: models over HTTP, with a page for the people who answer."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from lasec.cli.output import honest, put_lines, say
+from lasec.cli.progress import compiling
+from lasec.errors import TableError
+
+LOCAL = "127.0.0.1"
+FIRST = "owner"  # name of the first key
+
+
+class Role(StrEnum):
+    """What a key opens."""
+
+    OWNER = "owner"
+    APP = "app"
+    ANNOTATOR = "annotator"
+    VIEWER = "viewer"
+
+
+@honest
+def serve(
+    store: Annotated[
+        str,
+        typer.Option(
+            "--store", metavar="FILE|URL", envvar="LASEC_STORE",
+            help="SQLite file, or postgresql://user@host/database.",
+        ),
+    ] = "lasec.db",
+    host: Annotated[
+        str, typer.Option("--host", help="Address to listen on; 0.0.0.0 for every one.")
+    ] = LOCAL,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65_535, help="Port to listen on.")
+    ] = 8077,
+    tenant: Annotated[
+        str, typer.Option("--tenant", metavar="NAME", help="Tenant of a new key.")
+    ] = "default",
+    new_key: Annotated[
+        str | None,
+        typer.Option("--new-key", metavar="NAME", help="Make a key, print it, and end."),
+    ] = None,
+    role: Annotated[
+        Role, typer.Option("--role", help="What the new key opens.")
+    ] = Role.OWNER,
+) -> None:  # fmt: skip
+    """Serve models over HTTP: rows in, questions to people, answers learned, all of it durable.
+
+    The first start makes a key for the owner and prints it. With it, create models, and keys for
+    applications and annotators, on the page /owner or by the API (/openapi.json). Each annotator
+    works on the page / with a key. Everything that was acknowledged is in the store.
+    """
+    service = _service(store)
+    if new_key is not None:
+        with _started(service):
+            put_lines([service.new_key(tenant, new_key, role.value) + "\n"])
+        return
+    with _started(service):
+        if not service.keys:
+            key = service.new_key(tenant, FIRST, Role.OWNER.value)
+            say(f"lasec: the owner's key, shown this once: {key}")
+        say(f"lasec: serving {store} on http://{host}:{port} (annotators: /, owner: /owner)")
+        _listen(service, host, port)
+
+
+def _service(store: str) -> Any:
+    try:
+        from lasec.service import Service  # noqa: PLC0415
+
+        return Service(store)
+    except ImportError as error:
+        extra = "postgres" if "psycopg" in str(error) else "serve"
+        raise TableError(f"this needs more packages: pip install 'lasec[{extra}]'") from None
+
+
+class _started:  # noqa: N801
+    """A service between its start and its end."""
+
+    def __init__(self, service: Any) -> None:
+        self.service = service
+
+    def __enter__(self) -> None:
+        with compiling():
+            self.service.start()
+
+    def __exit__(self, *error: object) -> None:
+        self.service.stop()
+
+
+def _listen(service: Any, host: str, port: int) -> None:
+    """Serve until a signal comes."""
+    import uvicorn  # noqa: PLC0415
+
+    from lasec.service import application  # noqa: PLC0415
+
+    app = application(service, manage=False)
+    uvicorn.run(app, host=host, port=port, log_level="warning", access_log=False)
