@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import socket
@@ -64,8 +65,9 @@ class Postgres:
         self.start()
 
     def close(self) -> None:
-        """Stop it."""
-        self._run("pg_ctl", "-D", str(self.data), "-m", "immediate", "stop")
+        """Stop it, if it runs."""
+        with contextlib.suppress(subprocess.CalledProcessError):
+            self._run("pg_ctl", "-D", str(self.data), "-m", "immediate", "stop")
 
     def _run(self, command: str, *given: str) -> None:
         call = [str(self.bin / command), *given]

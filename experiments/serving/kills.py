@@ -24,6 +24,7 @@ import lasec
 from experiments.serving.databases import Postgres, SQLite, free_port
 from lasec.service import NewModel, Service
 from lasec.service.operations import Ask, Cancel, Learn, Tell, unpacked
+from lasec.service.store import Store
 
 POINTS = ("before commit", "after commit", "snapshot", "replay")
 CLIENTS, WIDTH, CLASSES = 8, 4, ["ham", "spam"]
@@ -156,6 +157,7 @@ def _under_fire(kills: int, crashes: int, database: Any, draw: random.Random) ->
     stop.set()
     for client in clients:
         client.join()
+        client.http.close()
     with httpx.Client(base_url=server.url, headers={"Authorization": f"Bearer {key}"}) as http:
         exported = http.get("/v1/models/m/file").content
     server.kill()
@@ -224,7 +226,9 @@ def _fire(
 
 def compared(url: str, clients: list[Client], exported: bytes) -> dict[str, Any]:
     """What was acknowledged against the journal, and the journal against the library alone."""
-    archive = Service(url).store.read("SELECT body FROM archive ORDER BY seq")
+    store = Store(url)
+    archive = store.read("SELECT body FROM archive ORDER BY seq")
+    store.close()
     alone = Alone()
     for (body,) in archive:
         alone.carry_out(unpacked(bytes(body)))
