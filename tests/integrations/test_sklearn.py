@@ -11,7 +11,7 @@ import numpy as np
 import pandas
 import polars
 import pytest
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array, csr_array, csr_matrix
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -26,6 +26,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import lasec
+from lasec.alarms import DropAlarm, InputAlarm
 from lasec.book import Book
 from lasec.queries import Always, Budgeted, MarginSampling, Uniform, VarianceThreshold
 from lasec.selector import Selector
@@ -121,7 +122,10 @@ def test_cuts_and_sparseness_change_nothing(kind, data, request, monkeypatch):
         at = slice(begin, begin + 170)
         parts.partial_fit(X[at], y[at], classes=np.unique(y))
     monkeypatch.setattr(learning, "_BLOCK", 100)
-    sparse.fit(csr_array(X), y)
+    if kind is TrackerClassifier:  # whose first rows decide whether it is dense
+        sparse.fit(X, y)
+    else:
+        sparse.fit(csr_array(X), y)
     wanted = whole.decision_function(X)
     for other in (parts, once, sparse):
         close(other.decision_function(X), wanted)
@@ -129,6 +133,90 @@ def test_cuts_and_sparseness_change_nothing(kind, data, request, monkeypatch):
     asked = [whole.should_ask(X), sparse.should_ask(csr_array(X))]
     assert asked[0][0].tolist() == asked[1][0].tolist()
     np.testing.assert_allclose(asked[0][1], asked[1][1], rtol=1e-9)
+
+
+@pytest.fixture(scope="module")
+def texts():
+    rng = np.random.default_rng(5)
+    words = np.array([f"word{i}" for i in range(60)])
+    kinds = rng.integers(0, 2, 300)
+    mails = [" ".join(rng.choice(words[20 * k : 20 * k + 40], 12)) for k in kinds]
+    return mails, np.array(["ham", "spam"])[kinds]
+
+
+def no_dense_rows(monkeypatch):
+    """Let every sparse matrix refuse to become dense."""
+
+    def refuse(*_, **__):
+        raise AssertionError("a sparse row was made dense")
+
+    for kind in (csr_array, csr_matrix, coo_array):
+        monkeypatch.setattr(kind, "toarray", refuse)
+        monkeypatch.setattr(kind, "todense", refuse, raising=False)
+
+
+def test_sparse_rows_are_those_of_a_plain_tracker_and_never_dense(texts, monkeypatch):
+    no_dense_rows(monkeypatch)
+    X, y = HashingVectorizer(n_features=2**20, norm=None).transform(texts[0]), texts[1]
+    model, plain = TrackerClassifier(seed=0, detectors=[DropAlarm()]), lasec.Tracker(rate=1.0)
+    plain.name_classes(["ham", "spam"])
+    for begin in range(0, 200, 70):
+        at = slice(begin, min(begin + 70, 200))
+        model.partial_fit(X[at], y[at], classes=["ham", "spam"])
+        plain.run(X[at], y[at])
+    assert model.learner_.rule == plain.rule == lasec.rules.SparseTracking()
+    rest = X[200:]
+    close(model.decision_function(rest), plain.margins(rest))
+    close(model.predict_proba(rest), plain.predict_proba(rest))
+    again = pickle.loads(pickle.dumps(model))
+    assert again.predict(rest).tolist() == plain.predict(rest).tolist()
+    assert model.score(rest, y[200:]) > 0.8
+    for one in (model, again):
+        asked, _ = one.should_ask(rest)
+        one.partial_fit(rest[asked], y[200:][asked])
+        assert one.open_questions_ == 0 < asked.sum() < 100
+    close(model.decision_function(X), again.decision_function(X))
+    pipe = make_pipeline(HashingVectorizer(n_features=2**20, norm=None), TrackerClassifier(seed=0))
+    pipe.fit(texts[0][:200], y[:200])
+    close(pipe.predict_proba(texts[0][200:]), plain.predict_proba(rest))
+
+
+def test_sparse_questions_are_those_of_a_tracker_that_asks(texts):
+    X, y = HashingVectorizer(n_features=2**20, norm=None).transform(texts[0]), texts[1]
+    model = TrackerClassifier(rate=0.3, seed=2)
+    tracker = lasec.Tracker(rate=0.3, seed=2, classes=["ham", "spam"])
+    for i in range(120):
+        decision = tracker.ask(X[[i]])
+        asked, chance = model.should_ask(X[[i]])
+        assert (asked[0], chance[0]) == (decision.asked, pytest.approx(decision.propensity))
+        if decision.asked:
+            tracker.tell(decision.ticket, y[i])
+            model.partial_fit(X[[i]], y[i : i + 1], classes=["ham", "spam"])
+    assert tracker.told == model.learner_.told > 30
+
+
+def test_class_weights_and_dense_rows_of_a_sparse_tracker(texts):
+    X, y = HashingVectorizer(n_features=64, norm=None).transform(texts[0]), texts[1]
+    weights = {"ham": 1.0, "spam": 5.0}
+    model = TrackerClassifier(class_weight=weights, seed=0).fit(X, y)
+    plain = lasec.Tracker(rate=1.0, class_weight=weights, classes=["ham", "spam"])
+    plain.run(X, y)
+    assert model.predict(X).tolist() == plain.predict(X).tolist()
+    assert model.predict(X.toarray()).tolist() == plain.predict(X).tolist()
+    assert isinstance(model.fit(X.toarray(), y).learner_.rule, lasec.rules.Tracking)
+
+
+def test_an_input_alarm_hears_sparse_rows_of_few_columns():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((600, 5))
+    X[300:] += 2.0
+    alarms = [InputAlarm(reference=100) for _ in range(2)]
+    decision = lasec.Decision(1, 0.5, 0.0, 0.5, asked=False, ticket=0)
+    heard = [alarms[0].ask(decision, x) for x in X]
+    assert heard == [alarms[1].ask(decision, csr_array(x[None])) for x in X]
+    assert any(heard)
+    with pytest.raises(ValueError, match="262,144 are too many"):
+        InputAlarm().ask(decision, csr_array((1, 2**18)))
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,7 @@ from lasec.alarms import saved
 from lasec.alarms.alarm import Alarm
 from lasec.parameters import Range, number
 from lasec.persistence.container import Arrays
+from lasec.sparse import is_sparse
 from lasec.types import Decision, Outcome
 
 Array = NDArray[np.float64]
@@ -43,6 +44,7 @@ Array = NDArray[np.float64]
 LINEAR = np.array([-0.8, -0.3, 0.3, 0.8])
 SPREAD = np.array([-0.8, 0.8])
 BINS = 20
+MOST_SPARSE = 10_000  # columns of sparse rows
 WHOLE = ("shift", "scale", "largest")
 _ARRAYS = ("mean", "spread", "edges", "below", "total", "sums")
 
@@ -212,6 +214,8 @@ class InputAlarm:
 
     def _row(self, x: ArrayLike, decision: Decision | None) -> Array:
         """The row, and the confidence if that is wanted."""
+        if is_sparse(x):
+            x = _every_column(x)
         row = validation.row(x, self._dimension or max(1, validation.real("x", x, 1).size))
         self._dimension = row.size
         if not self.confidence:
@@ -273,6 +277,18 @@ class InputAlarm:
         if score >= columns:
             return WHOLE[score - columns]
         return f"feature {score}" if score < self._dimension else "confidence"
+
+
+def _every_column(x: Any) -> Array:
+    """A sparse row as numbers for all columns, since each has scores of its own."""
+    columns = x.shape[-1]
+    if columns > MOST_SPARSE:
+        raise ValueError(
+            f"x: an alarm about the input keeps scores of each column, and {columns:,} are too "
+            f"many (at most {MOST_SPARSE:,} of sparse rows)"
+        )
+    dense: Array = x.toarray().ravel()
+    return dense
 
 
 def _weights(columns: int) -> Array:

@@ -203,15 +203,15 @@ def keys(X: Any) -> list[bytes]:
 
 
 def row_of(X: Any) -> Callable[[int], Any]:
-    """The rows of a table as detectors take them.
+    """The rows of a table as detectors take them: sparse ones as they are.
 
     >>> from scipy.sparse import csr_array
-    >>> row_of(csr_array([[0.0, 2.0]]))(0).tolist()
-    [0.0, 2.0]
+    >>> row_of(csr_array([[0.0, 2.0]]))(0).shape
+    (1, 2)
     """
     if issparse(X):
         rows = X.tocsr()
-        return lambda at: rows[[at]].toarray().ravel()
+        return lambda at: rows[[at]]
     return lambda at: _safe_indexing(X, [at])[0] if isinstance(X, list) else np.asarray(X)[at]
 
 

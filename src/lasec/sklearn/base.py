@@ -19,6 +19,7 @@ from lasec.session import AskedRows, JudgedRows
 from lasec.sklearn import learning
 from lasec.sklearn.asking import AskingMixin, drafted, row_of
 from lasec.sklearn.unlabeled import filled, marked, missing
+from lasec.sparse import is_sparse
 from lasec.types import Matrix, Outcome, Vector
 
 _ROWS = {"accept_sparse": "csr", "dtype": np.float64, "order": "C"}
@@ -65,8 +66,11 @@ class StreamClassifier(AskingMixin, ClassifierMixin, BaseEstimator):  # type: ig
     _intercept: bool
 
     @abstractmethod
-    def _new_learner(self, dimension: int) -> Learner:
-        """A new learner that learns from every label given to its ``run``."""
+    def _new_learner(self, dimension: int, sparse: bool) -> Learner:
+        """A new learner that learns from every label given to its ``run``.
+
+        ``sparse`` is whether the first rows are sparse.
+        """
 
     def fit(self, X: Any, y: Any) -> Self:
         """Forget everything, and learn the rows of ``X`` in their order.
@@ -77,7 +81,7 @@ class StreamClassifier(AskingMixin, ClassifierMixin, BaseEstimator):  # type: ig
         with drafted(self) as draft:
             X, y = _labeled(draft, X, y, None)
             check_classification_targets(y)
-            draft._open()
+            draft._open(X)
             draft._begin(known_classes(y))
             draft._learn(X, y)
         return self
@@ -108,7 +112,7 @@ class StreamClassifier(AskingMixin, ClassifierMixin, BaseEstimator):  # type: ig
             new = not hasattr(draft, "_session")
             X = _validated(draft, X, reset=new, ensure_min_samples=0)
             if new:
-                draft._open()
+                draft._open(X)
             decided = draft._ask(X, times)
         self._session.hear_asked(decided, row_of(X))
         return decided.asked, decided.propensity
@@ -118,14 +122,12 @@ class StreamClassifier(AskingMixin, ClassifierMixin, BaseEstimator):  # type: ig
 
         For two classes it is positive (or zero) for ``classes_[1]``.
         """
-        X, learner = self._checked(X), self._learner
-        said = learner.margins if self.classes_.size == 2 else learner.class_margins
-        return np.concatenate([said(rows) for _, rows in learning.blocks(X, self._intercept)])
+        X = self._checked(X)
+        return self._said("margins" if self.classes_.size == 2 else "class_margins", X)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row."""
-        found = learning.blocks(self._checked(X), self._intercept)
-        labels = np.concatenate([self._learner.predict(rows) for _, rows in found])
+        labels = self._said("predict", self._checked(X))
         return labels.astype(self.classes_.dtype, copy=False)
 
     @property
@@ -159,11 +161,17 @@ class StreamClassifier(AskingMixin, ClassifierMixin, BaseEstimator):  # type: ig
         check_is_fitted(self, "classes_")
         return _validated(self, X, reset=False)
 
-    def _open(self) -> None:
-        """Begin a stream of which nothing is known."""
+    def _said(self, method: str, X: Any) -> NDArray[Any]:
+        """What a method of the learner says of each row."""
+        learner = self._learner
+        found = learning.blocks(learner, X, self._intercept)
+        return np.concatenate([getattr(learner, method)(rows) for _, rows in found])
+
+    def _open(self, X: Any) -> None:
+        """Begin a stream of which nothing is known but its first rows."""
         self._session = self._new_session()
         self._intercept = self._wants_intercept()
-        self._learner = self._new_learner(self.n_features_in_ + self._intercept)
+        self._learner = self._new_learner(self.n_features_in_ + self._intercept, is_sparse(X))
 
     def _wants_intercept(self) -> bool:
         """Whether rows are to get a column of ones; what was true at the start holds to the end."""
@@ -193,7 +201,7 @@ class StreamClassifier(AskingMixin, ClassifierMixin, BaseEstimator):  # type: ig
             named = known_classes(classes)
         X, y = _labeled(self, X, y, named, reset=new, ensure_min_samples=0)
         if new:
-            self._open()
+            self._open(X)
         self._agree(classes)
         if not len(y):
             return []
@@ -215,7 +223,7 @@ class StreamClassifier(AskingMixin, ClassifierMixin, BaseEstimator):  # type: ig
         """What the learner says of rows of the next steps."""
         count, first = X.shape[0], self._learner.rows
         label, margin, sure = np.full(count, None), np.zeros(count), np.full(count, -1.0)
-        for at, rows in learning.blocks(X, self._intercept):
+        for at, rows in learning.blocks(self._learner, X, self._intercept):
             seen = self._learner.views(rows, first=first + at.start)
             margin[at] = seen.margin
             if self._trained:

@@ -13,8 +13,7 @@ from lasec.alarms import Detector
 from lasec.learner import Learner
 from lasec.parameters import number
 from lasec.queries import Budgeted
-from lasec.rules import AROW, Perceptron, SecondOrder, Tracking
-from lasec.sklearn import learning
+from lasec.rules import AROW, Perceptron, SecondOrder, SparseTracking, Tracking
 from lasec.sklearn.base import StreamClassifier
 from lasec.tracker import AUDIT, AUDIT_WEIGHTED, Tracker
 from lasec.types import Matrix, Query, Rule
@@ -32,7 +31,9 @@ class TrackerClassifier(StreamClassifier):
     accuracy over all rows of ``should_ask``, ``cancel(X)`` gives up questions, and ``detectors``
     (of :mod:`lasec.alarms`) raise the alarms in ``alarms_``. ``learner_`` is the Tracker, with its
     estimates of drift and noise in ``learner_.drift_estimate``. Its state is 0.2 MB at 50 features
-    and 1 MB at 1,000.
+    and 1 MB at 1,000. Where the first ``X`` is of :mod:`scipy.sparse`, as a vectorizer of texts
+    makes it, the Tracker is that of sparse rows: no row is made dense, and its state grows with the
+    columns that occur (:mod:`lasec.rules.sparse_tracking`).
 
     >>> import lasec
     >>> X, y = lasec.streams.switching(2_000, dimension=10, every=1_000, seed=1)
@@ -43,6 +44,12 @@ class TrackerClassifier(StreamClassifier):
     >>> asked, propensity = model.should_ask(X[1_500:])
     >>> int(asked.sum())  # 10 %, and a warm-up of 50
     79
+    >>> from sklearn.feature_extraction.text import HashingVectorizer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> texts, labels = ["free prize", "lunch at noon"] * 20, ["spam", "ham"] * 20
+    >>> filter = make_pipeline(HashingVectorizer(norm=None), TrackerClassifier(seed=0))
+    >>> filter.fit(texts, labels).predict(["a free lunch prize"]).tolist()
+    ['spam']
     """
 
     _kind = Tracker
@@ -69,18 +76,18 @@ class TrackerClassifier(StreamClassifier):
 
     def predict_proba(self, X: Any) -> Matrix:
         """The probability of each class for each row, as of the next step."""
-        found = learning.blocks(self._checked(X), self._intercept)
-        return np.concatenate([self._learner.predict_proba(rows) for _, rows in found])
+        return self._said("predict_proba", self._checked(X))
 
     def predict_log_proba(self, X: Any) -> Matrix:
         """The logarithm of :meth:`predict_proba`."""
         logs: Matrix = np.log(self.predict_proba(X))
         return logs
 
-    def _new_learner(self, dimension: int) -> Learner:
-        if isinstance(self.class_weight, Mapping):  # of classes that are not known yet
-            return Tracker(dimension, rate=1.0, rule=Tracking(weighted=True), seed=self.seed)
-        return Tracker(dimension, rate=1.0, class_weight=self.class_weight, seed=self.seed)
+    def _new_learner(self, dimension: int, sparse: bool) -> Learner:
+        named = isinstance(self.class_weight, Mapping)  # of classes that are not known yet
+        rule = (SparseTracking if sparse else Tracking)(weighted=named)
+        weight: Any = None if named else self.class_weight
+        return Tracker(dimension, rate=1.0, rule=rule, class_weight=weight, seed=self.seed)
 
     def _begin(self, classes: NDArray[Any]) -> None:
         super()._begin(classes)
@@ -110,7 +117,7 @@ class _RuleClassifier(StreamClassifier):
     def _wants_intercept(self) -> bool:
         return bool(number("fit_intercept", self.fit_intercept, bool, None))
 
-    def _new_learner(self, dimension: int) -> Learner:
+    def _new_learner(self, dimension: int, sparse: bool) -> Learner:
         name = type(self).__name__.removesuffix("Classifier")
         rule = self._rule()
         return Learner(

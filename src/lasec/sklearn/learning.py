@@ -16,20 +16,28 @@ from numpy.typing import NDArray
 
 from lasec import validation
 from lasec.learner import Learner
-from lasec.types import Matrix, NotingRule
+from lasec.types import NotingRule
 
-# Sparse rows become dense in blocks of at most so many numbers (16 MB).
+# For a rule of dense rows, sparse ones become dense in blocks of at most so many numbers (16 MB).
 _BLOCK = 2**21
 
 
-def blocks(X: Any, intercept: bool) -> Iterator[tuple[slice, Matrix]]:
-    """X as dense rows, with a column of ones where wanted: whole, or by blocks if it is sparse.
+def blocks(learner: Learner, X: Any, intercept: bool) -> Iterator[tuple[slice, Any]]:
+    """The rows of X as a learner takes them, with a column of ones where wanted.
 
+    Where its rule is one for sparse rows, they are X as it is; else they are dense: whole, or by
+    blocks if X is sparse.
+
+    >>> import lasec
     >>> from scipy.sparse import csr_array
-    >>> [rows.tolist() for _, rows in blocks(csr_array([[0.0, 2.0]]), intercept=True)]
+    >>> learner, X = lasec.LASEC(dimension=3), csr_array([[0.0, 2.0]])
+    >>> [rows.tolist() for _, rows in blocks(learner, X, intercept=True)]
     [[[0.0, 2.0, 1.0]]]
     """
     count, d = X.shape
+    if takes_sparse(learner):
+        yield from [(slice(0, count), X)] if count else []
+        return
     sparse = not isinstance(X, np.ndarray)
     step = max(1, _BLOCK // max(1, d)) if sparse else max(1, count)
     for begin in range(0, count, step):
@@ -39,6 +47,16 @@ def blocks(X: Any, intercept: bool) -> Iterator[tuple[slice, Matrix]]:
             rows = np.column_stack([rows, np.ones(len(rows))])
         dense = validation.finite("X", np.ascontiguousarray(rows, dtype=np.float64))
         yield slice(begin, begin + len(dense)), dense
+
+
+def takes_sparse(learner: Learner) -> bool:
+    """Whether a learner has a rule for sparse rows, so that none has to be made dense.
+
+    >>> import lasec
+    >>> takes_sparse(lasec.LASEC(dimension=3))
+    False
+    """
+    return bool(getattr(learner.rule, "is_sparse", False))
 
 
 def noted(learner: Learner, X: Any, intercept: bool) -> Learner:
@@ -53,7 +71,7 @@ def noted(learner: Learner, X: Any, intercept: bool) -> Learner:
     if not isinstance(learner.rule, NotingRule):
         return learner.counted(rows=learner.rows + X.shape[0])
     pupil = copy.copy(learner)
-    for _, rows in blocks(X, intercept):
+    for _, rows in blocks(learner, X, intercept):
         pupil.note(rows)
     return pupil
 
@@ -72,7 +90,7 @@ def taught(
     (0, 3, 2)
     """
     pupil = copy.copy(learner)
-    for at, rows in blocks(X, intercept):
+    for at, rows in blocks(learner, X, intercept):
         end = 0
         for asked, group in groupby(ticket >= 0 for ticket in tickets[at]):
             begin, end = end, end + len([*group])
@@ -84,7 +102,7 @@ def taught(
     return pupil
 
 
-def _run(pupil: Learner, rows: Matrix, labels: NDArray[Any], before: int) -> None:
+def _run(pupil: Learner, rows: Any, labels: NDArray[Any], before: int) -> None:
     """Learn some rows; an error says where they begin, since they are counted from there."""
     try:
         pupil.run(rows, labels)
