@@ -5,19 +5,21 @@ parts of ``don't`` and ``a-b``. A word's column and sign are the same in every p
 the first 8 bytes of its BLAKE2b digest, modulo the columns, and their lowest bit. A row counts how
 often each word occurs, with its sign, so that words that collide cancel on average (K. Weinberger
 and others, *Feature Hashing for Large Scale Multitask Learning*, ICML 2009). The
-:class:`~lasec.Tracker` weighs the counts by itself (:mod:`lasec.rules.weighing`).
+:class:`~lasec.Tracker` weighs the counts by itself (:mod:`lasec.rules.weighing`). Words that are
+counted already, or any features with names, are hashed by the same rule.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from lasec.parameters import Range, number
+from lasec.parameters import Range, number, shown
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -65,6 +67,9 @@ def words_of(text: str) -> list[str]:
 class TextHasher:
     """Turns texts into sparse rows of hashed words, for a :class:`~lasec.Tracker`.
 
+    A dict, such as ``{"free": 2, "prize": 1}``, is a row of words or other features with their
+    values. A name that is no text is hashed as its ``str()``.
+
     Parameters
     ----------
     columns
@@ -84,6 +89,8 @@ class TextHasher:
     >>> records = tracker.run(X, ["spam", "ham", "spam", "ham"])
     >>> tracker.predict(hasher.rows(["a free prize"])).tolist()
     ['spam']
+    >>> tracker.ask(hasher.row({"free": 2, "prize": 1})).label
+    'spam'
     """
 
     def __init__(
@@ -112,14 +119,18 @@ class TextHasher:
         """
         return self._hashed.of(word)
 
-    def counts(self, text: str) -> dict[int, float]:
+    def counts(self, text: str | Mapping[Hashable, float]) -> dict[int, float]:
         """How often the words of each column occur in a text, with their signs.
 
         >>> sorted(TextHasher().counts("free free prize").values())
         [-1.0, 2.0]
+        >>> sorted(TextHasher().counts({"free": 2, "prize": 1}).values())
+        [-1.0, 2.0]
         """
+        if isinstance(text, Mapping):
+            return self._named(text)
         counts: dict[int, float] = {}
-        words = self.words(text)
+        words = self.words(_text(text))
         if self._heard is not None:
             self._heard(words)
         for word in words:
@@ -127,8 +138,28 @@ class TextHasher:
             counts[column] = counts.get(column, 0.0) + sign
         return counts
 
-    def rows(self, texts: Iterable[str]) -> csr_array:
-        """A sparse row for each text.
+    def _named(self, values: Mapping[Hashable, float]) -> dict[int, float]:
+        """The values of named features, in the columns of their names."""
+        names = [name if isinstance(name, str) else str(name) for name in values]
+        if self._heard is not None:
+            self._heard(names)
+        counts: dict[int, float] = {}
+        for name, value in zip(names, values.values(), strict=True):
+            column, sign = self.column(name)
+            counts[column] = counts.get(column, 0.0) + sign * _value(name, value)
+        return counts
+
+    def row(self, text: str | Mapping[Hashable, float]) -> csr_array:
+        """The sparse row of one text, or of words with their counts.
+
+        >>> hasher = TextHasher()
+        >>> (hasher.row("free free prize") != hasher.row({"free": 2, "prize": 1})).nnz
+        0
+        """
+        return self.rows([text])
+
+    def rows(self, texts: Iterable[str | Mapping[Hashable, float]]) -> csr_array:
+        """A sparse row for each text, or for each dict of words with their counts.
 
         >>> TextHasher(columns=16).rows([""]).nnz
         0
@@ -137,7 +168,7 @@ class TextHasher:
 
         starts, columns, values = [0], list[int](), list[float]()
         for text in texts:
-            counts = self.counts(_text(text))
+            counts = self.counts(text)
             for column in sorted(counts):
                 if counts[column] != 0.0:
                     columns.append(column)
@@ -151,5 +182,12 @@ class TextHasher:
 
 def _text(given: Any) -> str:
     if not isinstance(given, str):
-        raise TypeError(f"texts: expected text, got {type(given).__name__}")
+        raise TypeError(f"texts: expected text or a dict, got {type(given).__name__}")
     return given
+
+
+def _value(name: str, given: Any) -> float:
+    try:
+        return math.fsum([given])  # which takes no text for a number
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(f"texts: {shown(name)} is no number but {shown(given)}") from None

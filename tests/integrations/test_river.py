@@ -43,7 +43,10 @@ RULES = {
 }
 OWN = list(RULES)
 SELECTIVE = [ActiveClassifier(**params) for params in ActiveClassifier._unit_test_params()]
-SOME = [*(kind() for kind in OWN), *SELECTIVE, ActiveClassifier(TrackerClassifier(), 0.3)]
+SOME = [
+    *(kind() for kind in OWN), TrackerClassifier(columns=2**18), *SELECTIVE,
+    ActiveClassifier(TrackerClassifier(), 0.3),
+]  # fmt: skip
 
 
 def plain(kind, **options):

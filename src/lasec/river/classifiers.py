@@ -9,6 +9,7 @@ import numpy as np
 
 from lasec import rules
 from lasec.learner import class_weights
+from lasec.parameters import shown
 from lasec.river.learning import NO_WEIGHTS, StreamClassifier
 from lasec.tracker import AUDIT, AUDIT_WEIGHTED
 from lasec.types import LearnFrom, Matrix, Query, Rule
@@ -28,10 +29,20 @@ class TrackerClassifier(StreamClassifier):
     ``max_pending`` rows wait for their labels; then the oldest is given up, as is any after
     ``max_age`` rows.
 
+    With ``columns``, such as 2**18, features are words: any number of them, whose names are hashed
+    into so many columns by the rule of :class:`lasec.TextHasher`. Rows are never made dense, and
+    the Tracker is that of sparse rows, whose ``rule`` is a :class:`lasec.rules.SparseTracking`.
+
     >>> from river import datasets, evaluate, metrics
     >>> from lasec.river import TrackerClassifier
     >>> evaluate.progressive_val_score(datasets.Phishing(), TrackerClassifier(), metrics.Accuracy())
     Accuracy: 89.27%
+    >>> from river.feature_extraction import BagOfWords
+    >>> model = BagOfWords() | TrackerClassifier(columns=2**18, seed=0)
+    >>> for text, y in [("win a free prize", "spam"), ("lunch at noon", "ham")] * 10:
+    ...     model.learn_one(text, y)
+    >>> model.predict_one("free lunch prize")
+    'spam'
     """
 
     def __init__(
@@ -39,7 +50,8 @@ class TrackerClassifier(StreamClassifier):
         rate: float = 0.1,
         *,
         query: Query | None = None,
-        rule: rules.Tracking | None = None,
+        rule: rules.Tracking | rules.SparseTracking | None = None,
+        columns: int | None = None,
         dimension: int = 0,
         labels: Sequence[Hashable] | None = None,
         class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
@@ -49,11 +61,12 @@ class TrackerClassifier(StreamClassifier):
         max_age: int | None = None,
     ) -> None:
         self.rule = rule
+        self.columns = columns
         self.dimension = dimension
         self.labels = labels
         self.class_weight = class_weight
         self.max_features = max_features
-        weighted, made = class_weight is not None, rule or rules.Tracking()
+        weighted, made = class_weight is not None, _tracking(rule, columns, dimension)
         named = weighted and class_weight != "balanced"
         if weighted:
             made = made._replace(weighted=True, balanced=not named)
@@ -61,11 +74,21 @@ class TrackerClassifier(StreamClassifier):
         self._begin(
             made, learn_from=LearnFrom.LABELS, intercept=False, most=max_features,
             dimension=dimension, labels=labels or (),
-            weights=class_weights(class_weight) if named else NO_WEIGHTS,
+            weights=class_weights(class_weight) if named else NO_WEIGHTS, columns=columns,
         )  # fmt: skip
 
     def _likely(self, rows: Matrix) -> Matrix:
         return self._learner.predict_proba(rows)
+
+
+def _tracking(rule: Any, columns: int | None, dimension: int) -> Any:
+    """The rule of a Tracker, for dense rows or for hashed ones."""
+    kind = rules.Tracking if columns is None else rules.SparseTracking
+    if columns is not None and dimension:
+        raise ValueError("dimension: hashed rows have as many features as columns")
+    if rule is not None and not isinstance(rule, kind):
+        raise TypeError(f"rule: expected lasec.rules.{kind.__name__}(...), got {shown(rule)}")
+    return rule or kind()
 
 
 class MarginClassifier(StreamClassifier):

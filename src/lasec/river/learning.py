@@ -13,10 +13,11 @@ from river import base
 from lasec.learner import Learner
 from lasec.parameters import Range, number
 from lasec.river.asking import Asking, Row, named
-from lasec.river.rows import Rows, numbers, table_of
+from lasec.river.rows import HashedRows, Rows, numbers
 from lasec.rules.growth import needs_spare
 from lasec.session import Judged
-from lasec.types import Decision, LearnFrom, Matrix, Rule, Vector, Views
+from lasec.sparse import is_sparse
+from lasec.types import Decision, LearnFrom, Matrix, Rule, Views
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,10 +28,18 @@ NO_WEIGHTS: Mapping[Any, float] = {}
 class _Mark(NamedTuple):
     """Where a model was before a row that it may have to refuse."""
 
-    table: Rows
-    features: int
-    places: int
+    rows: Rows | HashedRows
+    used: tuple[int, int]
     learner: Learner
+
+
+def one(row: Any) -> Any:
+    """A row as a chunk of one row: a sparse one is that already.
+
+    >>> one(np.zeros(3)).shape
+    (1, 3)
+    """
+    return row if is_sparse(row) else row[None]
 
 
 class StreamClassifier(Asking, base.MiniBatchClassifier):
@@ -42,12 +51,16 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
     def _begin(
         self, rule: Rule[Any], *, learn_from: LearnFrom, intercept: bool, most: int, dimension: int,
         labels: Sequence[Hashable] = (), weights: Mapping[Any, float] = NO_WEIGHTS,
+        columns: int | None = None,
     ) -> None:  # fmt: skip
-        """Nothing learned yet; ``labels`` are classes that are known, some with ``weights``."""
+        """Nothing learned yet; ``labels`` are classes that are known, some with ``weights``.
+
+        With ``columns``, rows are sparse, and the names of features are hashed into so many.
+        """
         number("max_features", most, int, Range(1, 1_000_000))
-        self._rule, self._learn_from = rule, learn_from
-        self._rows = Rows(most, intercept)
-        self._spare, self._dimension = int(needs_spare(rule)), dimension
+        self._rule, self._learn_from, self._columns = rule, learn_from, columns
+        self._rows = Rows(most, intercept) if columns is None else HashedRows(columns)
+        self._spare, self._dimension = int(columns is None and needs_spare(rule)), dimension
         self._labels = tuple(map(named, labels))
         self._weights = {named(label): weight for label, weight in weights.items()}
         self._learner = self._new_learner()
@@ -55,7 +68,7 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
     def _new_learner(self) -> Learner:
         """A learner without a label, in the present step; it has no features yet."""
         made = Learner(
-            self._rule, self._selector.query, dimension=None, learn_from=self._learn_from,
+            self._rule, self._selector.query, dimension=self._columns, learn_from=self._learn_from,
             seed=self._selector.seed, classes=self._labels or None,
         )  # fmt: skip
         if self._weights:
@@ -86,7 +99,7 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
         See :meth:`Asking.ask_one`.
         """
         decision = super().ask_one(x, time=time)
-        self._learner.note(self._rows.row[None])  # where it still is
+        self._learner.note(one(self._rows.row))  # where it still is
         return decision
 
     def learn_one(self, x: Row, y: Any) -> None:
@@ -96,27 +109,26 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
 
     def predict_one(self, x: Row, **kwargs: Any) -> Any:
         """The class of ``x``; None before any label is known."""
-        return None if self._is_cold else self._best(self._rows.fill(x)[None])[0]
+        return None if self._is_cold else self._best(one(self._rows.fill(x)))[0]
 
     def predict_proba_one(self, x: Row, **kwargs: Any) -> dict[Any, float]:
         """The probability of each class known so far. Features never learned are left out."""
         if self._is_cold:
             return {}
-        return dict(zip(self.classes, self._shares(self._rows.fill(x)[None])[0], strict=True))
+        return dict(zip(self.classes, self._shares(one(self._rows.fill(x)))[0], strict=True))
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
         """Learn the rows of a table one after the other, as ``learn_one`` would: all or none."""
-        table, labels, names = table_of(X), [named(label) for label in y], tuple(X.columns)
-        if len(labels) != len(table):
-            raise ValueError(f"y: expected {len(table)} labels, got {len(labels)}")
+        labels = [named(label) for label in y]
+        if len(labels) != len(X):
+            raise ValueError(f"y: expected {len(X)} labels, got {len(labels)}")
         if not labels:
             return
         mark = self._mark()._replace(learner=copy(self._learner))
         try:
-            self._meet(names)
-            self._rows.arrange(names)
-            for values, label in zip(table, labels, strict=True):
-                self._teach(self._rows.put(values), label)
+            self._meet(tuple(X.columns))
+            for row, label in zip(self._rows.each(X), labels, strict=True):
+                self._teach(row, label)
         except BaseException:
             self._undo(mark)
             raise
@@ -128,7 +140,7 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
 
         if self._is_cold:
             return pd.Series([None] * len(X), index=X.index, dtype=object)
-        return pd.Series(self._best(self._table(X)), index=X.index)
+        return pd.Series(self._best(self._rows.table(X)), index=X.index)
 
     def predict_proba_many(self, X: pd.DataFrame) -> pd.DataFrame:
         """The probability of each class for each row."""
@@ -136,30 +148,21 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
 
         if self._is_cold:
             return pd.DataFrame(index=X.index)
-        likely = self._shares(self._table(X))
+        likely = self._shares(self._rows.table(X))
         return pd.DataFrame(likely, index=X.index, columns=list(self.classes), dtype=float)
 
-    def _table(self, X: pd.DataFrame) -> Matrix:
-        """The rows of a table, with a column for each feature that has a place."""
-        table = table_of(X)
-        self._rows.arrange(tuple(X.columns))
-        made = np.empty((len(table), self._rows.row.size))
-        for row, values in zip(made, table, strict=True):
-            row[:] = self._rows.put(values)
-        return made
-
-    def _best(self, rows: Matrix) -> list[Any]:
+    def _best(self, rows: Any) -> list[Any]:
         """The class of each row; the only one, if one is known."""
         known = self.classes
         if len(known) < 2:
-            return [known[0]] * len(rows)
+            return [known[0]] * rows.shape[0]
         best: list[Any] = self._learner.predict(rows).tolist()
         return best
 
-    def _shares(self, rows: Matrix) -> list[list[float]]:
+    def _shares(self, rows: Any) -> list[list[float]]:
         """The probability of each class that is known."""
         if len(self.classes) < 2:
-            return [[1.0]] * len(rows)
+            return [[1.0]] * rows.shape[0]
         shares: list[list[float]] = self._likely(rows).tolist()
         return shares
 
@@ -167,7 +170,7 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
         values, names, rows = numbers(x), tuple(x), self._rows
         if self._is_cold:
             self._meet(names)
-        elif not rows.has(names):
+        elif isinstance(rows, Rows) and not rows.has(names):
             rows.new(names)  # a label that could not be learned is not asked for
         self._rows.arrange(names)
         seen = self._seen(self._rows.put(values), self._rows.strange(values))
@@ -178,14 +181,14 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
             label, sure = self.classes[0], 1.0
         return Judged(label, abs(margin), sure, variance)
 
-    def _seen(self, row: Vector, strange: float) -> Views:
+    def _seen(self, row: Any, strange: float) -> Views:
         """What the learner says about a row with new features of this length.
 
         All that is known of a new feature is its variance, that of the spare place: so this is
         exactly what it would say if it had a place. The Tracker has no spare and leaves it out.
         """
         if not self._spare:
-            return self._learner.views(row[None])
+            return self._learner.views(one(row))
         row[-1] = strange
         try:
             return self._learner.views(row[None])
@@ -195,6 +198,7 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
     def _learn(self, x: Row, y: Any, ticket: int | None = None) -> None:
         values, names = numbers(x), tuple(x)
         if not self._is_cold and self._rows.has(names):  # what is refused leaves no trace
+            self._rows.arrange(names)
             self._teach(self._rows.put(values), y, ticket)
             return
         mark = self._mark()
@@ -207,26 +211,25 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
             raise
 
     def _mark(self) -> _Mark:
-        rows = self._rows
-        return _Mark(rows, len(rows.index), rows.row.size, self._learner.counted())
+        return _Mark(self._rows, self._rows.mark(), self._learner.counted())
 
     def _undo(self, mark: _Mark) -> None:
         """Be as before a row that was refused, which the learner has not learned."""
-        self._rows, self._learner = mark.table, mark.learner
-        self._rows.back(mark.features, mark.places)
+        self._rows, self._learner = mark.rows, mark.learner
+        self._rows.back(*mark.used)
 
-    def _teach(self, row: Vector, y: Any, ticket: int | None = None) -> None:
+    def _teach(self, row: Any, y: Any, ticket: int | None = None) -> None:
         """Let the label of a row in, which is a new one unless it has a ticket."""
         if isinstance(y, (bool, np.bool_)) and not self.classes:
             self._learner.name_classes([False, True])
         if ticket is None:
             self._learner.learn(row, y)
         else:
-            self._learner.answer(row[None], [y], [ticket])
+            self._learner.answer(one(row), [y], [ticket])
 
     def _meet(self, names: tuple[Hashable, ...]) -> None:
         """Make room for features that have not come before; without a label, for these alone."""
-        if self._rows.has(names):
+        if isinstance(self._rows, HashedRows) or self._rows.has(names):
             return
         if self._is_cold and self._rows.index.keys() != set(names):
             self._rows = Rows(self._rows.most, bool(self._rows.first))

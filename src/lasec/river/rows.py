@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lasec.parameters import shown
+from lasec.sparse import one_by_one
+from lasec.text import TextHasher
 from lasec.types import Matrix, Vector
 from lasec.validation import LARGEST_ENTRY, finite
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Rows", "numbers", "table_of"]
+__all__ = ["HashedRows", "Rows", "numbers", "table_of"]
 
 _MOST = LARGEST_ENTRY**2
 # The features of no row: an object that is equal to nothing else.
@@ -142,6 +144,10 @@ class Rows:
             self._names = _NOBODY
         return self.used
 
+    def mark(self) -> tuple[int, int]:
+        """How many features and places there are now, for :meth:`back`."""
+        return len(self.index), self.row.size
+
     def back(self, features: int, dimension: int) -> None:
         """Forget all but the first features, and the places that were made for the others."""
         while len(self.index) > features:
@@ -177,6 +183,83 @@ class Rows:
         self.row[self._places] = values if self._known is None else values[self._known]
         return self.row
 
+    def each(self, X: pd.DataFrame) -> Iterator[Vector]:
+        """The rows of a table, one after the other; each is good until the next one."""
+        table = table_of(X)
+        self.arrange(tuple(X.columns))
+        return map(self.put, table)
+
+    def table(self, X: pd.DataFrame) -> Matrix:
+        """The rows of a table together."""
+        made = np.empty((len(X), self.row.size))
+        for row, values in zip(made, self.each(X), strict=True):
+            row[:] = values
+        return made
+
     def strange(self, values: Vector) -> float:
         """The length of what :meth:`put` leaves out of these values."""
         return 0.0 if self._known is None else float(np.linalg.norm(values[~self._known]))
+
+
+class HashedRows:
+    """Sparse rows, in which the name of a feature gives its column (:class:`lasec.TextHasher`).
+
+    There is a column for every name, so none is ever new.
+
+    >>> rows = HashedRows(2**18)
+    >>> rows.fill({"free": 2, "prize": 1}).data.tolist()
+    [2.0, -1.0]
+    """
+
+    def __init__(self, columns: int) -> None:
+        self.hasher = TextHasher(columns)
+        self.row = self.hasher.row({})
+        self._names: tuple[Hashable, ...] = ()
+
+    def has(self, names: tuple[Hashable, ...]) -> bool:
+        """Whether these features have a place: all do."""
+        return True
+
+    def mark(self) -> tuple[int, int]:
+        """Nothing has to be undone."""
+        return 0, 0
+
+    def back(self, features: int, dimension: int) -> None:
+        """Nothing has to be undone."""
+
+    def fill(self, x: Mapping[Hashable, Any]) -> Any:
+        """The row of a dict."""
+        values = numbers(x)
+        self.arrange(tuple(x))
+        return self.put(values)
+
+    def arrange(self, names: tuple[Hashable, ...]) -> None:
+        """Say which features the values have that are put in next."""
+        self._names = names
+
+    def put(self, values: Vector) -> Any:
+        """The row with these values."""
+        self.row = self.hasher.row(dict(zip(self._names, values.tolist(), strict=True)))
+        return self.row
+
+    def each(self, X: pd.DataFrame) -> Iterator[Any]:
+        """The rows of a table, one after the other."""
+        return iter(one_by_one(self.table(X)))
+
+    def table(self, X: pd.DataFrame) -> Any:
+        """The rows of a table together; one of sparse columns is never made dense."""
+        from scipy.sparse import coo_array, csr_array  # noqa: PLC0415, a table alone needs it
+
+        if len(X.columns) and all(hasattr(kind, "fill_value") for kind in X.dtypes):
+            given = X.sparse.to_coo()
+        else:
+            given = coo_array(table_of(X))
+        places = [self.hasher.column(str(name)) for name in X.columns]
+        columns = np.array([column for column, _ in places], np.int64)[given.col]
+        signs = np.array([sign for _, sign in places])[given.col]
+        shape = len(X), self.hasher.columns
+        return csr_array((signs * given.data, (given.row, columns)), shape)
+
+    def strange(self, values: Vector) -> float:
+        """The length of the values that have no place: none."""
+        return 0.0
