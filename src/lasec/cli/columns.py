@@ -20,7 +20,9 @@ def summary(encoder: Encoder) -> str:
     """
     kinds = [column.kind for column in encoder.columns]
     words = [f"{kinds.count(kind)} {name}" for kind, name in _NAMES.items() if kind in kinds]
-    return f"{', '.join(words)}; {encoder.dimension:,} features"
+    every = encoder.words and Kind.PAIRS in kinds
+    features = "one for each index" if every else f"{encoder.dimension:,} features"
+    return f"{', '.join(words)}; {features}"
 
 
 def lines(encoder: Encoder, numeric: bool = False) -> Iterator[tuple[str, str]]:
@@ -48,6 +50,7 @@ def lines(encoder: Encoder, numeric: bool = False) -> Iterator[tuple[str, str]]:
         yield "text", f"{few(named[Kind.TEXT], SHOWN)} ({wide})"
     if named[Kind.PAIRS]:
         wide = f"{encoder.pairs:,} features; larger indices wrap around"
+        wide = "a column for each index" if encoder.words else wide
         yield "sparse", f"{few(named[Kind.PAIRS], SHOWN)} ({wide})"
     ignored = [f"{c.name[:80]} ({c.why})" for c in encoder.columns if c.kind is Kind.IGNORED]
     if ignored:

@@ -151,7 +151,11 @@ class Race:
         made = encoder(opened, constant=True)
         self._words = encoder(opened, False, WORDS)
         self._forms = [self._form(each) for each in chosen]
-        sizes = {"plain": made.dimension, "bare": made.dimension - 1, "sparse": WORDS}
+        sizes = {
+            "plain": made.dimension,
+            "bare": made.dimension - 1,
+            "sparse": self._words.dimension,
+        }
         self.learners: list[Learner] = [
             learner(
                 name, sizes[form], opened.reading,

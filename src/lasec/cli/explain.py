@@ -66,7 +66,7 @@ def spoken(desk: TableLearner, top: int) -> dict[Any, list[Spoken]]:
     ['a', 'free', 'now', 'prize', 'win']
     """
     encoder, learner = desk.encoder, desk.learner
-    if not encoder.words:
+    if not encoder.words or not encoder.vocabulary:
         raise TableError("explain needs a model of texts: one whose only columns are text")
     if not learner.told:
         raise TableError("this model has learned no label yet: there is nothing to explain")

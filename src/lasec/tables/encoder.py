@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lasec import kernel
 from lasec.errors import TableError
@@ -16,13 +15,13 @@ from lasec.persistence.container import Arrays
 from lasec.tables.hashing import HashBuckets
 from lasec.tables.kinds import Column, Kind, find_kinds
 from lasec.tables.one_hot import OneHot, few_categories
+from lasec.tables.pairs import COLUMNS, MOST, flat, sparse_rows, top_index
 from lasec.tables.vocabulary import Vocabulary
 from lasec.text import TextHasher
 from lasec.types import Matrix
 
 _NEW, _FEW, _MANY = 16, 64, 256  # hash buckets for new categories, for all, for texts
 _BEYOND = 1e100  # what is larger is no number to learn from
-_MOST = 1_024  # svmlight features that get a column each
 
 
 class Encoder:
@@ -36,7 +35,8 @@ class Encoder:
     stream: :meth:`encode` updates the means.
 
     With ``words``, columns of text alone become sparse rows of so many columns, which count words
-    (:class:`~lasec.text.TextHasher`); the words are remembered (:attr:`vocabulary`).
+    (:class:`~lasec.text.TextHasher`); the words are remembered (:attr:`vocabulary`). Columns of
+    pairs alone, with more than a few features, become sparse rows with a column for each index.
 
     >>> columns = {"price": [1.0, 3.0] * 20, "shop": ["north", "south"] * 20}
     >>> rows = pa.RecordBatch.from_pydict(columns)
@@ -99,7 +99,8 @@ class Encoder:
         (:func:`~lasec.tables.one_hot.few_categories`), and their new categories are hashed into 16
         buckets. Columns with more are hashed into 64 buckets, or 256 where there are texts, new
         categories included. With ``hash_buckets``, all are hashed, into so many. Where there is
-        nothing but text, and no ``hash_buckets``, rows are sparse if ``words`` says so.
+        nothing but text, or nothing but pairs of many features, and no ``hash_buckets``, rows are
+        sparse if ``words`` says so.
 
         >>> texts = pa.RecordBatch.from_pydict({"text": ["win a free prize", "see you at lunch"]})
         >>> encoder = Encoder.fit(texts, words=2**18)
@@ -108,17 +109,16 @@ class Encoder:
         """
         columns = find_kinds(head, dict(kinds or {}), set(left_out))
         found = {column.kind for column in columns}
-        if found - {Kind.IGNORED} != {Kind.TEXT} or hash_buckets is not None:
-            words = 0
+        top = max((top_index(head[name]) for name in _names(columns, Kind.PAIRS)), default=0)
+        if words:
+            words = 0 if hash_buckets is not None else _sparse_columns(found, top, words)
         names = _names(columns, Kind.CATEGORY)
         one_hot = few_categories(head, names) if hash_buckets is None else {}
         usual = _FEW if len(one_hot) < len(names) else _NEW
         usual = _MANY if found & {Kind.TEXT, Kind.PAIRS} else usual
         pairs = 0
-        for column in columns:
-            if column.kind is Kind.PAIRS:
-                top = pc.max(head[column.name].keys).as_py() or 0
-                pairs = top + 1 if top < _MOST and hash_buckets is None else (hash_buckets or usual)
+        if Kind.PAIRS in found:
+            pairs = top + 1 if top < MOST and hash_buckets is None else (hash_buckets or usual)
         return cls(
             columns,
             hash_buckets=hash_buckets or usual,
@@ -144,6 +144,9 @@ class Encoder:
 
     def encode(self, batch: pa.RecordBatch) -> Any:
         """The rows of a batch, as the rows of a matrix, which is sparse where there are words."""
+        if self.words and not self._texts:
+            found = [batch[name] for name in self._of(Kind.PAIRS)]
+            return sparse_rows(found, batch.num_rows)
         if self.words:
             texts = (batch[name].to_pylist() for name in self._texts)
             return self._hasher.rows(" ".join(filter(None, t)) for t in zip(*texts, strict=True))
@@ -178,11 +181,8 @@ class Encoder:
 
     def _pairs(self, values: pa.Array, out: Matrix) -> None:
         """Add the features that are not zero; indices beyond the last column start again at 0."""
-        offsets = values.offsets.to_numpy()
-        keys = values.keys.to_numpy()[offsets[0] : offsets[-1]]
-        items = values.items.to_numpy()[offsets[0] : offsets[-1]]
-        row = np.repeat(np.arange(len(out)), np.diff(offsets))
-        np.add.at(out, (row, keys % self.pairs), np.where(np.abs(items) < _BEYOND, items, 0.0))
+        row, index, numbers = flat(values)
+        np.add.at(out, (row, index % self.pairs), numbers)
 
     def _of(self, kind: Kind) -> tuple[str, ...]:
         return _names(self.columns, kind)
@@ -235,6 +235,14 @@ class Encoder:
 
 def _names(columns: Sequence[Column], kind: Kind) -> tuple[str, ...]:
     return tuple(column.name for column in columns if column.kind is kind)
+
+
+def _sparse_columns(found: set[Kind], top: int, words: int) -> int:
+    """How many columns sparse rows of these kinds have; 0 where they are to be dense."""
+    kinds = found - {Kind.IGNORED}
+    if kinds == {Kind.PAIRS}:
+        return COLUMNS if top >= MOST else 0
+    return words if kinds == {Kind.TEXT} else 0
 
 
 def _categories(saved: Any, columns: Sequence[Column]) -> dict[str, list[str]]:
