@@ -7,6 +7,11 @@ often each word occurs, with its sign, so that words that collide cancel on aver
 and others, *Feature Hashing for Large Scale Multitask Learning*, ICML 2009). The
 :class:`~lasec.Tracker` weighs the counts by itself (:mod:`lasec.rules.weighing`). Words that are
 counted already, or any features with names, are hashed by the same rule.
+
+With ``ngrams``, a row counts the character n-grams of each word as well, so that words which share
+a part share columns: those of the word between the marks ``<`` and ``>``, which no word has (P.
+Bojanowski and others, *Enriching Word Vectors with Subword Information*, TACL 2017). An n-gram
+without a mark has the column of the word that it spells.
 """
 
 from __future__ import annotations
@@ -14,6 +19,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping
+from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,6 +34,7 @@ __all__ = ["TextHasher"]
 
 _WORD = re.compile(r"\w+")
 _COLUMNS = Range(2, 2**31)
+_LENGTHS = Range(1, 20)  # characters
 _ROOM = 200_000  # texts whose columns are remembered
 
 
@@ -64,6 +71,21 @@ def words_of(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
+@lru_cache(maxsize=50_000)
+def ngrams_of(word: str, shortest: int, longest: int) -> tuple[str, ...]:
+    """The character n-grams of a word and its marks, of these lengths, the shortest first.
+
+    >>> ngrams_of("free", 4, 5)
+    ('<fre', 'free', 'ree>', '<free', 'free>')
+    """
+    marked = f"<{word}>"
+    return tuple(
+        marked[i : i + size]
+        for size in range(shortest, longest + 1)
+        for i in range(len(marked) - size + 1)
+    )
+
+
 class TextHasher:
     """Turns texts into sparse rows of hashed words, for a :class:`~lasec.Tracker`.
 
@@ -74,8 +96,11 @@ class TextHasher:
     ----------
     columns
         The number of columns; from 2^18 to 2^24, few words collide, and more cost nothing.
+    ngrams
+        The shortest and the longest character n-grams to count beside the words, such as (4, 5), or
+        None for words alone.
     heard
-        Called with the words of each text.
+        Called with the words of each text, and with its n-grams if they are counted.
 
     Examples
     --------
@@ -97,19 +122,26 @@ class TextHasher:
         self,
         columns: Annotated[int, _COLUMNS] = 2**18,
         *,
+        ngrams: tuple[int, int] | None = None,
         heard: Callable[[list[str]], None] | None = None,
     ) -> None:
         self.columns: int = number("columns", columns, int, _COLUMNS)
+        self.ngrams = None if ngrams is None else _lengths(ngrams)
         self._heard = heard
         self._hashed = HashedColumns(self.columns)
 
     def words(self, text: str) -> list[str]:
-        """The words of a text, in their order.
+        """The words of a text, in their order, and then their n-grams if they are counted.
 
         >>> TextHasher().words("Don't miss it: 50% OFF!")
         ['don', 't', 'miss', 'it', '50', 'off']
+        >>> TextHasher(ngrams=(4, 5)).words("it is free")
+        ['it', 'is', 'free', '<it>', '<is>', '<fre', 'free', 'ree>', '<free', 'free>']
         """
-        return words_of(text)
+        words = words_of(text)
+        if self.ngrams is not None:
+            words += [part for word in words for part in ngrams_of(word, *self.ngrams)]
+        return words
 
     def column(self, word: str) -> tuple[int, float]:
         """The column and the sign of a word.
@@ -184,6 +216,18 @@ def _text(given: Any) -> str:
     if not isinstance(given, str):
         raise TypeError(f"texts: expected text or a dict, got {type(given).__name__}")
     return given
+
+
+def _lengths(given: Any) -> tuple[int, int]:
+    """The lengths of n-grams, the shorter first."""
+    try:
+        shortest, longest = given
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"ngrams: expected two lengths, such as (4, 5), got {shown(given)}"
+        ) from None
+    low = number("ngrams", shortest, int, _LENGTHS)
+    return low, number("ngrams", longest, int, Range(low, _LENGTHS.high))
 
 
 def _value(name: str, given: Any) -> float:

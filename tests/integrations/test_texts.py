@@ -154,3 +154,50 @@ def test_compare_gives_words_to_the_tracker_and_buckets_to_others(mails, run):
     found = {row["algorithm"]: row for row in table["algorithms"]}
     assert found["Tracker"]["accuracy"] == run[1]["accuracy"]
     assert found["Budgeted Perceptron-SS"]["accuracy"] > 0.5
+
+
+def test_ngrams_are_kept_in_the_model_and_named(mails, tmp_path):
+    out, given = tmp_path / "out", ("run", mails, "--label", "kind", "--rate", "0.2", "--json")
+    facts = json.loads(shell(*given, "--seed", "0", "--ngrams", "4-5", "--out", out))
+    desk = TableLearner.load(out / "model.lasec")
+    assert desk.encoder.ngrams == (4, 5)
+    with mails.open() as lines:
+        rows = list(csv.DictReader(lines))
+    hasher = lasec.TextHasher(ngrams=(4, 5))
+    tracker = lasec.Tracker(rate=0.2, seed=0, classes=["ham", "spam"])
+    records = tracker.run(hasher.rows(row["text"] for row in rows), [row["kind"] for row in rows])
+    assert facts["accuracy"] == pytest.approx(records.accuracy)
+    X = desk.encoder.encode(pa.RecordBatch.from_pylist([{"text": "a free number"}]))
+    np.testing.assert_array_equal(desk.learner.margins(X), tracker.margins(X))
+    found = json.loads(shell("explain", out, "--top", "40", "--json"))["classes"]["spam"]
+    assert {"<fre", "ize>", "prize"} < {word["word"] for word in found}
+    assert "words and n-grams of 4-5" in shell("info", "--model", out)
+    refused = CliRunner().invoke(app, [str(a) for a in (*given, "--out", out, "--resume")])
+    assert "--ngrams 4-5, not None" in refused.output
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (("--ngrams", "long"), "expected one length or two, such as 4-5"),
+        (("--ngrams", "5-4"), "ngrams must be"),
+        (("--ngrams", "0-4"), "ngrams must be"),
+        (("--ngrams", "4", "--hash-buckets", "64"), "--ngrams is for tables with no columns but"),
+        (("--ngrams", "4", "--algorithm", "perceptron-ss"), "--ngrams is for tables with no"),
+    ],
+)
+def test_ngrams_that_cannot_be_are_refused(mails, more, message):
+    arguments = ["run", str(mails), "--label", "kind", "--seed", "0", *more]
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code != 0
+    assert message in done.output
+
+
+def test_ngrams_are_those_of_words_and_their_ends():
+    hasher = lasec.TextHasher(ngrams=(3, 4))
+    assert hasher.words("A cat") == ["a", "cat", "<a>", "<ca", "cat", "at>", "<cat", "cat>"]
+    assert lasec.TextHasher(ngrams=(9, 9)).words("cat") == ["cat"]
+    words = dict.fromkeys(hasher.words("A cat"), 1.0) | {"cat": 2.0}  # the word, and the n-gram
+    assert (hasher.row("A cat") != lasec.TextHasher().row(words)).nnz == 0
+    with pytest.raises(TypeError, match="ngrams: expected two lengths"):
+        lasec.TextHasher(ngrams=3)

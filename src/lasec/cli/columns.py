@@ -46,7 +46,9 @@ def lines(encoder: Encoder, numeric: bool = False) -> Iterator[tuple[str, str]]:
     if encoder.hashed:
         yield "hashed", f"{few(encoder.hashed, SHOWN)} (categories, {buckets})"
     if named[Kind.TEXT]:
-        wide = f"words, {encoder.words:,} columns" if encoder.words else f"tokens, {buckets}"
+        what = "words" if encoder.ngrams is None else "words and n-grams of {}-{}"
+        wide = f"{what.format(*encoder.ngrams or ())}, {encoder.words:,} columns"
+        wide = wide if encoder.words else f"tokens, {buckets}"
         yield "text", f"{few(named[Kind.TEXT], SHOWN)} ({wide})"
     if named[Kind.PAIRS]:
         wide = f"{encoder.pairs:,} features; larger indices wrap around"

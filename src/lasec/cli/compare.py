@@ -14,7 +14,7 @@ from rich.text import Text
 
 from lasec.cli import options as o
 from lasec.cli.answers import PROMPT, Answers, rates
-from lasec.cli.inputs import WORDS, Opened, encoder, learner, open_file
+from lasec.cli.inputs import WORDS, Opened, check_ngrams, encoder, learner, open_file
 from lasec.cli.output import (
     STOPPED,
     as_facts,
@@ -81,6 +81,7 @@ def compare(
     text: o.Text = None,
     ignore: o.Ignore = None,
     hash_buckets: o.HashBuckets = None,
+    ngrams: o.NGrams = None,
     standardize: o.Standardize = True,
     format: o.Format = None,  # noqa: A002
     separator: o.Separator = None,
@@ -96,7 +97,7 @@ def compare(
     """
     reading = o.Reading(
         label, positive, time, tuple(category or ()), tuple(text or ()), tuple(ignore or ()),
-        hash_buckets, standardize, format, separator, data,
+        hash_buckets, standardize, format, separator, data, ngrams,
     )  # fmt: skip
     names = list(dict.fromkeys(name.strip() for name in algorithms.split(",") if name.strip()))
     if not names:
@@ -150,6 +151,7 @@ class Race:
         self.opened, self.peers, self.answers = opened, peers, answers
         made = encoder(opened, constant=True)
         self._words = encoder(opened, False, WORDS)
+        check_ngrams(opened.reading, self._words)
         self._forms = [self._form(each) for each in chosen]
         sizes = {
             "plain": made.dimension,

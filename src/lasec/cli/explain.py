@@ -38,7 +38,8 @@ def explain(
     """Show the words that speak for each class, in a model of texts.
 
     A word is weighed by how far it moves the odds of the class, in a text of this word alone
-    against an empty one. Words that were hashed into the same column cannot be told apart.
+    against an empty one. Words that were hashed into the same column cannot be told apart. With
+    --ngrams in the model, n-grams are listed as well: < and > are the ends of a word.
     """
     desk = TableLearner.load(model_file(file or model))
     found = spoken(desk, top)
@@ -71,7 +72,8 @@ def spoken(desk: TableLearner, top: int) -> dict[Any, list[Spoken]]:
     if not learner.told:
         raise TableError("this model has learned no label yet: there is nothing to explain")
     words = [w for w in encoder.vocabulary.most(LOOKED_AT) if encoder.vocabulary[w] >= SELDOM]
-    likely = learner.predict_proba(encoder.rows_of(["", *words])).clip(1e-12, 1.0 - 1e-12)
+    alone: list[dict[Any, float]] = [{}, *({word: 1.0} for word in words)]
+    likely = learner.predict_proba(encoder.rows_of(alone)).clip(1e-12, 1.0 - 1e-12)
     odds = np.log(likely / (1.0 - likely))
     effects = odds[1:] - odds[0]
     found = {}

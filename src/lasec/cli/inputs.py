@@ -88,7 +88,17 @@ def encoder(opened: Opened, constant: bool, words: int = 0) -> Encoder:
     return Encoder.fit(
         opened.table.head, kinds=reading.kinds, left_out=left_out, constant=constant,
         hash_buckets=reading.hash_buckets, standardize=reading.standardize, words=words,
+        ngrams=reading.lengths,
     )  # fmt: skip
+
+
+def check_ngrams(reading: Reading, made: Encoder) -> None:
+    """Refuse n-grams where an encoder counts no words."""
+    if reading.ngrams is not None and made.ngrams is None:
+        raise TableError(
+            "--ngrams is for tables with no columns but texts, learned by the Tracker, without "
+            "--hash-buckets"
+        )
 
 
 def learner(
@@ -123,6 +133,7 @@ def build(
     chosen = find(algorithm)
     made = encoder(opened, not chosen.has_intercept, WORDS if chosen.takes_sparse else 0)
     sparse, reading = made.words > 0, opened.reading
+    check_ngrams(reading, made)
     return TableLearner(
         learner(algorithm, made.dimension, reading, asking, opened.classes, sparse=sparse), made,
         label=opened.label, positive=reading.positive, time=reading.time, id="id", origin=origin,

@@ -141,6 +141,15 @@ HashBuckets = Annotated[
         rich_help_panel=COLUMNS,
     ),
 ]
+NGrams = Annotated[
+    str | None,
+    typer.Option(
+        "--ngrams",
+        metavar="LENGTHS",
+        help="In tables of texts, count the character n-grams of words as well: 4-5, for example.",
+        rich_help_panel=COLUMNS,
+    ),
+]
 Standardize = Annotated[
     bool,
     typer.Option(
@@ -281,6 +290,24 @@ class Reading(NamedTuple):
     format: str | None = None
     separator: str | None = None
     data: Path | None = None
+    ngrams: str | None = None
+
+    @property
+    def lengths(self) -> tuple[int, int] | None:
+        """The shortest and the longest n-grams, if they are to be counted.
+
+        >>> Reading(ngrams="4-5").lengths, Reading(ngrams="3").lengths
+        ((4, 5), (3, 3))
+        """
+        if self.ngrams is None:
+            return None
+        low, _, high = self.ngrams.partition("-")
+        try:
+            return int(low), int(high or low)
+        except ValueError:
+            raise TableError(
+                f"--ngrams {self.ngrams}: expected one length or two, such as 4-5"
+            ) from None
 
     @property
     def choice(self) -> dict[str, Any]:

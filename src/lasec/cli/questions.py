@@ -17,7 +17,7 @@ import typer
 from lasec.cli import columns
 from lasec.cli import options as o
 from lasec.cli.handover import Form, answers, as_csv, as_tasks
-from lasec.cli.inputs import REMEMBER, WORDS, detectors, learner, model_file
+from lasec.cli.inputs import REMEMBER, WORDS, check_ngrams, detectors, learner, model_file
 from lasec.cli.lock import held
 from lasec.cli.output import (
     REFUSED,
@@ -131,6 +131,7 @@ def ask(
     text: o.Text = None,
     ignore: o.Ignore = None,
     hash_buckets: o.HashBuckets = None,
+    ngrams: o.NGrams = None,
     seed: o.Seed = None,
     max_age: o.MaxAge = None,
     lead: o.Lead = LEAD,
@@ -145,7 +146,7 @@ def ask(
     """
     reading = o.Reading(
         label=label, time=time, category=tuple(category or ()), text=tuple(text or ()),
-        ignore=tuple(ignore or ()), hash_buckets=hash_buckets,
+        ignore=tuple(ignore or ()), hash_buckets=hash_buckets, ngrams=ngrams,
     )  # fmt: skip
     asking = o.Asking(
         rate, labels_per_day, seed, max_open=max_open, max_age=max_age, lead=lead,
@@ -290,8 +291,9 @@ def _new(
     encoder = Encoder.fit(
         head, kinds=reading.kinds, left_out=frozenset(map(str, left_out)),
         hash_buckets=reading.hash_buckets, constant=not chosen.has_intercept,
-        words=WORDS if chosen.takes_sparse else 0,
+        words=WORDS if chosen.takes_sparse else 0, ngrams=reading.lengths,
     )  # fmt: skip
+    check_ngrams(reading, encoder)
     names, sparse = [as_label(each) or "" for each in classes], encoder.words > 0
     made = learner(algorithm, encoder.dimension, reading, asking, names, sparse=sparse)
     desk = TableLearner(

@@ -111,6 +111,7 @@ def run(
     text: o.Text = None,
     ignore: o.Ignore = None,
     hash_buckets: o.HashBuckets = None,
+    ngrams: o.NGrams = None,
     standardize: o.Standardize = True,
     format: o.Format = None,  # noqa: A002
     separator: o.Separator = None,
@@ -128,7 +129,7 @@ def run(
     """
     reading = o.Reading(
         label, positive, time, tuple(category or ()), tuple(text or ()), tuple(ignore or ()),
-        hash_buckets, standardize, format, separator, data,
+        hash_buckets, standardize, format, separator, data, ngrams,
     )  # fmt: skip
     answers = Answers(delay, arrival, lost, rates(annotator_errors))
     asking = o.Asking(

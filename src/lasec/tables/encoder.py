@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -35,7 +35,8 @@ class Encoder:
     stream: :meth:`encode` updates the means.
 
     With ``words``, columns of text alone become sparse rows of so many columns, which count words
-    (:class:`~lasec.text.TextHasher`); the words are remembered (:attr:`vocabulary`). Columns of
+    (:class:`~lasec.text.TextHasher`), and with ``ngrams`` character n-grams of these lengths; they
+    are remembered (:attr:`vocabulary`). Columns of
     pairs alone, with more than a few features, become sparse rows with a column for each index.
 
     >>> columns = {"price": [1.0, 3.0] * 20, "shop": ["north", "south"] * 20}
@@ -59,6 +60,7 @@ class Encoder:
         constant: bool = False,
         categories: Mapping[str, Sequence[str]] | None = None,
         words: int = 0,
+        ngrams: tuple[int, int] | None = None,
         vocabulary: Mapping[str, int] | None = None,
     ) -> None:
         self.columns = tuple(columns)
@@ -74,7 +76,8 @@ class Encoder:
         self._hashes = bool(names or self._texts)
         self.words: int = number("words", words, int, Range(0, 2**31))
         self.vocabulary = Vocabulary(vocabulary or {})
-        self._hasher = TextHasher(self.words or 2, heard=self.vocabulary.hear)
+        self._hasher = TextHasher(self.words or 2, ngrams=ngrams, heard=self.vocabulary.hear)
+        self.ngrams = self._hasher.ngrams
         zeros = (np.zeros(len(self.numbers)) for _ in range(3))
         self.count, self.mean, self.spread = zeros
         if self.dimension - constant < 1:
@@ -91,6 +94,7 @@ class Encoder:
         standardize: bool = True,
         constant: bool = False,
         words: int = 0,
+        ngrams: tuple[int, int] | None = None,
     ) -> Self:
         """The encoder of a table whose first rows are ``head``.
 
@@ -100,7 +104,7 @@ class Encoder:
         buckets. Columns with more are hashed into 64 buckets, or 256 where there are texts, new
         categories included. With ``hash_buckets``, all are hashed, into so many. Where there is
         nothing but text, or nothing but pairs of many features, and no ``hash_buckets``, rows are
-        sparse if ``words`` says so.
+        sparse if ``words`` says so, and ``ngrams`` are counted beside words.
 
         >>> texts = pa.RecordBatch.from_pydict({"text": ["win a free prize", "see you at lunch"]})
         >>> encoder = Encoder.fit(texts, words=2**18)
@@ -127,6 +131,7 @@ class Encoder:
             constant=constant,
             categories=one_hot,
             words=words,
+            ngrams=ngrams if words else None,
         )
 
     @property
@@ -169,9 +174,9 @@ class Encoder:
             rows[:, -1] = 1.0
         return rows
 
-    def rows_of(self, texts: Iterable[str]) -> Any:
-        """Sparse rows of texts, whose words are not counted."""
-        return TextHasher(self.words).rows(texts)
+    def rows_of(self, words: Iterable[Mapping[Hashable, float]]) -> Any:
+        """Sparse rows of words with their counts, which are not remembered."""
+        return TextHasher(self.words).rows(words)
 
     def _scaled(self, X: Matrix) -> Matrix:
         X = np.where(np.abs(X) < _BEYOND, X, np.nan)
@@ -197,6 +202,7 @@ class Encoder:
             "constant": self.constant,
             "categories": {n: list(values) for n, values in self.one_hot.categories.items()},
             "words": self.words,
+            "ngrams": self.ngrams,
             "vocabulary": dict(self.vocabulary),
         }
 
@@ -215,7 +221,8 @@ class Encoder:
             columns, hash_buckets=header["width"], pairs=header["pairs"],
             standardize=bool(header["standardise"]), constant=bool(header["constant"]),
             categories=_categories(header.get("categories", {}), columns),
-            words=header.get("words", 0), vocabulary=header.get("vocabulary"),
+            words=header.get("words", 0), ngrams=header.get("ngrams"),
+            vocabulary=header.get("vocabulary"),
         )  # fmt: skip
         for name, blank in made.arrays().items():
             kept = arrays[name]
