@@ -80,6 +80,11 @@ class Fleet:
         threads: int | None = None,
         classes: Sequence[Hashable] | None = None,
     ) -> None:
+        if getattr(rule, "is_sparse", False):
+            raise ValueError(
+                f"rule: the models of a fleet have one size, and those of {type(rule).__name__} "
+                "grow with the columns that occur; use a lasec.Tracker for each key, or dense rows"
+            )
         self.models: int = number("models", models, int, Range(1, 2**31))
         self.dimension: int = number("dimension", dimension, int, Range(1, 2**15))
         self.learn_from = choice(LearnFrom, learn_from)
@@ -92,8 +97,6 @@ class Fleet:
         self.threads: int = number(
             "threads", cores if threads is None else threads, int, Range(1, 1024)
         )
-        if getattr(self.rule, "is_sparse", False):
-            raise ValueError("rule: the models of a fleet have one size, those of sparse rows grow")
         one = codec.begin(self.rule, self.dimension, self.precision)
         self._places = layout.places(one)
         self.state: Any = type(one)(*(_tiled(array, self.models) for array in one))

@@ -73,13 +73,7 @@ class Job:
     seed: int | None = None
 
     def __post_init__(self) -> None:
-        model = self.model
-        if not isinstance(model, Learner):
-            raise TypeError(f"model: expected a Learner, got {type(model).__name__}")
-        if not model.dimension or model.rows:
-            raise ValueError("model: expected a learner with a dimension that has seen nothing")
-        if model.aggregate is not Aggregate.FIRST:
-            raise ValueError(f"model: in a job the first label counts, not the {model.aggregate}")
+        _check_model(self.model)
         whole = [("shards", self.shards, 1, 20), ("max_keys", self.max_keys, 1, 31)]
         whole += [("seed", self.seed, 0, 64)] if self.seed is not None else []
         for name, given, low, high in whole:
@@ -198,6 +192,22 @@ class Job:
             "features",
             "raw",
         )
+
+
+def _check_model(model: Learner) -> None:
+    """Refuse a model that keys cannot begin with."""
+    if not isinstance(model, Learner):
+        raise TypeError(f"model: expected a Learner, got {type(model).__name__}")
+    if not model.dimension or model.rows:
+        raise ValueError("model: expected a learner with a dimension that has seen nothing")
+    if getattr(model.rule, "is_sparse", False):
+        raise ValueError(
+            "model: those of a job have one size, and that of sparse rows grows with the "
+            "columns that occur; hash features into some hundred columns, and give "
+            "lasec.Tracker(dimension): sparse features are made dense for it"
+        )
+    if model.aggregate is not Aggregate.FIRST:
+        raise ValueError(f"model: in a job the first label counts, not the {model.aggregate}")
 
 
 class Processor(StatefulProcessor):

@@ -79,6 +79,10 @@ class Snapshot:
         model = Learner.from_bytes(data)
         if getattr(model.query, "timed", False):
             raise ValueError("model: its budget is by time, and a scorer has no clock")
+        if getattr(model.rule, "is_sparse", False):
+            raise ValueError(
+                "model: a scorer takes models of dense rows, and this one's are sparse"
+            )
         self.version = blake2b(data, digest_size=6).hexdigest()
         self.dimension, self.kind = model.dimension, model.precision.kind
         self._model = model
