@@ -40,20 +40,15 @@ def _decided(pairs: list[tuple[bool, float]]) -> Decided:
 
 def chunk(X: Any, y: Any, names: list[str]) -> Decided:
     """``Learner.run``."""
-    tracker = lasec.Tracker(X.shape[1], rate=RATE, seed=SEED, classes=names)
+    tracker = lasec.Tracker(rate=RATE, seed=SEED, classes=names)
     records = tracker.run(X, y)
     return Decided(records.asked, records.propensity)
 
 
 def session(X: Any, y: Any, names: list[str]) -> Decided:
     """A session, row by row."""
-    tracker = lasec.Tracker(X.shape[1], rate=RATE, seed=SEED)
-    return _conversation(lasec.Session(tracker, classes=names), X, y)
-
-
-def _conversation(door: Any, rows: Any, y: Any) -> Decided:
-    made = []
-    for row, label in zip(rows, y, strict=True):
+    door, made = lasec.Session(lasec.Tracker(rate=RATE, seed=SEED), classes=names), []
+    for row, label in zip(X, y, strict=True):
         decision = door.ask(row)
         made.append((decision.asked, decision.propensity))
         if decision.asked:
@@ -66,7 +61,7 @@ def scikit_learn(X: Any, y: Any, names: list[str]) -> Decided:
     from lasec.sklearn import TrackerClassifier  # noqa: PLC0415
 
     model, made = TrackerClassifier(rate=RATE, seed=SEED), []
-    for at in range(len(X)):
+    for at in range(X.shape[0]):
         row = slice(at, at + 1)
         asked, propensity = model.should_ask(X[row])
         made.append((bool(asked[0]), float(propensity[0])))
@@ -77,12 +72,18 @@ def scikit_learn(X: Any, y: Any, names: list[str]) -> Decided:
 
 def river(X: Any, y: Any, names: list[str]) -> Decided:
     """The River face, row by row."""
+    dicts = [dict(enumerate(x)) for x in X.tolist()]
+    return river_of(dicts, y, names, dimension=X.shape[1])
+
+
+def river_of(dicts: Any, y: Any, names: list[str], **options: Any) -> Decided:
+    """The River face on dicts of features."""
     from lasec.river import TrackerClassifier  # noqa: PLC0415
 
-    options: Row = {"rate": RATE, "seed": SEED, "dimension": X.shape[1]}
-    model, made = TrackerClassifier(labels=names, **options), []
-    for x, label in zip(X.tolist(), y, strict=True):
-        decision = model.ask_one(dict(enumerate(x)))
+    made: list[tuple[bool, float]] = []
+    model = TrackerClassifier(rate=RATE, seed=SEED, labels=names, **options)
+    for x, label in zip(dicts, y, strict=True):
+        decision = model.ask_one(x)
         made.append((decision.asked, decision.propensity))
         if decision.asked:
             model.tell_one(decision.ticket, label)
