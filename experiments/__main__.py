@@ -22,6 +22,7 @@ from experiments.output import write_csv, write_json
 from experiments.own import Own, read_grid
 from experiments.panels import PANELS
 from experiments.rare import command as rare_classes
+from experiments.serving import cost as service_cost
 from experiments.serving import kills as under_fire
 from experiments.spark import CLUSTER
 from experiments.text import command as text_study
@@ -438,6 +439,18 @@ def serve_kill(
     if store not in ("sqlite", "postgres"):
         raise typer.BadParameter("sqlite or postgres", param_hint="--store")
     typer.echo(under_fire.run(kills, store, out, seed=seed))
+
+
+@app.command("serve-cost")
+def serve_cost(
+    out: Out,
+    store: Annotated[str, typer.Option(help="sqlite or postgres.")] = "sqlite",
+    requests: Annotated[int, typer.Option(min=400, help="How many of each kind.")] = 4_000,
+) -> None:
+    """CPU time of a durable decision, against a bare reply and against the library."""
+    if store not in ("sqlite", "postgres"):
+        raise typer.BadParameter("sqlite or postgres", param_hint="--store")
+    typer.echo(service_cost.run(store, out, requests))
 
 
 if __name__ == "__main__":
