@@ -11,7 +11,7 @@ from lasec.learner import Learner, Options
 from lasec.parameters import unknown
 from lasec.persistence import codec
 from lasec.queries import Budgeted, MarginSampling, Uniform
-from lasec.rules import AROW, SparseTracking, Tracking
+from lasec.rules import AROW, DiagonalAROW, SparseTracking, Tracking
 from lasec.tracker import Tracker
 from lasec.types import Query, Rule
 
@@ -46,7 +46,7 @@ class Algorithm(NamedTuple):
     @property
     def takes_sparse(self) -> bool:
         """Whether it has a form for sparse rows."""
-        return self.build in _SPARSE
+        return self.build in _SPARSE or self.build in _DIAGONAL
 
 
 def _tracker(dimension: int, *, audit: float = AUDIT, **rule: float) -> Learner:
@@ -79,6 +79,16 @@ def _arow_ss(dimension: int, *, noise: float = 1.0, aggressiveness: float = 0.1)
     return Learner(*parts, dimension=dimension, learn_from="labels", name="AROW-SS")
 
 
+def _diagonal_arow_ss(
+    dimension: int, *, noise: float = 1.0, aggressiveness: float = 0.1
+) -> Learner:
+    parts = DiagonalAROW(noise), MarginSampling(aggressiveness)
+    return Learner(*parts, dimension=dimension, learn_from="labels", name="DiagonalAROW-SS")
+
+
+# Those whose rows are sparse, whatever they come as.
+_DIAGONAL = (algorithms.DiagonalLASEC, algorithms.DiagonalLASEC_SS, _diagonal_arow_ss)
+
 ALGORITHMS = {
     "tracker": Algorithm("follows any drift, nothing to tune", _tracker, budgeted=True),
     "tracker-small": Algorithm("the Tracker for many small models", _small, budgeted=True),
@@ -90,8 +100,13 @@ ALGORITHMS = {
     "kernel-lasec-ss": Algorithm(
         "LASEC-SS with a Mercer kernel", algorithms.KernelLASEC_SS, budgeted=True
     ),
+    "diagonal-lasec-ss": Algorithm(
+        "LASEC-SS for sparse rows", algorithms.DiagonalLASEC_SS, budgeted=True
+    ),
+    "diagonal-arow-ss": Algorithm("AROW-SS for sparse rows", _diagonal_arow_ss, budgeted=True),
     "lasec": Algorithm("second order, with drift", algorithms.LASEC),
     "kernel-lasec": Algorithm("LASEC with a Mercer kernel", algorithms.KernelLASEC),
+    "diagonal-lasec": Algorithm("LASEC for sparse rows", algorithms.DiagonalLASEC),
     "sop": Algorithm("second order, no drift", algorithms.SOP),
     "perceptron": Algorithm("first order", algorithms.Perceptron),
     "shifting": Algorithm("a perceptron whose weights decay", algorithms.Shifting),
@@ -146,7 +161,7 @@ def make(
     class_weight
         "balanced", or what it costs to miss each class: of the Tracker alone.
     sparse
-        The Tracker for sparse rows.
+        The form for sparse rows, of an algorithm that has one.
     **options
         ``seed``, ``max_pending`` and the other options of :class:`~lasec.Learner`.
 
@@ -158,7 +173,7 @@ def make(
     Learner('Budgeted LASEC-SS', dimension=5, rows=0, asked=0, updates=0)
     """
     chosen = find(name)
-    if sparse and chosen.takes_sparse:
+    if sparse and chosen.build in _SPARSE:
         chosen = chosen._replace(build=_SPARSE[chosen.build])
     small = _smallest(name, chosen, settings or {})
     check_size(name, small.rule, dimension)

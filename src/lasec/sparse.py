@@ -186,8 +186,8 @@ def matrix(arrays: dict[str, NDArray[Any]], dimension: int) -> Any:
 def _refuse(name: str, given: object) -> None:
     if is_sparse(given):
         raise TypeError(
-            f"{name}: this learner has dense rows; a lasec.Tracker whose first row is sparse, or "
-            "one with rule=lasec.rules.SparseTracking(), takes sparse rows"
+            f"{name}: this learner has dense rows; a lasec.Tracker whose first row is sparse, one "
+            "with rule=lasec.rules.SparseTracking(), and lasec.DiagonalLASEC take sparse rows"
         )
 
 

@@ -329,8 +329,8 @@ class SparseRule(Protocol):
     """
 
     @property
-    def is_sparse(self) -> Literal[True]:
-        """Always true."""
+    def is_sparse(self) -> bool:
+        """True, unless it holds another rule, for dense rows."""
 
     def admit(self, state: Any, x: Any) -> bool:
         """Make a place for the columns of a row; False if the state must grow first."""

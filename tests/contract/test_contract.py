@@ -23,8 +23,9 @@ def stream():
 
 
 def test_the_catalogue_is_complete():
-    # These have tests of their own: tracker/test_lenses.py and test_sparse.py, test_one_vs_rest.py.
-    apart = {"Lenses", "OneVsRest", "SparseTracking"}
+    # These have tests of their own: tracker/test_lenses.py and test_sparse.py, test_one_vs_rest.py,
+    # parity/test_diagonal.py.
+    apart = {"DiagonalAROW", "DiagonalSecondOrder", "Lenses", "OneVsRest", "SparseTracking"}
     assert {type(rule).__name__ for rule in RULES} | apart == set(rules.__all__)
     assert {type(query).__name__ for query in QUERIES} == set(queries.__all__)
     assert {rule for rule, _ in PAIRS} == set(RULES)
@@ -101,6 +102,8 @@ def test_references_can_be_cited(rule, query, stream):
         (lasec.LASEC_SS, ["Selective Sampling with Drift", "Worst-Case Analysis"]),
         (lasec.KernelLASEC, ["Selective Sampling with Drift"]),
         (lasec.KernelLASEC_SS, ["Selective Sampling with Drift", "Worst-Case Analysis"]),
+        (lasec.DiagonalLASEC, ["Selective Sampling with Drift"]),
+        (lasec.DiagonalLASEC_SS, ["Selective Sampling with Drift", "Worst-Case Analysis"]),
         (lasec.SOP, ["A Second-Order Perceptron Algorithm"]),
         (lasec.SOP_SS, ["A Second-Order Perceptron Algorithm", "Worst-Case Analysis"]),
         (lasec.Perceptron, ["The Perceptron: A Probabilistic Model"]),

@@ -37,6 +37,7 @@ from lasec.rules import (
     probit,
     seen,
     softmax,
+    sparse_gaussian,
     sparse_tracking,
     subspace,
     tracking,
@@ -195,6 +196,13 @@ def _never(self: Rule[Any], state: Any) -> bool:
     return False
 
 
+def _one_is_due(self: Rule[Any], states: Any) -> bool:
+    due = False
+    for k in range(states[0].shape[0]):
+        due = due or is_due(self, member(states, k))
+    return due
+
+
 def _spend_nothing(self: Query, margin: Margin, memory: Vector, asked: bool, now: Context) -> None:
     pass
 
@@ -211,6 +219,7 @@ def _update_at(self: Any, state: Any, x: Any, y: Any, draw: Any, t: Any) -> Any:
     return rule.update if _timed(rule) else _update_untimed
 
 
+@overload(one_vs_rest.norm, strict=False)
 @overload(squared_norm, strict=False)
 def _squared_norm(self: Any, x: Any) -> Any:
     norm = _pair_norm if isinstance(x.dtype, types.Record) else _plain_norm
@@ -220,6 +229,11 @@ def _squared_norm(self: Any, x: Any) -> Any:
 @overload(values_of, strict=False)
 def _values_of(x: Any) -> Any:
     return (lambda x: x["value"]) if isinstance(x.dtype, types.Record) else (lambda x: x)
+
+
+@overload(one_vs_rest.any_full, strict=False)
+def _any_full(rule: Any, states: Any) -> Any:
+    return _one_is_due if hasattr(rule.instance_class, "is_due") else _never
 
 
 @overload(one_vs_rest.has_probabilities, strict=False)
@@ -266,9 +280,7 @@ overload(one_vs_rest.learned, strict=False)(
 overload(one_vs_rest.strain, strict=False)(
     lambda rule, size, largest: getattr(rule.instance_class, "conditioning", _unstrained)
 )
-overload(one_vs_rest.norm, strict=False)(
-    lambda rule, x: getattr(rule.instance_class, "squared_norm", _plain_norm)
-)
+overload(one_vs_rest.has_room, strict=False)(lambda rule, state, x: rule.instance_class.admit)
 overload(mercer.product, strict=False)(lambda kernel, x, z: kernel.instance_class.product)
 overload(gaussian.judge, strict=False)(lambda rule, m, q: rule.instance_class.judge)
 overload(gaussian.step, strict=False)(lambda rule, m, q, y: rule.instance_class.step)
@@ -299,6 +311,7 @@ for helper in (
     *(getattr(costs, name) for name in costs.__all__),
     *(getattr(room, name) for room in (columns, weighing, diagonal) for name in room.__all__),
     *(getattr(sparse_tracking, name) for name in sparse_tracking.__all__ if name.islower()),
+    *(getattr(sparse_gaussian, name) for name in sparse_gaussian.__all__ if name.islower()),
     *(getattr(lenses, name) for name in lenses.__all__ if name.islower()),
     *(getattr(lens_maps, name) for name in lens_maps.__all__),
     subspace.is_due,

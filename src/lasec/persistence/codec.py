@@ -229,7 +229,7 @@ def _grown_shapes(
     rule: Rule[Any], dimension: int, arrays: Arrays
 ) -> dict[str, tuple[int, ...]]:  # fmt: skip
     """The shapes that arrays of a rule must have; those of a sparse one grow with the stream."""
-    if isinstance(rule, SparseRule):
+    if isinstance(rule, SparseRule) and rule.is_sparse:
         return rule.grown_shapes(arrays)
     return shapes(rule, dimension)
 

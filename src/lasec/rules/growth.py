@@ -42,7 +42,7 @@ def widened(rule: Rule[Any], state: Any, dimension: int, known: int) -> Any:
     >>> widened(rule, state, dimension=3, known=1).cov.diagonal().tolist()
     [0.6, 1.1, 1.1]
     """
-    if hasattr(rule, "is_sparse"):
+    if getattr(rule, "is_sparse", False):
         return state
     if isinstance(state, Beliefs):
         return more_features(rule, state, dimension, known)
