@@ -26,6 +26,7 @@ from experiments.serving import cost as service_cost
 from experiments.serving import kills as under_fire
 from experiments.spark import CLUSTER
 from experiments.text import command as text_study
+from experiments.text import large, reading
 from experiments.tracking.command import study
 from experiments.whole import command as whole
 from experiments.whole import own_classes
@@ -375,6 +376,27 @@ def text(
             typer.echo(text_study.settings(journal, out, seeds, size))
         else:
             typer.echo(text_study.measure(journal, out, seeds, size))
+
+
+@app.command(name="reading")
+def reading_(
+    out: Out,
+    data: Folder = None,
+    rounds: Annotated[int, typer.Option(min=1, help="How often each takes its turn.")] = 5,
+    size: Size = 1.0,
+) -> None:
+    """CPU time of reading and learning a file of texts, against Vowpal Wabbit on the same file."""
+    set_data(data)
+    typer.echo(reading.measure(out, rounds, size))
+
+
+@app.command(name="large")
+def large_(
+    out: Out,
+    rows: Annotated[int, typer.Option(min=1_000, help="Rows of the stream.")] = 1_000_000,
+) -> None:
+    """Time and memory of the sparse Tracker along a stream of rows with 2^24 columns."""
+    typer.echo(large.measure(out, rows))
 
 
 @app.command(name="lenses")

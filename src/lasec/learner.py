@@ -180,7 +180,7 @@ class Learner:
         self._now = LearnerState(model, size, selector, book, sized=sized, classes=names)
         self._compiled: dict[tuple[str, type], Callable[..., Any]] = {}
         self._table: tuple[Any, NDArray[Any]] | None = None
-        self._busy = Busy("learner")
+        self._busy, self._is_draft = Busy("learner"), False
 
     @property
     def _from_mistakes(self) -> bool:
@@ -786,11 +786,12 @@ class Learner:
         self, now: LearnerState, rows: Any, codes: Vector, given: Vector, when: Vector,
         lazy: bool = False,
     ) -> tuple[LearnerState, Records]:  # fmt: skip
-        """Rows whose classes are all known; the state that was given is as it was."""
+        """Rows whose classes are all known; the state is as it was, unless it is a draft's."""
         selector = copy(now.selector)
         (bad, columns, model, bound), spent = selector.run(
             self.rule, now.model, rows, codes, given, when, now.book.waiting,
             mistakes_only=self._mistakes_only, bound=now.bound, lazy=lazy,
+            in_place=self._is_draft,
         )  # fmt: skip
         if bad >= 0:
             validation.finite("X", rows[bad])
@@ -877,6 +878,24 @@ class Learner:
         twin = object.__new__(type(self))
         state = replace(self._now, selector=selector, book=copy(self._now.book), **given)
         twin.__dict__.update(vars(self), _now=state, _busy=Busy("learner"))
+        return twin
+
+    def draft(self) -> Self:
+        """A copy for calls of which all succeed or none counts: its :meth:`run` is not undone.
+
+        A chunk of rows then needs no copy of the model, which of many columns takes longer than
+        the rows. Throw the draft away where a call raises, and :meth:`adopt` it where none did.
+
+        >>> import lasec
+        >>> learner = lasec.LASEC(dimension=2)
+        >>> draft = learner.draft()
+        >>> records = [draft.run([[1.0, t], [t, 1.0]], [-1, 1]) for t in (2.0, 3.0)]
+        >>> learner.adopt(draft)
+        >>> learner.rows
+        4
+        """
+        twin = copy(self)
+        twin._is_draft = True
         return twin
 
     def adopt(self, other: Learner) -> None:
@@ -1155,7 +1174,7 @@ class Learner:
 
     def __getstate__(self) -> dict[str, Any]:
         # Compiled code is found again; a copy is in use by nobody.
-        own: dict[str, Any] = {"_compiled": {}, "_busy": Busy("learner")}
+        own: dict[str, Any] = {"_compiled": {}, "_busy": Busy("learner"), "_is_draft": False}
         return vars(self) | own | {"_now": self._now.copy()}
 
     def __repr__(self) -> str:

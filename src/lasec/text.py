@@ -2,11 +2,12 @@ r"""Texts as sparse rows: words by a stated rule, hashed with a sign into so man
 
 A word is a run of letters, digits and underscores (``\w+``) of the text in lower case; so are the
 parts of ``don't`` and ``a-b``. A word's column and sign are the same in every process and version:
-the first 8 bytes of its BLAKE2b digest, modulo the columns, and their lowest bit. A row counts how
-often each word occurs, with its sign, so that words that collide cancel on average (K. Weinberger
-and others, *Feature Hashing for Large Scale Multitask Learning*, ICML 2009). The
-:class:`~lasec.Tracker` weighs the counts by itself (:mod:`lasec.rules.weighing`). Words that are
-counted already, or any features with names, are hashed by the same rule.
+the size of its hash (:mod:`lasec.murmur`, of its bytes in UTF-8) modulo the columns, and the sign
+of its hash. A row counts how often each word occurs, with its sign, so that words that collide
+cancel on average (K. Weinberger and others, *Feature Hashing for Large Scale Multitask Learning*,
+ICML 2009). ``HashingVectorizer(norm=None, token_pattern=r"\w+")`` of scikit-learn gives the same
+rows. The :class:`~lasec.Tracker` weighs the counts by itself (:mod:`lasec.rules.weighing`). Words
+that are counted already, or any features with names, are hashed by the same rule.
 
 With ``ngrams``, a row counts the character n-grams of each word as well, so that words which share
 a part share columns: those of the word between the marks ``<`` and ``>``, which no word has (P.
@@ -25,6 +26,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
+from lasec import kernel
+from lasec.murmur import murmur
 from lasec.parameters import Range, number, shown
 
 if TYPE_CHECKING:
@@ -32,14 +35,18 @@ if TYPE_CHECKING:
 
 __all__ = ["TextHasher"]
 
+HASH = "murmur3_x86_32"  # by which the columns of words are found
 _WORD = re.compile(r"\w+")
+_APART = re.compile(r"[^\w\x00-\x7f]+")  # beyond ASCII, and part of no word
 _COLUMNS = Range(2, 2**31)
 _LENGTHS = Range(1, 20)  # characters
 _ROOM = 200_000  # texts whose columns are remembered
 
 
 class HashedColumns:
-    """The columns of texts: one of ``count``, and a sign, the same in every process and version.
+    """The columns of categories: one of ``count``, and a sign, the same in all versions.
+
+    They are the first 8 bytes of a BLAKE2b digest, modulo the columns, and their lowest bit.
 
     >>> HashedColumns(2**18).of("prize")
     (162661, -1.0)
@@ -86,6 +93,12 @@ def ngrams_of(word: str, shortest: int, longest: int) -> tuple[str, ...]:
     )
 
 
+@lru_cache(maxsize=200_000)
+def _bits(word: str) -> int:
+    """The hash of a word."""
+    return murmur(word.encode("utf-8", "replace"))
+
+
 class TextHasher:
     """Turns texts into sparse rows of hashed words, for a :class:`~lasec.Tracker`.
 
@@ -128,7 +141,6 @@ class TextHasher:
         self.columns: int = number("columns", columns, int, _COLUMNS)
         self.ngrams = None if ngrams is None else _lengths(ngrams)
         self._heard = heard
-        self._hashed = HashedColumns(self.columns)
 
     def words(self, text: str) -> list[str]:
         """The words of a text, in their order, and then their n-grams if they are counted.
@@ -147,17 +159,18 @@ class TextHasher:
         """The column and the sign of a word.
 
         >>> TextHasher().column("prize")
-        (162661, -1.0)
+        (221993, 1.0)
         """
-        return self._hashed.of(word)
+        bits = _bits(word)
+        return abs(bits) % self.columns, 1.0 if bits >= 0 else -1.0
 
     def counts(self, text: str | Mapping[Hashable, float]) -> dict[int, float]:
         """How often the words of each column occur in a text, with their signs.
 
         >>> sorted(TextHasher().counts("free free prize").values())
-        [-1.0, 2.0]
+        [1.0, 2.0]
         >>> sorted(TextHasher().counts({"free": 2, "prize": 1}).values())
-        [-1.0, 2.0]
+        [1.0, 2.0]
         """
         if isinstance(text, Mapping):
             return self._named(text)
@@ -198,18 +211,31 @@ class TextHasher:
         """
         from scipy.sparse import csr_array  # noqa: PLC0415, importing lasec imports no SciPy
 
+        given = list(texts)
+        if self.ngrams is None and all(isinstance(text, str) for text in given):
+            data = [self._bytes(text) for text in given]  # type: ignore[arg-type]
+            starts, columns, values = kernel.engine.word_pairs(data, self.columns)
+        else:
+            starts, columns, values = self._pairs(given)
+        whole = np.int32 if len(columns) < 2**31 else np.int64  # scikit-learn wants the former
+        found = values, columns.astype(whole), starts.astype(whole)
+        return csr_array(found, (len(given), self.columns))
+
+    def _pairs(self, texts: list[Any]) -> tuple[Any, Any, Any]:
+        """The same pairs as those of compiled code, of dicts and n-grams too."""
         starts, columns, values = [0], list[int](), list[float]()
         for text in texts:
-            counts = self.counts(text)
-            for column in sorted(counts):
-                if counts[column] != 0.0:
-                    columns.append(column)
-                    values.append(counts[column])
+            found = sorted((at, value) for at, value in self.counts(text).items() if value != 0.0)
+            columns += [at for at, _ in found]
+            values += [value for _, value in found]
             starts.append(len(columns))
-        shape = len(starts) - 1, self.columns
-        whole = np.int32 if len(columns) < 2**31 else np.int64  # scikit-learn wants the former
-        found = np.array(values), np.array(columns, whole), np.array(starts, whole)
-        return csr_array(found, shape)
+        return np.array(starts), np.array(columns, np.int64), np.array(values)
+
+    def _bytes(self, text: str) -> bytes:
+        """A text as compiled code takes it: beyond ASCII, words alone and in lower case."""
+        if self._heard is not None:
+            self._heard(self.words(text))
+        return (text if text.isascii() else _APART.sub(" ", text.lower())).encode()
 
 
 def _text(given: Any) -> str:

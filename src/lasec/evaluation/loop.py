@@ -195,7 +195,7 @@ def pieces(now: Account, count: int) -> Iterable[slice]:
 
 def _at_once(stream: _Stream, now: Account) -> Records:
     """Every answer comes with its row: whole chunks in compiled code, all of them or none."""
-    learner, tried = stream.learner, copy.copy(stream.learner)
+    learner, tried = stream.learner, stream.learner.draft()
     parts: list[Records] = []
     try:
         for cut in pieces(now, stream.X.shape[0]):

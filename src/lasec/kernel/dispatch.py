@@ -19,7 +19,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload, register_jitable
 
-from lasec import linalg, mercer, triangle
+from lasec import linalg, mercer, murmur, triangle
 from lasec.kernel.unmanaged import member
 from lasec.queries import account, budgeted, pacing
 from lasec.rules import (
@@ -299,7 +299,7 @@ for helper in PARTS:
     register_jitable(inline="always")(helper)
 
 for helper in (
-    *(getattr(linalg, name) for name in linalg.__all__),
+    *(getattr(room, name) for room in (linalg, murmur) for name in room.__all__),
     *(getattr(hypotheses, name) for name in hypotheses.__all__ if name.islower()),
     *(getattr(kernel_second_order, name) for name in kernel_second_order.__all__),
     probit.chance,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numba
@@ -32,6 +32,7 @@ from lasec.kernel.rows import (
 )
 from lasec.kernel.scaling import scale_rows
 from lasec.kernel.stack import Answers, ModelStack, Requests
+from lasec.kernel.words import FEW, LOWER, count_words
 from lasec.rules.gaussian import Gaussian
 from lasec.sparse import Csr
 from lasec.types import Counter, Query, Rule, Vector
@@ -40,7 +41,7 @@ __all__ = [
     "LAZY_FROM", "Answers", "Chunk", "Look", "ModelStack", "Requests", "admitted", "admitter",
     "ask", "asker", "blocked", "class_looker", "draws", "first_infinite", "first_unsound", "group",
     "largest_strain", "load", "look", "looker", "noter", "renewed", "run", "run_share", "scale",
-    "server", "store", "teller", "unpack",
+    "server", "store", "teller", "unpack", "word_pairs",
 ]  # fmt: skip
 
 config: Any = numba.config
@@ -55,7 +56,7 @@ _SERVE, _MODELS = Entry(serve.serve_share), Entry(serve.run_models)
 _STORE, _LOAD = Entry(pack.pack_whole), Entry(pack.unpack_whole)
 _STORE_LOWER, _LOAD_LOWER = Entry(pack.pack_lower), Entry(pack.unpack_lower)
 _INFINITE = Entry(pack.first_infinite)
-_SCALE = Entry(scale_rows)
+_SCALE, _WORDS = Entry(scale_rows), Entry(count_words)
 # With fewer weights, finding out which rows need no variance costs more than all variances.
 LAZY_FROM = 64
 # Chunks with fewer rows are not worth a copy of the covariance.
@@ -127,16 +128,19 @@ def largest_strain(state: Any) -> float:
 def run(
     rule: Rule[Any], query: Query, state: Any, memory: Vector, chunk: Chunk, *,
     mistakes_only: bool, lazy: bool = False, bound: EigenvalueBound | None = None, block: int = 0,
+    in_place: bool = False,
 ) -> tuple[int, Columns, Any, EigenvalueBound | None]:  # fmt: skip
     """A chunk of steps; gives a row to refuse or -1, the columns, state and bound after it.
 
-    The state that was given is not touched, unless the chunk is a single row that is not refused;
-    ``memory``, which is the query's, is written. ``block`` is the number of rows in a block, 0 to
-    choose it.
+    The state that was given is not touched, unless ``in_place``, or where the chunk is a single row
+    that is not refused; ``memory``, which is the query's, is written. ``block`` is the number of
+    rows in a block, 0 to choose it.
     """
     n = count(chunk.X)
     out = Columns.empty(n)
-    after = type(state)(*(array.copy() for array in state)) if n > 1 else state
+    after = state
+    if n > 1 and not in_place:
+        after = type(state)(*(array.copy() for array in state))
     if n < _FEW or not blocked(rule, state) or memory.size:
         if isinstance(chunk.X, Csr):
             after = admitted(rule, after, chunk.X)
@@ -263,3 +267,21 @@ def scale(X: NDArray[np.float64], sums: tuple[Vector, Vector, Vector]) -> NDArra
     out = np.empty_like(X)
     _SCALE((), X, *sums, out)
     return out
+
+
+def word_pairs(
+    texts: Sequence[bytes], columns: int
+) -> tuple[Counter, Counter, NDArray[np.float64]]:
+    """The words of texts in UTF-8, hashed: where each row begins, columns, sums of signs.
+
+    What is beyond ASCII must be a part of words, in lower case.
+    """
+    data = np.frombuffer(b" ".join([*texts, b""]), dtype=np.uint8)
+    lengths = np.fromiter(map(len, texts), np.int64, len(texts)) + 1
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    room = int(lengths.max(initial=1)) // 2 + 1
+    scratch = np.empty(room, np.int64), np.empty(3 * FEW + 2, np.int64)
+    begins, most = np.zeros(len(texts) + 1, np.int64), data.size // 2 + 1
+    at, values = np.empty(most, np.int64), np.empty(most)
+    count = _WORDS((), data, starts, columns, LOWER, scratch, begins[1:], at, values)
+    return begins, at[:count], values[:count]

@@ -17,7 +17,7 @@ from lasec.tables.kinds import Column, Kind, find_kinds
 from lasec.tables.one_hot import OneHot, few_categories
 from lasec.tables.pairs import COLUMNS, MOST, flat, sparse_rows, top_index
 from lasec.tables.vocabulary import Vocabulary
-from lasec.text import TextHasher
+from lasec.text import HASH, TextHasher
 from lasec.types import Matrix
 
 _NEW, _FEW, _MANY = 16, 64, 256  # hash buckets for new categories, for all, for texts
@@ -203,6 +203,7 @@ class Encoder:
             "categories": {n: list(values) for n, values in self.one_hot.categories.items()},
             "words": self.words,
             "ngrams": self.ngrams,
+            "hash": HASH if self.words else "",
             "vocabulary": dict(self.vocabulary),
         }
 
@@ -216,6 +217,8 @@ class Encoder:
 
         Files of 0.1.0 have no ``categories``: all of theirs are hashed.
         """
+        if header.get("words") and header.get("hash") != HASH:
+            raise ValueError("its words are hashed in a way that this version does not know")
         columns = [Column(str(name), Kind(kind), str(why)) for name, kind, why in header["columns"]]
         made = cls(
             columns, hash_buckets=header["width"], pairs=header["pairs"],
