@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from experiments.output import read_csv
-from experiments.text import command
+from experiments.text import command, large, reading
 from experiments.text.learners import LEARNERS, OURS, OURS_FEW
 from experiments.text.streams import STREAMS, UNSEEN, Texts, texts
 
@@ -70,3 +70,57 @@ def test_real_texts(name, data_folder, monkeypatch):
     X, y = texts(name, 0.02)
     assert X.shape == (len(y), 2**18)
     assert X.nnz > 5 * len(y)
+
+
+def test_a_file_is_read_and_learned_beside_vowpal_wabbit(tmp_path, monkeypatch):
+    pytest.importorskip("vowpalwabbit")
+    name = "DiagonalLASEC-SS, 10 %"
+    monkeypatch.setattr(reading, "OURS", {name: reading.OURS[name]})
+    monkeypatch.setattr(reading, "STREAMS", ("100 words",))
+    monkeypatch.setattr(reading, "VOCABULARY", 500)
+    made = reading.measure(tmp_path, rounds=1, size=0.02)
+    ours, peer = read_csv(tmp_path / "reading.csv")
+    assert (ours["learner"], peer["learner"]) == (name, reading.PEER)
+    assert ours["rows"] == 400
+    assert ours["all"] == pytest.approx(ours["reading"] + ours["learning"])
+    assert len(made.splitlines()) == 4
+    assert not (tmp_path / "lines.vw").exists()
+
+
+def test_a_file_of_lines_has_the_words_and_labels(tmp_path):
+    said, y = reading.lines_of("100 words", size=0.15)
+    reading.write_lines(tmp_path / "lines", [*said, "Don't: PANIC|é"], np.append(y, -1.0))
+    found = list(reading.chunks(tmp_path / "lines"))
+    assert [len(texts) for texts, _ in found] == [2_000, 1_001]
+    assert found[1][0][-1].split() == ["don", "t", "panic", "é"]
+    np.testing.assert_array_equal(np.concatenate([labels for _, labels in found])[:-1], y)
+
+
+def test_ratios_are_those_of_the_same_round():
+    rows = [
+        {"stream": "sms", "round": k, "learner": name, "rows": 5, "words": 9.0, "reading": 1.0,
+         "learning": 2.0, "all": all_}
+        for k, times in enumerate([(8.0, 4.0), (3.0, 1.0), (2.0, 2.0)])
+        for name, all_ in zip(("Tracker", reading.PEER), times, strict=True)
+    ]  # fmt: skip
+    ours, _ = reading.summary(rows)
+    assert (ours["ratio"], ours["least"], ours["most"], ours["all"]) == (2.0, 1.0, 3.0, 3.0)
+
+
+def test_a_large_stream_has_rare_and_frequent_columns():
+    rng = np.random.default_rng(0)
+    X, y = large.draw(rng, rng.normal(size=large.OFTEN), 300)
+    assert X.has_canonical_format
+    assert 95 < X.nnz / 300 < 104
+    seen = np.bincount(np.unique(X.indices, return_counts=True)[1])
+    assert seen.size > 100  # one is in every second row, or more
+    assert seen[1] > 0.5 * seen.sum()  # and most in one
+    assert set(y) == {-1.0, 1.0}
+
+
+def test_the_verdict_compares_the_second_tenth_with_the_last():
+    part = {"microseconds": 50.0, "state_mb": 12.0, "seen": 100_000}
+    slow = part | {"microseconds": 70.0}
+    assert large.verdict([slow, part, part]).startswith("Time of a row: 1.00 times")
+    assert "not flat (the limit is 1.25)" in large.verdict([part, part, slow])
+    assert "120 bytes for each" in large.verdict([part, part])
