@@ -23,7 +23,9 @@ from experiments.own import Own, read_grid
 from experiments.panels import PANELS
 from experiments.rare import command as rare_classes
 from experiments.serving import cost as service_cost
+from experiments.serving import coverage as service_coverage
 from experiments.serving import kills as under_fire
+from experiments.serving import long as service_long
 from experiments.spark import CLUSTER
 from experiments.text import command as text_study
 from experiments.text import large, reading
@@ -473,6 +475,22 @@ def serve_cost(
     if store not in ("sqlite", "postgres"):
         raise typer.BadParameter("sqlite or postgres", param_hint="--store")
     typer.echo(service_cost.run(store, out, requests))
+
+
+@app.command("serve-coverage")
+def serve_coverage(
+    out: Out, streams: Annotated[int, typer.Option(min=1, help="How many streams.")] = 500
+) -> None:
+    """Whether intervals cover with late, lost and skipped answers, through the service."""
+    typer.echo(service_coverage.run(streams, out))
+
+
+@app.command("serve-long")
+def serve_long(
+    out: Out, rows: Annotated[int, typer.Option(min=1_000, help="How many rows.")] = 1_000_000
+) -> None:
+    """Whether memory and journal of the service stay bounded on a long stream."""
+    typer.echo(service_long.run(rows, out))
 
 
 if __name__ == "__main__":

@@ -57,27 +57,26 @@ class Api:
 
     def who(self, request: Request, roles: tuple[str, ...]) -> Who:
         """Whose key the request has, if it may do this."""
-        address = request.client.host if request.client else ""
-        self._slow_down(address)
         kind, _, key = request.headers.get("authorization", "").partition(" ")
-        found = self.service.who(key.strip()) if kind.lower() == "bearer" else None
-        if found is None:
-            self._wrong.setdefault(address, []).append(time.monotonic())
+        if kind.lower() != "bearer":
             raise Problem(401, "send a key: Authorization: Bearer KEY")
+        found = self.service.who(key.strip())
+        if found is None:
+            self._slow_down(request.client.host if request.client else "")
+            raise Problem(401, "this key is nobody's: it may have been taken back")
         if found.role not in roles:
             raise Problem(403, f"a key of the role {found.role!r} is not for this")
         return found
 
     def _slow_down(self, address: str) -> None:
-        """Refuse an address that tries many wrong keys."""
-        tries = self._wrong.get(address)
-        if tries:
-            since = time.monotonic() - 60.0
-            tries[:] = [at for at in tries if at > since]
-            if len(tries) >= TRIES:
-                raise Problem(429, "too many wrong keys", retry_after=60.0)
-            if not tries:
-                del self._wrong[address]
+        """Refuse an address that tries many wrong keys; a right one is never refused."""
+        now = time.monotonic()
+        tries = [at for at in self._wrong.get(address, ()) if at > now - 60.0]
+        if len(tries) >= TRIES:
+            raise Problem(429, "too many wrong keys", retry_after=60.0)
+        if len(self._wrong) > 10_000:
+            self._wrong.clear()
+        self._wrong[address] = [*tries, now]
 
     async def keys(self, request: Request, who: Who) -> b.Keys:
         """The keys of the tenant."""
@@ -380,7 +379,9 @@ def _refused(problem: Problem) -> Response:
 
 async def _unknown(request: Request, error: Exception) -> Response:
     status = getattr(error, "status_code", 404)
-    return _refused(Problem(status, f"{request.method} {request.url.path}"))
+    reply = _refused(Problem(status, f"{request.method} {request.url.path}"))
+    reply.headers.update(getattr(error, "headers", None) or {})
+    return reply
 
 
 async def _failed(request: Request, error: Exception) -> Response:
