@@ -29,6 +29,7 @@ from experiments.serving import long as service_long
 from experiments.spark import CLUSTER
 from experiments.text import command as text_study
 from experiments.text import large, reading
+from experiments.text import ngrams as ngram_study
 from experiments.tracking.command import study
 from experiments.whole import command as whole
 from experiments.whole import own_classes
@@ -370,12 +371,17 @@ def text(
     settings: Annotated[
         bool, typer.Option(help="Compare settings, with draws that are not measured on.")
     ] = False,
+    ngrams: Annotated[
+        bool, typer.Option("--ngrams", help="Character n-grams beside words, and their cost.")
+    ] = False,
 ) -> None:
     """Sparse text: accuracy at label budgets, time of a row, memory against words seen."""
     set_data(data)
     with Journal(out / "journal.jsonl", jobs) as journal:
         if settings:
             typer.echo(text_study.settings(journal, out, seeds, size))
+        elif ngrams:
+            typer.echo(ngram_study.measure(journal, out, seeds, size))
         else:
             typer.echo(text_study.measure(journal, out, seeds, size))
 

@@ -30,8 +30,8 @@ class Texts(NamedTuple):
 
 
 @lru_cache(maxsize=2)
-def texts(name: str, size: float = 1.0) -> Texts:
-    """A stream of texts, its first rows by ``size``."""
+def texts(name: str, size: float = 1.0, ngrams: tuple[int, int] | None = None) -> Texts:
+    """A stream of texts, its first rows by ``size``, as words and perhaps n-grams."""
     folder = data_folder()
     if folder is None:
         raise FileNotFoundError(f"{name}: set LASEC_DATA, or give --data")
@@ -40,4 +40,4 @@ def texts(name: str, size: float = 1.0) -> Texts:
     rows = max(200, round(len(parts[0]) * size))
     joined = [" ".join(map(str, text)) for text in zip(*parts, strict=True)][:rows]
     y = np.where(np.asarray(data.columns[data.label])[:rows] == 1, 1.0, -1.0)
-    return Texts(lasec.TextHasher().rows(joined), y)
+    return Texts(lasec.TextHasher(ngrams=ngrams).rows(joined), y)

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from experiments.output import read_csv
-from experiments.text import command, large, reading
+from experiments.text import command, large, ngrams, reading
 from experiments.text.learners import LEARNERS, OURS, OURS_FEW
 from experiments.text.streams import STREAMS, UNSEEN, Texts, texts
 
@@ -62,6 +62,14 @@ def test_what_is_published_follows_from_its_rows():
     assert command.times(rows) in page
     assert {row["learner"] for row in rows} == set(LEARNERS)
     assert [row["words"] for row in grown] == sorted(row["words"] for row in grown[:6]) * 2
+
+
+def test_what_is_published_of_ngrams_follows_from_its_rows():
+    rows = read_csv(PUBLISHED / "ngrams.csv")
+    assert (PUBLISHED / "ngrams.md").read_text() == ngrams.document(rows)
+    assert {(row["stream"], row["learner"]) for row in rows} == {
+        (stream, form) for stream in ngrams.STREAMS for form in ngrams.FORMS
+    }
 
 
 @pytest.mark.parametrize("name", STREAMS)
@@ -124,3 +132,9 @@ def test_the_verdict_compares_the_second_tenth_with_the_last():
     assert large.verdict([slow, part, part]).startswith("Time of a row: 1.00 times")
     assert "not flat (the limit is 1.25)" in large.verdict([part, part, slow])
     assert "120 bytes for each" in large.verdict([part, part])
+
+
+def test_real_texts_with_ngrams(data_folder, monkeypatch):
+    monkeypatch.setenv("LASEC_DATA", str(data_folder))
+    found = [texts("sms", 0.02, lengths).X.nnz for lengths in ngrams.FORMS.values()]
+    assert found[0] < found[2] < found[1]
