@@ -33,7 +33,8 @@ def run(streams: int, out: Path) -> dict[str, Any]:
     covered, worst, width, lost = np.array(found, dtype=float).T
     made = {
         "streams": streams, "covered": float(covered.mean()),
-        "covered at worst": float(worst.mean()), "mean width": float(width.mean()), "lost a stream": float(lost.mean()),
+        "covered at worst": float(worst.mean()), "mean width": float(width.mean()),
+        "lost a stream": float(lost.mean()),
     }  # fmt: skip
     (out / "coverage.json").write_text(json.dumps(made, indent=1) + "\n")
     return made

@@ -307,6 +307,7 @@ PAGES = {
     "/owner": "owner.html",
     "/annotate.js": "annotate.js",
     "/owner.js": "owner.js",
+    "/page.js": "page.js",
     "/page.css": "page.css",
 }
 _TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css"}

@@ -1,1 +1,306 @@
+// The owner's page: how good the model is, what it costs, and who answers.
 
+import {
+  Refused, askForKey, byId, currentKey, currentModel, element, fillModels, ofModel, request,
+} from "./page.js";
+
+const REFRESH = 10_000; // ms
+const GAP = 180; // seconds without a point after which the line is broken: the server was down
+const SVG = "http://www.w3.org/2000/svg";
+const HEIGHT = 240;
+const EDGE = { left: 48, right: 16, top: 12, bottom: 28 };
+
+let models = [];
+let points = [];
+let timer = 0;
+
+const count = (number) => number.toLocaleString("en", { maximumFractionDigits: 0 });
+const percent = (share) => `${(100 * share).toFixed(1)}\u00a0%`;
+const range = (low, high) => `${(100 * low).toFixed(1)}-${percent(high)}`;
+const utc = (at) => new Date(1000 * at).toISOString().slice(0, 16).replace("T", " ");
+const plural = (number, word) => `${count(number)} ${word}${number === 1 ? "" : "s"}`;
+const say = (id, text) => { byId(id).textContent = text; };
+const cell = (text, kind = "") => element("td", kind ? { class: kind } : {}, text);
+const row = (...cells) => element("tr", {}, ...cells);
+
+function age(seconds) {
+  if (seconds < 60) return "less than a minute";
+  if (seconds < 3600) return plural(Math.floor(seconds / 60), "minute");
+  if (seconds < 48 * 3600) return plural(Math.floor(seconds / 3600), "hour");
+  return plural(Math.floor(seconds / 86_400), "day");
+}
+
+// Figures
+
+function showAccuracy({ all, recent }, rows) {
+  const known = all.value !== null;
+  say("accuracy", known ? percent(all.value) : "no estimate yet");
+  say("interval", known ? `95 % CI ${range(all.low, all.high)}, ` +
+    `${plural(all.labels, "label")}, ${plural(all.rows, "row")}` : "");
+  say("recent", recent.value === null ? "" : `Last ${plural(recent.rows, "row")}: ` +
+    `${percent(recent.value)} (95 % CI ${range(recent.low, recent.high)}, ` +
+    `${plural(recent.labels, "label")})`);
+  say("covered", all.rows >= rows ? "" :
+    `The estimate covers ${count(all.rows)} of ${plural(rows, "row")}: the others wait for answers.`);
+  const lost = all.lost === 1 ? "1 label was" : `${count(all.lost)} labels were`;
+  say("worst", !known || !all.lost ? "" : `${lost} queried and never came. Worst case, ` +
+    `if all of them count as errors or none: ${range(all.worst_low, all.worst_high)}`);
+}
+
+function showBudget(budget) {
+  const daily = budget.labels_per_day !== null;
+  const spent = daily ? budget.asked_today : budget.asked;
+  const allowed = daily ? budget.labels_per_day : Math.floor(budget.rate * budget.rows);
+  const share = budget.rows ? ` (${percent(budget.asked / budget.rows)} of rows)` : "";
+  say("spent", daily ? `${count(spent)} of ${count(allowed)}` : count(spent));
+  byId("bar").max = Math.max(allowed, 1);
+  byId("bar").value = Math.min(spent, allowed);
+  const left = allowed - spent;
+  const rest = left >= 0 ? `${count(left)} left` : `${count(-left)} above the budget`;
+  say("left", daily
+    ? `labels queried since 00:00 UTC, ${rest}`
+    : `labels queried${share}. Budget: ${Number((100 * budget.rate).toPrecision(6))} % of rows, ${rest} so far`);
+  say("answered", `${count(budget.answered)} answered, ${count(budget.lost)} lost, ` +
+    `${count(budget.rows)} rows in all`);
+  say("open", count(budget.open));
+  say("oldest", budget.oldest === null ? "" : `The oldest has been open for ${age(budget.oldest)}.`);
+}
+
+function changeOf({ kind, before, after, since }) {
+  const [name, part] = kind.split(": ");
+  const what = { drop: "Accuracy drop", input: `Input change (${part})` }[name] ?? kind;
+  const known = name === "drop" && before !== null && after !== null;
+  const rates = known ? `estimated error rate ${percent(before)} before, ${percent(after)} ` : "";
+  return `${what}: ${rates}since row ${count(since + 1)}`;
+}
+
+function showTable(name, rows) {
+  byId(name).replaceChildren(...rows);
+  byId(`${name}-table`).hidden = !rows.length;
+  byId(`no-${name}`).hidden = rows.length > 0;
+}
+
+function showPeople({ answers, dont_know: unknown, pairs }) {
+  const people = [...new Set([...Object.keys(answers), ...Object.keys(unknown)])].sort();
+  showTable("people", people.map((name) =>
+    row(cell(name), cell(count(answers[name] ?? 0), "number"),
+      cell(count(unknown[name] ?? 0), "number"))));
+  showTable("pairs", pairs.map(({ people: two, questions, same }) =>
+    row(cell(two.join(" and ")), cell(
+      `${count(same)} of ${count(questions)} (${percent(same / questions)})`, "number"))));
+}
+
+// The accuracy over time
+
+function drawn(name, attributes, ...children) {
+  const made = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.append(...children);
+  return made;
+}
+
+/** The ends of the vertical axis: tens of percent that hold the whole band, 20 points at least. */
+function verticalEnds(shown) {
+  const low = Math.floor(10 * Math.min(...shown.map((point) => point.low)) + 1e-9);
+  const high = Math.ceil(10 * Math.max(...shown.map((point) => point.high)) - 1e-9);
+  return high - low >= 2 ? [low / 10, high / 10] : [Math.max(0, high - 2) / 10, Math.max(2, high) / 10];
+}
+
+/** Points without a long pause between them. */
+function stretches(shown) {
+  const found = [];
+  for (const point of shown) {
+    const last = found.at(-1)?.at(-1);
+    if (last && point.at - last.at <= GAP) found.at(-1).push(point);
+    else found.push([point]);
+  }
+  return found;
+}
+
+/** Times for the horizontal axis: from two to five, at round steps. */
+function timesBetween(first, last) {
+  const steps = [60, 120, 300, 600, 1200, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400];
+  const step = steps.find((each) => (last - first) / each <= 4) ?? 86_400 * Math.ceil((last - first) / 345_600);
+  const from = Math.ceil(first / step) * step;
+  return Array.from({ length: Math.floor((last - from) / step) + 1 }, (_, at) => from + at * step);
+}
+
+function showChart() {
+  const shown = points.filter(({ value }) => value !== null);
+  const box = byId("chart");
+  if (!shown.length) {
+    box.replaceChildren();
+    return say("caption", "The chart starts with the first labels; one point is added each minute.");
+  }
+  const width = Math.max(240, box.clientWidth);
+  const [low, high] = verticalEnds(shown);
+  const first = shown[0].at;
+  const last = Math.max(shown.at(-1).at, first + 60);
+  const x = (at) => EDGE.left + ((at - first) / (last - first)) * (width - EDGE.left - EDGE.right);
+  const y = (share) => EDGE.top + ((high - share) / (high - low)) * (HEIGHT - EDGE.top - EDGE.bottom);
+  const place = (at, share) => `${x(at).toFixed(1)},${y(share).toFixed(1)}`;
+  const parts = [...grid(low, high, width, y), ...times(first, last, width, x)];
+  for (const stretch of stretches(shown)) {
+    const upper = stretch.map((point) => place(point.at, point.high));
+    const lower = stretch.map((point) => place(point.at, point.low)).reverse();
+    const middle = stretch.map((point) => place(point.at, point.value));
+    parts.push(drawn("polygon", { class: "band", points: [...upper, ...lower].join(" ") }));
+    parts.push(drawn("polyline", { class: "line", points: middle.join(" ") }));
+  }
+  const now = shown.at(-1);
+  parts.push(drawn("circle", { class: "point", cx: x(now.at), cy: y(now.value), r: 4 }));
+  const label = `Estimated accuracy from ${utc(first)} to ${utc(last)} UTC, ` +
+    `at the end ${percent(now.value)}, 95 % CI ${range(now.low, now.high)}`;
+  box.replaceChildren(drawn("svg", {
+    viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": label }, ...parts));
+  say("caption", "Accuracy over the most recent rows, one point each minute (UTC). " +
+    `Band: 95 % CI.${low > 0 ? ` The vertical axis starts at ${Math.round(100 * low)} %.` : ""}`);
+}
+
+function grid(low, high, width, y) {
+  const step = high - low > 0.5 ? 0.2 : high - low > 0.2 ? 0.1 : 0.05;
+  const levels = Array.from({ length: Math.round((high - low) / step) + 1 }, (_, at) => high - at * step);
+  return levels.filter((level) => level >= low - 1e-9).flatMap((level) => [
+    drawn("line", { class: "grid", x1: EDGE.left, x2: width - EDGE.right, y1: y(level), y2: y(level) }),
+    drawn("text", { x: EDGE.left - 8, y: y(level) + 4, "text-anchor": "end" },
+      `${Math.round(100 * level)} %`),
+  ]);
+}
+
+function times(first, last, width, x) {
+  const days = last - first > 86_400;
+  return timesBetween(first, last).map((at) =>
+    drawn("text", {
+      x: Math.min(Math.max(x(at), EDGE.left), width - EDGE.right - 16), y: HEIGHT - 6,
+      "text-anchor": "middle",
+    }, days ? utc(at).slice(5, 10) : utc(at).slice(11)));
+}
+
+function showPoints() {
+  byId("points").replaceChildren(...points.slice(-20).reverse().map((point) =>
+    row(cell(utc(point.at)), cell(count(point.rows), "number"),
+      cell(point.value === null ? "-" : percent(point.value), "number"),
+      cell(point.value === null ? "-" : range(point.low, point.high), "number"))));
+}
+
+// The model and its keys
+
+function showModel() {
+  const model = models.find(({ name }) => name === currentModel());
+  const active = model.status === "active";
+  say("status", active ? "Active" : model.status === "paused"
+    ? "Paused: takes no rows, people can still answer" : "Retired");
+  byId("pause").hidden = model.status === "retired" || !byId("keys").dataset.owner;
+  say("pause", active ? "Pause" : "Resume");
+  document.title = `${model.name} - lasec`;
+}
+
+async function pause() {
+  const model = models.find(({ name }) => name === currentModel());
+  const status = model.status === "active" ? "paused" : "active";
+  await tried(() => request("PATCH", ofModel(""), { status }));
+  refresh();
+}
+
+async function showKeys() {
+  let keys;
+  try {
+    ({ keys } = await request("GET", "/v1/keys"));
+  } catch (error) {
+    if (error.status === 403) return; // a viewer's key
+    throw error;
+  }
+  byId("keys").dataset.owner = "yes";
+  byId("keys").hidden = false;
+  byId("key-list").replaceChildren(...keys.map(({ name, role, made }) => {
+    const button = element("button", { type: "button", "aria-label": `Revoke ${name}` }, "Revoke");
+    button.onclick = () => revoke(name);
+    return row(cell(name), cell(role), cell(utc(made)), element("td", {}, button));
+  }));
+}
+
+async function revoke(name) {
+  if (!confirm(`Revoke the key of ${name}? Whoever uses it is signed out.`)) return;
+  await tried(() => request("DELETE", `/v1/keys/${encodeURIComponent(name)}`));
+  await tried(showKeys);
+}
+
+async function makeKey(event) {
+  event.preventDefault();
+  say("key-problem", "");
+  const name = byId("name").value.trim();
+  try {
+    const { key } = await request("POST", "/v1/keys", { name, role: "annotator" });
+    const fragment = new URLSearchParams({ key, model: currentModel() });
+    byId("link").value = `${location.origin}/#${fragment}`;
+    say("made-for", name);
+    say("copied", "");
+    byId("made").hidden = false;
+    byId("name").value = "";
+    byId("link").select();
+  } catch (error) {
+    return say("key-problem", error.message);
+  }
+  await tried(showKeys);
+}
+
+async function copy() {
+  byId("link").select();
+  try {
+    await navigator.clipboard.writeText(byId("link").value);
+    say("copied", "Copied.");
+  } catch {
+    say("copied", "Press Ctrl+C to copy the selected link.");
+  }
+}
+
+// Refresh
+
+/** Do something; a refusal is shown. */
+async function tried(action) {
+  try {
+    await action();
+    say("notice", "");
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    if (error.status === 401) askForKey("The server does not know this key.");
+    else if (error.status === 403) askForKey("This key cannot see the figures of models.");
+    else say("notice", error.passing
+      ? `${error.message} The figures are not current; trying again every 10 seconds.`
+      : error.message);
+  }
+}
+
+async function load() {
+  ({ models } = await request("GET", "/v1/models"));
+  if (!models.length) return say("notice", "There is no model yet.");
+  if (byId("model").children.length !== models.length) fillModels(models, refresh);
+  const name = currentModel();
+  const parts = ["accuracy", "budget", "alarms", "agreement", "points"];
+  const found = await Promise.all(parts.map((part) => request("GET", ofModel(part, name))));
+  if (name !== currentModel()) return;
+  const [accuracy, budget, { alarms }, agreement] = found;
+  ({ points } = found[4]);
+  showModel();
+  showAccuracy(accuracy, budget.rows);
+  showBudget(budget);
+  showTable("alarms", alarms.map((alarm) => row(cell(utc(alarm.at), "time"), cell(changeOf(alarm)))));
+  showPeople(agreement);
+  showChart();
+  showPoints();
+  say("updated", `Updated ${new Date().toISOString().slice(11, 19)} UTC, every 10 seconds.`);
+}
+
+async function refresh() {
+  clearTimeout(timer);
+  if (!document.hidden) await tried(load);
+  if (byId("key-form").hidden) timer = setTimeout(refresh, REFRESH);
+}
+
+byId("pause").onclick = pause;
+byId("new-key").onsubmit = makeKey;
+byId("copy").onclick = copy;
+addEventListener("resize", () => points.length && showChart());
+document.addEventListener("visibilitychange", () => document.hidden || refresh());
+if (currentKey()) tried(showKeys).then(refresh);
+else askForKey("");
