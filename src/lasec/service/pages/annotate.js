@@ -26,12 +26,11 @@ let pollTimer = 0;
 
 // What is kept in the tab until the server has it: a reload loses nothing.
 
-const stored = (name) => JSON.parse(sessionStorage.getItem(`${name} ${currentKey()}`) ?? "[]");
-const store = (name, value) =>
-  sessionStorage.setItem(`${name} ${currentKey()}`, JSON.stringify(value));
+const UNSENT = `lasec unsent ${currentKey()}`; // of this key: another one is another person's
+const outbox = JSON.parse(sessionStorage.getItem(UNSENT) ?? "[]"); // {model, ticket, say, label}
+const keep = () => sessionStorage.setItem(UNSENT, JSON.stringify(outbox));
 
-let outbox = stored("unsent"); // {model, ticket, say, label}
-let past = stored("past"); // {model, question, label, at}: what can be undone; at: acknowledged
+const past = []; // {model, question, said, at}: what can be undone; at: when it was acknowledged
 const touched = new Map(); // ticket -> when it was last answered, undone or acknowledged here
 let sending = null;
 let failures = 0;
@@ -47,7 +46,7 @@ function put(said) {
   const entry = { model: currentModel(), ...said };
   outbox.push(entry);
   touch(entry);
-  store("unsent", outbox);
+  keep();
   send();
 }
 
@@ -73,12 +72,11 @@ async function send() {
 
 function acknowledged(entry) {
   outbox.shift();
-  store("unsent", outbox);
+  keep();
   touch(entry);
   const kept = past.findLast(
     ({ model, question }) => model === entry.model && question.ticket === entry.ticket);
   if (kept && entry.say !== "undo") kept.at = Date.now();
-  store("past", past);
   reached();
 }
 
@@ -164,7 +162,7 @@ function take(leased, since) {
   if (!current && queue.length) {
     shownAt = performance.now();
     next();
-    if ([document.body, byId("item")].includes(document.activeElement)) byId("item").focus();
+    if ([document.body, byId("item")].includes(document.activeElement)) focusItem();
   } else render();
 }
 
@@ -178,8 +176,8 @@ function next() {
 function answer(say, label = null) {
   if (!current || performance.now() - shownAt < SETTLE) return;
   const said = { dont_know: "don't know", later: "later" }[say] ?? String(label);
-  past = [...past.slice(-19), { model: currentModel(), question: current, said, at: null }];
-  store("past", past);
+  past.push({ model: currentModel(), question: current, said, at: null });
+  past.splice(0, past.length - 20);
   counts.today += say === "later" ? 0 : 1;
   counts.waiting -= 1;
   if (!offline) notice("");
@@ -200,13 +198,12 @@ function undo() {
   const last = undoable();
   if (!last) return notice("There is no recent answer to undo.");
   past.pop();
-  store("past", past);
   const { ticket } = last.question;
-  const unsent = outbox.findIndex(
-    (entry) => entry.model === last.model && entry.ticket === ticket && entry !== sending);
+  const unsent = outbox.findLastIndex((entry) => entry.model === last.model &&
+    entry.ticket === ticket && entry.say !== "undo" && entry !== sending);
   if (unsent >= 0) {
     touch(...outbox.splice(unsent, 1));
-    store("unsent", outbox);
+    keep();
   } else put({ ticket, say: "undo" });
   if (current) queue.unshift(current);
   current = last.question;
@@ -219,39 +216,47 @@ function undo() {
 
 // What is shown
 
-/** A value of an item as text, or as a link if it is an address. Items are untrusted. */
-function shown(value) {
-  if (typeof value !== "string") return value === null ? "-" : JSON.stringify(value);
-  if (!/^https?:\/\/\S+$/i.test(value)) return value;
-  return element("a", { href: value, target: "_blank", rel: "noopener noreferrer" }, value);
+/** A value of an item: text, a link if it is an address, or fields. Items are untrusted. */
+function shown(value, depth = 0) {
+  if (typeof value === "string") return /^https?:\/\/\S+$/i.test(value) ? linkTo(value) : value;
+  if (value === null || typeof value !== "object" || depth > 2) return JSON.stringify(value);
+  if (Array.isArray(value) && value.every((part) => typeof part !== "object")) {
+    return value.join(", ");
+  }
+  const fields = Object.entries(value).filter(([, part]) => part !== null);
+  return element("dl", {}, ...fields.map(([name, part]) => element("div", {},
+    element("dt", {}, name), element("dd", { dir: "auto" }, shown(part, depth + 1)))));
 }
 
+const linkTo = (address) =>
+  element("a", { href: address, target: "_blank", rel: "noopener noreferrer" }, address);
+
 function contentOf({ ticket, item }) {
-  if (item === null || typeof item !== "object") return [element("p", { dir: "auto" }, shown(item))];
-  const fields = Object.entries(item).filter(([, value]) => value !== null);
-  if (!fields.length) return [element("p", {}, `Question ${ticket}`)];
-  const rows = fields.map(([name, value]) =>
-    element("div", {}, element("dt", {}, name), element("dd", { dir: "auto" }, shown(value))));
-  return [element("dl", {}, ...rows)];
+  const known = item !== null && (typeof item !== "object" ||
+    Object.values(item).some((part) => part !== null));
+  return element("div", { dir: "auto" }, known ? shown(item) : `Question ${ticket}`);
 }
+
+/** Without a scroll: the start of a long item is what is read first. */
+const focusItem = () => byId("item").focus({ preventScroll: true });
 
 function showItem() {
   const box = byId("item");
   box.dataset.ticket = current?.ticket ?? "";
-  if (current) box.replaceChildren(...contentOf(current));
+  if (current) box.replaceChildren(contentOf(current));
   box.scrollTop = 0;
   scrollTo(0, 0);
 }
 
 function showEmpty() {
   if (fetching && !failures) return [element("p", { class: "quiet" }, "Loading questions ...")];
-  const elsewhere = counts.waiting > 0 ? "The open questions are with other people." : "";
+  const elsewhere = counts.waiting > 0 ? "The open questions are with other people. " : "";
   const check = element("button", { type: "button", id: "check" }, "Check now");
   check.onclick = fetchAhead;
   return [
     element("p", {}, failures ? "Waiting for the server." : "No questions right now."),
     element("p", { class: "quiet" },
-      failures ? "" : `${elsewhere} This page checks again every ${POLL / 1000} seconds.`),
+      failures ? "" : `${elsewhere}This page checks again every ${POLL / 1000} seconds.`),
     check,
   ];
 }
@@ -271,7 +276,7 @@ function render() {
   const text = (nodes) => nodes.map(({ textContent }) => textContent).join();
   const box = byId("item");
   if (text(empty) !== text([...box.children])) box.replaceChildren(...empty);
-  if (hadFocus && (!last || !byId("undo").matches(":focus"))) box.focus();
+  if (hadFocus && (!last || !byId("undo").matches(":focus"))) focusItem();
 }
 
 function showClasses(names) {

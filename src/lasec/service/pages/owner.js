@@ -40,8 +40,9 @@ function showAccuracy({ all, recent }, rows) {
   say("recent", recent.value === null ? "" : `Last ${plural(recent.rows, "row")}: ` +
     `${percent(recent.value)} (95 % CI ${range(recent.low, recent.high)}, ` +
     `${plural(recent.labels, "label")})`);
-  say("covered", all.rows >= rows ? "" :
-    `The estimate covers ${count(all.rows)} of ${plural(rows, "row")}: the others wait for answers.`);
+  const covered = known ? `The estimate covers ${count(all.rows)} of ${plural(rows, "row")}: ` +
+    "the others wait for answers." : `${plural(rows, "row")} wait for answers.`;
+  say("covered", all.rows >= rows ? "" : covered);
   const lost = all.lost === 1 ? "1 label was" : `${count(all.lost)} labels were`;
   say("worst", !known || !all.lost ? "" : `${lost} queried and never came. Worst case, ` +
     `if all of them count as errors or none: ${range(all.worst_low, all.worst_high)}`);
@@ -198,8 +199,7 @@ function showModel() {
 async function pause() {
   const model = models.find(({ name }) => name === currentModel());
   const status = model.status === "active" ? "paused" : "active";
-  await tried(() => request("PATCH", ofModel(""), { status }));
-  refresh();
+  if (await tried(() => request("PATCH", ofModel(""), { status }))) refresh();
 }
 
 async function showKeys() {
@@ -207,8 +207,9 @@ async function showKeys() {
   try {
     ({ keys } = await request("GET", "/v1/keys"));
   } catch (error) {
-    if (error.status === 403) return; // a viewer's key
-    throw error;
+    if (error.status !== 403) throw error;
+    byId("keys").dataset.owner = ""; // a viewer's key
+    return;
   }
   byId("keys").dataset.owner = "yes";
   byId("keys").hidden = false;
@@ -220,9 +221,9 @@ async function showKeys() {
 }
 
 async function revoke(name) {
-  if (!confirm(`Revoke the key of ${name}? Whoever uses it is signed out.`)) return;
-  await tried(() => request("DELETE", `/v1/keys/${encodeURIComponent(name)}`));
-  await tried(showKeys);
+  if (!confirm(`Revoke the key of ${name}? Its link stops working.`)) return;
+  const done = await tried(() => request("DELETE", `/v1/keys/${encodeURIComponent(name)}`));
+  if (done) await tried(showKeys);
 }
 
 async function makeKey(event) {
@@ -256,11 +257,12 @@ async function copy() {
 
 // Refresh
 
-/** Do something; a refusal is shown. */
+/** Do something, and show why if it is refused; gives whether it was done. */
 async function tried(action) {
   try {
     await action();
     say("notice", "");
+    return true;
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
     if (error.status === 401) askForKey("The server does not know this key.");
@@ -268,12 +270,14 @@ async function tried(action) {
     else say("notice", error.passing
       ? `${error.message} The figures are not current; trying again every 10 seconds.`
       : error.message);
+    return false;
   }
 }
 
 async function load() {
+  if (byId("keys").dataset.owner === undefined) await showKeys();
   ({ models } = await request("GET", "/v1/models"));
-  if (!models.length) return say("notice", "There is no model yet.");
+  if (!models.length) return say("updated", "There is no model yet.");
   if (byId("model").children.length !== models.length) fillModels(models, refresh);
   const name = currentModel();
   const parts = ["accuracy", "budget", "alarms", "agreement", "points"];
@@ -302,5 +306,5 @@ byId("new-key").onsubmit = makeKey;
 byId("copy").onclick = copy;
 addEventListener("resize", () => points.length && showChart());
 document.addEventListener("visibilitychange", () => document.hidden || refresh());
-if (currentKey()) tried(showKeys).then(refresh);
+if (currentKey()) refresh();
 else askForKey("");
