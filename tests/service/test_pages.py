@@ -4,11 +4,13 @@ import json
 import re
 import shutil
 import signal
+import sqlite3
 import statistics
 import subprocess
 import sys
 import tarfile
 import time
+from contextlib import closing
 
 import httpx
 import pytest
@@ -82,8 +84,8 @@ def asked(server, request):
         name = re.sub(r"\W+", "-", request.node.name).strip("-") + suffix
         server.call("POST", "/v1/models", {
             "name": name, "classes": list(classes), "features": 2, "algorithm": "perceptron",
-            "rate": 1.0, "seed": 0, "asking": {"grace": 1.0} | asking,
-        })  # fmt: skip
+            "seed": 0, "asking": {"grace": 1.0} | asking,
+        })  # fmt: skip  # it queries every label
         if items:
             rows = [[1.0, float(at)] for at in range(len(items))]
             body = {"rows": rows, "items": items}
@@ -222,7 +224,7 @@ def test_without_single_keys_only_buttons_answer(asked, link, opened):
 
 
 def test_undo_brings_the_question_back(server, asked, link, opened):
-    model = asked(["a", "b", "c"], grace=3.0)
+    model = asked(["a", "b", "c"], grace=6.0)
     page = opened(link(model))
     assert press(page, "12") == "2"
     page.keyboard.press("u")
@@ -263,6 +265,49 @@ def test_a_reload_in_the_middle_loses_nothing(server, asked, link, opened):
     assert press(page, "1") == "5"
     expected = {0: "ham", 1: "spam", 2: "ham", 3: "spam", 4: "ham"}
     assert labels_of(server, model, 5) == expected
+
+
+def test_each_reply_is_lost_once(server, asked, link, opened):
+    model = asked([f"mail {at}" for at in range(8)], grace=60.0)
+    page = opened(link(model))
+    ticket_after(page)
+    seen = set()
+
+    def lose(route):
+        body = route.request.post_data
+        if body in seen:
+            return route.continue_()
+        seen.add(body)
+        route.fetch()
+        return route.abort()
+
+    page.route("**/answers", lose)
+    assert press(page, "1") == "1"
+    notice(page, "Connected again. All answers are saved.")
+    page.keyboard.press("u")
+    assert ticket_after(page, "1") == "0"
+    notice(page, "Connected again. All answers are saved.")
+    assert press(page, "2") == "1"
+    notice(page, "Connected again. All answers are saved.")
+    with closing(sqlite3.connect(server.store)) as store:
+        query = "SELECT ticket, label, status FROM answers WHERE model = ?"
+        assert store.execute(query, [model]).fetchall() == [(0, '"spam"', "held")]
+
+
+def test_an_old_lease_brings_no_answered_question_back(asked, link, opened):
+    page = opened(link(asked([f"mail {at}" for at in range(9)])))
+    ticket_after(page)
+    held = []
+    page.route("**/lease", lambda route: held.append((route, route.fetch())), times=1)
+    assert press(page, "111") == "3"
+    page.wait_for_timeout(200)
+    ((route, reply),) = held
+    offered = [question["ticket"] for question in reply.json()["questions"]]
+    assert 2 in offered  # it was answered after that lease
+    route.fulfill(response=reply)
+    assert press(page, "11111") == "8"
+    page.keyboard.press("1")
+    playwright.expect(page.locator("#item")).to_contain_text("No questions")
 
 
 def test_answers_survive_a_killed_server(server, asked, link, opened):
@@ -358,7 +403,8 @@ def test_the_owner_sees_figures(server, asked, link, opened):
     assert f"95 % CI {100 * figures['low']:.1f}" in page.locator("#interval").inner_text()
     assert "labels" in page.locator("#interval").inner_text()
     playwright.expect(page.locator("#spent")).to_have_text("40")
-    playwright.expect(page.locator("#left")).to_contain_text("0 left")
+    playwright.expect(page.locator("#left")).to_contain_text("(100.0\xa0% of rows)")
+    playwright.expect(page.locator("#left")).to_contain_text("has no label budget")
     playwright.expect(page.locator("#open")).to_have_text("8")
     playwright.expect(page.locator("#oldest")).to_contain_text("minute")
     playwright.expect(page.locator("#pairs")).to_contain_text("1 of 2 (50.0\xa0%)")
@@ -409,6 +455,26 @@ def test_the_axes_of_the_chart_are_honest(server, asked, opened):
     again = page.locator("svg polyline").last.get_attribute("points").split()
     step, pause = (xs[-1] - xs[0]) / 19, float(again[0].split(",")[0]) - xs[-1]
     assert pause == pytest.approx(41 * step, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("rate", "per_day", "spent", "said"),
+    [
+        (0.1, None, "90", "Budget: 10 % of rows, 10 left so far"),
+        (0.07, None, "90", "Budget: 7 % of rows, 20 above the budget so far"),
+        (None, 50.0, "12 of 50", "labels queried since 00:00 UTC, 38 left"),
+    ],
+)
+def test_the_budget_that_is_left(server, asked, opened, rate, per_day, spent, said):
+    found = {"rows": 1_000, "asked": 90, "answered": 80, "lost": 1, "open": 9, "rate": rate,
+             "labels_per_day": per_day, "asked_today": 12, "oldest": 7_300.0}  # fmt: skip
+    model = asked([], suffix="-model")
+    page = opened("/owner")
+    page.route("**/budget", lambda route: route.fulfill(json=found))
+    page.goto(f"{server.url}/owner#key={server.owner}&model={model}")
+    playwright.expect(page.locator("#left")).to_contain_text(said)
+    playwright.expect(page.locator("#spent")).to_have_text(spent)
+    playwright.expect(page.locator("#oldest")).to_have_text("The oldest has been open for 2 hours.")
 
 
 def test_pause_and_resume(server, asked, opened):

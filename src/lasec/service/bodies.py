@@ -187,7 +187,7 @@ class Figures(msgspec.Struct):
 
 
 class Budget(msgspec.Struct):
-    """What was spent, and what waits."""
+    """What was spent, and what waits; an algorithm without a budget has no rate."""
 
     rows: int
     asked: int

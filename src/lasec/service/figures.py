@@ -64,12 +64,24 @@ def budget(tx: Transaction, now: float, model: ServedModel) -> b.Budget:
         "min(CASE WHEN status = 'open' THEN asked_at END) "
         "FROM questions WHERE tenant = ? AND model = ?", now - now % DAY, *key,
     )  # fmt: skip
-    timed = model.new.labels_per_day is not None
+    rate, per_day = _rates(model.desk.session.learner.query)
     return b.Budget(
-        meter.rows, meter.asked, meter.labels, meter.lost, meter.open,
-        None if timed else model.new.rate, model.new.labels_per_day, int(today or 0),
-        None if oldest is None else now - oldest,
+        meter.rows, meter.asked, meter.labels, meter.lost, meter.open, rate, per_day,
+        int(today or 0), None if oldest is None else now - oldest,
     )  # fmt: skip
+
+
+def _rates(query: Any) -> tuple[float | None, float | None]:
+    """The budget that the query holds, by rows or by days: an imported model brings its own.
+
+    >>> from lasec.queries import Always, Budgeted
+    >>> _rates(Budgeted(0.2)), _rates(Budgeted.every("1d", labels=50)), _rates(Always())
+    ((0.2, None), (None, 50.0), (None, None))
+    """
+    rate = getattr(query, "rate", None)
+    if rate is None or not getattr(query, "timed", False):
+        return rate, None
+    return None, round(rate * DAY, 6)
 
 
 def alarms(store: Store, model: ServedModel) -> b.Alarms:

@@ -48,19 +48,26 @@ function showAccuracy({ all, recent }, rows) {
     `if all of them count as errors or none: ${range(all.worst_low, all.worst_high)}`);
 }
 
+/** What the budget allows up to now, and how it is said. */
+function allowance({ rate, rows, asked, labels_per_day: daily, asked_today: today }) {
+  const rest = (left) => left >= 0 ? `${count(left)} left` : `${count(-left)} above the budget`;
+  if (daily !== null) {
+    return [today, daily, `labels queried since 00:00 UTC, ${rest(daily - today)}`];
+  }
+  const queried = `labels queried${rows ? ` (${percent(asked / rows)} of rows)` : ""}. `;
+  if (rate === null) return [asked, 0, `${queried}This algorithm has no label budget.`];
+  const allowed = Math.floor(rate * rows + 1e-9);
+  const share = Number((100 * rate).toPrecision(6));
+  return [asked, allowed, `${queried}Budget: ${share} % of rows, ${rest(allowed - asked)} so far`];
+}
+
 function showBudget(budget) {
-  const daily = budget.labels_per_day !== null;
-  const spent = daily ? budget.asked_today : budget.asked;
-  const allowed = daily ? budget.labels_per_day : Math.floor(budget.rate * budget.rows);
-  const share = budget.rows ? ` (${percent(budget.asked / budget.rows)} of rows)` : "";
-  say("spent", daily ? `${count(spent)} of ${count(allowed)}` : count(spent));
+  const [spent, allowed, text] = allowance(budget);
+  say("spent", budget.labels_per_day === null ? count(spent) : `${count(spent)} of ${count(allowed)}`);
+  byId("bar").hidden = !allowed;
   byId("bar").max = Math.max(allowed, 1);
   byId("bar").value = Math.min(spent, allowed);
-  const left = allowed - spent;
-  const rest = left >= 0 ? `${count(left)} left` : `${count(-left)} above the budget`;
-  say("left", daily
-    ? `labels queried since 00:00 UTC, ${rest}`
-    : `labels queried${share}. Budget: ${Number((100 * budget.rate).toPrecision(6))} % of rows, ${rest} so far`);
+  say("left", text);
   say("answered", `${count(budget.answered)} answered, ${count(budget.lost)} lost, ` +
     `${count(budget.rows)} rows in all`);
   say("open", count(budget.open));
