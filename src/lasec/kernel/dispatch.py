@@ -23,11 +23,13 @@ from lasec import linalg, mercer, murmur, triangle
 from lasec.kernel.unmanaged import member
 from lasec.queries import account, budgeted, pacing
 from lasec.rules import (
+    alone,
     columns,
     costs,
     diagonal,
     filtering,
     gaussian,
+    head,
     hypotheses,
     kernel_second_order,
     lens_maps,
@@ -309,7 +311,11 @@ for helper in (
     *(getattr(filtering, name) for name in filtering.__all__),
     *(getattr(tracking, name) for name in tracking.__all__ if name.islower()),
     *(getattr(costs, name) for name in costs.__all__),
-    *(getattr(room, name) for room in (columns, weighing, diagonal) for name in room.__all__),
+    *(
+        getattr(room, name)
+        for room in (columns, weighing, diagonal, head, alone)
+        for name in room.__all__
+    ),
     *(getattr(sparse_tracking, name) for name in sparse_tracking.__all__ if name.islower()),
     *(getattr(sparse_gaussian, name) for name in sparse_gaussian.__all__ if name.islower()),
     *(getattr(lenses, name) for name in lenses.__all__ if name.islower()),

@@ -21,6 +21,7 @@ from lasec.rules.columns import (
     is_table,
 )
 from lasec.rules.diagonal import AT, LABEL_NUMBER
+from lasec.rules.head import as_beliefs
 from lasec.rules.seen import BIRTH, LABEL, LATEST
 from lasec.rules.softmax import slopes
 from lasec.rules.weighing import COUNT, LABELS
@@ -39,7 +40,11 @@ class SparseBeliefs(NamedTuple):
     ``born`` and ``costs`` are those of :class:`~lasec.rules.beliefs.Beliefs`; ``begun`` is the
     number of labels before each slot's first. ``clock`` has the number of labels in its last place.
     ``rows`` is what is known of the rows' number and length, ``tally`` what the rows since the last
-    label add to it (:mod:`lasec.rules.weighing`).
+    label add to it (:mod:`lasec.rules.weighing`). Of the dense columns, ``head`` are the weights,
+    ``covs`` the covariances in strips, and ``means``, ``squares``, ``units`` and ``sums`` what a
+    Tracker keeps of its features (:mod:`lasec.rules.head`); ``alone`` and what begins so is the
+    Tracker that sees them alone, and ``trust`` how much the joint filter and it are trusted
+    (:mod:`lasec.rules.alone`). All of these are empty where no column is dense.
 
     >>> from lasec.rules import SparseTracking
     >>> state = SparseTracking(slots=2).init(dimension=2**24)
@@ -64,6 +69,20 @@ class SparseBeliefs(NamedTuple):
     rows: Vector
     tally: Vector
     costs: Matrix
+    head: NDArray[np.float64]
+    covs: NDArray[np.float32]
+    means: Vector
+    squares: Vector
+    units: Vector
+    sums: Vector
+    alone: NDArray[np.float64]
+    alone_covs: NDArray[np.float32]
+    alone_posterior: NDArray[np.float64]
+    alone_weight: Vector
+    alone_lapse: Vector
+    alone_born: Counter
+    alone_clock: Counter
+    trust: Vector
 
     def validate(self) -> str:
         """Why these arrays are no state of a sparse Tracker, as a phrase; empty if they are.
@@ -83,7 +102,8 @@ class SparseBeliefs(NamedTuple):
             (_against_time, "the clock contradicts itself"),
             (_no_costs, "the class weights or shares are impossible"),
         )
-        return next((text for wrong, text in flaws if wrong(self)), "")
+        found = next((text for wrong, text in flaws if wrong(self)), "")
+        return found or (_dense_flaw(self) if self.means.size else "")
 
 
 def grown_shapes(
@@ -95,6 +115,12 @@ def grown_shapes(
     for name in ("weights", "spread", "touched"):
         grown[name] = (places, *first[name][1:])
     return {**first, **grown}
+
+
+def _dense_flaw(state: SparseBeliefs) -> str:
+    if (state.trust < 0.0).any() or abs(state.trust.sum() - 1.0) > 1e-9:
+        return "trust is no probability distribution"
+    return as_beliefs(state).validate() or as_beliefs(state, "alone").validate()
 
 
 def _no_table(state: SparseBeliefs) -> bool:

@@ -4,13 +4,16 @@ Hypotheses, their posterior, drift, births and noise are those of :mod:`lasec.ru
 things are not: a state keeps the variances of its weights and no covariances
 (:mod:`lasec.rules.diagonal`), which on hashed words loses nothing, and rows are weighed, not
 centered (:mod:`lasec.rules.weighing`). The state grows with the columns that occur
-(:mod:`lasec.rules.columns`).
+(:mod:`lasec.rules.columns`). Where the first ``dense`` columns are numbers rather than words, they
+have a full covariance of their own, in the same filter (:mod:`lasec.rules.head`), which is mixed
+with a Tracker that sees them alone (:mod:`lasec.rules.alone`).
 
 Approximations while asking: slots without a state of at least ``negligible`` weight are left out.
 A label that comes late is learned as if its row had come with the newest label known.
 
 Cost: O(5 slots n) a row of n non-zeros, asked or told; 56 bytes for a column that occurred, and
 80 bytes times ``slots`` (with K > 2 classes, 40 (1 + K)) for one that occurred in a labeled row.
+Dense columns add what they cost the Tracker.
 """
 
 from __future__ import annotations
@@ -19,8 +22,11 @@ import math
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from lasec import triangle
 from lasec.parameters import NonNegative, Positive, Range, Share, checked
+from lasec.rules.alone import alone_of, first_alone, mixed_sign, trusted, weigh_trust
 from lasec.rules.columns import FIELDS, PLACE, PLACES, admit, grown, has_room
 from lasec.rules.costs import (
     add_shares,
@@ -39,6 +45,20 @@ from lasec.rules.diagonal import (
     take_places,
     touch,
 )
+from lasec.rules.enlarging import more_classes
+from lasec.rules.filtering import narrowed, sight
+from lasec.rules.head import (
+    Head,
+    as_beliefs,
+    first_arrays,
+    head_of,
+    learn_head,
+    look_at_head,
+    meet_head,
+    restart_head,
+    scale_of,
+    words_after,
+)
 from lasec.rules.hypotheses import (
     HAZARDS,
     LAPSES,
@@ -46,12 +66,14 @@ from lasec.rules.hypotheses import (
     marginals,
     mix_speeds,
     normalize,
+    prior_of,
     reborn,
     reweigh,
+    speed_of,
     weakest,
 )
 from lasec.rules.probit import chance, filtered
-from lasec.rules.seen import BIRTH, LABEL, LATEST, SINCE
+from lasec.rules.seen import BIRTH, LABEL, LATEST, SINCE, count_row, notice
 from lasec.rules.softmax import (
     add,
     classes_known,
@@ -63,13 +85,13 @@ from lasec.rules.softmax import (
     soften,
 )
 from lasec.rules.sparse_beliefs import SparseBeliefs, grown_shapes
-from lasec.rules.tracking import TRACKING_REFERENCE
+from lasec.rules.tracking import TRACKING_REFERENCE, class_probabilities, follow, sign
 from lasec.rules.weighing import COUNT, LABELS, count_words, fixed_places, settle_rows
 from lasec.types import ClassMargin, Vector
 
 __all__ = [
-    "SparseTracking", "count_sparse", "filter_all", "filter_one", "restart_weakest",
-    "sparse_classes", "sparse_sign",
+    "SparseTracking", "count_sparse", "filter_all", "filter_one", "joint_classes", "joint_sign",
+    "look", "restart_weakest", "sparse_classes", "sparse_sign",
 ]  # fmt: skip
 
 _ROOT_HALF = math.sqrt(0.5)
@@ -81,8 +103,9 @@ class SparseTracking(NamedTuple):
     """The Tracker for sparse rows, such as texts: a mixture over changes, drift and label noise.
 
     A :class:`~lasec.Tracker` uses it where its first row is sparse. ``rarity``, ``level`` and
-    ``length`` say how rows are weighed (:mod:`lasec.rules.weighing`); the other settings are those
-    of :class:`~lasec.rules.Tracking`.
+    ``length`` say how rows are weighed (:mod:`lasec.rules.weighing`). The first ``dense`` columns
+    are no words but numbers, as dense rows have them, and ``beside`` words they are so long
+    (:mod:`lasec.rules.head`). The other settings are those of :class:`~lasec.rules.Tracking`.
 
     >>> import lasec
     >>> from scipy.sparse import csr_array
@@ -105,6 +128,8 @@ class SparseTracking(NamedTuple):
     rarity: Annotated[float, Range(0.0, 4.0)] = 0.5
     level: Annotated[float, Range(0.0, 1.0)] = 0.5
     length: NonNegative = 0.05
+    dense: Annotated[int, Range(0, 10_000)] = 0
+    beside: Annotated[float, Range(0.0, 1.0)] = 0.125
     weighted: bool = False
     balanced: bool = False
     tilt: Annotated[float, Range(0.0, 1.0)] = 0.25
@@ -136,7 +161,11 @@ class SparseTracking(NamedTuple):
             rows=np.zeros(4),
             tally=np.zeros(4),
             costs=first_costs(self.classes) if self.weighted else np.zeros((0, 0)),
+            **first_arrays(self.dense, self.classes, states),
+            **first_alone(self),
         )
+        for slot in range(self.slots if self.dense else 0):
+            restart_head(self, state, slot)
         state.touched[:, LABEL_NUMBER] = -1
         first = state.posterior[:, :, : len(SPEEDS)]
         first[:] = 1.0 / first.size
@@ -165,7 +194,10 @@ class SparseTracking(NamedTuple):
         """Count a row that is asked about and its columns, which must have been admitted."""
         if self.balanced and state.costs.size:
             count_sparse(self, state, x)
-        count_words(state, x)
+        numbers = np.zeros(self.dense)
+        count_words(state, words_after(self.dense, x, numbers))
+        if numbers.size > 0:
+            count_row(scale_of(state), numbers)
 
     def update(self, state: SparseBeliefs, x: Any, y: float, draw: float, t: int = 0) -> None:
         """Filter every state, weigh the hypotheses, and let a concept begin where one may have.
@@ -173,18 +205,25 @@ class SparseTracking(NamedTuple):
         The label is -1 or +1; with more classes their numbers, from 1. The columns of the row must
         have been admitted.
         """
-        clock, at, c = state.clock, glance(self, state, x, t), int(y) - 1
+        clock, numbers, c = state.clock, np.zeros(self.dense), int(y) - 1
+        words = words_after(self.dense, x, numbers)
+        at, dense = glance(self, state, words, t), head_of(self, state, numbers, words.size, t)
         now, many = max(t, clock[LATEST]), state.told.size > 0
         if many:
             state.told[c] += 1
         if state.costs.size:
             add_shares(state.costs, int(state.rows[COUNT]))
-        take_places(state, x, at.place)
+        take_places(state, words, at.place)
         touch(self, state, at.place, now)
-        said = filter_all(self, state, at, y, now)
+        said, likely = filter_all(self, state, at, dense, y, now)
         normalize(state.posterior)
         mix_speeds(state.posterior, self.share)
-        settle_rows(state, x)
+        settle_rows(state, words)
+        if numbers.size > 0:
+            core = alone_of(state)
+            alone = follow(self, core, sight(core, numbers, t), y, t)
+            weigh_trust(self, state.trust, likely, alone)
+            notice(scale_of(state), numbers)
         clock[LATEST], clock[SINCE], clock[LABEL] = now, clock[SINCE] + 1, int(y)
         missed = said[0] < 0.0 if y > 0.0 else said[0] <= 0.0
         if many:
@@ -195,7 +234,7 @@ class SparseTracking(NamedTuple):
 
     def admit(self, state: SparseBeliefs, x: Any) -> bool:
         """Give the columns of a row their entries; False if the state must grow first."""
-        return admit(state, x["column"])
+        return admit(state, words_after(self.dense, x, np.zeros(self.dense))["column"])
 
     def is_due(self, state: SparseBeliefs) -> bool:
         """Whether the state must grow before the next row."""
@@ -258,12 +297,38 @@ class SparseTracking(NamedTuple):
         return TRACKING_REFERENCE
 
 
+def look(
+    rule: Any, state: Any, x: Any, t: int, bar: float, m: NDArray[np.float64], v: Vector
+) -> None:
+    """m and v <- mean and variance of each class's score, in the states of at least this weight."""
+    numbers, now = np.zeros(rule.dense), max(t, state.clock[LATEST])
+    words = words_after(rule.dense, x, numbers)
+    at = glance(rule, state, words, t)
+    look_up(rule, state, at, now, heavy_slots(state.weight, bar), m, v)
+    if numbers.size > 0:
+        dense = head_of(rule, state, numbers, words.size, t)
+        look_at_head(rule, state, dense, now - state.clock[LATEST], bar, m, v)
+
+
 def sparse_sign(rule: Any, state: Any, x: Any, t: int) -> ClassMargin:
-    """What the mixture says about a row of two classes."""
-    weight, lapse, at = state.weight, state.lapse, glance(rule, state, x, t)
+    """What is said about a row of two classes, by the mixture that is trusted, or by both."""
+    joint, alone = trusted(rule, state)
+    if alone == 0.0:
+        return joint_sign(rule, state, x, t)
+    numbers = np.zeros(rule.dense)
+    words_after(rule.dense, x, numbers)
+    seen = sign(rule, alone_of(state), numbers, t)
+    if joint == 0.0:
+        return seen
+    return mixed_sign(joint, joint_sign(rule, state, x, t), alone, seen)
+
+
+def joint_sign(rule: Any, state: Any, x: Any, t: int) -> ClassMargin:
+    """What the joint filter's mixture says about a row of two classes."""
+    weight, lapse = state.weight, state.lapse
     bar = min(rule.negligible, weight.max())
     m, v = np.empty((weight.size, 1)), np.empty(weight.size)
-    look_up(rule, state, at, max(t, state.clock[LATEST]), heavy_slots(weight, bar), m, v)
+    look(rule, state, x, t, bar, m, v)
     total, first, second = 0.0, 0.0, 0.0
     for i in range(weight.size):
         if weight[i] >= bar:
@@ -279,10 +344,25 @@ def sparse_sign(rule: Any, state: Any, x: Any, t: int) -> ClassMargin:
 
 def sparse_classes(rule: Any, state: Any, x: Any, t: int, mean: Vector, square: Vector) -> None:
     """mean <- the probability of each of many classes, square <- the mean of its square."""
-    weight, at, known = state.weight, glance(rule, state, x, t), classes_known(state.told)
+    joint, alone = trusted(rule, state)
+    if joint > 0.0:
+        joint_classes(rule, state, x, t, mean, square)
+    if alone == 0.0:
+        return
+    numbers, p, q = np.zeros(rule.dense), np.empty_like(mean), np.empty_like(mean)
+    words_after(rule.dense, x, numbers)
+    class_probabilities(rule, alone_of(state), numbers, t, p, q)
+    for c in range(p.size):
+        mean[c] = alone * p[c] + (joint * mean[c] if joint > 0.0 else 0.0)
+        square[c] = alone * q[c] + (joint * square[c] if joint > 0.0 else 0.0)
+
+
+def joint_classes(rule: Any, state: Any, x: Any, t: int, mean: Vector, square: Vector) -> None:
+    """The same by the joint filter's mixture."""
+    weight, known = state.weight, classes_known(state.told)
     bar = min(rule.negligible, weight.max())
     m, v = np.empty((weight.size, mean.size)), np.empty(weight.size)
-    look_up(rule, state, at, max(t, state.clock[LATEST]), heavy_slots(weight, bar), m, v)
+    look(rule, state, x, t, bar, m, v)
     mean[:] = 0.0
     square[:] = 0.0
     total = 0.0
@@ -313,27 +393,38 @@ def count_sparse(rule: Any, state: Any, x: Any) -> None:
         sums[1] += (1.0 + p) / 2.0
 
 
-def filter_all(rule: Any, state: Any, at: Any, y: float, now: int) -> Vector:
-    """One filtering step of every state; gives what the mixture had said of each class.
+def filter_all(
+    rule: Any, state: Any, at: Any, dense: Head, y: float, now: int
+) -> tuple[Vector, float]:
+    """One filtering step of every state; gives what the mixture had said of each class, and P(y).
 
-    Of two classes, P(y) - 1/2 of the label y.
+    Of two classes, P(y) - 1/2 without label noise.
     """
     weight, lapse, classes = state.weight, state.lapse, state.weights.shape[2]
     known = classes_known(state.told) if state.told.size else 2
     m, v = np.empty((weight.size, classes)), np.empty(weight.size)
     look_up(rule, state, at, now, heavy_slots(weight, 0.0), m, v)
     gain, narrow, said = np.zeros((weight.size, classes)), np.zeros(weight.size), np.zeros(classes)
+    size, gap = dense.size + triangle.product(at.u, at.u), now - state.clock[LATEST]
+    likely = 0.0
     for i in range(weight.size):
         if weight[i] > 0.0:
+            f, S = (1.0 - speed_of(rule, i)) ** gap, prior_of(rule, i)
+            if rule.dense > 0:
+                v[i] += meet_head(state, i, dense, f, (1.0 - f) * S, m[i])
             right, shrink = filter_one(state, y, m[i], v[i], lapse[i], gain[i])
+            if rule.dense > 0:
+                step = narrowed(shrink, v[i], S * size)
+                learn_head(state, i, dense, f, (1.0 - f) * S, gain[i], step)
             narrow[i] = max(0.0, shrink) / (1.0 - max(0.0, shrink) * v[i])
             if state.told.size:
                 add(said, weight[i] * (1.0 - lapse[i] * known / (known - 1)), m[i])
             else:
                 said[0] += weight[i] * (1.0 - 2.0 * lapse[i]) * (right - 0.5)
+            likely += weight[i] * likelihood_of(right, lapse[i], known)
             reweigh(rule, state.posterior, i, right, known)
     absorb(state, at, gain, narrow)
-    return said
+    return said, likely
 
 
 def filter_one(
@@ -354,11 +445,13 @@ def filter_one(
 
 
 def restart_weakest(rule: Any, state: Any, now: int) -> None:
-    """A concept that begins after this row takes the place of the weakest; nothing is cleared."""
+    """A concept that begins after this row takes the place of the weakest; no word is cleared."""
     slot, clock = weakest(state.posterior), state.clock
     reborn(rule, state.posterior, slot, now - clock[BIRTH])
     clock[BIRTH], clock[SINCE], state.born[slot] = now, 0, now
     state.begun[slot] = clock[LABELS]
+    if rule.dense > 0:
+        restart_head(rule, state, slot)
 
 
 _CARRIED = (
@@ -372,6 +465,15 @@ _CARRIED = (
     "clock",
     "rows",
     "tally",
+    "means",
+    "squares",
+    "units",
+    "sums",
+    "alone_posterior",
+    "alone_weight",
+    "alone_lapse",
+    "alone_born",
+    "trust",
 )
 
 
@@ -400,6 +502,12 @@ def _with_class(rule: SparseTracking, state: SparseBeliefs, blank: SparseBeliefs
         **{name: getattr(state, name).copy() for name in _CARRIED},
     )  # fmt: skip
     after.used[PLACES] += more - fixed
+    if rule.dense:
+        dense = more_classes(rule, as_beliefs(state), as_beliefs(blank))
+        alone = more_classes(rule, as_beliefs(state, "alone"), as_beliefs(blank, "alone"))
+        after.head[:], after.covs[:] = dense.weights, dense.covs
+        after.alone[:], after.alone_covs[:] = alone.weights, alone.covs
+        after.alone_clock[:] = alone.clock
     if state.costs.size:
         after.costs[:] = with_class(state.costs)
     if rule.classes == 2:

@@ -7,7 +7,8 @@ the column::
     v_j = a_j (ln((n + 2) / (n_j + 0.5)))^p                  p = ``rarity``
     u_j = v_j / |v| min(2, (|a| / r)^q)                      q = ``level``, r^2 the mean of |a|^2
 
-Three more places stand in every row (with K > 2 classes, 2 + K)::
+Three more places stand in every row (with K > 2 classes, 2 + K); where the first columns are dense,
+intercept and last label stand with these (:mod:`lasec.rules.head`)::
 
     0.1                                                      an intercept
     s min(3, max(-3, (ln(1 + words) - mean) / sd))           how long the row is, s = ``length``
@@ -93,12 +94,14 @@ def mark_fixed(rule: Any, state: Any, words: int, t: int, u: Vector, place: Coun
     """The places that every row has, after those of its columns."""
     for k in range(place.size):
         u[k], place[k] = 0.0, k
-    u[0] = INTERCEPT
     if state.rows[COUNT] >= FEW:
         mean = state.rows[LENGTHS]
         sd = math.sqrt(max(state.rows[SQUARES] - mean * mean, 0.0))
         far = (math.log1p(words) - mean) / max(sd, NARROW)
         u[1] = rule.length * min(max(far, -FAR), FAR)
+    if rule.dense > 0:  # which have the intercept and the last label
+        return
+    u[0] = INTERCEPT
     label = state.clock[LABEL]
     strength = LAST * 2.0 ** (-abs(t - state.clock[LATEST]) / HALF_LIFE)
     if state.told.size == 0:

@@ -1,0 +1,101 @@
+"""The dense columns by themselves: a Tracker that sees no words, mixed with the joint filter.
+
+Where words tell nothing about the label, the joint filter (:mod:`lasec.rules.head`) is slow: every
+text has words that never came before, and each takes its share of what a label teaches. Which of
+the two to trust is found online, by the probability that each gave to the labels::
+
+    margin = sum_e trust_e m_e
+    label y:  trust_e <- trust_e P_e(y),  normalized,  trust_e <- (1 - a) trust_e + a / 2
+
+with a = ``share``, and trust 0.9 in the joint filter at the start: the fixed share of Herbster and
+Warmuth (*Tracking the Best Expert*, 1998). One whose trust is below ``negligible`` is left out of
+the margin, but goes on learning. The Tracker here has hypotheses, births and weights of its own,
+and shares with the joint filter what is known of the columns' units. In rows without words both
+say the same.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lasec import triangle
+from lasec.rules.hypotheses import HAZARDS, LAPSES, SPEEDS, marginals, prior_of
+from lasec.rules.lensed import Core
+from lasec.rules.seen import CLOCKS, extra
+from lasec.types import ClassMargin, Vector
+
+__all__ = ["alone_of", "mixed_sign", "trusted", "weigh_trust"]
+
+JOINT, ALONE = range(2)
+_FIRST = 0.9  # the trust in the joint filter before the first label
+
+
+def first_alone(rule: Any) -> dict[str, NDArray[Any]]:
+    """The arrays before the first row; without dense columns, empty.
+
+    >>> from lasec.rules import SparseTracking
+    >>> made = first_alone(SparseTracking(dense=3, slots=2))
+    >>> made["alone"].shape, made["alone_covs"].shape, made["trust"].round(9).tolist()
+    ((10, 1, 8), (10, 48), [0.9, 0.1])
+    """
+    states, classes = rule.slots * len(SPEEDS), rule.classes
+    n = triangle.padded(rule.dense + extra(classes)) if rule.dense else 0
+    held = states if rule.dense else 0
+    made: dict[str, NDArray[Any]] = {
+        "alone": np.zeros((states, classes if classes > 2 else 1, n)),
+        "alone_covs": np.zeros((states, triangle.size(n)), np.float32),
+        "alone_posterior": np.zeros((len(HAZARDS), len(LAPSES), held)),
+        "alone_weight": np.zeros(held),
+        "alone_lapse": np.zeros(held),
+        "alone_born": np.zeros(rule.slots if held else 0, np.int64),
+        "alone_clock": np.zeros(CLOCKS if held else 0, np.int64),
+        "trust": np.array((_FIRST, 1.0 - _FIRST) if held else ()),
+    }
+    first = made["alone_posterior"][:, :, : len(SPEEDS)]
+    first[:] = 1.0 / max(1, first.size)
+    for i in range(held):
+        triangle.set_diagonal(made["alone_covs"][i], prior_of(rule, i))
+    if held:
+        marginals(rule, made["alone_posterior"], made["alone_weight"], made["alone_lapse"])
+    return made
+
+
+def alone_of(state: Any) -> Core:
+    """The Tracker of the dense columns, for :mod:`lasec.rules.tracking`."""
+    none = np.zeros((state.alone.shape[0], 0), np.float32)
+    return Core(
+        state.alone, state.alone_covs, none, none[:0], state.alone_posterior, state.alone_weight,
+        state.alone_lapse, state.means, state.units, state.told, state.slopes, state.alone_born,
+        state.alone_clock,
+    )  # fmt: skip
+
+
+def trusted(rule: Any, state: Any) -> tuple[float, float]:
+    """How much the joint filter counts in a margin, and the Tracker of the dense columns."""
+    if rule.dense == 0 or state.trust[ALONE] < rule.negligible:
+        return 1.0, 0.0
+    if state.trust[JOINT] < rule.negligible:
+        return 0.0, 1.0
+    return state.trust[JOINT], state.trust[ALONE]
+
+
+def mixed_sign(one: float, first: ClassMargin, other: float, second: ClassMargin) -> ClassMargin:
+    """What two mixtures of these shares say together.
+
+    >>> mixed_sign(0.5, ClassMargin(1.0, 0.0, 1.0, 1.0), 0.5, ClassMargin(0.0, 0.0, 0.0, 1.0))
+    ClassMargin(raw=0.5, variance=0.25, margin=0.5, label=1.0)
+    """
+    p, apart = one * first.raw + other * second.raw, first.raw - second.raw
+    variance = one * first.variance + other * second.variance + one * other * apart * apart
+    return ClassMargin(p, variance, p, 1.0 if p >= 0.0 else -1.0)
+
+
+def weigh_trust(rule: Any, trust: Vector, joint: float, alone: float) -> None:
+    """Trust by the probability that each gave to a label."""
+    one, other = trust[JOINT] * joint, trust[ALONE] * alone
+    part = one / (one + other) if one + other > 0.0 else 0.5
+    trust[JOINT] = (1.0 - rule.share) * part + rule.share / 2.0
+    trust[ALONE] = 1.0 - trust[JOINT]
