@@ -141,6 +141,7 @@ def make(
     settings: Mapping[str, float] | None = None,
     class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
     sparse: bool = False,
+    dense: int = 0,
     **options: Unpack[Options],
 ) -> Learner:
     """A learner by name, as its paper has it, or held to a label budget.
@@ -162,6 +163,8 @@ def make(
         "balanced", or what it costs to miss each class: of the Tracker alone.
     sparse
         The form for sparse rows, of an algorithm that has one.
+    dense
+        How many of the first columns of sparse rows are no words but numbers.
     **options
         ``seed``, ``max_pending`` and the other options of :class:`~lasec.Learner`.
 
@@ -175,6 +178,8 @@ def make(
     chosen = find(name)
     if sparse and chosen.build in _SPARSE:
         chosen = chosen._replace(build=_SPARSE[chosen.build])
+        if chosen.build in (_sparse, _sparse_uniform):
+            settings = {**(settings or {}), "dense": dense}
     small = _smallest(name, chosen, settings or {})
     check_size(name, small.rule, dimension)
     query, title = small.query, small.name

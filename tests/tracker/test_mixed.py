@@ -50,8 +50,8 @@ def test_margins_are_those_of_the_equations(share):
         twin.see(x)
         if records.asked[t - 1]:
             twin.update(x, label, t)
-    np.testing.assert_allclose(records.margin, margins, rtol=0.0, atol=2e-3)
-    np.testing.assert_allclose(tracker.state.trust, twin.trust, rtol=0.0, atol=2e-3)
+    np.testing.assert_allclose(records.margin, margins, rtol=0.0, atol=1e-5)
+    np.testing.assert_allclose(tracker.state.trust, twin.trust, rtol=0.0, atol=1e-5)
     assert (twin.trust[0] > 0.5) == (share < 0.5)  # who is right is trusted
 
 

@@ -34,6 +34,8 @@ def lines(encoder: Encoder, numeric: bool = False) -> Iterator[tuple[str, str]]:
     [('one-hot', 'shop (2 categories); new categories are hashed (16 buckets)')]
     """
     buckets = f"{encoder.hash_buckets:,} buckets"
+    if encoder.words:
+        buckets = f"{encoder.words:,} columns"
     named = {
         kind: [column.name for column in encoder.columns if column.kind is kind] for kind in Kind
     }
@@ -47,9 +49,8 @@ def lines(encoder: Encoder, numeric: bool = False) -> Iterator[tuple[str, str]]:
         yield "hashed", f"{few(encoder.hashed, SHOWN)} (categories, {buckets})"
     if named[Kind.TEXT]:
         what = "words" if encoder.ngrams is None else "words and n-grams of {}-{}"
-        wide = f"{what.format(*encoder.ngrams or ())}, {encoder.words:,} columns"
-        wide = wide if encoder.words else f"tokens, {buckets}"
-        yield "text", f"{few(named[Kind.TEXT], SHOWN)} ({wide})"
+        parts = what.format(*encoder.ngrams or ()) if encoder.words else "tokens"
+        yield "text", f"{few(named[Kind.TEXT], SHOWN)} ({parts}, {buckets})"
     if named[Kind.PAIRS]:
         wide = f"{encoder.pairs:,} features; larger indices wrap around"
         wide = "a column for each index" if encoder.words else wide
@@ -83,7 +84,7 @@ def encodings(encoder: Encoder) -> dict[str, str]:
 def warn_of_unseen(encoder: Encoder, rows: int) -> None:
     """Warn of columns that have many categories which the first rows do not have."""
     for name, count in encoder.one_hot.unseen.items():
-        if count > MANY_UNSEEN * max(rows, 1):
+        if count > MANY_UNSEEN * max(rows, 1) and not encoder.words:
             say(
                 f"lasec: warning: column {name[:80]!r}: {count:,} rows ({percent(count / rows)}) "
                 "have a category that the first rows do not have; these share "

@@ -153,16 +153,13 @@ class Race:
         self._words = encoder(opened, False, WORDS)
         check_ngrams(opened.reading, self._words)
         self._forms = [self._form(each) for each in chosen]
-        sizes = {
-            "plain": made.dimension,
-            "bare": made.dimension - 1,
-            "sparse": self._words.dimension,
-        }
+        sizes = {"plain": made.dimension, "bare": made.dimension - 1}
+        sizes["sparse"] = self._words.dimension
         self.learners: list[Learner] = [
             learner(
                 name, sizes[form], opened.reading,
                 asking if each.has_class_weights else _plain(asking), opened.separated,
-                sparse=form == "sparse",
+                sparse=form == "sparse", dense=self._words.dense,
             )
             for name, each, form in zip(names, chosen, self._forms, strict=True)
         ]  # fmt: skip

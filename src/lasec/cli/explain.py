@@ -13,6 +13,7 @@ from lasec.cli.inputs import model_file
 from lasec.cli.output import few, honest, put, put_facts
 from lasec.errors import TableError
 from lasec.tables import TableLearner
+from lasec.tables.encoder import BETWEEN
 
 LOOKED_AT = 20_000  # words, those that came most often
 SELDOM = 3  # words that came less often say more about chance than about a class
@@ -38,8 +39,9 @@ def explain(
     """Show the words that speak for each class, in a model of texts.
 
     A word is weighed by how far it moves the odds of the class, in a text of this word alone
-    against an empty one. Words that were hashed into the same column cannot be told apart. With
-    --ngrams in the model, n-grams are listed as well: < and > are the ends of a word.
+    against an empty one, with all numbers at their means. Categories of columns with many are
+    treated alike. Words that were hashed into the same column cannot be told apart. With --ngrams
+    in the model, n-grams are listed as well: < and > are the ends of a word.
     """
     desk = TableLearner.load(model_file(file or model))
     found = spoken(desk, top)
@@ -68,19 +70,21 @@ def spoken(desk: TableLearner, top: int) -> dict[Any, list[Spoken]]:
     """
     encoder, learner = desk.encoder, desk.learner
     if not encoder.words or not encoder.vocabulary:
-        raise TableError("explain needs a model of texts: one whose only columns are text")
+        raise TableError("explain needs a model of texts: one that has a column of text as words")
     if not learner.told:
         raise TableError("this model has learned no label yet: there is nothing to explain")
     words = [w for w in encoder.vocabulary.most(LOOKED_AT) if encoder.vocabulary[w] >= SELDOM]
-    alone: list[dict[Any, float]] = [{}, *({word: 1.0} for word in words)]
-    likely = learner.predict_proba(encoder.rows_of(alone)).clip(1e-12, 1.0 - 1e-12)
+    likely = learner.predict_proba(encoder.rows_of(words)).clip(1e-12, 1.0 - 1e-12)
     odds = np.log(likely / (1.0 - likely))
     effects = odds[1:] - odds[0]
     found = {}
     for place, name in enumerate(learner.classes):
         order = (-effects[:, place]).argsort(kind="stable")[:top]
         found[name] = [
-            Spoken(words[i], encoder.vocabulary[words[i]], round(float(effects[i, place]), 4))
+            Spoken(
+                words[i].replace(BETWEEN, "="), encoder.vocabulary[words[i]],
+                round(float(effects[i, place]), 4),
+            )
             for i in order.tolist() if effects[i, place] > 0.0
         ]  # fmt: skip
     return found

@@ -22,7 +22,7 @@ from lasec.tables import Encoder, Table, TableLearner, open_table, table_of
 from lasec.tables.cells import as_label
 from lasec.tables.kinds import nearest
 
-WORDS = 2**18  # columns of a table of texts
+WORDS = 2**18  # columns for the words of a table
 REMEMBER = 1_000  # last rows with an id, for labels that nobody asked for
 
 
@@ -96,16 +96,15 @@ def check_ngrams(reading: Reading, made: Encoder) -> None:
     """Refuse n-grams where an encoder counts no words."""
     if reading.ngrams is not None and made.ngrams is None:
         raise TableError(
-            "--ngrams is for tables with no columns but texts, learned by the Tracker, without "
-            "--hash-buckets"
+            "--ngrams is for tables with texts, learned by the Tracker, without --hash-buckets"
         )
 
 
 def learner(
     algorithm: str, dimension: int, reading: Reading, asking: Asking, classes: Sequence[str] = (),
-    *, sparse: bool = False,
+    *, sparse: bool = False, dense: int = 0,
 ) -> Learner:  # fmt: skip
-    """A learner with its label budget."""
+    """A learner with its label budget; of sparse rows, the first ``dense`` columns are no words."""
     weights = asking.weights()
     for name in weights if isinstance(weights, dict) and classes else ():
         if name not in classes:
@@ -116,7 +115,7 @@ def learner(
         settings=asking.parameters(), seed=asking.seed, max_age=asking.oldest(reading.time),
         lead=asking.lead, aggregate="majority" if several else "first",
         annotators=asking.annotators if several else 3, classes=classes or None,
-        class_weight=weights, sparse=sparse,
+        class_weight=weights, sparse=sparse, dense=dense,
     )  # fmt: skip
 
 
@@ -134,10 +133,12 @@ def build(
     made = encoder(opened, not chosen.has_intercept, WORDS if chosen.takes_sparse else 0)
     sparse, reading = made.words > 0, opened.reading
     check_ngrams(reading, made)
+    of_rows = learner(
+        algorithm, made.dimension, reading, asking, opened.classes, sparse=sparse, dense=made.dense
+    )
     return TableLearner(
-        learner(algorithm, made.dimension, reading, asking, opened.classes, sparse=sparse), made,
-        label=opened.label, positive=reading.positive, time=reading.time, id="id", origin=origin,
-        detectors=detectors(alarms, sparse=sparse), remember=REMEMBER,
+        of_rows, made, label=opened.label, positive=reading.positive, time=reading.time, id="id",
+        origin=origin, detectors=detectors(alarms, sparse=sparse), remember=REMEMBER,
     )  # fmt: skip
 
 

@@ -295,7 +295,9 @@ def _new(
     )  # fmt: skip
     check_ngrams(reading, encoder)
     names, sparse = [as_label(each) or "" for each in classes], encoder.words > 0
-    made = learner(algorithm, encoder.dimension, reading, asking, names, sparse=sparse)
+    made = learner(
+        algorithm, encoder.dimension, reading, asking, names, sparse=sparse, dense=encoder.dense
+    )
     desk = TableLearner(
         made, encoder, label=str(reading.label), time=reading.time, id=name or None,
         detectors=detectors(alarms, sparse=sparse), remember=remember,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from lasec import kernel
 from lasec.errors import TableError
@@ -22,6 +23,7 @@ from lasec.types import Matrix
 
 _NEW, _FEW, _MANY = 16, 64, 256  # hash buckets for new categories, for all, for texts
 _BEYOND = 1e100  # what is larger is no number to learn from
+BETWEEN = "\x1f"  # a column's name and a category
 
 
 class Encoder:
@@ -34,10 +36,11 @@ class Encoder:
     column of ones, for learners without intercept. Encode each row once, in the order of the
     stream: :meth:`encode` updates the means.
 
-    With ``words``, columns of text alone become sparse rows of so many columns, which count words
-    (:class:`~lasec.text.TextHasher`), and with ``ngrams`` character n-grams of these lengths; they
-    are remembered (:attr:`vocabulary`). Columns of
-    pairs alone, with more than a few features, become sparse rows with a column for each index.
+    With ``words``, rows are sparse: first numbers and the ``categories`` that are listed, which are
+    :attr:`dense`, then so many columns that count words (:class:`~lasec.text.TextHasher`), with
+    ``ngrams`` character n-grams of these lengths, and all other categories. Words and categories
+    are remembered (:attr:`vocabulary`). Columns of pairs alone, with more than a few features,
+    become sparse rows with a column for each index.
 
     >>> columns = {"price": [1.0, 3.0] * 20, "shop": ["north", "south"] * 20}
     >>> rows = pa.RecordBatch.from_pydict(columns)
@@ -102,14 +105,15 @@ class Encoder:
         ``left_out`` are not read: the label, for example. Columns with few categories are one-hot
         (:func:`~lasec.tables.one_hot.few_categories`), and their new categories are hashed into 16
         buckets. Columns with more are hashed into 64 buckets, or 256 where there are texts, new
-        categories included. With ``hash_buckets``, all are hashed, into so many. Where there is
-        nothing but text, or nothing but pairs of many features, and no ``hash_buckets``, rows are
-        sparse if ``words`` says so, and ``ngrams`` are counted beside words.
+        categories included. With ``hash_buckets``, all are hashed, into so many. Where there are
+        texts, or nothing but pairs of many features, and no ``hash_buckets``, rows are sparse if
+        ``words`` says so, and ``ngrams`` are counted beside words.
 
-        >>> texts = pa.RecordBatch.from_pydict({"text": ["win a free prize", "see you at lunch"]})
-        >>> encoder = Encoder.fit(texts, words=2**18)
-        >>> encoder.encode(texts).nnz, encoder.vocabulary.most(1)
-        (8, ['win'])
+        >>> columns = {"text": ["win a free prize", "see you at lunch"], "hour": [3.0, 12.0]}
+        >>> rows = pa.RecordBatch.from_pydict(columns)
+        >>> encoder = Encoder.fit(rows, words=2**18)
+        >>> encoder.encode(rows)[:, :1].toarray().tolist(), encoder.vocabulary.most(1)
+        ([[0.0], [1.0]], ['win'])
         """
         columns = find_kinds(head, dict(kinds or {}), set(left_out))
         found = {column.kind for column in columns}
@@ -135,15 +139,20 @@ class Encoder:
         )
 
     @property
+    def dense(self) -> int:
+        """The number of columns before those of the words, where rows are sparse."""
+        return len(self.numbers) + self.one_hot.width if self.words else 0
+
+    @property
     def dense_dimension(self) -> int:
-        """The number of features that take memory in every row: none where rows are sparse."""
-        return 0 if self.words else self.dimension
+        """The number of features that take memory in every row."""
+        return self.dense if self.words else self.dimension
 
     @property
     def dimension(self) -> int:
         """The number of features: columns of the matrix."""
         if self.words:
-            return self.words
+            return self.dense + self.words
         hashed = self.hash_buckets if self._hashes else 0
         return len(self.numbers) + self.one_hot.width + hashed + self.pairs + int(self.constant)
 
@@ -152,18 +161,13 @@ class Encoder:
         if self.words and not self._texts:
             found = [batch[name] for name in self._of(Kind.PAIRS)]
             return sparse_rows(found, batch.num_rows)
+        cells = dict(zip(batch.schema.names, batch.columns, strict=True))
+        rows = np.zeros((batch.num_rows, self.dense_dimension))
+        others = self._dense(cells, rows)
         if self.words:
-            texts = (batch[name].to_pylist() for name in self._texts)
-            return self._hasher.rows(" ".join(filter(None, t)) for t in zip(*texts, strict=True))
-        rows = np.zeros((batch.num_rows, self.dimension))
-        k, cells = len(self.numbers), dict(zip(batch.schema.names, batch.columns, strict=True))
-        if k and batch.num_rows:
-            rows[:, :k] = self._scaled(np.column_stack([_floats(cells[n]) for n in self.numbers]))
-        others = self.one_hot.encode(cells, rows[:, k : k + self.one_hot.width])
-        k += self.one_hot.width
+            return self._beside_words(rows, cells, others)
+        k = len(self.numbers) + self.one_hot.width
         hashed = rows[:, k : k + self.hash_buckets]
-        for name in self.hashed if batch.num_rows else ():
-            self._buckets.categories(name, cells[name], hashed, np.arange(batch.num_rows))
         for name, at in others.items():
             self._buckets.categories(name, cells[name].take(pa.array(at)), hashed, at)
         for name in self._of(Kind.PAIRS):
@@ -174,9 +178,43 @@ class Encoder:
             rows[:, -1] = 1.0
         return rows
 
-    def rows_of(self, words: Iterable[Mapping[Hashable, float]]) -> Any:
-        """Sparse rows of words with their counts, which are not remembered."""
-        return TextHasher(self.words).rows(words)
+    def _dense(self, cells: Mapping[str, pa.Array], out: Matrix) -> dict[str, NDArray[np.intp]]:
+        """Write numbers and one-hot categories; the rows whose categories are to be hashed."""
+        k = len(self.numbers)
+        if k and len(out):
+            out[:, :k] = self._scaled(np.column_stack([_floats(cells[n]) for n in self.numbers]))
+        others = {name: np.arange(len(out)) for name in self.hashed} if len(out) else {}
+        return others | self.one_hot.encode(cells, out[:, k : k + self.one_hot.width])
+
+    def _beside_words(
+        self, rows: Matrix, cells: Mapping[str, pa.Array], others: Mapping[str, NDArray[np.intp]]
+    ) -> Any:
+        """Sparse rows: what is dense, then words and the categories of these rows."""
+        texts = (cells[name].to_pylist() for name in self._texts)
+        words = self._hasher.rows(" ".join(filter(None, t)) for t in zip(*texts, strict=True))
+        for name, at in others.items():
+            named = cells[name].take(pa.array(at)).fill_null("").to_pylist()
+            keys = [key_of(name, value) for value in named]
+            self.vocabulary.hear(keys)
+            words = words + self._single(keys, at, len(rows))
+        return words if not self.dense else beside(rows, words)
+
+    def _single(self, keys: Sequence[str], at: NDArray[np.intp], rows: int) -> Any:
+        """Sparse rows with one key in each of these, and none in the others."""
+        from scipy.sparse import csr_array  # noqa: PLC0415, importing lasec imports no SciPy
+
+        found = [self._hasher.column(key) for key in keys]
+        columns, signs = [column for column, _ in found], [sign for _, sign in found]
+        return csr_array((np.array(signs, float), (at, columns)), (rows, self.words))
+
+    def rows_of(self, keys: Sequence[str]) -> Any:
+        """A sparse row without words, then one for each word or hashed category; none is counted.
+
+        Numbers have their means, and categories that are one-hot none of their values.
+        """
+        rows = 1 + len(keys)
+        words = self._single(keys, np.arange(1, rows), rows)
+        return beside(np.zeros((rows, self.dense)), words) if self.dense else words
 
     def _scaled(self, X: Matrix) -> Matrix:
         X = np.where(np.abs(X) < _BEYOND, X, np.nan)
@@ -243,6 +281,27 @@ class Encoder:
         )
 
 
+def key_of(column: str, category: str) -> str:
+    r"""A hashed category of a column, as the vocabulary has it; no word has such a character.
+
+    >>> key_of("shop", "north")
+    'shop\x1fnorth'
+    """
+    return f"{column}{BETWEEN}{category}"
+
+
+def beside(rows: Matrix, words: Any) -> Any:
+    """Sparse rows of dense columns, and words after them.
+
+    >>> from scipy.sparse import csr_array
+    >>> beside(np.array([[0.5]]), csr_array([[0.0, 2.0]])).toarray().tolist()
+    [[0.5, 0.0, 2.0]]
+    """
+    from scipy.sparse import csr_array, hstack  # noqa: PLC0415, importing lasec imports no SciPy
+
+    return hstack([csr_array(rows), words], format="csr")
+
+
 def _names(columns: Sequence[Column], kind: Kind) -> tuple[str, ...]:
     return tuple(column.name for column in columns if column.kind is kind)
 
@@ -252,7 +311,7 @@ def _sparse_columns(found: set[Kind], top: int, words: int) -> int:
     kinds = found - {Kind.IGNORED}
     if kinds == {Kind.PAIRS}:
         return COLUMNS if top >= MOST else 0
-    return words if kinds == {Kind.TEXT} else 0
+    return words if Kind.TEXT in kinds and Kind.PAIRS not in kinds else 0
 
 
 def _categories(saved: Any, columns: Sequence[Column]) -> dict[str, list[str]]:

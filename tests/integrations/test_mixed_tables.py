@@ -1,0 +1,148 @@
+"""Tables with texts beside numbers and categories: each by its own path, in one model."""
+
+import csv
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from typer.testing import CliRunner
+
+from lasec.cli.app import app
+from lasec.tables import Encoder, TableLearner
+from lasec.tables.encoder import key_of
+
+HAM = ["shall", "we", "meet", "at", "noon", "as", "always", "see", "you", "lunch", "me", "today"]
+SPAM = ["win", "free", "prize", "now", "call", "number", "claim", "cash", "urgent", "today"]
+
+
+def mails(rows, seed=0):
+    """Spam by the words, the length and the sender, of whom there are many."""
+    rng = np.random.default_rng(seed)
+    spam = rng.random(rows) < 0.4
+    known = rng.integers(0, 40, rows)
+    return {
+        "kind": np.where(spam, "spam", "ham").tolist(),
+        "text": [" ".join(rng.choice(SPAM if s else HAM, size=8)) for s in spam],
+        "length": (rng.normal(size=rows) + 2.0 * spam).tolist(),
+        "folder": rng.choice(["inbox", "other"], rows).tolist(),
+        "sender": [f"{'bulk' if s else 'friend'}{k}" for s, k in zip(spam, known, strict=True)],
+    }
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("mixed") / "mails.csv"
+    columns = mails(600)
+    with path.open("w", newline="") as out:
+        writer = csv.writer(out)
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+    return path
+
+
+def shell(*arguments):
+    done = CliRunner().invoke(app, [str(a) for a in arguments])
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def run(file, tmp_path_factory):
+    out = tmp_path_factory.mktemp("run") / "out"
+    arguments = ("run", file, "--label", "kind", "--rate", "0.2", "--seed", "0", "--json")
+    return out, json.loads(shell(*arguments, "--out", out))
+
+
+def test_each_column_goes_its_own_way(run):
+    out, facts = run
+    desk = TableLearner.load(out / "model.lasec")
+    assert facts["features"] == 3 + 2**18  # length, two folders; words and senders
+    assert desk.encoder.dense == desk.learner.rule.dense == 3
+    assert facts["accuracy"] > 0.9
+
+
+def test_a_row_is_numbers_then_words():
+    columns = {name: values for name, values in mails(80).items() if name != "kind"}
+    batch = pa.RecordBatch.from_pydict(columns)
+    encoder, dense = Encoder.fit(batch, words=64), Encoder.fit(batch.drop_columns(["text"]))
+    X, D = encoder.encode(batch), dense.encode(batch.drop_columns(["text"]))
+    np.testing.assert_array_equal(X[:, :3].toarray(), D[:, :3])
+    words, senders = (
+        encoder.rows_of(keys)[1:, 3:]
+        for keys in ([], [key_of("sender", s) for s in columns["sender"]])
+    )
+    assert words.shape[0] == 0
+    for row, text in enumerate(columns["text"]):
+        counted = encoder.rows_of(text.split())[1:, 3:].sum(axis=0) + senders[[row]].toarray()[0]
+        np.testing.assert_array_equal(X[[row], 3:].toarray()[0], counted)
+    again = Encoder.restore(encoder.header(), encoder.arrays())
+    assert (again.encode(batch)[:, 3:] != X[:, 3:]).nnz == 0
+
+
+def test_a_new_category_is_a_column_of_its_own():
+    batch = pa.RecordBatch.from_pydict({k: v for k, v in mails(80).items() if k != "kind"})
+    encoder = Encoder.fit(batch, words=2**18)
+    late = batch.slice(0, 1).set_column(2, "folder", pa.array(["archive"]))
+    plain, new = encoder.encode(batch.slice(0, 1)), encoder.encode(late)
+    assert not new[:, 1:3].nnz
+    assert new[:, 3:].nnz == plain[:, 3:].nnz + 1
+    assert encoder.vocabulary[key_of("folder", "archive")] == 1
+
+
+def test_a_stopped_run_goes_on_with_the_same_figures(file, run, tmp_path):
+    arguments = ("run", file, "--label", "kind", "--rate", "0.2", "--json", "--out", tmp_path / "o")
+    shell(*arguments, "--seed", "0", "--limit", "300")
+    resumed = json.loads(shell(*arguments, "--resume"))
+    for name in ("accuracy", "labels", "estimate"):
+        assert resumed[name] == run[1][name]
+
+
+def test_explain_names_words_and_senders(run):
+    found = json.loads(shell("explain", run[0], "--top", "60", "--json"))["classes"]
+    spam, ham = ([word["word"] for word in found[name]] for name in ("spam", "ham"))
+    assert set(SPAM) - {"today"} <= set(spam)
+    assert set(HAM) - {"today"} <= set(ham)
+    first = [next(w for w in words if w.startswith("sender=")) for words in (spam, ham)]
+    assert [name.rstrip("0123456789") for name in first] == ["sender=bulk", "sender=friend"]
+
+
+def test_compare_gives_the_tracker_what_run_gives_it(file, run):
+    names = "tracker,perceptron-ss"
+    shown = shell("compare", file, "--label", "kind", "--rate", "0.2", "--seed", "0",
+                  "--algorithms", names, "--json")  # fmt: skip
+    found = {row["algorithm"]: row for row in json.loads(shown)["algorithms"]}
+    assert found["Tracker"]["accuracy"] == run[1]["accuracy"]
+    assert found["Budgeted Perceptron-SS"]["accuracy"] > 0.5
+
+
+def test_ask_and_tell(tmp_path):
+    model, lines = tmp_path / "m.lasec", tmp_path / "lines.jsonl"
+    columns = mails(60)
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+    def said(command, rows, *options):
+        lines.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        return [
+            json.loads(line)
+            for line in shell(command, lines, "--model", model, *options).splitlines()
+        ]
+
+    asked = [
+        {k: v for k, v in row.items() if k != "kind"} | {"id": i} for i, row in enumerate(rows)
+    ]
+    said("ask", asked, "--classes", "ham,spam", "--rate", "0.3", "--seed", "0")
+    told = said("tell", [{"id": i, "label": row["kind"]} for i, row in enumerate(rows)])
+    assert all(row["learned"] for row in told)
+    hidden = [{"text": "claim free prize now cash", "length": 3.0, "folder": "new", "sender": None}]
+    assert said("predict", hidden)[0]["prediction"] == "spam"
+
+
+def test_a_model_with_buckets_goes_on_with_buckets():
+    """As files from before have it, whose header says nothing of words."""
+    batch = pa.RecordBatch.from_pydict({k: v for k, v in mails(80).items() if k != "kind"})
+    before = Encoder.fit(batch)
+    header = {k: v for k, v in before.header().items() if k not in ("words", "vocabulary")}
+    after = Encoder.restore(header, {k: v.copy() for k, v in before.arrays().items()})
+    assert (after.words, after.dimension) == (0, 3 + 256)
+    np.testing.assert_array_equal(after.encode(batch), before.encode(batch))
