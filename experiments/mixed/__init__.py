@@ -1,0 +1,1 @@
+"""Tables of texts and other columns: what each part, and both together, are worth."""
