@@ -3,17 +3,17 @@
 import numpy as np
 from scipy.stats import norm
 
-from reference.sparse_tracker import SparseTracker
+from reference.sparse_tracker import STEPS, SparseTracker
 from reference.tracker import DRIFTS, PRIORS, Tracker
 
 
 class JointState:
     """One Gaussian belief about z, with covariances, and about u, without; none between them."""
 
-    def __init__(self, z, u, drift, S):
+    def __init__(self, z, u, drift, S, step):
         self.a, self.P = np.zeros(z), S * np.eye(z)
         self.w, self.D = np.zeros(u), S * np.ones(u)
-        self.drift, self.S = drift, S
+        self.drift, self.S, self.step = drift, S, step
 
     def predict(self, row, gap, P):
         (z, u), f = row, (1.0 - self.drift) ** gap
@@ -32,7 +32,7 @@ class JointState:
         L = lapse + (1.0 - 2.0 * lapse) * norm.cdf(t)
         al = (1.0 - 2.0 * lapse) * norm.pdf(t) / L
         gain, shrink = y * al / np.sqrt(1.0 + v), min(al * (al + t) / (1.0 + v), (1.0 - 1e-6) / v)
-        self.a, self.w = self.a + gain * g, self.w + gain * self.D * u
+        self.a, self.w = self.a + gain * g, self.w + self.step * gain * self.D * u
         h, most = max(0.0, shrink), self.S * (z @ z + u @ u)
         if shrink < 0.0 and v - shrink * v**2 > most:
             shrink = min(0.0, (v - most) / v**2)
@@ -49,7 +49,7 @@ class JointTracker(SparseTracker):
         super().__init__(d - alone.d)
 
     def _fresh(self):
-        kinds = zip(DRIFTS, PRIORS, strict=True)
+        kinds = zip(DRIFTS, PRIORS, STEPS, strict=True)
         return [JointState(self.dense + 2, self.d + 3, *kind) for kind in kinds]
 
     def _seen(self, x, t):

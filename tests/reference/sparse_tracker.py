@@ -5,12 +5,15 @@ from scipy.stats import norm
 
 from reference.tracker import DRIFTS, PRIORS, Tracker
 
+STEPS = (4.0, 1.0, 4.0, 1.0, 1.0)
+
 
 class DiagonalState:
     """One Gaussian belief with independent weights, for one beginning and one speed of drift."""
 
-    def __init__(self, d, drift, S):
+    def __init__(self, d, drift, S, step):
         self.w, self.D, self.drift, self.S = np.zeros(d), S * np.ones(d), drift, S
+        self.step = step
 
     def drifted(self, gap):
         f = (1.0 - self.drift) ** gap
@@ -22,7 +25,7 @@ class DiagonalState:
         z = y * m / np.sqrt(1.0 + v)
         L = lapse + (1.0 - 2.0 * lapse) * norm.cdf(z)
         al = (1.0 - 2.0 * lapse) * norm.pdf(z) / L
-        self.w = self.w + y * al / np.sqrt(1.0 + v) * self.D * u
+        self.w = self.w + self.step * y * al / np.sqrt(1.0 + v) * self.D * u
         h = min(max(0.0, al * (al + z) / (1.0 + v)), (1.0 - 1e-6) / v)
         self.D = 1.0 / (1.0 / self.D + u**2 * h / (1.0 - h * v))
         return norm.cdf(z)
@@ -31,14 +34,15 @@ class DiagonalState:
 class SparseTracker(Tracker):
     """As the dense one, but for its rows and its states; ``seen`` are the rows that count."""
 
-    def __init__(self, d, rarity=0.5, level=0.5, length=0.05, **options):
+    def __init__(self, d, rarity=0.5, level=0.5, length=0.1, **options):
         super().__init__(d, **options)
         self.rarity, self.level, self.length = rarity, level, length
         self.count, self.having = 0, np.zeros(d)
         self.sums = np.zeros(3)  # means of |a|^2, of the log of the words, and of its square
 
     def _fresh(self):
-        return [DiagonalState(self.d + 3, *kind) for kind in zip(DRIFTS, PRIORS, strict=True)]
+        kinds = zip(DRIFTS, PRIORS, STEPS, strict=True)
+        return [DiagonalState(self.d + 3, *kind) for kind in kinds]
 
     def _seen(self, x, t):
         a = np.sign(x) * np.log1p(np.abs(x))

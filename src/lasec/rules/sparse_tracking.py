@@ -42,6 +42,7 @@ from lasec.rules.diagonal import (
     glance,
     heavy_slots,
     look_up,
+    step_of,
     take_places,
     touch,
 )
@@ -103,9 +104,11 @@ class SparseTracking(NamedTuple):
     """The Tracker for sparse rows, such as texts: a mixture over changes, drift and label noise.
 
     A :class:`~lasec.Tracker` uses it where its first row is sparse. ``rarity``, ``level`` and
-    ``length`` say how rows are weighed (:mod:`lasec.rules.weighing`). The first ``dense`` columns
-    are no words but numbers, as dense rows have them, and ``beside`` words they are so long
-    (:mod:`lasec.rules.head`). The other settings are those of :class:`~lasec.rules.Tracking`.
+    ``length`` say how rows are weighed (:mod:`lasec.rules.weighing`), and ``step`` how much further
+    than by the filter some of the states move with a label (:mod:`lasec.rules.diagonal`). The first
+    ``dense`` columns are no words but numbers, as dense rows have them, and ``beside`` words they
+    are so long (:mod:`lasec.rules.head`). The other settings are those of
+    :class:`~lasec.rules.Tracking`.
 
     >>> import lasec
     >>> from scipy.sparse import csr_array
@@ -127,9 +130,10 @@ class SparseTracking(NamedTuple):
     classes: Annotated[int, Range(2, 10_000)] = 2
     rarity: Annotated[float, Range(0.0, 4.0)] = 0.5
     level: Annotated[float, Range(0.0, 1.0)] = 0.5
-    length: NonNegative = 0.05
+    length: NonNegative = 0.1
     dense: Annotated[int, Range(0, 10_000)] = 0
     beside: Annotated[float, Range(0.0, 1.0)] = 0.125
+    step: Annotated[float, Range(1.0, 100.0)] = 4.0
     weighted: bool = False
     balanced: bool = False
     tilt: Annotated[float, Range(0.0, 1.0)] = 0.25
@@ -417,6 +421,7 @@ def filter_all(
                 step = narrowed(shrink, v[i], S * size)
                 learn_head(state, i, dense, f, (1.0 - f) * S, gain[i], step)
             narrow[i] = max(0.0, shrink) / (1.0 - max(0.0, shrink) * v[i])
+            gain[i] *= step_of(rule, i)
             if state.told.size:
                 add(said, weight[i] * (1.0 - lapse[i] * known / (known - 1)), m[i])
             else:
