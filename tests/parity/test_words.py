@@ -1,5 +1,7 @@
 """Words in compiled code: against scikit-learn, and against the hash in plain Python."""
 
+import re
+
 import numpy as np
 import pytest
 from sklearn.feature_extraction.text import HashingVectorizer
@@ -43,6 +45,12 @@ def test_a_row_counts_the_columns_of_its_words():
             column, sign = hasher.column(word)
             counts[column] += sign
         np.testing.assert_array_equal(hasher.rows([text]).toarray()[0], counts)
+
+
+def test_words_are_runs_of_letters_digits_and_underscores():
+    ascii_ = "".join(map(chr, range(128)))
+    for text in (*texts(8), ascii_, f"é{ascii_}", ascii_ * 2):
+        assert words_of(text) == re.findall(r"\w+", text.lower())
 
 
 def test_published_values_of_the_hash():

@@ -126,12 +126,20 @@ def test_a_large_stream_has_rare_and_frequent_columns():
     assert set(y) == {-1.0, 1.0}
 
 
-def test_the_verdict_compares_the_second_tenth_with_the_last():
+def test_the_verdict_compares_the_last_tenth_with_the_others():
     part = {"microseconds": 50.0, "state_mb": 12.0, "seen": 100_000}
     slow = part | {"microseconds": 70.0}
-    assert large.verdict([slow, part, part]).startswith("Time of a row: 1.00 times")
-    assert "not flat (the limit is 1.25)" in large.verdict([part, part, slow])
-    assert "120 bytes for each" in large.verdict([part, part])
+    assert "0.71 times the median of those before, flat" in large.verdict([part, slow, part])
+    assert "not flat (the limit is 1.25); at most 70 us" in large.verdict([part, part, slow])
+    assert "120 bytes for each" in large.verdict([part, part, part])
+
+
+def test_published_times_follow_from_their_rows():
+    parts = read_csv(PUBLISHED / "large.csv")
+    page = f"{large.table(parts)}\n\n{large.verdict(parts)}\n"
+    assert (PUBLISHED / "large.md").read_text() == page
+    rows = reading.summary(read_csv(PUBLISHED / "reading.csv"))
+    assert (PUBLISHED / "reading.md").read_text() == reading.table(rows) + "\n"
 
 
 def test_real_texts_with_ngrams(data_folder, monkeypatch):
