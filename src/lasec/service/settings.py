@@ -114,21 +114,23 @@ def _table(new: NewModel) -> TableDesk:
     names = [as_label(name) or "" for name in new.classes]
     separated = [str(name) for name in against_others(str(new.positive))] if new.positive else names
     table = TableLearner(
-        _learner(new, encoder.dimension, separated, sparse=sparse), encoder,
+        _learner(new, encoder.dimension, separated, sparse=sparse, dense=encoder.dense), encoder,
         positive=None if new.positive is None else str(new.positive), id="id",
         time="time" if new.timed else None, detectors=_detectors(new, sparse=sparse),
     )  # fmt: skip
     return TableDesk(table)
 
 
-def _learner(new: NewModel, dimension: int, names: list[Any], *, sparse: bool = False) -> Any:
+def _learner(
+    new: NewModel, dimension: int, names: list[Any], *, sparse: bool = False, dense: int = 0
+) -> Any:
     several = new.asking.annotators > 1
     age = new.max_age if new.max_age is not None else 30 * DAY if new.timed else float(ROWS)
     return make(
         new.algorithm, dimension, rate=new.rate, budget=_budget(new), seed=new.seed,
         max_age=age, aggregate="majority" if several else "first",
         annotators=new.asking.annotators if several else 3, classes=names,
-        class_weight=new.class_weight, sparse=sparse,
+        class_weight=new.class_weight, sparse=sparse, dense=dense,
     )  # fmt: skip
 
 
