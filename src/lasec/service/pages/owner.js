@@ -125,10 +125,12 @@ function stretches(shown) {
   return found;
 }
 
-/** Times for the horizontal axis: from two to five, at round steps. */
-function timesBetween(first, last) {
+/** Times for the horizontal axis, at round steps, as many as there is room for. */
+function timesBetween(first, last, width) {
+  const most = Math.max(2, Math.floor(width / 120));
   const steps = [60, 120, 300, 600, 1200, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400];
-  const step = steps.find((each) => (last - first) / each <= 4) ?? 86_400 * Math.ceil((last - first) / 345_600);
+  const step = steps.find((each) => (last - first) / each <= most) ??
+    86_400 * Math.ceil((last - first) / (86_400 * most));
   const from = Math.ceil(first / step) * step;
   return Array.from({ length: Math.floor((last - from) / step) + 1 }, (_, at) => from + at * step);
 }
@@ -177,7 +179,7 @@ function grid(low, high, width, y) {
 
 function times(first, last, width, x) {
   const days = last - first > 86_400;
-  return timesBetween(first, last).map((at) =>
+  return timesBetween(first, last, width).map((at) =>
     drawn("text", {
       x: Math.min(Math.max(x(at), EDGE.left), width - EDGE.right - 16), y: HEIGHT - 6,
       "text-anchor": "middle",
