@@ -37,14 +37,20 @@ def described(model: ServedModel) -> b.Model:
 
 def accuracy(tx: Transaction, model: ServedModel) -> b.Figures:
     """The accuracy, over all rows and over the last ones, and what lost answers can make of it."""
-    ((weight,),) = tx.read(
-        "SELECT coalesce(sum(1 / propensity), 0) FROM questions "
-        "WHERE tenant = ? AND model = ? AND status = 'gone'", model.tenant, model.name,
-    )  # fmt: skip
     meter = model.desk.session.meter.reaching()
-    lost = model.desk.session.meter.lost
-    overall, recent = meter.estimate("accuracy"), meter.estimate("accuracy", over="window")
-    return b.Figures(_shown(overall, lost, weight), _shown(recent, lost, weight))
+    found = meter.estimate("accuracy"), meter.estimate("accuracy", over="window")
+    overall, recent = (_shown(one, *_lost(tx, model, one)) for one in found)
+    return b.Figures(overall, recent)
+
+
+def _lost(tx: Transaction, model: ServedModel, found: Estimate) -> tuple[int, float]:
+    """The answers lost among the rows of an estimate, and for how many rows they stand."""
+    ((lost, weight),) = tx.read(
+        "SELECT count(*), coalesce(sum(1 / propensity), 0) FROM questions "
+        "WHERE tenant = ? AND model = ? AND status = 'gone' AND ticket >= ?",
+        model.tenant, model.name, found.until - found.rows,
+    )  # fmt: skip
+    return int(lost), float(weight)
 
 
 def _shown(found: Estimate, lost: int, weight: float) -> b.Accuracy:

@@ -204,6 +204,7 @@ class Service:
             if (tenant, new.name) in self.models:
                 raise Problem(409, f"there is a model of the name {new.name!r}")
             settings = msgspec.json.encode(made.new).decode()
+            tx.run("INSERT INTO tenants VALUES (?, ?) ON CONFLICT DO NOTHING", tenant, now)
             values = tenant, new.name, settings, "active", now
             tx.run("INSERT INTO models VALUES (?, ?, ?, ?, ?)", *values)
             made.snapshot(tx, now)
