@@ -375,7 +375,7 @@ def mixed(
 @app.command()
 def text(
     out: Out,
-    seeds: Seeds = 5,
+    seeds: Seeds = 10,
     jobs: Jobs = 1,
     data: Folder = None,
     size: Size = 1.0,

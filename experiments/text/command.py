@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.stats import t as student
 
 import lasec
 from experiments.journal import Journal, Task
@@ -14,8 +15,8 @@ from experiments.output import write_csv, write_json
 from experiments.text.learners import FEW, LEARNERS, OURS_FEW, PEERS, SETTINGS, tracker
 from experiments.text.streams import SEEN, STREAMS, UNSEEN, texts
 
-RATES, SETTING_RATES = (0.01, 0.05, 0.1, 0.3), (0.05, 0.1)
-DRAWS = dict.fromkeys(PEERS, 2)  # at most
+RATES, SETTING_RATES = (0.01, 0.05, 0.1, 0.3), (0.01, 0.05, 0.1)
+DRAWS = {name: 3 if name.startswith("Vowpal") else 2 for name in PEERS}  # at most
 FIRST = 101  # seeds from here on are for settings
 MEMORY_STREAM, STEPS = "spamassassin", 6
 Row = dict[str, Any]
@@ -84,7 +85,7 @@ def settings(journal: Journal, out: Path, seeds: int, size: float) -> str:
 
 
 def means(rows: list[Row]) -> list[Row]:
-    """Mean and standard error over the seeds of each stream, learner and rate."""
+    """Mean and half a 95 % interval over the seeds of each stream, learner and rate."""
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
         groups.setdefault((row["stream"], row["learner"], row["rate"]), []).append(row)
@@ -94,7 +95,7 @@ def means(rows: list[Row]) -> list[Row]:
             "learner": learner,
             "rate": rate,
             "accuracy": round(float(np.mean([row["accuracy"] for row in some])), 4),
-            "error": round(_error([row["accuracy"] for row in some]), 4),
+            "half_width": round(_half_width([row["accuracy"] for row in some]), 4),
             "labels": round(float(np.mean([row["labels"] for row in some])), 1),
             "microseconds": round(min(row["microseconds"] for row in some), 1),
             "words": some[0]["words"],
@@ -104,7 +105,7 @@ def means(rows: list[Row]) -> list[Row]:
 
 
 def table(rows: list[Row], rates: tuple[float, ...]) -> str:
-    """Accuracy with its standard error: a line for each stream and learner, a column a rate."""
+    """Accuracy with its 95 % interval: a line for each stream and learner, a column a rate."""
     found = {(m["stream"], m["learner"], m["rate"]): m for m in means(rows)}
     lines = [
         ["stream", "learner", *(f"{100 * rate:g} %" for rate in rates)],
@@ -113,7 +114,7 @@ def table(rows: list[Row], rates: tuple[float, ...]) -> str:
     pairs = dict.fromkeys((row["stream"], row["learner"]) for row in rows)
     for stream, learner in sorted(pairs, key=lambda pair: STREAMS.index(pair[0])):
         cells = [found[stream, learner, rate] for rate in rates]
-        shown = [f"{cell['accuracy']:.3f} ± {cell['error']:.3f}" for cell in cells]
+        shown = [f"{cell['accuracy']:.3f} ± {cell['half_width']:.3f}" for cell in cells]
         mark = " (unseen)" if stream in UNSEEN else ""
         lines.append([stream + mark, learner, *shown])
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
@@ -150,8 +151,12 @@ def _row(done: Any, X: Any) -> Row:
     }
 
 
-def _error(values: list[float]) -> float:
-    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
+def _half_width(values: list[float]) -> float:
+    """Half of Student's interval for the mean over all seeds."""
+    if len(values) < 2:
+        return 0.0
+    error = np.std(values, ddof=1) / np.sqrt(len(values))
+    return float(student.ppf(0.975, len(values) - 1) * error)
 
 
 def _run(journal: Journal, title: str, function: Any, asked: list[tuple[Any, ...]]) -> list[Row]:
