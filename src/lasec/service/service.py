@@ -450,7 +450,8 @@ class _Asking:
         if not self.rows.cells:
             return {"id": self.ids[at]}
         shown, row = self.model.asking.show, self.rows.cells[at]
-        return {name: row.get(name) for name in shown} if shown else row
+        names = shown or [name for name in row if name not in ("id", "time")]
+        return {name: row.get(name) for name in names}
 
 
 def _tell(
