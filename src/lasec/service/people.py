@@ -55,12 +55,12 @@ def hear(
     if not found:
         raise Problem(404, f"there is no question {said.ticket}")
     before = tx.read(_MINE, *key, person)
-    if said.say == "undo":
-        return _undone(tx, now, model, person, said.ticket, before), False
     if before and before[0][0] in ("told", "recorded"):
         return _again(said, before[0]), False
     if found[0][0] not in ("open", "settled"):
         raise Problem(410, f"question {said.ticket} is closed")
+    if said.say == "undo":
+        return _undone(tx, now, model, person, said.ticket, before), False
     if said.say == "label" and said.label not in model.desk.session.classes:
         raise Problem(422, f"there is no class {said.label!r}")
     status, due = {
@@ -76,6 +76,8 @@ def hear(
 
 def _again(said: PersonBody, before: tuple[Any, ...]) -> Said:
     """The reply to an answer that was learned already."""
+    if said.say == "undo":
+        raise Problem(409, f"the answer to question {said.ticket} cannot be taken back any more")
     if said.say != "label" or json.dumps(said.label) != before[1]:
         raise Problem(409, f"question {said.ticket} was answered, and learned")
     return Said(said.ticket, before[0])
@@ -84,10 +86,13 @@ def _again(said: PersonBody, before: tuple[Any, ...]) -> Said:
 def _undone(
     tx: Transaction, now: float, model: ServedModel, person: str, ticket: int, before: list[Any]
 ) -> Said:
-    """Take an answer back, while it is held: the question is this person's again."""
+    """Take an answer back, while it is held: the question is this person's again.
+
+    If there is none, it was taken back before, and the request is a retried one.
+    """
     key = model.tenant, model.name, ticket
-    if not before or before[0][0] in ("told", "recorded"):
-        raise Problem(409, f"the answer to question {ticket} cannot be taken back any more")
+    if not before:
+        return Said(ticket, "open")
     tx.run(_FORGET, *key, person)
     tx.run(_LEASE, *key, person, now + model.asking.lease)
     return Said(ticket, "open", now + model.asking.lease)
@@ -165,7 +170,9 @@ _WAITING = (
     f"AND NOT EXISTS (SELECT 1 FROM answers o WHERE {_OF} AND o.person = ? "
     "AND (o.status <> 'later' OR o.due > ?))"
 )
-_TODAY = f"SELECT count(*) FROM answers WHERE {_WHERE} AND person = ? AND at >= ?"
+_TODAY = (
+    f"SELECT count(*) FROM answers WHERE {_WHERE} AND person = ? AND at >= ? AND status <> 'later'"
+)
 _STATUS = f"SELECT status FROM questions WHERE {_ONE}"
 _MINE = f"SELECT status, label FROM answers WHERE {_ONE} AND person = ?"
 _ANSWER = (
