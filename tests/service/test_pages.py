@@ -16,6 +16,7 @@ import httpx
 import pytest
 
 playwright = pytest.importorskip("playwright.sync_api")
+playwright.expect.set_options(timeout=30_000)  # of a busy machine
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium here")
 AXE = "axe-core@4.14.0"
@@ -63,7 +64,7 @@ def opened(browser, server):
         context = browser.new_context(viewport=viewport, color_scheme=color_scheme, **options)
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(60_000)
         page.add_init_script(CLOCK)
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("console", lambda said: said.type == "error" and complaints.append(said.text))
@@ -123,7 +124,7 @@ def press(page, keys):
 
 def labels_of(server, model, count):
     """What the model was told, by ticket, once there are so many labels."""
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60
     while True:
         reply = httpx.get(
             f"{server.url}/v1/models/{model}/journal", trust_env=False,
@@ -137,7 +138,7 @@ def labels_of(server, model, count):
 
 
 def notice(page, text):
-    playwright.expect(page.locator("#notice")).to_contain_text(text, timeout=40_000)
+    playwright.expect(page.locator("#notice")).to_contain_text(text, timeout=90_000)
 
 
 def across(page):
