@@ -23,10 +23,6 @@ from experiments.output import write_csv, write_json
 from experiments.own import Own, read_grid
 from experiments.panels import PANELS
 from experiments.rare import command as rare_classes
-from experiments.serving import cost as service_cost
-from experiments.serving import coverage as service_coverage
-from experiments.serving import kills as under_fire
-from experiments.serving import long as service_long
 from experiments.spark import CLUSTER
 from experiments.text import command as text_study
 from experiments.text import large, reading
@@ -479,6 +475,8 @@ def serve_kill(
     """Kill the service while clients ask and tell, and compare with the library alone."""
     if store not in ("sqlite", "postgres"):
         raise typer.BadParameter("sqlite or postgres", param_hint="--store")
+    from experiments.serving import kills as under_fire  # noqa: PLC0415
+
     typer.echo(under_fire.run(kills, store, out, seed=seed))
 
 
@@ -491,6 +489,8 @@ def serve_cost(
     """CPU time of a durable decision, against a bare reply and against the library."""
     if store not in ("sqlite", "postgres"):
         raise typer.BadParameter("sqlite or postgres", param_hint="--store")
+    from experiments.serving import cost as service_cost  # noqa: PLC0415
+
     typer.echo(service_cost.run(store, out, requests))
 
 
@@ -499,6 +499,8 @@ def serve_coverage(
     out: Out, streams: Annotated[int, typer.Option(min=1, help="How many streams.")] = 500
 ) -> None:
     """Whether intervals cover with late, lost and skipped answers, through the service."""
+    from experiments.serving import coverage as service_coverage  # noqa: PLC0415
+
     typer.echo(service_coverage.run(streams, out))
 
 
@@ -507,6 +509,8 @@ def serve_long(
     out: Out, rows: Annotated[int, typer.Option(min=1_000, help="How many rows.")] = 1_000_000
 ) -> None:
     """Whether memory and journal of the service stay bounded on a long stream."""
+    from experiments.serving import long as service_long  # noqa: PLC0415
+
     typer.echo(service_long.run(rows, out))
 
 
