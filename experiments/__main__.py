@@ -18,7 +18,6 @@ from experiments.intervals import command as coverage
 from experiments.journal import Journal
 from experiments.labels import command as any_labels
 from experiments.lenses import command as lens_study
-from experiments.mixed import command as mixed_study
 from experiments.output import write_csv, write_json
 from experiments.own import Own, read_grid
 from experiments.panels import PANELS
@@ -363,6 +362,8 @@ def mixed(
     out: Out, seeds: Seeds = 5, jobs: Jobs = 1, data: Folder = None, size: Size = 1.0
 ) -> None:
     """Texts beside other columns: accuracy at label budgets of each part and of both."""
+    from experiments.mixed import command as mixed_study  # noqa: PLC0415
+
     set_data(data)
     with Journal(out / "journal.jsonl", jobs) as journal:
         typer.echo(mixed_study.measure(journal, out, seeds, size))
