@@ -64,7 +64,7 @@ def test_published_values_of_the_hash():
 
 
 def test_what_is_no_text_is_refused():
-    with pytest.raises(TypeError, match="expected text, got int"):
+    with pytest.raises(TypeError, match="expected text or a dict, got int"):
         lasec.TextHasher().rows(["a", 3])
     assert lasec.TextHasher().rows([]).shape == (0, 2**18)
 
