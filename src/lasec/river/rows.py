@@ -208,7 +208,7 @@ class HashedRows:
 
     >>> rows = HashedRows(2**18)
     >>> rows.fill({"free": 2, "prize": 1}).data.tolist()
-    [2.0, -1.0]
+    [2.0, 1.0]
     """
 
     def __init__(self, columns: int) -> None:
