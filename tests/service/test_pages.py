@@ -245,10 +245,16 @@ def test_dont_know_and_later_are_two_things(server, asked, link, opened):
     model = asked(["a", "b", "c"])
     page = opened(link(model))
     assert press(page, "dl") == "2"
-    playwright.expect(page.locator("#progress")).to_have_text("1 done today, 1 waiting")
+    with closing(sqlite3.connect(server.store)) as store:
+        query = "SELECT count(*) FROM answers WHERE model = ?"
+        until = time.monotonic() + 60
+        while store.execute(query, [model]).fetchone() != (2,):  # answers are sent behind the page
+            assert time.monotonic() < until
+            time.sleep(0.05)
     found = server.call("GET", f"/v1/models/{model}/agreement")
     assert found["dont_know"] == {f"Ann of {model}": 1}
     page.reload()
+    playwright.expect(page.locator("#progress")).to_have_text("1 done today, 1 waiting")
     assert ticket_after(page) == "2"
 
 
