@@ -14,7 +14,7 @@ from rich.text import Text
 
 from lasec.cli import options as o
 from lasec.cli.answers import PROMPT, Answers, rates
-from lasec.cli.inputs import WORDS, Opened, check_ngrams, encoder, learner, open_file
+from lasec.cli.inputs import Opened, check_ngrams, encoder, learner, open_file
 from lasec.cli.output import (
     STOPPED,
     as_facts,
@@ -44,6 +44,7 @@ from lasec.random import seed_or_random
 from lasec.registry import Algorithm, find
 from lasec.tables import TableLearner
 from lasec.tables.source import ROWS, rows_at_a_time
+from lasec.tables.usual import WORDS
 
 USUAL = "tracker,uniform,lasec-ss,sop-ss,perceptron-ss"
 

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from lasec.alarms import Detector, DropAlarm, InputAlarm
 from lasec.classes import against_others
 from lasec.cli.known import is_known, open_known
 from lasec.cli.labels import classes, no_column, no_label
@@ -21,8 +20,8 @@ from lasec.registry import find, make
 from lasec.tables import Encoder, Table, TableLearner, open_table, table_of
 from lasec.tables.cells import as_label
 from lasec.tables.kinds import nearest
+from lasec.tables.usual import WORDS, detectors
 
-WORDS = 2**18  # columns for the words of a table
 REMEMBER = 1_000  # last rows with an id, for labels that nobody asked for
 
 
@@ -117,12 +116,6 @@ def learner(
         annotators=asking.annotators if several else 3, classes=classes or None,
         class_weight=weights, sparse=sparse, dense=dense,
     )  # fmt: skip
-
-
-def detectors(wanted: bool, *, sparse: bool = False) -> list[Detector]:
-    """The detectors of --alarms; of sparse rows, none looks at the features."""
-    found: list[Detector] = [DropAlarm()] if sparse else [DropAlarm(), InputAlarm()]
-    return found if wanted else []
 
 
 def build(

@@ -17,7 +17,7 @@ import typer
 from lasec.cli import columns
 from lasec.cli import options as o
 from lasec.cli.handover import Form, answers, as_csv, as_tasks
-from lasec.cli.inputs import REMEMBER, WORDS, check_ngrams, detectors, learner, model_file
+from lasec.cli.inputs import REMEMBER, check_ngrams, learner, model_file
 from lasec.cli.lock import held
 from lasec.cli.output import (
     REFUSED,
@@ -39,6 +39,7 @@ from lasec.tables import Encoder, TableLearner
 from lasec.tables.cells import as_label, head_of
 from lasec.tables.lines import Decided, decided, line, predicted, told
 from lasec.tables.objects import DEEPEST, too_deep
+from lasec.tables.usual import WORDS, detectors
 
 MOST = 1_000  # lines at a time
 Row = dict[str, Any]

@@ -43,7 +43,6 @@ class Route(NamedTuple):
     body: Any = None
     reply: Any = None
     packed: bool = False
-    query: tuple[str, ...] = ()
 
 
 class Api:
@@ -437,7 +436,7 @@ async def _asked(request: Request, model: ServedModel) -> tuple[Rows, b.AskBody]
                 raise Problem(422, f'"{name}": one for each row, or none')
         return _rows(model, body.rows), body
     data, width = await _body(request), model.desk.session.learner.dimension
-    if hasattr(model.desk, "table") or not data or len(data) % (8 * width):
+    if model.desk.table is not None or not data or len(data) % (8 * width):
         raise Problem(422, f"expected rows of {width} numbers, eight bytes each")
     _check_count(len(data) // (8 * width))
     return Rows(data, len(data) // (8 * width)), b.AskBody([])
@@ -446,7 +445,7 @@ async def _asked(request: Request, model: ServedModel) -> tuple[Rows, b.AskBody]
 def _rows(model: ServedModel, rows: list[Any]) -> Rows:
     """The rows of a request, of the kind that the model takes."""
     _check_count(len(rows))
-    if hasattr(model.desk, "table"):
+    if model.desk.table is not None:
         if not all(isinstance(row, dict) for row in rows):
             raise Problem(422, "rows: expected objects with the columns of the model")
         return Rows(cells=rows)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
-from lasec.errors import TableError, TicketError
+from lasec.errors import TicketError
 from lasec.persistence.container import unpack
 from lasec.service.operations import Answer, Ask, Learn, Rows
 from lasec.session import Session
@@ -24,6 +23,10 @@ class Desk(Protocol):
     """What the service needs of a model."""
 
     session: Session
+
+    @property
+    def table(self) -> TableLearner | None:
+        """The columns of rows, unless they are numbers."""
 
     def ask(self, operation: Ask) -> list[Reply]:
         """A decision about each row, or an error."""
@@ -54,7 +57,7 @@ class NumberDesk:
     """
 
     def __init__(self, session: Session, *, timed: bool = False) -> None:
-        self.session, self.timed = session, timed
+        self.session, self.table, self.timed = session, None, timed
 
     def ask(self, operation: Ask) -> list[Reply]:
         """A decision about each row, or an error."""
@@ -192,15 +195,3 @@ def _shown(decision: Decision, more: Decided | None = None) -> Reply:
 def _when(given: float | None, read: float) -> float:
     """The caller's time of a row, or what the clock read."""
     return read if given is None else given
-
-
-def cells_only(rows: Sequence[Any]) -> list[dict[str, Any]]:
-    """Rows that must be objects, or an error that says which is not.
-
-    >>> cells_only([{"a": 1}])
-    [{'a': 1}]
-    """
-    for at, row in enumerate(rows):
-        if not isinstance(row, dict):
-            raise TableError(f"row {at}: expected an object of columns, got {repr(row)[:40]}")
-    return list(rows)

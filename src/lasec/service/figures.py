@@ -14,19 +14,28 @@ from lasec.service import bodies as b
 from lasec.service import people
 from lasec.service.model import ServedModel
 from lasec.service.operations import Ask, Tell, unpacked
+from lasec.service.settings import DAY
 from lasec.service.store import Store, Transaction
 
 if TYPE_CHECKING:
     from lasec.service.service import Service
 
-DAY = 86_400.0
 PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
+
+
+def known_or_none(value: float) -> float | None:
+    """A number as JSON and a store have it: what is not known is None.
+
+    >>> known_or_none(0.5), known_or_none(math.nan)
+    (0.5, None)
+    """
+    return None if math.isnan(value) else value
 
 
 def described(model: ServedModel) -> b.Model:
     """A model, as it is listed."""
     session = model.desk.session
-    table = getattr(model.desk, "table", None)
+    table = model.desk.table
     columns = [] if table is None else [column.name for column in table.encoder.columns]
     meter, learner = session.meter, session.learner
     return b.Model(
@@ -57,7 +66,7 @@ def _shown(found: Estimate, lost: int, weight: float) -> b.Accuracy:
     """An estimate; at worst, each row that a lost answer stands for was right, or wrong."""
     slack = min(1.0, weight / max(found.rows, 1))
     return b.Accuracy(
-        None if math.isnan(found.value) else found.value, found.low, found.high, found.rows,
+        known_or_none(found.value), found.low, found.high, found.rows,
         found.labels, lost, max(0.0, found.low - slack), min(1.0, found.high + slack),
     )  # fmt: skip
 
@@ -101,7 +110,7 @@ def alarms(store: Store, model: ServedModel) -> b.Alarms:
 
 def _alarm(kind: str, ticket: int, at: float, text: str) -> b.Alarm:
     alarm = json.loads(text)
-    before, after = (None if math.isnan(alarm[n]) else alarm[n] for n in ("before", "after"))
+    before, after = (known_or_none(alarm[n]) for n in ("before", "after"))
     return b.Alarm(kind, ticket, at, before, after, int(alarm["since"]))
 
 

@@ -36,6 +36,25 @@ class Rows(msgspec.Struct, array_like=True):
         """The numbers as a matrix."""
         return np.frombuffer(self.numbers, "<f8").reshape(self.count, dimension)
 
+    @property
+    def packed(self) -> list[bytes]:
+        """The bytes of each row of numbers."""
+        size = len(self.numbers) // max(self.count, 1)
+        return [self.numbers[at * size : (at + 1) * size] for at in range(self.count)]
+
+    def some(self, places: list[int]) -> Rows:
+        """The rows at these places.
+
+        >>> Rows.of_numbers(np.array([[1.0], [2.0]])).some([1]).matrix(1).tolist()
+        [[2.0]]
+        """
+        if len(places) == len(self):
+            return self
+        if self.cells:
+            return Rows(cells=[self.cells[at] for at in places])
+        packed = self.packed
+        return Rows(b"".join(packed[at] for at in places), len(places))
+
     def __len__(self) -> int:
         return self.count or len(self.cells)
 

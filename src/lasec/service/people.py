@@ -16,10 +16,10 @@ from lasec.service.bodies import Agreement, Item, Leased, Pair, PersonBody, Said
 from lasec.service.errors import Problem
 from lasec.service.model import ServedModel
 from lasec.service.operations import Answer
+from lasec.service.settings import DAY
 from lasec.service.store import Transaction
 
 LATER = 600.0  # seconds after which a question comes back to who said "later"
-DAY = 86_400.0
 MOST = 50  # questions that a person can hold
 
 
@@ -117,9 +117,14 @@ def learned(
     tx.run(_TOLD, "recorded" if "error" in outcome else "told", *key, answer.by)
     ((missing,),) = tx.read(_MISSING, *key)
     if missing <= 0 or (outcome.get("settled") and model.asking.annotators > 1):
-        tx.run(_CLOSE, "closed", now, *key)
+        close(tx, now, model, int(answer.question))
     elif outcome.get("settled"):
         tx.run(_CLOSE, "settled", now, *key)
+
+
+def close(tx: Transaction, now: float, model: ServedModel, ticket: int) -> None:
+    """Take a question whose label has come from the queue."""
+    tx.put(_CLOSE, "closed", now, model.tenant, model.name, ticket)
 
 
 def agreement(rows: list[tuple[Any, ...]]) -> Agreement:
@@ -151,11 +156,13 @@ def agreement(rows: list[tuple[Any, ...]]) -> Agreement:
 _WHERE = "tenant = ? AND model = ?"
 _ONE = "tenant = ? AND model = ? AND ticket = ?"
 _OF = "o.tenant = q.tenant AND o.model = q.model AND o.ticket = q.ticket"
-_FREE = (
-    "SELECT q.ticket, q.item FROM questions q "
-    "WHERE q.tenant = ? AND q.model = ? AND q.status IN ('open', 'settled') "
+_UNSAID = (  # questions to which a person has said nothing yet, or "later" long ago
+    "FROM questions q WHERE q.tenant = ? AND q.model = ? AND q.status IN ('open', 'settled') "
     f"AND NOT EXISTS (SELECT 1 FROM answers o WHERE {_OF} AND o.person = ? "
-    "AND (o.status <> 'later' OR o.due > ?)) "
+    "AND (o.status <> 'later' OR o.due > ?))"
+)
+_FREE = (
+    f"SELECT q.ticket, q.item {_UNSAID} "
     f"AND (SELECT count(*) FROM leases o WHERE {_OF} AND o.person <> ? AND o.until > ?) "
     f"+ (SELECT count(*) FROM answers o WHERE {_OF} AND o.person <> ? "
     "AND o.status IN ('held', 'told', 'recorded')) < q.wanted ORDER BY q.ticket LIMIT ?"
@@ -164,12 +171,7 @@ _LEASE = (
     "INSERT INTO leases VALUES (?, ?, ?, ?, ?) "
     "ON CONFLICT (tenant, model, ticket, person) DO UPDATE SET until = excluded.until"
 )
-_WAITING = (
-    "SELECT count(*) FROM questions q WHERE q.tenant = ? AND q.model = ? "
-    "AND q.status IN ('open', 'settled') "
-    f"AND NOT EXISTS (SELECT 1 FROM answers o WHERE {_OF} AND o.person = ? "
-    "AND (o.status <> 'later' OR o.due > ?))"
-)
+_WAITING = f"SELECT count(*) {_UNSAID}"
 _TODAY = (
     f"SELECT count(*) FROM answers WHERE {_WHERE} AND person = ? AND at >= ? AND status <> 'later'"
 )

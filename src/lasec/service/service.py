@@ -16,11 +16,12 @@ from lasec.service import people
 from lasec.service.bodies import AskBody, CancelBody, LearnBody, PersonBody, TellBody
 from lasec.service.desks import Reply, opened
 from lasec.service.errors import Problem
+from lasec.service.figures import known_or_none
 from lasec.service.model import EVERY, ServedModel
 from lasec.service.operations import Answer, Ask, Cancel, Id, Learn, Operation, Rows, Tell
 from lasec.service.settings import NewModel, desk_of
 from lasec.service.store import Store, Transaction, digest_of
-from lasec.service.writer import Known, Writer
+from lasec.service.writer import Call, Known, Name, Writer
 from lasec.tables.cells import as_label
 
 TICK = 0.25  # seconds between two looks at what is due
@@ -40,9 +41,11 @@ class Work:
     """A job of the writer, whose reply is a future of the event loop, or waited for in a thread."""
 
     def __init__(
-        self, call: Callable[[Transaction, float, Known], Any],
-        names: Iterable[tuple[str, str, str]] = (), loop: asyncio.AbstractEventLoop | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        call: Call,
+        names: Iterable[Name] = (),
+        loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
         self.call, self.names, self._loop = call, names, loop
         self.future: asyncio.Future[Any] | None = None if loop is None else loop.create_future()
         self.event = threading.Event()
@@ -90,7 +93,7 @@ class Service:
         self.models: dict[tuple[str, str], ServedModel] = {}
         self.keys: dict[str, Who] = {}
         self.writer = Writer(self.store, after=self._after, at=at)
-        self._due = self._pointed = 0.0
+        self._pointed = 0.0
         self.ready = False
         self._stopped = threading.Event()
 
@@ -122,16 +125,13 @@ class Service:
                     model.snapshot(tx, time.time())
         self.store.close()
 
-    async def do(
-        self, call: Callable[[Transaction, float, Known], Any],
-        names: Iterable[tuple[str, str, str]] = (),
-    ) -> Any:  # fmt: skip
+    async def do(self, call: Call, names: Iterable[Name] = ()) -> Any:
         """Let the writer carry out a call, and wait for its reply."""
         work = Work(call, names, asyncio.get_running_loop())
         self.writer.submit(work)
         return await work.future  # type: ignore[misc]
 
-    def do_now(self, call: Callable[[Transaction, float, Known], Any]) -> Any:
+    def do_now(self, call: Call) -> Any:
         """The same from a thread without an event loop."""
         work = Work(call)
         self.writer.submit(work)
@@ -152,9 +152,7 @@ class Service:
         self.do_now(put)
         return key
 
-    def key(
-        self, tenant: str, name: str, role: str
-    ) -> tuple[Callable[[Transaction, float, Known], None], str]:
+    def key(self, tenant: str, name: str, role: str) -> tuple[Call, str]:
         """What makes a key, and its text."""
         key = f"lasec_{secrets.token_urlsafe(24)}"
         digest = digest_of(key.encode())
@@ -162,13 +160,13 @@ class Service:
         def put(tx: Transaction, now: float, known: Known) -> None:
             if any(w.tenant == tenant and w.name == name for w in self.keys.values()):
                 raise Problem(409, f"there is a key of the name {name!r}")
-            tx.run("INSERT INTO tenants VALUES (?, ?) ON CONFLICT DO NOTHING", tenant, now)
+            tx.run(_TENANT, tenant, now)
             tx.run("INSERT INTO keys VALUES (?, ?, ?, ?, ?)", digest, tenant, role, name, now)
             self.keys[digest] = Who(tenant, role, name)
 
         return put, key
 
-    def revoke(self, tenant: str, name: str) -> Callable[[Transaction, float, Known], bool]:
+    def revoke(self, tenant: str, name: str) -> Call:
         """Take a key back."""
 
         def put(tx: Transaction, now: float, known: Known) -> bool:
@@ -190,9 +188,7 @@ class Service:
             raise Problem(404, f"there is no model {name!r}")
         return found
 
-    def create(
-        self, tenant: str, new: NewModel, data: bytes | None = None
-    ) -> Callable[[Transaction, float, Known], ServedModel]:
+    def create(self, tenant: str, new: NewModel, data: bytes | None = None) -> Call:
         """Make a model: a new one, or that of a ``.lasec`` file."""
         try:
             desk = desk_of(new) if data is None else opened(data, timed=new.timed)
@@ -204,7 +200,7 @@ class Service:
             if (tenant, new.name) in self.models:
                 raise Problem(409, f"there is a model of the name {new.name!r}")
             settings = msgspec.json.encode(made.new).decode()
-            tx.run("INSERT INTO tenants VALUES (?, ?) ON CONFLICT DO NOTHING", tenant, now)
+            tx.run(_TENANT, tenant, now)
             values = tenant, new.name, settings, "active", now
             tx.run("INSERT INTO models VALUES (?, ?, ?, ?, ?)", *values)
             made.snapshot(tx, now)
@@ -214,9 +210,7 @@ class Service:
 
         return put
 
-    def set_status(
-        self, model: ServedModel, status: str
-    ) -> Callable[[Transaction, float, Known], ServedModel]:
+    def set_status(self, model: ServedModel, status: str) -> Call:
         """Pause a model, let it go on, or retire it for good."""
 
         def put(tx: Transaction, now: float, known: Known) -> ServedModel:
@@ -231,9 +225,7 @@ class Service:
 
     # Rows and labels
 
-    def ask(
-        self, model: ServedModel, rows: Rows, body: AskBody
-    ) -> tuple[Callable[[Transaction, float, Known], list[Reply]], list[tuple[str, str, str]]]:
+    def ask(self, model: ServedModel, rows: Rows, body: AskBody) -> tuple[Call, list[Name]]:
         """Decide about rows; one whose id was asked about before gets the same decision again."""
         ids = body.ids or [row.get("id") for row in rows.cells] or [None] * len(rows)
         names = [_name(model, "ask", name) for name in ids if name is not None]
@@ -244,9 +236,7 @@ class Service:
 
         return run, names
 
-    def tell(
-        self, model: ServedModel, body: TellBody
-    ) -> tuple[Callable[[Transaction, float, Known], list[Reply]], list[tuple[str, str, str]]]:
+    def tell(self, model: ServedModel, body: TellBody) -> tuple[Call, list[Name]]:
         """Learn labels; a label that is told again gets the same reply."""
         answers = [_answer(model, each) for each in body.answers]
         names = [_told_name(model, a) for a in answers if isinstance(a, Answer)]
@@ -257,9 +247,7 @@ class Service:
 
         return run, names
 
-    def learn(
-        self, model: ServedModel, rows: Rows, body: LearnBody
-    ) -> Callable[[Transaction, float, Known], list[Reply]]:
+    def learn(self, model: ServedModel, rows: Rows, body: LearnBody) -> Call:
         """Learn labels that nobody asked for."""
 
         def run(tx: Transaction, now: float, known: Known) -> list[Reply]:
@@ -270,9 +258,7 @@ class Service:
 
         return run
 
-    def cancel(
-        self, model: ServedModel, body: CancelBody
-    ) -> Callable[[Transaction, float, Known], list[Reply]]:
+    def cancel(self, model: ServedModel, body: CancelBody) -> Call:
         """Give up questions."""
 
         def run(tx: Transaction, now: float, known: Known) -> list[Reply]:
@@ -284,9 +270,7 @@ class Service:
 
         return run
 
-    def hear(
-        self, model: ServedModel, person: str, said: PersonBody
-    ) -> Callable[[Transaction, float, Known], Any]:
+    def hear(self, model: ServedModel, person: str, said: PersonBody) -> Call:
         """What a person says to a question."""
 
         def run(tx: Transaction, now: float, known: Known) -> Any:
@@ -297,7 +281,7 @@ class Service:
 
         return run
 
-    def erase(self, model: ServedModel, event: str) -> Callable[[Transaction, float, Known], None]:
+    def erase(self, model: ServedModel, event: str) -> Call:
         """Delete what is kept of a row by its id; the model itself cannot unlearn it.
 
         A snapshot is kept at once, twice, so that the journal of the row is gone too.
@@ -346,10 +330,10 @@ class Service:
         for (tenant, name), model in self.models.items():
             meter, retain = model.desk.session.meter, now - model.asking.retain
             found = meter.reaching().estimate("accuracy", over="window")
-            value = None if found.value != found.value else found.value
             tx.put(
                 "INSERT INTO points VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-                tenant, name, now, meter.rows, meter.asked, value, found.low, found.high,
+                tenant, name, now, meter.rows, meter.asked, known_or_none(found.value), found.low,
+                found.high,
             )  # fmt: skip
             for table, column in (("questions", "closed_at"), ("replies", "at"), ("points", "at")):
                 tx.put(
@@ -366,6 +350,7 @@ class Service:
                 model.rows_since = 0
 
 
+_TENANT = "INSERT INTO tenants VALUES (?, ?) ON CONFLICT DO NOTHING"
 _EVENT = "tenant = ? AND model = ? AND event = ?"
 _TICKET = "tenant = ? AND model = ? AND ticket = ?"
 _REPLY = "tenant = ? AND model = ? AND name = ?"
@@ -407,9 +392,7 @@ class _Asking:
             return [""] * len(self.ids)
         if self.rows.cells:
             return [digest_of(msgspec.json.encode(row, order="sorted")) for row in self.rows.cells]
-        size = len(self.rows.numbers) // max(len(self.rows), 1)
-        data = self.rows.numbers
-        return [digest_of(data[at * size : (at + 1) * size]) for at in range(len(self.rows))]
+        return [digest_of(row) for row in self.rows.packed]
 
     def _before(self, name: Id, digest: str) -> Reply | None:
         found = self.known.get(_name(self.model, "ask", name))
@@ -424,7 +407,7 @@ class _Asking:
         """The decisions about the rows at these places."""
         ids = [self.ids[at] for at in new]
         times = [self.body.times[at] for at in new] if self.body.times else []
-        operation = Ask(now, _cut(self.rows, new), ids, times)
+        operation = Ask(now, self.rows.some(new), ids, times)
         return [
             reply if name is None else {"id": name} | reply
             for name, reply in zip(ids, _applied(self.model, operation, tx), strict=True)
@@ -470,18 +453,9 @@ def _tell(
             if "error" not in reply:
                 name = _told_name(model, answer)
                 _remember(tx, now, known, name, _label_digest(answer), reply)
-                _close(model, reply, tx, now)
+                if reply.get("settled"):
+                    people.close(tx, now, model, reply["ticket"])
     return [reply for reply in said if reply is not None]
-
-
-def _close(model: ServedModel, reply: Reply, tx: Transaction, now: float) -> None:
-    """Take a question whose label has come from the queue."""
-    if reply.get("settled"):
-        tx.put(
-            "UPDATE questions SET status = 'closed', closed_at = ? "
-            "WHERE tenant = ? AND model = ? AND ticket = ?",
-            now, model.tenant, model.name, reply["ticket"],
-        )  # fmt: skip
 
 
 def _told_before(model: ServedModel, answer: Answer, known: Known) -> Reply | None:
@@ -502,7 +476,7 @@ def _applied(model: ServedModel, operation: Operation, tx: Transaction) -> list[
 
 
 def _remember(
-    tx: Transaction, now: float, known: Known, name: tuple[str, str, str], digest: str, reply: Any
+    tx: Transaction, now: float, known: Known, name: Name, digest: str, reply: Any
 ) -> None:
     """Keep a reply for who sends the same again."""
     data = json.dumps(reply).encode()
@@ -514,9 +488,7 @@ def _remember(
     )  # fmt: skip
 
 
-def once(
-    call: Callable[[Transaction, float, Known], Any], name: tuple[str, str, str], digest: str
-) -> Callable[[Transaction, float, Known], Any]:
+def once(call: Call, name: Name, digest: str) -> Call:
     """A call that is carried out once under its name, and later only gives its reply again."""
 
     def run(tx: Transaction, now: float, known: Known) -> Any:
@@ -529,17 +501,6 @@ def once(
         return reply
 
     return run
-
-
-def _cut(rows: Rows, at: list[int]) -> Rows:
-    """The rows at some places."""
-    if len(at) == len(rows):
-        return rows
-    if rows.cells:
-        return Rows(cells=[rows.cells[i] for i in at])
-    size = len(rows.numbers) // len(rows)
-    parts = [rows.numbers[i * size : (i + 1) * size] for i in at]
-    return Rows(b"".join(parts), len(at))
 
 
 def _answer(model: ServedModel, body: Any) -> Answer | Reply:
@@ -566,11 +527,11 @@ def _need_active(model: ServedModel) -> None:
         raise Problem(409, f"{model.name} is {model.status}")
 
 
-def _name(model: ServedModel, what: str, name: Id) -> tuple[str, str, str]:
+def _name(model: ServedModel, what: str, name: Id) -> Name:
     return model.tenant, model.name, f"{what}:{name!r}"
 
 
-def _told_name(model: ServedModel, answer: Answer) -> tuple[str, str, str]:
+def _told_name(model: ServedModel, answer: Answer) -> Name:
     return model.tenant, model.name, f"tell:{answer.question!r}:{answer.by}"
 
 

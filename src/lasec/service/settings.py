@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 import msgspec
 
-from lasec.alarms import Detector, DropAlarm, InputAlarm
 from lasec.classes import against_others
 from lasec.errors import TableError
 from lasec.queries import Budgeted
@@ -15,8 +14,8 @@ from lasec.service.desks import Desk, NumberDesk, TableDesk
 from lasec.session import Session
 from lasec.tables import Encoder, Kind, TableLearner
 from lasec.tables.cells import as_label, head_of
+from lasec.tables.usual import WORDS, detectors
 
-WORDS = 2**18  # columns of a table of texts
 DAY = 86_400.0
 ROWS = 100_000  # how long a question stays open where rows are counted
 
@@ -95,7 +94,7 @@ def _numbers(new: NewModel) -> NumberDesk:
     names: list[Any] = list(against_others(new.positive)) if new.positive else list(new.classes)
     session = Session(
         _learner(new, new.features, names), positive=new.positive,
-        detectors=_detectors(new, sparse=False),
+        detectors=detectors(new.alarms),
     )  # fmt: skip
     return NumberDesk(session, timed=new.timed)
 
@@ -116,7 +115,7 @@ def _table(new: NewModel) -> TableDesk:
     table = TableLearner(
         _learner(new, encoder.dimension, separated, sparse=sparse, dense=encoder.dense), encoder,
         positive=None if new.positive is None else str(new.positive), id="id",
-        time="time" if new.timed else None, detectors=_detectors(new, sparse=sparse),
+        time="time" if new.timed else None, detectors=detectors(new.alarms, sparse=sparse),
     )  # fmt: skip
     return TableDesk(table)
 
@@ -140,8 +139,3 @@ def _budget(new: NewModel) -> Budgeted | None:
     if new.labels_per_day is not None:
         return Budgeted.every("1d", labels=new.labels_per_day, **options)
     return None if options == {"max_open": 0} else Budgeted(new.rate, **options)
-
-
-def _detectors(new: NewModel, *, sparse: bool) -> list[Detector]:
-    found: list[Detector] = [DropAlarm()] if sparse else [DropAlarm(), InputAlarm()]
-    return found if new.alarms else []

@@ -21,14 +21,16 @@ log = logging.getLogger("lasec.service")
 FAILED = 75  # exit status: try again (EX_TEMPFAIL)
 MOST = 256  # jobs that are committed together
 LONGEST = 0.002  # seconds that are collected into one commit
-Known = dict[tuple[str, str, str], tuple[str, bytes]]
+Name = tuple[str, str, str]  # tenant, model, and the name of a reply
+Known = dict[Name, tuple[str, bytes]]
+Call = Callable[[Transaction, float, Known], Any]
 
 
 class Job(Protocol):
     """Something that may read and write the models and the store."""
 
-    names: Iterable[tuple[str, str, str]]
-    """Tenant, model and name of replies that the job may have given before."""
+    names: Iterable[Name]
+    """The replies that the job may have given before."""
 
     def run(self, tx: Transaction, now: float, known: Known) -> Any:
         """Carry it out, or raise a :class:`Problem` before anything has changed."""
