@@ -42,7 +42,7 @@ from lasec.rules.weighing import (
 from lasec.types import Counter, Vector
 
 __all__ = [
-    "absorb", "drift_of", "glance", "heavy_slots", "look_up", "step_of", "take_places", "touch",
+    "absorb", "drift_of", "glance", "heavy_states", "look_up", "step_of", "take_places", "touch",
 ]  # fmt: skip
 
 AT, LABEL_NUMBER = range(2)  # when a place was last touched: the row, and the number of the label
@@ -71,13 +71,18 @@ def glance(rule: Any, state: Any, x: Any, t: int) -> Glance:
     return Glance(u, place)
 
 
-def heavy_slots(weight: Vector, bar: float) -> NDArray[np.bool_]:
-    """The slots with a state of at least this weight."""
-    heavy = np.zeros(weight.size // len(SPEEDS), np.bool_)
+def heavy_states(weight: Vector, bar: float) -> Counter:
+    """The states of at least this weight, and of more than none.
+
+    >>> heavy_states(np.array([0.5, 0.0, 0.1, 0.4]), 0.2).tolist()
+    [0, 3]
+    """
+    found, heavy = 0, np.empty(weight.size, np.int64)
     for i in range(weight.size):
         if weight[i] >= bar and weight[i] > 0.0:
-            heavy[i // len(SPEEDS)] = True
-    return heavy
+            heavy[found] = i
+            found += 1
+    return heavy[:found]
 
 
 def drift_of(
@@ -89,20 +94,25 @@ def drift_of(
     """
     for k in range(rate.size):
         fade[k], old[k], new[k] = u, u * u, 0.0
-        if rate[k] < 0.0:
+        if rate[k] < 0.0 and gap > 0:
             f = math.exp(gap * rate[k])
             fade[k], old[k], new[k] = u * math.sqrt(f), u * u * f, u * u * (1.0 - f) * prior[k]
 
 
 def look_up(
-    rule: Any, state: Any, at: Glance, now: int, heavy: Any, m: NDArray[np.float64], v: Vector
+    rule: Any, state: Any, at: Glance, now: int, heavy: Counter, m: NDArray[np.float64], v: Vector
 ) -> None:
-    """m[i, c] <- the mean of each class's score, v[i] <- its variance, by row ``now``."""
+    """m[i, c] <- the mean of each class's score, v[i] <- its variance, by row ``now``.
+
+    Of the heavy states i; those of the others are 0. Only speeds that a heavy state has are worked
+    out.
+    """
     weights, spread, touched, begun = state.weights, state.spread, state.touched, state.begun
-    nowhere, unknown = 0.0, np.zeros(heavy.size)  # squares of columns without a place, or a label
-    prior, rate = np.empty(len(SPEEDS)), np.empty(len(SPEEDS))
+    nowhere, unknown = 0.0, np.zeros(v.size)  # squares of columns without a place, or a label
+    prior, rate = np.zeros(len(SPEEDS)), np.zeros(len(SPEEDS))
     fade, old, new = np.empty(len(SPEEDS)), np.empty(len(SPEEDS)), np.empty(len(SPEEDS))
-    for k in range(len(SPEEDS)):
+    for i in heavy:
+        k = i % len(SPEEDS)
         prior[k], rate[k] = prior_of(rule, k), math.log1p(-speed_of(rule, k))
     m[:] = 0.0
     v[:] = 0.0
@@ -111,19 +121,17 @@ def look_up(
         if p < 0:
             nowhere += u * u
             continue
-        gap = max(0, now - touched[p, AT])
-        drift_of(u, gap, rate, prior, fade, old, new)
-        for slot in range(heavy.size):
-            if heavy[slot] and touched[p, LABEL_NUMBER] > begun[slot]:
-                for k in range(len(SPEEDS)):
-                    i = slot * len(SPEEDS) + k
-                    v[i] += old[k] * spread[p, i] + new[k]
-                    for c in range(m.shape[1]):
-                        m[i, c] += fade[k] * weights[p, i, c]
-            elif heavy[slot]:
-                unknown[slot] += u * u
-    for i in range(v.size):
-        v[i] += (nowhere + unknown[i // len(SPEEDS)]) * prior[i % len(SPEEDS)]
+        drift_of(u, now - touched[p, AT], rate, prior, fade, old, new)
+        for i in heavy:
+            if touched[p, LABEL_NUMBER] > begun[i // len(SPEEDS)]:
+                k = i % len(SPEEDS)
+                v[i] += old[k] * spread[p, i] + new[k]
+                for c in range(m.shape[1]):
+                    m[i, c] += fade[k] * weights[p, i, c]
+            else:
+                unknown[i] += u * u
+    for i in heavy:
+        v[i] += (nowhere + unknown[i]) * prior[i % len(SPEEDS)]
 
 
 def step_of(rule: Any, i: int) -> float:
@@ -145,25 +153,26 @@ def take_places(state: Any, x: Any, place: Counter) -> None:
 
 
 def touch(rule: Any, state: Any, place: Counter, now: int) -> None:
-    """Bring the places of a row up to date, in all states that have any weight."""
+    """Bring the places of a row up to date, in every state."""
     weights, spread, touched, begun = state.weights, state.spread, state.touched, state.begun
-    used, number = heavy_slots(state.weight, 0.0), state.clock[LABELS] + 1
+    prior, rate = np.empty(len(SPEEDS)), np.empty(len(SPEEDS))
+    fade, old, new = np.empty(len(SPEEDS)), np.empty(len(SPEEDS)), np.empty(len(SPEEDS))
+    for k in range(len(SPEEDS)):
+        prior[k], rate[k] = prior_of(rule, k), math.log1p(-speed_of(rule, k))
     for p in place:
         if p < 0:
             continue
-        gap, last = now - touched[p, AT], touched[p, LABEL_NUMBER]
-        for k in range(len(SPEEDS)):
-            prior, speed = prior_of(rule, k), speed_of(rule, k)
-            fade = math.exp(gap * math.log1p(-speed)) if speed > 0.0 else 1.0
-            root = math.sqrt(fade)
-            for slot in range(used.size):
+        drift_of(1.0, now - touched[p, AT], rate, prior, fade, old, new)
+        for slot in range(begun.size):
+            known = touched[p, LABEL_NUMBER] > begun[slot]
+            for k in range(len(SPEEDS)):
                 i = slot * len(SPEEDS) + k
-                known = last > begun[slot]
-                if used[slot]:
-                    spread[p, i] = fade * spread[p, i] + (1.0 - fade) * prior if known else prior
-                    for c in range(weights.shape[2]):
-                        weights[p, i, c] = root * weights[p, i, c] if known else 0.0
-        touched[p, AT], touched[p, LABEL_NUMBER] = now, number
+                spread[p, i] = old[k] * spread[p, i] + new[k] if known else prior[k]
+            for c in range(weights.shape[2]):  # outside, so that two classes have one plain loop
+                for k in range(len(SPEEDS)):
+                    i = slot * len(SPEEDS) + k
+                    weights[p, i, c] = fade[k] * weights[p, i, c] if known else 0.0
+        touched[p, AT], touched[p, LABEL_NUMBER] = now, state.clock[LABELS] + 1
 
 
 def absorb(state: Any, at: Glance, gain: NDArray[np.float64], narrow: Vector) -> None:
@@ -173,8 +182,9 @@ def absorb(state: Any, at: Glance, gain: NDArray[np.float64], narrow: Vector) ->
         u, p = at.u[j], at.place[j]
         if p < 0:
             continue
+        D = spread[p]
+        for c in range(gain.shape[1]):
+            for i in range(narrow.size):
+                weights[p, i, c] += gain[i, c] * D[i] * u
         for i in range(narrow.size):
-            D = spread[p, i]
-            for c in range(gain.shape[1]):
-                weights[p, i, c] += gain[i, c] * D * u
-            spread[p, i] = D / (1.0 + D * u * u * narrow[i])
+            D[i] /= 1.0 + D[i] * u * u * narrow[i]

@@ -8,7 +8,7 @@ centered (:mod:`lasec.rules.weighing`). The state grows with the columns that oc
 have a full covariance of their own, in the same filter (:mod:`lasec.rules.head`), which is mixed
 with a Tracker that sees them alone (:mod:`lasec.rules.alone`).
 
-Approximations while asking: slots without a state of at least ``negligible`` weight are left out.
+Approximations while asking: states of less than ``negligible`` weight are left out.
 A label that comes late is learned as if its row had come with the newest label known.
 
 Cost: O(5 slots n) a row of n non-zeros, asked or told; 56 bytes for a column that occurred, and
@@ -40,7 +40,7 @@ from lasec.rules.diagonal import (
     LABEL_NUMBER,
     absorb,
     glance,
-    heavy_slots,
+    heavy_states,
     look_up,
     step_of,
     take_places,
@@ -308,7 +308,7 @@ def look(
     numbers, now = np.zeros(rule.dense), max(t, state.clock[LATEST])
     words = words_after(rule.dense, x, numbers)
     at = glance(rule, state, words, t)
-    look_up(rule, state, at, now, heavy_slots(state.weight, bar), m, v)
+    look_up(rule, state, at, now, heavy_states(state.weight, bar), m, v)
     if numbers.size > 0:
         dense = head_of(rule, state, numbers, words.size, t)
         look_at_head(rule, state, dense, now - state.clock[LATEST], bar, m, v)
@@ -407,7 +407,7 @@ def filter_all(
     weight, lapse, classes = state.weight, state.lapse, state.weights.shape[2]
     known = classes_known(state.told) if state.told.size else 2
     m, v = np.empty((weight.size, classes)), np.empty(weight.size)
-    look_up(rule, state, at, now, heavy_slots(weight, 0.0), m, v)
+    look_up(rule, state, at, now, heavy_states(weight, 0.0), m, v)
     gain, narrow, said = np.zeros((weight.size, classes)), np.zeros(weight.size), np.zeros(classes)
     size, gap = dense.size + triangle.product(at.u, at.u), now - state.clock[LATEST]
     likely = 0.0

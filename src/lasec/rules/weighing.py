@@ -75,8 +75,10 @@ def weigh(rule: Any, state: Any, x: Any, u: Vector, place: Counter) -> tuple[flo
     """u <- v, place <- the place of each column; gives |v|^2 and |a|^2."""
     columns, values, table, entries = x["column"], x["value"], state.table, state.entries
     labels, most, total, size = state.clock[LABELS], state.rows[COUNT] + 2.0, 0.0, 0.0
+    for j in range(columns.size):  # apart, so that memory is waited for once and not for each
+        place[j] = table[slot_of(table, entries, columns[j])]
     for j in range(columns.size):
-        entry, count = table[slot_of(table, entries, columns[j])], 0
+        entry, count = place[j], 0
         place[j] = -1
         if entry >= 0:
             place[j], count = entries[entry, PLACE], entries[entry, ROWS]
