@@ -106,6 +106,11 @@ class Book:
         """The tickets without an answer, oldest first."""
         return tuple(ticket for ticket, asked in self._open.items() if not asked.answered)
 
+    @property
+    def oldest(self) -> float:
+        """When the oldest open question was asked; infinite if none is."""
+        return next(iter(self._open.values())).time if self._open else math.inf
+
     def add(self, decision: Any, x: Any, time: float) -> int:
         """Open a ticket, with a copy of its row; gives how many were dropped for it (0 or 1)."""
         latest = max(self._latest, time)

@@ -294,7 +294,7 @@ class Learner:
             given, when = validation.given(draws, n), now.selector.times(times, n)
             if self._kind.names:
                 self._admit(now, rows)
-            if self._counts_closed(now, n):  # row by row, because questions close in between
+            if self._counts_closed(now, n, when):  # row by row: questions close in between
                 now, cuts = now.copy(), [slice(i, i + 1) for i in range(n)]
             else:
                 cuts = [slice(0, n)]
@@ -302,10 +302,16 @@ class Learner:
             self._now = now
             return Records.join(parts)
 
-    def _counts_closed(self, now: LearnerState, n: int) -> bool:
+    def _counts_closed(self, now: LearnerState, n: int, when: Vector) -> bool:
         """Whether the query asks how many questions are open, and some may close among n rows."""
-        counts = isinstance(self.query, StatefulQuery) and getattr(self.query, "max_open", 1) > 0
-        return counts and (self.max_age is not None or len(now.book) + n > now.book.limit)
+        if not isinstance(self.query, StatefulQuery) or getattr(self.query, "max_open", 1) == 0:
+            return False
+        old = False
+        if self.max_age is not None and n > 0:
+            first = now.selector.rows + 1.0
+            begin, end = (when.min(), when.max()) if when.size else (first, first + n - 1)
+            old = min(now.book.oldest, begin) < end - self.max_age
+        return bool(old or len(now.book) + n > now.book.limit)
 
     def _ask_chunk(self, now: LearnerState, rows: Any, given: Vector, when: Vector) -> Records:
         """Decide about rows; where one is refused, nothing is changed."""

@@ -71,3 +71,23 @@ def test_draws_can_be_given_and_first_rows_size_the_learner():
     assert many.ask_many(X, draws=draws).asked.tolist() == (draws < 0.5).tolist()
     assert many.dimension == 5
     assert len(many.ask_many(X[:0])) == 0
+
+
+def test_a_session_hears_of_many_rows_as_of_one():
+    X, y = lasec.streams.switching(600, dimension=5, every=300, seed=1)
+    many, one = (
+        lasec.Session(lasec.Tracker(5, seed=3, rate=0.2), classes=["ham", "spam"], remember=20)
+        for _ in range(2)
+    )
+    for begin in range(0, len(y), 30):
+        rows, names = X[begin : begin + 30], [f"mail-{i}" for i in range(begin, begin + 30)]
+        found = many.ask_many(rows, ids=names)
+        assert found == [one.ask(x, id=name) for x, name in zip(rows, names, strict=True)]
+        for at in range(1, 30):  # some stay open, and one is told that nobody asked for
+            if found[at].asked or at == 27:
+                for session in (many, one):
+                    session.tell(names[at], ["ham", "spam"][int(y[begin + at] > 0)])
+    assert many.to_bytes() == one.to_bytes()
+    with pytest.raises(ValueError, match="none of an open question"):
+        many.ask_many(X[:2], ids=["new", next(note.id for _, note in many.questions)])
+    assert many.meter.rows == len(y)

@@ -108,6 +108,13 @@ class OwnModel:
         """What the learner decides."""
         return self._heard(self.learner.ask(row, time=time))
 
+    def ask_many(self, X: ArrayLike, times: ArrayLike | None) -> list[Asked]:
+        """The same decisions for many rows, in compiled code, for all of them or none."""
+        found = self.learner.ask_many(X, times=times)
+        columns = (found.label, found.margin, found.variance, found.propensity, found.asked)
+        fields = zip(*(column.tolist() for column in columns), found.ticket.tolist(), strict=True)
+        return [self._heard(Decision(*one)) for one in fields]
+
     def tell(self, ticket: int, label: Hashable) -> Outcome:
         """Learn the label of an open question."""
         return self.learner.tell(ticket, self.named(label))

@@ -132,6 +132,49 @@ class Session:
         """
         return self.decide(row, id=id, time=time).shown
 
+    def ask_many(
+        self,
+        rows: Any,
+        *,
+        ids: Sequence[Hashable] | None = None,
+        times: Sequence[float] | None = None,
+    ) -> list[Decision]:
+        """:meth:`ask` for many rows of a learner, in compiled code: the same decisions.
+
+        They are made for all rows or for none. Questions that expire on the way are heard of at the
+        end.
+
+        Parameters
+        ----------
+        rows
+            As many as there are decisions.
+        ids
+            The caller's names for the rows; None is for a row that has none.
+        times
+            When each row came, for budgets by time.
+
+        Examples
+        --------
+        >>> import lasec
+        >>> session = Session(lasec.LASEC(dimension=1), classes=["ham", "spam"])
+        >>> session.learn([1.0], "ham")
+        >>> [decision.label for decision in session.ask_many([[1.0], [-1.0]], ids=["a", "b"])]
+        ['ham', 'spam']
+        >>> session.tell("b", "spam").correct
+        True
+        """
+        count = rows.shape[0] if hasattr(rows, "shape") else len(rows)  # sparse ones have no len
+        names = [None] * count if ids is None else list(ids)
+        given = [name for name in names if name is not None]
+        taken = len(set(given)) < len(given) or any(name in self._ids for name in given)
+        if taken or len(names) != count:
+            raise ValueError("ids: one for each row, all different, and none of an open question")
+        decided = self._own.ask_many(rows, times)
+        for at, (asked, name) in enumerate(zip(decided, names, strict=True)):
+            self._hear(asked, rows[at], name)
+        self._hear_of_given_up()
+        return [asked.shown for asked in decided]
+
     def decide(
         self,
         row: Any,
@@ -143,6 +186,12 @@ class Session:
         if id is not None and id in self._ids:
             raise ValueError(f"id: the question about {id!r} is still open")
         asked = self.model.ask(row, time)
+        self._hear(asked, row, id)
+        self._hear_of_given_up()
+        return asked
+
+    def _hear(self, asked: Asked, row: Any, id: Hashable) -> None:  # noqa: A002
+        """Keep the name of a row, and let meter and detectors hear of the decision about it."""
         decision = asked.decision
         if id is not None and decision.asked:
             self._note(decision.ticket, id=id)
@@ -151,8 +200,6 @@ class Session:
         self.meter.ask(decision)
         for detector in self.detectors:
             self._raise(detector.ask(decision, row))
-        self._hear_of_given_up()
-        return asked
 
     def tell(self, question: Hashable, label: Hashable, *, by: str | None = None) -> Outcome:
         """Learn the label of an open question, or of a row that the session remembers.
