@@ -515,5 +515,20 @@ def serve_long(
     typer.echo(service_long.run(rows, out))
 
 
+@app.command("serve-schema")
+def serve_schema(
+    out: Out,
+    examples: Annotated[int, typer.Option(min=1, help="How many for each operation.")] = 100,
+    store: Annotated[str, typer.Option(help="sqlite or postgres.")] = "sqlite",
+    seed: Annotated[int, typer.Option(help="Of the requests.")] = 0,
+) -> None:
+    """Run schemathesis with all its checks against the service."""
+    if store not in ("sqlite", "postgres"):
+        raise typer.BadParameter("sqlite or postgres", param_hint="--store")
+    from experiments.serving import schema  # noqa: PLC0415
+
+    typer.echo(schema.run(out, examples, store, seed))
+
+
 if __name__ == "__main__":
     app()

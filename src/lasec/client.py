@@ -21,6 +21,7 @@ from lasec.types import Decision
 __all__ = ["AsyncClient", "AsyncModel", "Client", "Model", "RefusedError", "Told"]
 
 _AGAIN = (429, 502, 503, 504)
+_SLOW = 600.0  # seconds for a request that may compile
 _WAITS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 5.0, 5.0)  # seconds before each further try
 
 
@@ -54,6 +55,12 @@ class _Call(NamedTuple):
     body: Any = None
     read: Callable[[Any], Any] = lambda reply: reply
     once: bool = False
+    slow: bool = False
+
+    @property
+    def timeout(self) -> Any:
+        """How long to wait for it: code that is compiled first takes a minute or two."""
+        return _SLOW if self.slow else httpx.USE_CLIENT_DEFAULT
 
 
 class Client:
@@ -101,7 +108,9 @@ class Client:
         headers = _headers(call)
         for wait in (*_WAITS, None):
             try:
-                reply = self._http.request(call.method, call.path, json=call.body, headers=headers)
+                reply = self._http.request(
+                    call.method, call.path, json=call.body, headers=headers, timeout=call.timeout
+                )
                 if reply.status_code not in _AGAIN or wait is None:
                     return _read(call, reply)
             except httpx.TransportError:
@@ -156,7 +165,7 @@ class AsyncClient:
         for wait in (*_WAITS, None):
             try:
                 reply = await self._http.request(
-                    call.method, call.path, json=call.body, headers=headers
+                    call.method, call.path, json=call.body, headers=headers, timeout=call.timeout
                 )
                 if reply.status_code not in _AGAIN or wait is None:
                     return _read(call, reply)
@@ -316,7 +325,8 @@ _LIST = _Call("GET", "/v1/models", read=lambda reply: [one["name"] for one in re
 
 
 def _made(name: str, classes: Sequence[Hashable], settings: Mapping[str, Any]) -> _Call:
-    return _Call("POST", "/v1/models", {"name": name, "classes": list(classes), **settings})
+    body = {"name": name, "classes": list(classes), **settings}
+    return _Call("POST", "/v1/models", body, slow=True)
 
 
 def _key(name: str, role: str) -> _Call:

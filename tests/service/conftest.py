@@ -15,15 +15,15 @@ import pytest
 PROGRAM = """
 import sys
 from pathlib import Path
-import uvicorn
-from lasec.service import Service, application
+from lasec.service import Service
+from lasec.service.listen import Server
 
 url, port, key = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
 service = Service(url)
-service.start()
+service.open()
 if not key.exists():
     key.write_text(service.new_key("acme", "owner", "owner"))
-uvicorn.run(application(service, manage=False), port=port, log_level="warning")
+Server(service, port=port).run()
 service.stop()
 """
 
@@ -37,6 +37,10 @@ class Server:
         self._port = _free_port()
         self._process = None
         self.url = f"http://127.0.0.1:{self._port}"
+        limits = httpx.Limits(max_keepalive_connections=0)  # the server may be another by then
+        self.http = httpx.Client(
+            base_url=self.url, trust_env=False, verify=False, timeout=60, limits=limits
+        )
 
     @property
     def owner(self):
@@ -59,7 +63,7 @@ class Server:
 
     def _ready(self):
         try:
-            return httpx.get(f"{self.url}/readyz", trust_env=False).status_code == 200
+            return self.http.get("/readyz").status_code == 200
         except httpx.TransportError:
             return False
 
@@ -72,10 +76,8 @@ class Server:
 
     def call(self, method, path, body=None, *, key=None):
         """The reply's JSON to a request, by default with the owner's key."""
-        reply = httpx.request(
-            method, self.url + path, json=body, trust_env=False, timeout=60,
-            headers={"Authorization": f"Bearer {key or self.owner}"},
-        )  # fmt: skip
+        headers = {"Authorization": f"Bearer {key or self.owner}"}
+        reply = self.http.request(method, path, json=body, headers=headers)
         assert reply.is_success, (reply.status_code, reply.text)
         return reply.json() if reply.content else None
 
@@ -93,3 +95,4 @@ def server(tmp_path_factory):
     made.start()
     yield made
     made.stop()
+    made.http.close()

@@ -263,7 +263,9 @@ def test_new_settings_that_make_no_sense_are_refused(api):
 def test_metrics_speak_prometheus(api):
     api.made(name="counted")
     text = api("GET", "/metrics").text
-    assert 'lasec_model_rows_total{tenant="acme",model="counted"} 0' in text
+    assert 'lasec_model_rows_total{model="counted"} 0' in text
+    assert "counted" not in api("GET", "/metrics", authorization="").text
+    assert "counted" not in api.of("other", "viewer", "viewer")("GET", "/metrics").text
     for line in text.splitlines():
         assert re.fullmatch(r"# TYPE \w+ (counter|gauge)|\w+({.*})? [0-9.e+-]+", line), line
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -58,10 +60,10 @@ def serve(
     """
     service = _service(store)
     if new_key is not None:
-        with _started(service):
+        with _opened(service):
             put_lines([service.new_key(tenant, new_key, role.value) + "\n"])
         return
-    with _started(service):
+    with _opened(service):
         if not service.keys:
             key = service.new_key(tenant, FIRST, Role.OWNER.value)
             say(f"lasec: the owner's key, shown this once: {key}")
@@ -79,25 +81,19 @@ def _service(store: str) -> Any:
         raise TableError(f"this needs more packages: pip install 'lasec[{extra}]'") from None
 
 
-class _started:  # noqa: N801
-    """A service between its start and its end."""
-
-    def __init__(self, service: Any) -> None:
-        self.service = service
-
-    def __enter__(self) -> None:
-        with compiling():
-            self.service.start()
-
-    def __exit__(self, *error: object) -> None:
-        self.service.stop()
+@contextmanager
+def _opened(service: Any) -> Iterator[None]:
+    """A service that holds its store."""
+    service.open()
+    try:
+        yield
+    finally:
+        service.stop()
 
 
 def _listen(service: Any, host: str, port: int) -> None:
     """Serve until a signal comes."""
-    import uvicorn  # noqa: PLC0415
+    from lasec.service.listen import Server  # noqa: PLC0415
 
-    from lasec.service import application  # noqa: PLC0415
-
-    app = application(service, manage=False)
-    uvicorn.run(app, host=host, port=port, log_level="warning", access_log=False)
+    with compiling():
+        Server(service, host=host, port=port).run()

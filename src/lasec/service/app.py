@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -27,6 +28,7 @@ from lasec.service.store import digest_of
 
 LARGEST = 8 * 2**20  # bytes of a body
 PACKED = "application/octet-stream"
+DEEPEST = 20  # levels of an item
 TRIES = 20  # wrong keys of one address in a minute
 _json = msgspec.json.Encoder()
 Handler = Callable[["Api", Request, Who], Awaitable[Any]]
@@ -87,15 +89,16 @@ class Api:
     async def new_key(self, request: Request, who: Who) -> b.Key:
         """Make a key."""
         body = await _read(request, b.KeyBody)
-        if not body.name.strip() or len(body.name) > 100:
-            raise Problem(422, '"name": from 1 to 100 characters')
         put, key = self.service.key(who.tenant, body.name, body.role)
         await self.service.do(put)
         return b.Key(body.name, body.role, time.time(), key)
 
     async def revoke_key(self, request: Request, who: Who) -> None:
-        """Take a key back."""
-        await self.service.do(self.service.revoke(who.tenant, request.path_params["name"]))
+        """Take a key back; not the own one, so that an owner is always left."""
+        name = request.path_params["name"]
+        if name == who.name:
+            raise Problem(409, "a key does not take itself back: use another owner's")
+        await self.service.do(self.service.revoke(who.tenant, name))
 
     # Models
 
@@ -112,7 +115,8 @@ class Api:
         """Make a model."""
         new = await _read(request, NewModel)
         _check_name(new.name)
-        made = await self.service.do(self.service.create(who.tenant, new))
+        put = await asyncio.to_thread(self.service.create, who.tenant, new)
+        made = await self.service.do(put)
         return figures.described(made)
 
     async def describe(self, request: Request, who: Who) -> b.Model:
@@ -136,7 +140,8 @@ class Api:
         _check_name(name)
         data = await _body(request)
         new = NewModel(name=name, classes=[])
-        made = await self.service.do(self.service.create(who.tenant, new, data))
+        put = await asyncio.to_thread(self.service.create, who.tenant, new, data)
+        made = await self.service.do(put)
         return figures.described(made)
 
     # Rows and labels
@@ -158,7 +163,6 @@ class Api:
     async def tell(self, request: Request, who: Who) -> Any:
         """Learn the labels of questions."""
         model, body = self.model(request, who), await _read(request, b.TellBody)
-        _check_count(len(body.answers))
         run, names = self.service.tell(model, body)
         return {"outcomes": await self._once(request, who, model, run, names)}
 
@@ -242,7 +246,8 @@ class Api:
     async def erase(self, request: Request, who: Who) -> None:
         """Delete what is kept of a row: its item, its replies, and the question if it is open."""
         model = self.model(request, who)
-        await self.service.do(self.service.erase(model, request.path_params["event"]))
+        event = msgspec.convert(request.path_params["event"], b.Text)
+        await self.service.do(self.service.erase(model, event))
 
     # The service itself
 
@@ -252,13 +257,18 @@ class Api:
 
     async def readyz(self, request: Request, who: Who) -> Any:
         """Whether it takes requests."""
-        if not self.service.ready:
-            raise Problem(503, "models are still being read", retry_after=1.0)
+        self.need_ready()
         return {"ready": True}
 
+    def need_ready(self) -> None:
+        """Refuse what needs a model while models are still being read, or no longer served."""
+        if not self.service.ready:
+            raise Problem(503, "models are being read, or the server ends", retry_after=1.0)
+
     async def metrics(self, request: Request, who: Who) -> Response:
-        """Figures for Prometheus."""
-        return Response(figures.prometheus(self.service), media_type=figures.PROMETHEUS)
+        """Figures for Prometheus: of the process, and with a key of the tenant's models."""
+        tenant = self.who(request, _SEES).tenant if "authorization" in request.headers else None
+        return Response(figures.prometheus(self.service, tenant), media_type=figures.PROMETHEUS)
 
 
 _M = "/v1/models/{model}"
@@ -311,13 +321,14 @@ PAGES = {
 }
 _TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css"}
 _CSP = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:"
+_PAGE = f"{_CSP}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+_DATA = "default-src 'none'; frame-ancestors 'none'"
 _HEADERS = {
-    "Content-Security-Policy": f"{_CSP}; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
 }
+_ALWAYS = [(name.lower().encode(), value.encode()) for name, value in _HEADERS.items()]
 
 
 def application(service: Service, *, manage: bool = True) -> Starlette:
@@ -339,7 +350,7 @@ def application(service: Service, *, manage: bool = True) -> Starlette:
             service.stop()
 
     text = _json.encode(document())
-    routes = [Path(route.path, _endpoint(api, route), methods=[route.method]) for route in ROUTES]
+    routes = _paths(api)
     routes += [Path(path, _page(name), methods=["GET"]) for path, name in PAGES.items()]
     routes += [Path("/openapi.json", _fixed(text, "application/json"), methods=["GET"])]
     handlers: Any = {404: _unknown, 405: _unknown, 500: _failed}
@@ -348,22 +359,53 @@ def application(service: Service, *, manage: bool = True) -> Starlette:
     return app
 
 
+def _paths(api: Api) -> list[Path]:
+    """One Starlette route for each path, so that a wrong method hears of all right ones."""
+    found: dict[str, dict[str, Any]] = {}
+    for route in ROUTES:
+        found.setdefault(route.path, {})[route.method] = _endpoint(api, route)
+    return [  # an event may have slashes in its name
+        Path(path.replace("{event}", "{event:path}"), _by_method(made), methods=list(made))
+        for path, made in found.items()
+    ]
+
+
+def _by_method(made: dict[str, Any]) -> Callable[[Request], Awaitable[Response]]:
+    async def serve(request: Request) -> Response:
+        method = "GET" if request.method == "HEAD" else request.method
+        reply: Response = await made[method](request)
+        return reply
+
+    return serve
+
+
 def _endpoint(api: Api, route: Route) -> Callable[[Request], Awaitable[Response]]:
     """A route as Starlette has it: the key is looked at first, problems become replies."""
 
     async def serve(request: Request) -> Response:
         try:
-            who = api.who(request, route.roles) if route.roles else _NOBODY
+            who = _NOBODY
+            if route.roles:
+                who = api.who(request, route.roles)
+                api.need_ready()
             reply = await route.handler(api, request, who)
         except Problem as problem:
             return _refused(problem)
-        if isinstance(reply, Response):
-            return reply
+        except msgspec.ValidationError as error:
+            return _refused(Problem(422, str(error)))
         if reply is None:
-            return Response(status_code=204)
-        return Response(_json.encode(reply), media_type="application/json")
+            return _safe(Response(status_code=204))
+        if not isinstance(reply, Response):
+            reply = Response(_json.encode(reply), media_type="application/json")
+        return _safe(reply)
 
     return serve
+
+
+def _safe(reply: Response, policy: str = _DATA) -> Response:
+    """A reply that no browser keeps, frames, or takes for something else."""
+    reply.raw_headers += [*_ALWAYS, (b"content-security-policy", policy.encode())]
+    return reply
 
 
 _NOBODY = Who("", "", "")
@@ -374,7 +416,7 @@ def _refused(problem: Problem) -> Response:
     if problem.status == 401:
         headers["WWW-Authenticate"] = "Bearer"
     data = _json.encode(problem.body())
-    return Response(data, problem.status, headers, "application/problem+json")
+    return _safe(Response(data, problem.status, headers, "application/problem+json"))
 
 
 async def _unknown(request: Request, error: Exception) -> Response:
@@ -390,14 +432,12 @@ async def _failed(request: Request, error: Exception) -> Response:
 
 def _page(name: str) -> Callable[[Request], Awaitable[Response]]:
     data = files("lasec.service").joinpath("pages", name).read_bytes()
-    return _fixed(data, _TYPES[name.rpartition(".")[2]], _HEADERS)
+    return _fixed(data, _TYPES[name.rpartition(".")[2]], _PAGE)
 
 
-def _fixed(
-    data: bytes, kind: str, headers: dict[str, str] | None = None
-) -> Callable[[Request], Awaitable[Response]]:
+def _fixed(data: bytes, kind: str, policy: str = _DATA) -> Callable[[Request], Awaitable[Response]]:
     async def serve(request: Request) -> Response:
-        return Response(data, headers=headers, media_type=kind)
+        return _safe(Response(data, media_type=kind), policy)
 
     return serve
 
@@ -421,10 +461,12 @@ async def _read(request: Request, kind: Any) -> Any:
     """The body of a request as what it should be."""
     try:
         return msgspec.json.decode(await _body(request), type=kind)
-    except msgspec.ValidationError as error:
-        raise Problem(422, str(error)) from None
+    except msgspec.ValidationError:
+        raise  # it is told as it is
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Problem(400, f"the body is no JSON: {error}") from None
+    except RecursionError:
+        raise Problem(400, "the body is nested too deep") from None
 
 
 async def _asked(request: Request, model: ServedModel) -> tuple[Rows, b.AskBody]:
@@ -434,6 +476,7 @@ async def _asked(request: Request, model: ServedModel) -> tuple[Rows, b.AskBody]
         for name in ("ids", "times", "items"):
             if getattr(body, name) and len(getattr(body, name)) != len(body.rows):
                 raise Problem(422, f'"{name}": one for each row, or none')
+        _shallow("items", body.items)
         return _rows(model, body.rows), body
     data, width = await _body(request), model.desk.session.learner.dimension
     if model.desk.table is not None or not data or len(data) % (8 * width):
@@ -444,15 +487,34 @@ async def _asked(request: Request, model: ServedModel) -> tuple[Rows, b.AskBody]
 
 def _rows(model: ServedModel, rows: list[Any]) -> Rows:
     """The rows of a request, of the kind that the model takes."""
-    _check_count(len(rows))
     if model.desk.table is not None:
         if not all(isinstance(row, dict) for row in rows):
             raise Problem(422, "rows: expected objects with the columns of the model")
-        return Rows(cells=rows)
+        return Rows(cells=_cells(rows))
     width = model.desk.session.learner.dimension
     if any(isinstance(row, dict) or len(row) != width for row in rows):
         raise Problem(422, f"rows: expected lists of {width} numbers")
     return Rows.of_numbers(np.array(rows, dtype=np.float64))
+
+
+def _cells(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows of cells that the journal can hold, with ids that are ids."""
+    msgspec.convert([row.get("id") for row in rows], list[b.Id | None])
+    _shallow("rows", rows)
+    try:
+        msgspec.msgpack.encode(rows)
+    except OverflowError:
+        raise Problem(422, '"rows": a whole number has at most 64 bits') from None
+    return rows
+
+
+def _shallow(name: str, values: Any, left: int = DEEPEST) -> None:
+    """Refuse what is nested so deep that nobody could read it, the server included."""
+    if not left:
+        raise Problem(422, f'"{name}": nested more than {DEEPEST} deep')
+    for value in values.values() if isinstance(values, dict) else values:
+        if isinstance(value, list | dict):
+            _shallow(name, value, left - 1)
 
 
 def _check_count(count: int) -> None:

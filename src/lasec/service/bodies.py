@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
-
-from lasec.service.operations import Id
+from msgspec import Meta
 
 MOST_ROWS = 10_000
+MOST_LEASED = 50  # questions that a person can hold
+NO_NUL = r"^[^\x00]*$"  # PostgreSQL has no text with a zero in it
+Whole = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]  # what stores and journals can hold
+Ticket = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+Text = Annotated[str, Meta(min_length=1, max_length=128, pattern=NO_NUL)]  # fits into an index
+Id = Text | Whole
+Label = str | Whole
+Rows = Annotated[list[list[float] | dict[str, Any]], Meta(min_length=1, max_length=MOST_ROWS)]
+KeyName = Annotated[  # it is a part of a path when the key is taken back
+    str, Meta(min_length=1, max_length=100, pattern=r"^[^\x00-\x20\x7f./][^\x00-\x1f\x7f/]*$")
+]
+ModelName = Annotated[
+    str, Meta(max_length=100, pattern="^[A-Za-z0-9._-]*[A-Za-z0-9][A-Za-z0-9._-]*$")
+]
 
 
 class AskBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -18,7 +31,7 @@ class AskBody(msgspec.Struct, forbid_unknown_fields=True):
     ``items`` what people are to see of each.
     """
 
-    rows: list[list[float] | dict[str, Any]]
+    rows: Rows
     ids: list[Id | None] = []
     times: list[float | None] = []
     items: list[Any] = []
@@ -27,35 +40,35 @@ class AskBody(msgspec.Struct, forbid_unknown_fields=True):
 class PredictBody(msgspec.Struct, forbid_unknown_fields=True):
     """Rows to predict."""
 
-    rows: list[list[float] | dict[str, Any]]
+    rows: Rows
 
 
 class AnswerBody(msgspec.Struct, forbid_unknown_fields=True):
     """A label, for the question of a ticket or of the row with an id."""
 
-    label: str | int
-    ticket: int | None = None
+    label: Label
+    ticket: Ticket | None = None
     id: Id | None = None
-    by: str | None = None
+    by: Text | None = None
 
 
 class TellBody(msgspec.Struct, forbid_unknown_fields=True):
     """Labels of questions."""
 
-    answers: list[AnswerBody]
+    answers: Annotated[list[AnswerBody], Meta(min_length=1, max_length=MOST_ROWS)]
 
 
 class LearnBody(msgspec.Struct, forbid_unknown_fields=True):
     """Rows with labels that nobody asked for."""
 
-    rows: list[list[float] | dict[str, Any]]
-    labels: list[str | int]
+    rows: Rows
+    labels: Annotated[list[Label], Meta(min_length=1, max_length=MOST_ROWS)]
 
 
 class CancelBody(msgspec.Struct, forbid_unknown_fields=True):
     """Questions that will not be answered, by their tickets or the ids of their rows."""
 
-    questions: list[Id]
+    questions: Annotated[list[Id], Meta(min_length=1, max_length=MOST_ROWS)]
 
 
 class StatusBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -67,23 +80,23 @@ class StatusBody(msgspec.Struct, forbid_unknown_fields=True):
 class LeaseBody(msgspec.Struct, forbid_unknown_fields=True):
     """A wish for questions; ``by`` names the person, where the key is not an annotator's."""
 
-    count: int = 5
-    by: str | None = None
+    count: Annotated[int, Meta(ge=1, le=MOST_LEASED)] = 5
+    by: Text | None = None
 
 
 class PersonBody(msgspec.Struct, forbid_unknown_fields=True):
     """What a person says to a question: a label, "don't know", "later", or that it was a slip."""
 
-    ticket: int
+    ticket: Ticket
     say: Literal["label", "dont_know", "later", "undo"] = "label"
-    label: str | int | None = None
-    by: str | None = None
+    label: Label | None = None
+    by: Text | None = None
 
 
 class KeyBody(msgspec.Struct, forbid_unknown_fields=True):
     """A key to be made: whose it is, and what it opens."""
 
-    name: str
+    name: KeyName
     role: Literal["owner", "app", "annotator", "viewer"]
 
 

@@ -154,19 +154,24 @@ def journal(store: Store, model: ServedModel) -> Iterator[bytes]:
                 yield msgspec.json.encode(line) + b"\n"
 
 
-def prometheus(service: Service) -> bytes:
-    """Figures of the process; of models, without the names of tenants' rows or people."""
+def prometheus(service: Service, tenant: str | None) -> bytes:
+    """Figures of the process, and of a tenant's models; nothing of rows or people."""
+    models = list(service.models.values())
     lines = [
         "# TYPE lasec_commits_total counter",
         f"lasec_commits_total {service.writer.groups}",
         "# TYPE lasec_requests_waiting gauge",
         f"lasec_requests_waiting {service.writer.waiting}",
+        "# TYPE lasec_models gauge",
+        f"lasec_models {len(models)}",
     ]
     named = {"rows": "counter", "asked": "counter", "labels": "counter", "open": "gauge"}
     for name, kind in named.items():
         suffix = f"{name}_total" if kind == "counter" else name
-        lines.append(f"# TYPE lasec_model_{suffix} {kind}")
-        for (tenant, model), served in list(service.models.items()):
-            value = getattr(served.desk.session.meter, name)
-            lines.append(f'lasec_model_{suffix}{{tenant="{tenant}",model="{model}"}} {value}')
+        values = {m: getattr(m.desk.session.meter, name) for m in models}
+        lines += [f"# TYPE lasec_{suffix} {kind}", f"lasec_{suffix} {sum(values.values())}"]
+        mine = [(m.name, value) for m, value in values.items() if m.tenant == tenant]
+        if mine:
+            lines.append(f"# TYPE lasec_model_{suffix} {kind}")
+        lines += [f'lasec_model_{suffix}{{model="{model}"}} {value}' for model, value in mine]
     return ("\n".join(lines) + "\n").encode()

@@ -97,6 +97,7 @@ class ServedModel:
     def journal(self, tx: Transaction, operation: Operation, applied: Applied) -> None:
         """Write an operation that was applied, and what follows from it."""
         key = self.tenant, self.name
+        tx.changed[self] = None
         said = _said[0].encode([_kept(reply) for reply in applied.replies])
         tx.put(
             "INSERT INTO journal VALUES (?, ?, ?, ?, ?)", *key, self.seq, packed(operation), said

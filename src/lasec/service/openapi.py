@@ -69,7 +69,8 @@ def _operation(route: app.Route, schemas: dict[Any, Any]) -> dict[str, Any]:
 
 
 def _parameter(name: str) -> dict[str, Any]:
-    return {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+    kind = {"model": bodies.ModelName, "name": bodies.KeyName, "event": bodies.Text}[name]
+    return {"name": name, "in": "path", "required": True, "schema": msgspec.json.schema(kind)}
 
 
 def _content(route: app.Route, schemas: dict[Any, Any]) -> dict[str, Any]:

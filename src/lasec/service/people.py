@@ -20,7 +20,6 @@ from lasec.service.settings import DAY
 from lasec.service.store import Transaction
 
 LATER = 600.0  # seconds after which a question comes back to who said "later"
-MOST = 50  # questions that a person can hold
 
 
 def wanted(model: ServedModel, ticket: int) -> int:
@@ -35,7 +34,7 @@ def wanted(model: ServedModel, ticket: int) -> int:
 def lease(tx: Transaction, now: float, model: ServedModel, person: str, count: int) -> Leased:
     """The oldest questions that this person may answer: their own ones first, then free ones."""
     key, until = (model.tenant, model.name), now + model.asking.lease
-    found = tx.read(_FREE, *key, person, now, person, now, person, min(max(count, 1), MOST))
+    found = tx.read(_FREE, *key, person, now, person, now, person, count)
     for ticket, _ in found:
         tx.put(_LEASE, *key, ticket, person, until)
     ((waiting,),) = tx.read(_WAITING, *key, person, now)

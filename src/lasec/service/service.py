@@ -8,6 +8,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import msgspec
@@ -21,10 +22,12 @@ from lasec.service.model import EVERY, ServedModel
 from lasec.service.operations import Answer, Ask, Cancel, Id, Learn, Operation, Rows, Tell
 from lasec.service.settings import NewModel, desk_of
 from lasec.service.store import Store, Transaction, digest_of
+from lasec.service.warm import warm
 from lasec.service.writer import Call, Known, Name, Writer
 from lasec.tables.cells import as_label
 
 TICK = 0.25  # seconds between two looks at what is due
+LARGEST = 512 * 2**20  # bytes of a model: a value of either database has fewer than 10^9
 POINT = 60.0  # seconds between two points of the accuracy over time
 OWNER, APP, ANNOTATOR, VIEWER = "owner", "app", "annotator", "viewer"
 
@@ -98,19 +101,30 @@ class Service:
         self._stopped = threading.Event()
 
     def start(self) -> None:
-        """Take the store, replay every journal, and begin to write."""
+        """Take the store, replay every journal, and begin to serve."""
+        self.open()
+        self.load()
+
+    def open(self) -> None:
+        """Take the store, and begin to write; models are not there yet, keys are."""
         self.store.lock()
         self.store.migrate()
         for digest, *who in self.store.read("SELECT digest, tenant, role, name FROM keys"):
             self.keys[digest] = Who(*who)
+        self.writer.start()
+
+    def load(self) -> None:
+        """Read every model, replay its journal, load or compile its code; then it is ready."""
         for tenant, name, *rest in self.store.read(
             "SELECT tenant, model, settings, status, made FROM models"
         ):
+            if self._stopped.is_set():
+                return
             model = ServedModel.load(self.store, tenant, name, *rest)
             self._at("replay")
             model.replay(self.store)
+            warm(model.desk.to_bytes(), timed=model.new.timed)
             self.models[tenant, name] = model
-        self.writer.start()
         threading.Thread(target=self._tick, name="lasec clock", daemon=True).start()
         self.ready = True
 
@@ -120,7 +134,7 @@ class Service:
         self._stopped.set()
         self.writer.stop()
         with self.store.transaction() as tx:
-            for model in self.models.values():
+            for model in list(self.models.values()):
                 if model.rows_since:
                     model.snapshot(tx, time.time())
         self.store.close()
@@ -189,16 +203,22 @@ class Service:
         return found
 
     def create(self, tenant: str, new: NewModel, data: bytes | None = None) -> Call:
-        """Make a model: a new one, or that of a ``.lasec`` file."""
+        """Make a model: a new one, or that of a ``.lasec`` file; its code is compiled here."""
+        self._need_new(tenant, new.name)
         try:
             desk = desk_of(new) if data is None else opened(data, timed=new.timed)
         except (ValueError, TypeError, OverflowError) as error:
             raise Problem(422, str(error)) from None
+        whole = desk.to_bytes()
+        if len(whole) > LARGEST:
+            raise Problem(
+                422, f"the model takes {len(whole) >> 20:,} MB, a store has {LARGEST >> 20}"
+            )
+        warm(whole, timed=new.timed)
         made = ServedModel(tenant, new.name, msgspec.structs.replace(new, sample=[]), desk)
 
         def put(tx: Transaction, now: float, known: Known) -> ServedModel:
-            if (tenant, new.name) in self.models:
-                raise Problem(409, f"there is a model of the name {new.name!r}")
+            self._need_new(tenant, new.name)
             settings = msgspec.json.encode(made.new).decode()
             tx.run(_TENANT, tenant, now)
             values = tenant, new.name, settings, "active", now
@@ -209,6 +229,10 @@ class Service:
             return made
 
         return put
+
+    def _need_new(self, tenant: str, name: str) -> None:
+        if (tenant, name) in self.models:
+            raise Problem(409, f"there is a model of the name {name!r}")
 
     def set_status(self, model: ServedModel, status: str) -> Call:
         """Pause a model, let it go on, or retire it for good."""
@@ -312,7 +336,8 @@ class Service:
     def _tick(self) -> None:
         while not self._stopped.wait(TICK):
             if self.ready:
-                self.do_now(self._tell_due)
+                with suppress(Problem):  # too many wait: what is due is told at the next look
+                    self.do_now(self._tell_due)
 
     def _tell_due(self, tx: Transaction, now: float, known: Known) -> None:
         """Tell the models the answers that can no longer be taken back."""
@@ -341,9 +366,9 @@ class Service:
                     tenant, name, retain,
                 )  # fmt: skip
 
-    def _after(self, tx: Transaction, now: float) -> None:
+    def _after(self, tx: Transaction, now: float, changed: Iterable[ServedModel]) -> None:
         """Keep a snapshot of the models that have come far since the last one."""
-        for model in self.models.values():
+        for model in changed:
             if model.rows_since >= self.every:
                 model.snapshot(tx, now)
                 self._at("snapshot")

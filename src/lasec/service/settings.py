@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta
 
 from lasec.classes import against_others
 from lasec.errors import TableError
 from lasec.queries import Budgeted
 from lasec.registry import find, make
+from lasec.service.bodies import MOST_ROWS, Label, ModelName
 from lasec.service.desks import Desk, NumberDesk, TableDesk
 from lasec.session import Session
 from lasec.tables import Encoder, Kind, TableLearner
@@ -18,49 +20,53 @@ from lasec.tables.usual import WORDS, detectors
 
 DAY = 86_400.0
 ROWS = 100_000  # how long a question stays open where rows are counted
+Share = Annotated[float, Meta(ge=0.0, le=1.0)]
+Seconds = Annotated[float, Meta(ge=0.0, le=3_660 * DAY)]
+People = Annotated[int, Meta(ge=1, le=100)]
+Positive = Annotated[float, Meta(gt=0.0)]
 
 
 class Asking(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """How questions go to people; it can be changed later."""
 
-    annotators: int = 1
+    annotators: People = 1
     """Number of people who answer each question; the model learns their majority."""
-    overlap: float = 0.0
+    overlap: Share = 0.0
     """Share of questions that a second person answers too, to see whether they agree."""
-    skips: int = 2
+    skips: People = 2
     """Number of people who do not know before a question is given up."""
-    lease: float = 300.0
+    lease: Seconds = 300.0
     """Seconds that a question is one person's."""
-    grace: float = 10.0
+    grace: Seconds = 10.0
     """Seconds in which an answer can be taken back."""
     show: list[str] = []
     """Columns that people see; by default all."""
-    retain: float = 30 * DAY
+    retain: Seconds = 30 * DAY
     """Seconds that items and replies are kept after their question is closed."""
 
 
 class NewModel(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """A model that is to be made."""
 
-    name: str
-    classes: list[str | int]
-    features: int | None = None
+    name: ModelName
+    classes: list[Label]
+    features: Annotated[int, Meta(ge=1, le=2**20)] | None = None
     """Number of features, for rows of numbers."""
-    sample: list[dict[str, Any]] = []
+    sample: Annotated[list[dict[str, Any]], Meta(max_length=MOST_ROWS)] = []
     """Some rows, for rows with named columns: they decide how columns are read."""
     algorithm: str = "tracker"
-    rate: float = 0.1
+    rate: Annotated[float, Meta(gt=0.0, le=1.0)] = 0.1
     """Label budget: the share of rows whose label is queried."""
-    labels_per_day: float | None = None
+    labels_per_day: Positive | None = None
     """Label budget by time, in place of the rate."""
-    audit: float | None = None
-    max_open: int = 0
+    audit: Share | None = None
+    max_open: Annotated[int, Meta(ge=0, le=2**31)] = 0
     """Query less as the number of open questions nears this; 0 is no limit."""
-    max_age: float | None = None
+    max_age: Positive | None = None
     """How long a question stays open: rows, or seconds with a budget by time."""
-    seed: int | None = None
-    positive: str | int | None = None
-    class_weight: Literal["balanced"] | dict[str, float] | None = None
+    seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] | None = None
+    positive: Label | None = None
+    class_weight: Literal["balanced"] | dict[str, Positive] | None = None
     text: list[str] = []
     category: list[str] = []
     ignore: list[str] = []

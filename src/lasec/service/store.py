@@ -130,6 +130,7 @@ class Transaction:
 
     def __init__(self, store: Store) -> None:
         self._store, self.begun = store, False
+        self.changed: dict[Any, None] = {}  # models whose journal has grown
         self._waiting: list[tuple[str, list[Values]]] = []
 
     def put(self, statement: str, *values: Any) -> None:

@@ -46,19 +46,23 @@ class Writer(threading.Thread):
     """
 
     def __init__(
-        self, store: Store, *, after: Callable[[Transaction, float], None],
+        self, store: Store, *, after: Callable[[Transaction, float, Iterable[Any]], None],
         at: Callable[[str], None] = lambda point: None, room: int = 10_000,
     ) -> None:  # fmt: skip
         super().__init__(name="lasec writer", daemon=True)
         self.store, self._after, self._at = store, after, at
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
-        self.room, self.groups, self.waiting = room, 0, 0
+        self.room, self.groups = room, 0
+
+    @property
+    def waiting(self) -> int:
+        """The number of jobs that wait."""
+        return self._jobs.qsize()
 
     def submit(self, job: Job) -> None:
         """Let a job wait its turn, or refuse it where too many wait."""
         if self.waiting >= self.room:
             raise Problem(503, f"{self.waiting:,} requests wait already", retry_after=1.0)
-        self.waiting += 1
         self._jobs.put(job)
 
     def stop(self) -> None:
@@ -79,7 +83,6 @@ class Writer(threading.Thread):
     def _group(self, first: Job) -> bool:
         """Carry out what waits, and commit it together; False if that was all."""
         jobs, end = self._collected(first)
-        self.waiting -= len(jobs)
         known = self._known(jobs)
         now = time.time()
         replies: list[Any] = []
@@ -95,8 +98,9 @@ class Writer(threading.Thread):
         self.groups += 1
         for job, reply in zip(jobs, replies, strict=True):
             job.done(reply)
-        with self.store.transaction() as tx:
-            self._after(tx, now)
+        if tx.changed:
+            with self.store.transaction() as after:
+                self._after(after, now, tx.changed)
         return not end
 
     def _collected(self, first: Job) -> tuple[list[Job], bool]:

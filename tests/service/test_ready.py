@@ -1,0 +1,139 @@
+"""A server listens at once, and is ready when its models are read and their code is loaded."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+
+import httpx
+import pytest
+
+from lasec.errors import StateError
+from lasec.service import NewModel, Service
+from lasec.service.listen import Server
+from lasec.service.warm import warm
+from service.running import running
+
+MODELS = (
+    {"name": "numbers", "features": 3, "rate": 0.5},
+    {"name": "texts", "sample": [{"body": "win"}], "text": ["body"], "rate": 1.0},
+)
+# What is given to every model after a restart, and how often numba is needed for it.
+AFTER = """
+import sys
+import numpy as np
+from numba.core import event
+from lasec.service import Service
+from lasec.service.bodies import AnswerBody, AskBody, LearnBody, TellBody
+from lasec.service.figures import accuracy
+from lasec.service.operations import Rows
+
+service = Service(sys.argv[1])
+service.start()
+with event.install_recorder("numba:compiler_lock") as seen:
+    for model in service.models.values():
+        rows = Rows.of_numbers(np.ones((1, 3))) if model.name == "numbers" else None
+        rows = rows or Rows(cells=[{"body": "a prize"}])
+        for number in range(100):
+            (said,) = service.do_now(service.ask(model, rows, AskBody([]))[0])
+            if said["asked"]:
+                answers = TellBody([AnswerBody(label="spam", ticket=said["ticket"])])
+                assert service.do_now(service.tell(model, answers)[0])[0]["learned"]
+                break
+        service.do_now(service.learn(model, rows, LearnBody([], ["ham"])))
+        service.do_now(lambda tx, now, known: model.desk.predict(rows))
+        service.do_now(lambda tx, now, known: accuracy(tx, model))
+service.stop()
+print("needed", len(seen.buffer))
+"""
+
+
+def test_after_a_restart_no_request_waits_for_code(tmp_path):
+    url = str(tmp_path / "store.db")
+    with running(url) as api:
+        for settings in MODELS:
+            api.made(**({"features": None} | settings))
+    found = subprocess.run(
+        [sys.executable, "-c", AFTER, url], check=True, capture_output=True, text=True
+    )
+    assert found.stdout == "needed 0\n"
+
+
+def test_warming_leaves_the_model_as_it_is(tmp_path):
+    with running(str(tmp_path / "store.db")) as api:
+        path = api.made(rate=0.5)
+        api("POST", f"{path}/ask", {"rows": [[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]})
+        desk = api.service.models["acme", "m"].desk
+        before = desk.to_bytes()
+        warm(before)
+        assert desk.to_bytes() == before
+        assert api.service.store.read("SELECT count(*) FROM journal") == [(1,)]
+
+
+@pytest.fixture
+def listening(tmp_path):
+    """A server whose models are read when the test says so; ``run`` waits for its end."""
+    service, go = Service(str(tmp_path / "store.db")), threading.Event()
+    service.open()
+    key = service.new_key("acme", "owner", "owner")
+    load = service.load
+
+    def when_told():
+        go.wait(30)
+        load()
+
+    service.load = when_told
+    server = Server(service, host="127.0.0.1", port=0)
+    failed = []
+
+    def run():
+        try:
+            server.run()
+        except StateError as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    headers = {"Authorization": f"Bearer {key}"}
+    with httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=headers) as http:
+        yield http, go, service, failed
+    go.set()
+    server.should_exit = True
+    thread.join()
+    service.stop()
+
+
+def status(http, path):
+    return http.get(path).status_code
+
+
+def test_it_is_alive_before_it_is_ready(listening):
+    http, go, _, _ = listening
+    assert (status(http, "/healthz"), status(http, "/readyz")) == (200, 503)
+    refused = http.get("/v1/models")
+    assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+    go.set()
+    end = time.monotonic() + 30
+    while status(http, "/readyz") != 200:
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    assert status(http, "/v1/models") == 200
+
+
+def test_models_that_cannot_be_read_end_the_server(listening):
+    http, go, service, failed = listening
+    assert status(http, "/readyz") == 503
+    service.do_now(service.create("acme", NewModel(name="m", classes=["a", "b"], features=3)))
+    with service.store.transaction() as tx:
+        tx.run("UPDATE snapshots SET data = ?", b"broken")
+    go.set()
+    end = time.monotonic() + 30
+    while not failed:
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    assert "not a lasec model" in str(failed[0])
