@@ -396,6 +396,25 @@ def test_items_stay_text(asked, link, opened):
 # The owner's page
 
 
+def test_names_stay_text_on_the_owners_page(server, asked, opened):
+    hostile = "<img src=x onerror=window.pwned=1><script>window.pwned=1</script>"
+    model = asked(["a", "b"], [hostile, "b"], overlap=1.0, grace=0.0)
+    server.call("POST", "/v1/keys", {"name": hostile.replace("/", "|"), "role": "viewer"})
+    for person in (hostile, '"><svg onload=window.pwned=1>'):
+        answer = {"ticket": 0, "label": hostile, "by": person}
+        server.call("POST", f"/v1/models/{model}/answers", answer)
+        server.call(
+            "POST", f"/v1/models/{model}/answers", {"ticket": 1, "by": person, "say": "later"}
+        )
+    page = opened(f"/owner#key={server.owner}&model={model}")
+    playwright.expect(page.locator("#pairs")).to_contain_text("<svg onload=window.pwned=1>")
+    for summary in page.locator("summary").all():
+        summary.click()
+    playwright.expect(page.locator("body")).to_contain_text("onerror=window.pwned=1><script>")
+    assert page.locator("main img, main script, main svg[onload]").count() == 0
+    assert page.evaluate("window.pwned") is None
+
+
 def test_the_owner_sees_figures(server, asked, link, opened):
     model = asked([f"mail {at}" for at in range(40)], overlap=1.0)
     answers = [{"ticket": at, "label": "ham"} for at in range(30)]
