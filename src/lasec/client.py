@@ -18,7 +18,9 @@ import httpx
 from lasec.metrics import Estimate
 from lasec.types import Decision
 
-__all__ = ["AsyncClient", "AsyncModel", "Client", "Model", "RefusedError", "Told"]
+__all__ = [
+    "AsyncClient", "AsyncModel", "Client", "Given", "Model", "Question", "RefusedError", "Told",
+]  # fmt: skip
 
 _AGAIN = (429, 502, 503, 504)
 _SLOW = 600.0  # seconds for a request that may compile
@@ -45,6 +47,40 @@ class Told(NamedTuple):
     correct: bool | None
     learned: bool
     settled: bool | None
+
+
+class Given(NamedTuple):
+    """What a person has said to a question: held, told, recorded, dont_know or later."""
+
+    by: str
+    label: Any
+    status: str
+
+
+class Question(NamedTuple):
+    """A question, how many people are wanted for it, and what they have said.
+
+    >>> Question(7, "mail-7", {"text": "hi"}, "open", 1, [Given("ann", "ham", "held")]).waits
+    False
+    """
+
+    ticket: int
+    id: str | None
+    item: Any
+    status: str
+    wanted: int
+    answers: Sequence[Given]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether an answer still counts."""
+        return self.status in ("open", "settled")
+
+    @property
+    def waits(self) -> bool:
+        """Whether it waits for another person."""
+        given = sum(one.status in ("held", "told", "recorded") for one in self.answers)
+        return self.is_open and given < self.wanted
 
 
 class _Call(NamedTuple):
@@ -210,6 +246,20 @@ class _Words:
         body = {"questions": [question]}
         return self._post("cancel", body, lambda reply: _told(reply["outcomes"][0]))
 
+    def questions(self, after: int, closed: float) -> _Call:
+        """List questions."""
+        where = f"{self._path}/questions?after={after}&closed={closed}"
+        return _Call("GET", where, read=_questions)
+
+    def answer(self, ticket: int, label: Hashable, say: str, by: str | None) -> _Call:
+        """What a person says to a question."""
+        body = {"ticket": ticket, "say": say, "label": label, "by": by}
+        return self._post("answers", body, lambda reply: reply["status"])
+
+    def info(self) -> _Call:
+        """Describe the model."""
+        return _Call("GET", self._path)
+
     def accuracy(self, over: str) -> _Call:
         """Estimate the accuracy."""
         name = {"all": "all", "window": "recent"}[over]
@@ -264,6 +314,30 @@ class Model:
         """Give up a question."""
         self._send(self._words.cancel(question))
 
+    def questions(self, *, after: int = -1, closed: float = 0.0) -> list[Question]:
+        """Up to 1,000 open questions after a ticket, with what people have said.
+
+        Also those that were closed in the last ``closed`` seconds.
+        """
+        found: list[Question] = self._send(self._words.questions(after, closed))
+        return found
+
+    def answer(
+        self, ticket: int, label: Hashable = None, *, say: str = "label", by: str | None = None
+    ) -> str:
+        """What a person says to a question: a "label", "dont_know", "later" or "undo".
+
+        Unlike :meth:`tell`, the answer is held for the grace time of the model, and counts for
+        the agreement of people. Returns what has become of it.
+        """
+        found: str = self._send(self._words.answer(ticket, label, say, by))
+        return found
+
+    def info(self) -> dict[str, Any]:
+        """The model's algorithm, classes, columns and status."""
+        found: dict[str, Any] = self._send(self._words.info())
+        return found
+
     def accuracy(self, *, over: str = "all") -> Estimate:
         """The estimated accuracy over "all" rows or the last ones ("window"), with an interval."""
         found: Estimate = self._send(self._words.accuracy(over))
@@ -309,6 +383,30 @@ class AsyncModel:
     async def cancel(self, question: Hashable) -> None:
         """Give up a question."""
         await self._send(self._words.cancel(question))
+
+    async def questions(self, *, after: int = -1, closed: float = 0.0) -> list[Question]:
+        """Up to 1,000 open questions after a ticket, with what people have said.
+
+        Also those that were closed in the last ``closed`` seconds.
+        """
+        found: list[Question] = await self._send(self._words.questions(after, closed))
+        return found
+
+    async def answer(
+        self, ticket: int, label: Hashable = None, *, say: str = "label", by: str | None = None
+    ) -> str:
+        """What a person says to a question: a "label", "dont_know", "later" or "undo".
+
+        Unlike :meth:`tell`, the answer is held for the grace time of the model, and counts for
+        the agreement of people. Returns what has become of it.
+        """
+        found: str = await self._send(self._words.answer(ticket, label, say, by))
+        return found
+
+    async def info(self) -> dict[str, Any]:
+        """The model's algorithm, classes, columns and status."""
+        found: dict[str, Any] = await self._send(self._words.info())
+        return found
 
     async def accuracy(self, *, over: str = "all") -> Estimate:
         """The estimated accuracy over "all" rows or the last ones ("window"), with an interval."""
@@ -377,6 +475,13 @@ def _told(said: Mapping[str, Any]) -> Told:
         raise RefusedError(422, said["error"])
     found = {name: said.get(name) for name in ("ticket", "label", "correct", "settled")}
     return Told(learned=bool(said.get("learned")), **found)
+
+
+def _questions(reply: Any) -> list[Question]:
+    return [
+        Question(**one | {"answers": [Given(**given) for given in one["answers"]]})
+        for one in reply["questions"]
+    ]
 
 
 def _estimate(said: Mapping[str, Any]) -> Estimate:

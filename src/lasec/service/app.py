@@ -45,6 +45,7 @@ class Route(NamedTuple):
     body: Any = None
     reply: Any = None
     packed: bool = False
+    query: Any = None
 
 
 class Api:
@@ -195,6 +196,15 @@ class Api:
 
     # People
 
+    async def questions(self, request: Request, who: Who) -> b.Questions:
+        """The open questions, for those who hand them to people elsewhere."""
+        model = self.model(request, who)
+        try:
+            query = msgspec.convert(dict(request.query_params), b.QuestionsQuery, strict=False)
+        except msgspec.ValidationError as error:
+            raise Problem(422, str(error)) from None
+        return people.listed(self.service.store, time.time(), model, query)
+
     async def lease(self, request: Request, who: Who) -> b.Leased:
         """Questions for a person."""
         model, body = self.model(request, who), await _read(request, b.LeaseBody)
@@ -295,6 +305,8 @@ ROUTES = (
     Route("POST", f"{_M}/learn", Api.learn, "Learn labels that nobody asked for", _ASKS,
           b.LearnBody, b.Outcomes),
     Route("POST", f"{_M}/cancel", Api.cancel, "Give up questions", _ASKS, b.CancelBody, b.Outcomes),
+    Route("GET", f"{_M}/questions", Api.questions, "List questions and their answers", _ASKS,
+          reply=b.Questions, query=b.QuestionsQuery),
     Route("POST", f"{_M}/lease", Api.lease, "Take questions to answer", _PEOPLE, b.LeaseBody,
           b.Leased),
     Route("POST", f"{_M}/answers", Api.hear, "Answer a question, or take it back", _PEOPLE,

@@ -93,6 +93,17 @@ class PersonBody(msgspec.Struct, forbid_unknown_fields=True):
     by: Text | None = None
 
 
+class QuestionsQuery(msgspec.Struct):
+    """Which questions are listed: at most ``limit`` of those after a ticket.
+
+    Open ones, and those that were closed in the last ``closed`` seconds.
+    """
+
+    after: Annotated[int, msgspec.Meta(ge=-1, le=2**62)] = -1
+    limit: Annotated[int, msgspec.Meta(ge=1, le=1_000)] = 1_000
+    closed: Annotated[float, msgspec.Meta(ge=0.0, le=1e12)] = 0.0
+
+
 class KeyBody(msgspec.Struct, forbid_unknown_fields=True):
     """A key to be made: whose it is, and what it opens."""
 
@@ -177,6 +188,31 @@ class Said(msgspec.Struct):
     ticket: int
     status: str
     until: float | None = None
+
+
+class Given(msgspec.Struct):
+    """What a person has said to a question: held, told, recorded, dont_know or later."""
+
+    by: str
+    label: str | int | None
+    status: str
+
+
+class Question(msgspec.Struct):
+    """A question, how many people are wanted for it, and what they have said."""
+
+    ticket: int
+    id: str | None
+    item: Any
+    status: str
+    wanted: int
+    answers: list[Given]
+
+
+class Questions(msgspec.Struct):
+    """Questions in the order of their tickets."""
+
+    questions: list[Question]
 
 
 class Accuracy(msgspec.Struct):

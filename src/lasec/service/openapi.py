@@ -51,7 +51,7 @@ def _operation(route: app.Route, schemas: dict[Any, Any]) -> dict[str, Any]:
     made: dict[str, Any] = {
         "summary": route.summary,
         "operationId": route.handler.__name__,
-        "parameters": [_parameter(name) for name in names],
+        "parameters": [*(_parameter(name) for name in names), *_query(route.query)],
         "responses": _responses(route, schemas),
     }
     if route.roles:
@@ -71,6 +71,18 @@ def _operation(route: app.Route, schemas: dict[Any, Any]) -> dict[str, Any]:
 def _parameter(name: str) -> dict[str, Any]:
     kind = {"model": bodies.ModelName, "name": bodies.KeyName, "event": bodies.Text}[name]
     return {"name": name, "in": "path", "required": True, "schema": msgspec.json.schema(kind)}
+
+
+def _query(kind: Any) -> list[dict[str, Any]]:
+    """The parameters behind the question mark."""
+    if kind is None:
+        return []
+    _, parts = msgspec.json.schema_components([kind])
+    found = parts[kind.__name__]["properties"]
+    return [
+        {"name": name, "in": "query", "required": False, "schema": schema}
+        for name, schema in found.items()
+    ]
 
 
 def _content(route: app.Route, schemas: dict[Any, Any]) -> dict[str, Any]:

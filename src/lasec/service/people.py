@@ -12,12 +12,23 @@ from collections import Counter
 from hashlib import blake2b
 from typing import Any
 
-from lasec.service.bodies import Agreement, Item, Leased, Pair, PersonBody, Said
+from lasec.service.bodies import (
+    Agreement,
+    Given,
+    Item,
+    Leased,
+    Pair,
+    PersonBody,
+    Question,
+    Questions,
+    QuestionsQuery,
+    Said,
+)
 from lasec.service.errors import Problem
 from lasec.service.model import ServedModel
 from lasec.service.operations import Answer
 from lasec.service.settings import DAY
-from lasec.service.store import Transaction
+from lasec.service.store import Store, Transaction
 
 LATER = 600.0  # seconds after which a question comes back to who said "later"
 
@@ -29,6 +40,21 @@ def wanted(model: ServedModel, ticket: int) -> int:
         return asking.annotators
     drawn = int.from_bytes(blake2b(ticket.to_bytes(8, "little"), digest_size=4).digest(), "little")
     return 2 if drawn < asking.overlap * 2**32 else 1
+
+
+def listed(store: Store, now: float, model: ServedModel, query: QuestionsQuery) -> Questions:
+    """Questions and their answers, for those who hand them to people elsewhere."""
+    key = model.tenant, model.name
+    found = store.read(_LISTED, *key, query.after, now - query.closed, query.limit)
+    said: dict[int, list[Given]] = {row[0]: [] for row in found}
+    if found:
+        for ticket, person, label, status in store.read(_GIVEN, *key, found[0][0], found[-1][0]):
+            if ticket in said:
+                said[ticket].append(Given(person, json.loads(label), status))
+    return Questions([
+        Question(ticket, event, json.loads(item), status, wanted, said[ticket])
+        for ticket, event, item, status, wanted in found
+    ])  # fmt: skip
 
 
 def lease(tx: Transaction, now: float, model: ServedModel, person: str, count: int) -> Leased:
@@ -155,6 +181,13 @@ def agreement(rows: list[tuple[Any, ...]]) -> Agreement:
 _WHERE = "tenant = ? AND model = ?"
 _ONE = "tenant = ? AND model = ? AND ticket = ?"
 _OF = "o.tenant = q.tenant AND o.model = q.model AND o.ticket = q.ticket"
+_LISTED = (
+    f"SELECT ticket, event, item, status, wanted FROM questions WHERE {_WHERE} AND ticket > ? "
+    "AND (status IN ('open', 'settled') OR closed_at > ?) ORDER BY ticket LIMIT ?"
+)
+_GIVEN = (
+    f"SELECT ticket, person, label, status FROM answers WHERE {_WHERE} AND ticket BETWEEN ? AND ?"
+)
 _UNSAID = (  # questions to which a person has said nothing yet, or "later" long ago
     "FROM questions q WHERE q.tenant = ? AND q.model = ? AND q.status IN ('open', 'settled') "
     f"AND NOT EXISTS (SELECT 1 FROM answers o WHERE {_OF} AND o.person = ? "
