@@ -9,6 +9,7 @@ import typer
 import lasec
 from lasec.cli.compare import compare
 from lasec.cli.explain import explain
+from lasec.cli.handover import group as handover
 from lasec.cli.inspect import cite, info
 from lasec.cli.output import put_lines
 from lasec.cli.questions import ask, forget, predict, questions, tell
@@ -53,4 +54,5 @@ commands = (
 )  # fmt: skip
 for command in commands:
     app.command()(command)
+app.add_typer(handover, name="handover")
 app.add_typer(spark, name="spark")

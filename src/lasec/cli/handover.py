@@ -1,101 +1,127 @@
-"""Questions out to the people who answer, and their answers back: CSV, and Label Studio's JSON."""
+"""``lasec handover``: questions of a service to people elsewhere, and their answers back."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-from collections.abc import Iterable, Sequence
-from enum import StrEnum
-from typing import Any
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
+import typer
+
+from lasec.cli.output import honest, put, say
 from lasec.errors import TableError
 
-Row = dict[str, Any]
+if TYPE_CHECKING:
+    from lasec.client import Client
+    from lasec.handover.exchange import Done
+
+KEPT = 30 * 86_400.0  # seconds for which the service keeps closed questions, unless told otherwise
+group = typer.Typer(
+    no_args_is_help=True, help="Hand the questions of a service to people elsewhere."
+)
+Name = Annotated[str, typer.Argument(metavar="MODEL", help="Name of the model.")]
+Url = Annotated[
+    str, typer.Option("--url", envvar="LASEC_URL", help="Address of lasec serve.")
+]  # fmt: skip
+Key = Annotated[
+    str,
+    typer.Option(
+        "--key",
+        envvar="LASEC_KEY",
+        help="Key of an app or the owner; others cannot see a variable.",
+    ),
+]
+LOCAL = "http://127.0.0.1:8077"
 
 
-class Form(StrEnum):
-    """How questions and answers are written."""
+@group.command("file")
+@honest
+def file(
+    model: Name,
+    key: Key,
+    url: Url = LOCAL,
+    questions: Annotated[
+        Path | None,
+        typer.Option("--questions", metavar="FILE", help="Write open questions here."),
+    ] = None,
+    answers: Annotated[
+        Path | None, typer.Option("--answers", metavar="FILE", help="Read answers from here.")
+    ] = None,
+    by: Annotated[
+        str, typer.Option("--by", help="Who answered, where the file does not say.")
+    ] = "file",
+) -> None:
+    """Read answers from a file, and write the open questions to another: CSV, or JSON lines.
 
-    LINES = "jsonl"
-    CSV = "csv"
-    LABEL_STUDIO = "label-studio"
-
-
-def as_csv(questions: Iterable[Row]) -> str:
-    r"""Questions as a table, with an empty column for the label and one for who answered.
-
-    >>> as_csv([{"ticket": 7, "id": "mail-7", "subject": "hi"}])
-    'ticket,id,subject,label,by\n7,mail-7,hi,,\n'
+    Answers have "ticket" or "id", "label" ("?" is "don't know"), and perhaps "by". A file can be
+    read any number of times: each answer is told once.
     """
-    rows = list(questions)
-    names = list(dict.fromkeys(["ticket", *(name for row in rows for name in row)]))
-    names += [name for name in ("label", "by") if name not in names]
-    text = io.StringIO()
-    writer = csv.DictWriter(text, names, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
+    with _client(url, key) as client:
+        from lasec.handover.exchange import exchange  # noqa: PLC0415
+        from lasec.handover.files import Files  # noqa: PLC0415
+
+        if questions is None and answers is None:
+            raise TableError("give --questions, --answers, or both")
+        done = exchange(client.model(model), Files(questions, answers, by=by), closed=KEPT)
+    _put(done)
 
 
-def as_tasks(questions: Iterable[Row]) -> str:
-    """Questions as tasks for Label Studio; the prediction is left out, so that it misleads nobody.
+@group.command("label-studio")
+@honest
+def label_studio(
+    model: Name,
+    key: Key,
+    studio: Annotated[
+        str, typer.Option("--studio", envvar="LABEL_STUDIO_URL", help="Address of Label Studio.")
+    ],
+    token: Annotated[
+        str, typer.Option("--token", envvar="LABEL_STUDIO_TOKEN", help="Its access token.")
+    ],
+    project: Annotated[int, typer.Option("--project", help="Number of the project.")],
+    url: Url = LOCAL,
+    hold: Annotated[
+        float,
+        typer.Option("--hold", min=0, help="Seconds for which an answer must be unchanged."),
+    ] = 10.0,
+    every: Annotated[
+        float, typer.Option("--every", min=0.1, help="Seconds between two looks.")
+    ] = 10.0,
+    listen: Annotated[
+        int | None,
+        typer.Option("--listen", metavar="PORT", help="Take webhooks as hints to look sooner."),
+    ] = None,
+    host: Annotated[str, typer.Option("--host", help="Address for webhooks.")] = "127.0.0.1",
+    once: Annotated[bool, typer.Option("--once", help="Look once, and end.")] = False,
+) -> None:
+    """Show open questions as tasks of a Label Studio project, and tell the model the answers.
 
-    >>> as_tasks([{"ticket": 7, "subject": "hi"}])
-    '[{"data": {"ticket": 7, "subject": "hi"}}]'
+    A skipped task is "don't know". An answer is told when it was unchanged for --hold seconds. It
+    can be stopped at any moment: everything is looked up.
     """
-    return json.dumps([{"data": row} for row in questions])
+    with _client(url, key) as client:
+        from lasec.handover.exchange import exchange, repeat  # noqa: PLC0415
+        from lasec.handover.hints import Hints  # noqa: PLC0415
+        from lasec.handover.label_studio import LabelStudio  # noqa: PLC0415
+
+        served = client.model(model)
+        with closing(LabelStudio(studio, token, project, model, hold=hold)) as place:
+            if once:
+                _put(exchange(served, place))
+                return
+            with closing(Hints(every, hold + 1.0, listen, host)) as hints:
+                repeat(served, place, wait=hints.wait, say=_put)
 
 
-def answers(data: bytes, form: Form) -> list[bytes]:
-    r"""The answers in a file as lines of JSON; rows and tasks without an answer are left out.
-
-    >>> answers(b"ticket,label\n7,spam\n8,\n", Form.CSV)
-    [b'{"ticket": 7, "label": "spam"}']
-    """
+def _client(url: str, key: str) -> Client:
     try:
-        text = data.decode("utf-8-sig")
-        found = _of_table(text) if form is Form.CSV else _of_tasks(json.loads(text))
-    except (UnicodeDecodeError, json.JSONDecodeError, csv.Error) as error:
-        raise TableError(f"the answers are not {form.value}: {error}") from None
-    return [json.dumps(row).encode() for row in found]
+        from lasec.client import Client  # noqa: PLC0415
+    except ImportError:
+        raise TableError("this needs more packages: pip install 'lasec[client]'") from None
+    return Client(url, key.strip())
 
 
-def _of_table(text: str) -> list[Row]:
-    """The rows of a table that have a label; empty cells are not there."""
-    made = []
-    for cells in csv.DictReader(io.StringIO(text)):
-        row: Row = {name: cell for name, cell in cells.items() if name and cell}
-        if "ticket" in row and row["ticket"].strip().isdecimal():
-            row["ticket"] = int(row["ticket"])
-        if "label" in row:
-            made.append(row)
-    return made
-
-
-def _of_tasks(tasks: Any) -> list[Row]:
-    """The answers of a Label Studio export, one line for each annotation that was not skipped."""
-    if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
-        raise TableError("the answers are not label-studio: expected a list of tasks")
-    made = []
-    for task in tasks:
-        data = task.get("data")
-        for one in task.get("annotations") or ():
-            label = _choice(one.get("result") or ())
-            if label is None or one.get("was_cancelled") or not isinstance(data, dict):
-                continue
-            name = {key: data[key] for key in ("ticket", "id") if key in data}
-            by = one.get("completed_by")
-            by = by.get("email", by.get("id")) if isinstance(by, dict) else by
-            made.append(name | {"label": label} | ({} if by is None else {"by": str(by)}))
-    return made
-
-
-def _choice(results: Sequence[Any]) -> str | None:
-    """What was chosen, of the parts of an annotation."""
-    for part in results:
-        value = part.get("value", {}) if isinstance(part, dict) else {}
-        chosen = value.get("choices") or ()
-        if chosen:
-            return str(chosen[0])
-    return None
+def _put(done: Done | str) -> None:
+    if isinstance(done, str):
+        say(f"lasec: {done}")
+    else:
+        put(done._asdict())

@@ -16,7 +16,6 @@ import typer
 
 from lasec.cli import columns
 from lasec.cli import options as o
-from lasec.cli.handover import Form, answers, as_csv, as_tasks
 from lasec.cli.inputs import REMEMBER, check_ngrams, learner, model_file
 from lasec.cli.lock import held
 from lasec.cli.output import (
@@ -32,6 +31,7 @@ from lasec.cli.output import (
 from lasec.cli.progress import compiling
 from lasec.clock import LEAD
 from lasec.errors import TableError, TicketError
+from lasec.handover.forms import Form, answers, as_csv, as_tasks
 from lasec.persistence.container import read
 from lasec.registry import find
 from lasec.session import Note
