@@ -505,6 +505,22 @@ def serve_coverage(
     typer.echo(service_coverage.run(streams, out))
 
 
+@app.command("serve-label-studio")
+def serve_label_studio(
+    out: Out,
+    rows: Annotated[int, typer.Option(min=8, help="How many questions.")] = 200,
+    python: Annotated[
+        Path | None,
+        typer.Option(help="Python of an environment with Label Studio; else one is made."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of what people do, and of the moments.")] = 0,
+) -> None:
+    """Whether every answer in Label Studio is told once, with all parts killed in between."""
+    from experiments.serving import label_studio  # noqa: PLC0415
+
+    typer.echo(label_studio.run(rows, out, python, seed))
+
+
 @app.command("serve-long")
 def serve_long(
     out: Out, rows: Annotated[int, typer.Option(min=1_000, help="How many rows.")] = 1_000_000
