@@ -106,7 +106,7 @@ def test_a_file_is_read_again_and_again_and_told_once(client, server, tmp_path, 
     answers = [
         {"ticket": tickets[0], "label": "ham", "by": "ann"}, {"id": "m-1", "label": "spam"},
         {"id": "m-2", "label": "?"}, {"id": "m-3", "label": "eggs"}, {"id": "none", "label": "ham"},
-        {"id": "m-4", "label": ""},
+        {"id": "m-4", "label": ""}, {"id": "m-0", "label": "spam", "by": "ann"},
     ]  # fmt: skip
     _write(answered, answers)
     done = exchange(model, Files(asked, answered))
@@ -117,9 +117,9 @@ def test_a_file_is_read_again_and_again_and_told_once(client, server, tmp_path, 
     server.stop(signal.SIGKILL)
     server.start()
     assert exchange(model, Files(asked, answered)) == Done(refused=2, shown=3)
-    _write(answered, [{"ticket": tickets[0], "label": "spam", "by": "ann"}])
+    _write(answered, [{"ticket": tickets[0], "label": "ham", "by": "ann"}])
     assert exchange(model, Files(asked, answered)) == Done(late=1, shown=3)
-    assert told(server, name) == {tickets[0]: "ham", tickets[1]: "spam"}
+    assert told(server, name) == {tickets[0]: "spam", tickets[1]: "spam"}
     assert model.budget()["lost"] == 1
 
 
@@ -160,7 +160,7 @@ def test_what_is_changed_or_gone_in_time_is_taken_back_and_later_only_counted(cl
 
 def test_files_that_make_no_sense_are_refused(tmp_path):
     broken = tmp_path / "a.jsonl"
-    for text in ("{", '["a"]', '{"label": "ham"}'):
+    for text in ("{", '["a"]', '{"label": "ham"}', '{"ticket": "m-1", "label": "ham"}'):
         broken.write_text(text)
         with pytest.raises(TableError):
             Files(answers=broken).look([])
@@ -174,7 +174,9 @@ def test_the_command(client, server, tmp_path):
     asked = str(tmp_path / "q.json")
     done = typer.testing.CliRunner().invoke(app, [*words, "--questions", asked])
     assert (done.exit_code, json.loads(done.stdout)["shown"]) == (0, 2)
-    assert typer.testing.CliRunner().invoke(app, words).exit_code == 2
+    for wrong in (words, [*words[:-1], "lasec_wrong", "--questions", asked]):
+        refused = typer.testing.CliRunner().invoke(app, wrong)
+        assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
 
 
 def test_a_hint_ends_the_waiting():

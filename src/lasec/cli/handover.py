@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,7 +29,7 @@ Key = Annotated[
     typer.Option(
         "--key",
         envvar="LASEC_KEY",
-        help="Key of an app or the owner; others cannot see a variable.",
+        help="Key of an app or the owner; others can see an option, not a variable.",
     ),
 ]
 LOCAL = "http://127.0.0.1:8077"
@@ -56,7 +57,7 @@ def file(
     Answers have "ticket" or "id", "label" ("?" is "don't know"), and perhaps "by". A file can be
     read any number of times: each answer is told once.
     """
-    with _client(url, key) as client:
+    with _served(url, key) as client:
         from lasec.handover.exchange import exchange  # noqa: PLC0415
         from lasec.handover.files import Files  # noqa: PLC0415
 
@@ -98,7 +99,7 @@ def label_studio(
     A skipped task is "don't know". An answer is told when it was unchanged for --hold seconds. It
     can be stopped at any moment: everything is looked up.
     """
-    with _client(url, key) as client:
+    with _served(url, key) as client:
         from lasec.handover.exchange import exchange, repeat  # noqa: PLC0415
         from lasec.handover.hints import Hints  # noqa: PLC0415
         from lasec.handover.label_studio import LabelStudio  # noqa: PLC0415
@@ -112,12 +113,21 @@ def label_studio(
                 repeat(served, place, wait=hints.wait, say=_put)
 
 
-def _client(url: str, key: str) -> Client:
+@contextmanager
+def _served(url: str, key: str) -> Iterator[Client]:
+    """A client of the service, whose errors are a user's to mend."""
     try:
-        from lasec.client import Client  # noqa: PLC0415
+        from httpx import HTTPError  # noqa: PLC0415
+
+        from lasec.client import Client, RefusedError  # noqa: PLC0415
+        from lasec.handover.exchange import AwayError  # noqa: PLC0415
     except ImportError:
         raise TableError("this needs more packages: pip install 'lasec[client]'") from None
-    return Client(url, key.strip())
+    with Client(url, key.strip()) as client:
+        try:
+            yield client
+        except (AwayError, HTTPError, RefusedError) as error:
+            raise TableError(str(error)) from None
 
 
 def _put(done: Done | str) -> None:

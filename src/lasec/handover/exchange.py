@@ -8,7 +8,7 @@ moment: the next look finds what is missing, and what was heard is not sent agai
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import httpx
@@ -142,15 +142,16 @@ def _wishes(
     """
     known: dict[int | str, Question] = {q.id: q for q in questions if q.id is not None}
     known |= {q.ticket: q for q in questions}
-    made, said = list[Wish](), set[tuple[int, str]]()
+    made, said = list[Wish](), dict[tuple[int, str], Any]()
     for answer in answers:
         question = known.get(answer.question)
         if question is None or (answer.label is not None and answer.label not in names):
             made.append(("refused", None))
-            continue
-        said.add((question.ticket, answer.by))
-        label = None if answer.label is None else names[answer.label]
-        wish = _wish(question, answer.by, label)
+        else:  # of several answers of a person, the last one counts
+            label = None if answer.label is None else names[answer.label]
+            said[question.ticket, answer.by] = label
+    for (ticket, by), label in said.items():
+        wish = _wish(known[ticket], by, label)
         made += [] if wish is None else [wish]
     return made if people is None else made + _gone(questions, said, people)
 
@@ -176,7 +177,9 @@ def _same(before: Given | None, label: Any) -> bool:
     return before.status in ("held", *FINAL) and before.label == label
 
 
-def _gone(questions: Sequence[Question], said: set[tuple[int, str]], people: str) -> list[Wish]:
+def _gone(
+    questions: Sequence[Question], said: Container[tuple[int, str]], people: str
+) -> list[Wish]:
     """Answers that the service has heard, but that are no longer there."""
     return [
         ("taken_back", {"ticket": question.ticket, "say": "undo", "by": given.by})

@@ -56,14 +56,14 @@ class Files:
         return [found for found in map(self._answer, _rows(self._answers)) if found is not None]
 
     def _answer(self, row: Any) -> Answer | None:
-        name = row.get("ticket", row.get("id")) if isinstance(row, dict) else None
-        if name is None or isinstance(name, (dict, list)):
+        question = _question(row)
+        if question is None:
             raise TableError(f'{self._answers}: an answer needs a "ticket" or an "id": {row!r}')
         if row.get("label") in (None, ""):
             return None
         label = str(row["label"]).strip()
-        question = name if "ticket" in row else str(name)
-        return Answer(question, str(row.get("by") or self._by), _known(label))
+        by = str(row.get("by") or self._by)
+        return Answer(question, by, None if label == DONT_KNOW else label)
 
     def show(self, questions: Sequence[Question]) -> Shown:
         """Write the questions, the oldest first."""
@@ -78,8 +78,16 @@ class Files:
         return Shown(len(rows))
 
 
-def _known(label: str) -> str | None:
-    return None if label == DONT_KNOW else label
+def _question(row: Any) -> int | str | None:
+    """The ticket or the id that a row names.
+
+    >>> _question({"ticket": "7"}), _question({"id": 7}), _question({"ticket": "x"})
+    (7, '7', None)
+    """
+    ticket, name = (row.get(n) for n in OURS[:2]) if isinstance(row, dict) else (None, None)
+    if ticket not in (None, ""):
+        return int(ticket) if str(ticket).strip().isdecimal() else None
+    return str(name) if isinstance(name, (str, int)) and name != "" else None
 
 
 def _rows(path: Path) -> list[Any]:

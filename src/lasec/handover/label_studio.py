@@ -138,7 +138,7 @@ class LabelStudio:
             raise AwayError(f"Label Studio: {error or type(error).__name__}") from None
         if reply.is_server_error or reply.status_code == 429:
             raise AwayError(f"Label Studio: {reply.status_code} for {method} {path}")
-        if reply.is_error and reply.status_code not in fine:
+        if not (reply.is_success or reply.status_code in fine):
             raise ValueError(f"Label Studio: {reply.status_code} for {path}: {reply.text[:300]}")
         return reply
 
