@@ -546,5 +546,31 @@ def serve_schema(
     typer.echo(schema.run(out, examples, store, seed))
 
 
+@app.command("serve-many")
+def serve_many(
+    out: Out, models: Annotated[int, typer.Option(min=2, help="How many models.")] = 300
+) -> None:
+    """Memory of a model in the service, and whether asks cost more where there are many."""
+    from experiments.serving import many  # noqa: PLC0415
+
+    typer.echo(many.run(models, out))
+
+
+@app.command("serve-equal")
+def serve_equal(
+    out: Out,
+    store: Annotated[str, typer.Option(help="sqlite or postgres.")] = "sqlite",
+    rows: Annotated[int, typer.Option(min=1, help="How many are compared.")] = 100_000,
+    restarts: Annotated[int, typer.Option(min=0, help="How many restarts.")] = 50,
+    tries: Annotated[int, typer.Option(min=1, help="How many second writers.")] = 100,
+) -> None:
+    """Compare the service with the library, its budget over restarts, and refuse second writers."""
+    if store not in ("sqlite", "postgres"):
+        raise typer.BadParameter("sqlite or postgres", param_hint="--store")
+    from experiments.serving import equal  # noqa: PLC0415
+
+    typer.echo(equal.run(store, out, rows, restarts, tries))
+
+
 if __name__ == "__main__":
     app()

@@ -278,6 +278,22 @@ def test_requests_beyond_the_room_are_told_to_come_back(api, monkeypatch):
     assert found.headers["retry-after"] == "1"
 
 
+def test_only_the_writer_touches_a_model(tmp_path, monkeypatch):
+    with running(str(tmp_path / "store.db")) as api:
+        path, threads, flush = api.made(rate=1.0), set(), lasec.Meter._flush
+
+        def seen(meter):
+            threads.add(threading.current_thread().name)
+            return flush(meter)
+
+        monkeypatch.setattr(lasec.Meter, "_flush", seen)  # it changes the meter, also when read
+        api("POST", f"{path}/ask", {"rows": [[1.0, 2.0, 3.0]]})
+        for where in ("/v1/models", "/metrics", path, f"{path}/accuracy", f"{path}/budget"):
+            assert api("GET", where).status_code == 200
+        assert api("PATCH", path, {"status": "paused"}).status_code == 200
+        assert threads == {"lasec writer"}
+
+
 def test_thirty_two_clients_at_once_share_commits(tmp_path):
     with running(str(tmp_path / "store.db")) as api:
         path = api.made(rate=0.2)

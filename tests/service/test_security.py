@@ -20,8 +20,8 @@ import numpy as np
 import pytest
 from experiments.serving.databases import Postgres
 
-from lasec.service import NewModel, Service, application, figures, service
-from lasec.service.app import PAGES, ROUTES
+from lasec.service import NewModel, Service, application, service
+from lasec.service.app import PAGES, ROUTES, Api
 from lasec.service.errors import Problem
 from service.conftest import Server
 
@@ -343,16 +343,16 @@ def test_errors_show_nothing_of_the_inside(server):
 
 
 def test_a_failure_of_the_server_shows_nothing_either(monkeypatch):
-    def failing(service, tenant):
+    def failing(api):
         raise RuntimeError("SELECT secret FROM /tmp/store.py")
 
-    monkeypatch.setattr(figures, "prometheus", failing)
+    monkeypatch.setattr(Api, "need_ready", failing)
     app = application(Service(":memory:"), manage=False)
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
 
     async def get():
         async with httpx.AsyncClient(transport=transport, base_url="http://x") as client:
-            return await client.get("/metrics")
+            return await client.get("/readyz")
 
     found = asyncio.run(get())
     assert found.status_code == 500

@@ -24,7 +24,8 @@ from lasec.service.model import ServedModel
 from lasec.service.operations import Rows
 from lasec.service.service import ANNOTATOR, APP, OWNER, VIEWER, Service, Who, once
 from lasec.service.settings import NewModel
-from lasec.service.store import digest_of
+from lasec.service.store import Transaction, digest_of
+from lasec.service.writer import Known
 
 LARGEST = 8 * 2**20  # bytes of a body
 PACKED = "application/octet-stream"
@@ -109,8 +110,18 @@ class Api:
 
     async def models(self, request: Request, who: Who) -> b.Models:
         """The models of the tenant."""
-        mine = [m for (tenant, _), m in self.service.models.items() if tenant == who.tenant]
-        return b.Models([figures.described(model) for model in mine])
+
+        def mine(tx: Transaction, now: float, known: Known) -> b.Models:
+            found = [m for m in self.service.models.values() if m.tenant == who.tenant]
+            return b.Models([figures.described(model) for model in found])
+
+        listed: b.Models = await self.service.do(mine)
+        return listed
+
+    async def _described(self, model: ServedModel) -> b.Model:
+        """A model as it is listed; the writer reads it, because it alone uses models."""
+        found: b.Model = await self.service.do(lambda tx, now, known: figures.described(model))
+        return found
 
     async def create(self, request: Request, who: Who) -> b.Model:
         """Make a model."""
@@ -118,16 +129,18 @@ class Api:
         _check_name(new.name)
         put = await asyncio.to_thread(self.service.create, who.tenant, new)
         made = await self.service.do(put)
-        return figures.described(made)
+        return await self._described(made)
 
     async def describe(self, request: Request, who: Who) -> b.Model:
         """A model."""
-        return figures.described(self.model(request, who))
+        return await self._described(self.model(request, who))
 
     async def set_status(self, request: Request, who: Who) -> b.Model:
         """Pause a model, let it go on, or retire it."""
         model, body = self.model(request, who), await _read(request, b.StatusBody)
-        return figures.described(await self.service.do(self.service.set_status(model, body.status)))
+        return await self._described(
+            await self.service.do(self.service.set_status(model, body.status))
+        )
 
     async def export(self, request: Request, who: Who) -> Response:
         """The model as a ``.lasec`` file."""
@@ -143,7 +156,7 @@ class Api:
         new = NewModel(name=name, classes=[])
         put = await asyncio.to_thread(self.service.create, who.tenant, new, data)
         made = await self.service.do(put)
-        return figures.described(made)
+        return await self._described(made)
 
     # Rows and labels
 
@@ -278,7 +291,10 @@ class Api:
     async def metrics(self, request: Request, who: Who) -> Response:
         """Figures for Prometheus: of the process, and with a key of the tenant's models."""
         tenant = self.who(request, _SEES).tenant if "authorization" in request.headers else None
-        return Response(figures.prometheus(self.service, tenant), media_type=figures.PROMETHEUS)
+        text = await self.service.do(
+            lambda tx, now, known: figures.prometheus(self.service, tenant)
+        )
+        return Response(text, media_type=figures.PROMETHEUS)
 
 
 _M = "/v1/models/{model}"

@@ -15,14 +15,14 @@ import msgspec
 
 from lasec.service import people
 from lasec.service.bodies import AskBody, CancelBody, LearnBody, PersonBody, TellBody
-from lasec.service.desks import Reply, opened
+from lasec.service.desks import Desk, Reply, opened
 from lasec.service.errors import Problem
 from lasec.service.figures import known_or_none
 from lasec.service.model import EVERY, ServedModel
 from lasec.service.operations import Answer, Ask, Cancel, Id, Learn, Operation, Rows, Tell
 from lasec.service.settings import NewModel, desk_of
 from lasec.service.store import Store, Transaction, digest_of
-from lasec.service.warm import warm
+from lasec.service.warm import kind_of, warm
 from lasec.service.writer import Call, Known, Name, Writer
 from lasec.tables.cells import as_label
 
@@ -96,6 +96,7 @@ class Service:
         self.models: dict[tuple[str, str], ServedModel] = {}
         self.keys: dict[str, Who] = {}
         self.writer = Writer(self.store, after=self._after, at=at)
+        self._warmed: set[Any] = set()
         self._pointed = 0.0
         self.ready = False
         self._stopped = threading.Event()
@@ -123,7 +124,7 @@ class Service:
             model = ServedModel.load(self.store, tenant, name, *rest)
             self._at("replay")
             model.replay(self.store)
-            warm(model.desk.to_bytes(), timed=model.new.timed)
+            self._warm(model.desk, model.new)
             self.models[tenant, name] = model
         threading.Thread(target=self._tick, name="lasec clock", daemon=True).start()
         self.ready = True
@@ -214,7 +215,7 @@ class Service:
             raise Problem(
                 422, f"the model takes {len(whole) >> 20:,} MB, a store has {LARGEST >> 20}"
             )
-        warm(whole, timed=new.timed)
+        self._warm(desk, new)
         made = ServedModel(tenant, new.name, msgspec.structs.replace(new, sample=[]), desk)
 
         def put(tx: Transaction, now: float, known: Known) -> ServedModel:
@@ -229,6 +230,13 @@ class Service:
             return made
 
         return put
+
+    def _warm(self, desk: Desk, new: NewModel) -> None:
+        """Load or compile the code of a model, once for each kind of model."""
+        kind = kind_of(desk, msgspec.structs.replace(new, sample=[]))
+        if kind not in self._warmed:
+            warm(desk.to_bytes(), timed=new.timed)
+            self._warmed.add(kind)
 
     def _need_new(self, tenant: str, name: str) -> None:
         if (tenant, name) in self.models:

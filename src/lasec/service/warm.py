@@ -5,10 +5,12 @@ from __future__ import annotations
 import time
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from lasec.service.desks import Desk, opened
 from lasec.service.operations import Answer, Ask, Learn, Rows
+from lasec.service.settings import NewModel
 from lasec.tables import Kind
 
 TRIES = 100  # rows until one is queried; without one, only its tell is not warm
@@ -40,6 +42,21 @@ def warm(data: bytes, *, timed: bool = False) -> None:
     twin.predict(rows)
     for span in ("all", "window"):
         twin.session.meter.reaching().estimate("accuracy", over=span)
+
+
+def kind_of(desk: Desk, new: NewModel) -> tuple[Any, ...]:
+    """What the compiled code of a model depends on, and a little more.
+
+    >>> from lasec.service.settings import desk_of
+    >>> one, other = (NewModel(name=n, classes=["a", "b"], features=2) for n in ("one", "other"))
+    >>> kind_of(desk_of(one), one) == kind_of(desk_of(other), other)
+    True
+    """
+    learner = desk.session.learner
+    columns = () if desk.table is None else tuple(c.kind for c in desk.table.encoder.columns)
+    plain = msgspec.structs.replace(new, name="", seed=None)
+    settings = msgspec.json.encode(plain), len(desk.session.classes)
+    return learner.name, learner.rule, learner.query, learner.dimension, columns, settings
 
 
 def _answered(desk: Desk, ticket: int, label: Any) -> None:
