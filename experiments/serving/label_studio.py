@@ -197,12 +197,12 @@ def table(made: dict[str, Any]) -> str:
     | | |
     |---|---|
     | told | 3 |
-    | kills | adapter 1, lasec serve 2 |
+    | kills | adapter: 1; lasec serve: 2 |
     """
     lines = ["| | |", "|---|---|"]
     for name, value in made.items():
         parts = value.items() if isinstance(value, dict) else ()
-        shown = ", ".join(f"{part} {count}" for part, count in parts) or value
+        shown = "; ".join(f"{part}: {count}" for part, count in parts) or value
         lines.append(f"| {name} | {shown} |")
     return "\n".join(lines) + "\n"
 
