@@ -368,11 +368,8 @@ class Service:
                 tenant, name, now, meter.rows, meter.asked, known_or_none(found.value), found.low,
                 found.high,
             )  # fmt: skip
-            for table, column in (("questions", "closed_at"), ("replies", "at"), ("points", "at")):
-                tx.put(
-                    f"DELETE FROM {table} WHERE tenant = ? AND model = ? AND {column} < ?",
-                    tenant, name, retain,
-                )  # fmt: skip
+            for statement in _OUTDATED:
+                tx.put(statement, tenant, name, retain)
 
     def _after(self, tx: Transaction, now: float, changed: Iterable[ServedModel]) -> None:
         """Keep a snapshot of the models that have come far since the last one."""
@@ -387,6 +384,17 @@ _TENANT = "INSERT INTO tenants VALUES (?, ?) ON CONFLICT DO NOTHING"
 _EVENT = "tenant = ? AND model = ? AND event = ?"
 _TICKET = "tenant = ? AND model = ? AND ticket = ?"
 _REPLY = "tenant = ? AND model = ? AND name = ?"
+_MINE = "WHERE tenant = ? AND model = ?"
+_OUTDATED = (
+    *(
+        f"DELETE FROM {table} WHERE (tenant, model, ticket) IN "
+        f"(SELECT tenant, model, ticket FROM questions {_MINE} AND closed_at < ?)"
+        for table in ("answers", "leases")
+    ),
+    f"DELETE FROM questions {_MINE} AND closed_at < ?",
+    f"DELETE FROM replies {_MINE} AND at < ?",
+    f"DELETE FROM points {_MINE} AND at < ?",
+)
 
 
 class _Asking:
