@@ -74,6 +74,17 @@ def test_the_store_is_read_from_the_environment(tmp_path):
     assert store.exists()
 
 
+def test_a_database_that_is_away_is_said_in_a_line_without_its_password(tmp_path):
+    address = "postgresql://lasec:secret-word@127.0.0.1:1/lasec"
+    found = subprocess.run(
+        [sys.executable, "-m", "lasec.cli", "serve"], check=False, text=True, timeout=60,
+        capture_output=True, env=os.environ | {"LASEC_STORE": address}, cwd=tmp_path,
+    )  # fmt: skip
+    assert found.returncode == 2
+    assert found.stderr.startswith("lasec: the database cannot be reached: ")
+    assert not re.search("Traceback|secret-word", found.stderr)
+
+
 def test_the_health_check_passes_where_a_server_is_ready_and_nowhere_else(server):
     program, option, code = listed("HEALTHCHECK")
     (url,) = re.findall(r"http://[^']+", code)

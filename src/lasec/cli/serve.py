@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -67,8 +68,19 @@ def serve(
         if not service.keys:
             key = service.new_key(tenant, FIRST, Role.OWNER.value)
             say(f"lasec: the owner's key, shown this once: {key}")
-        say(f"lasec: serving {store} on http://{host}:{port} (annotators: /, owner: /owner)")
+        say(
+            f"lasec: serving {_shown(store)} on http://{host}:{port} (annotators: /, owner: /owner)"
+        )
         _listen(service, host, port)
+
+
+def _shown(store: str) -> str:
+    """A store's address as a log may have it.
+
+    >>> _shown("postgresql://lasec:secret@db/lasec"), _shown("mails.db")
+    ('postgresql://lasec:***@db/lasec', 'mails.db')
+    """
+    return re.sub(r"^(\w+://[^:@/]*):.*@", r"\1:***@", store)
 
 
 def _service(store: str) -> Any:

@@ -188,7 +188,10 @@ def _sqlite(path: str) -> sqlite3.Connection:
 def _postgres(url: str) -> Any:
     import psycopg  # noqa: PLC0415
 
-    return psycopg.connect(url, autocommit=True, client_encoding="utf8")
+    try:
+        return psycopg.connect(url, autocommit=True, client_encoding="utf8")
+    except psycopg.OperationalError as error:
+        raise StateError(f"the database cannot be reached: {error}") from None
 
 
 def _migrations() -> list[tuple[int, str]]:
