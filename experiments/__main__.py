@@ -471,6 +471,9 @@ def serve_kill(
     out: Out,
     kills: Annotated[int, typer.Option(min=1, help="How many kills of the server.")] = 500,
     store: Annotated[str, typer.Option(help="sqlite or postgres.")] = "sqlite",
+    crashes: Annotated[
+        int | None, typer.Option(min=0, help="Of PostgreSQL; by default one for ten kills.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Of the moments.")] = 0,
 ) -> None:
     """Kill the service while clients ask and tell, and compare with the library alone."""
@@ -478,7 +481,7 @@ def serve_kill(
         raise typer.BadParameter("sqlite or postgres", param_hint="--store")
     from experiments.serving import kills as under_fire  # noqa: PLC0415
 
-    typer.echo(under_fire.run(kills, store, out, seed=seed))
+    typer.echo(under_fire.run(kills, store, out, crashes, seed=seed))
 
 
 @app.command("serve-cost")

@@ -141,7 +141,9 @@ def run(kills: int, store: str, out: Path, crashes: int | None = None, seed: int
         figures = _under_fire(kills, crashes, database, random.Random(seed))  # noqa: S311
     finally:
         database.close()
-    (out / "kills.json").write_text(json.dumps({"store": store} | figures, indent=1) + "\n")
+    (out / f"kills_{store}.json").write_text(
+        json.dumps({"store": store} | figures, indent=1) + "\n"
+    )
     return figures
 
 

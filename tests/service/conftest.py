@@ -39,7 +39,7 @@ class Server:
         self.url = f"http://127.0.0.1:{self._port}"
         limits = httpx.Limits(max_keepalive_connections=0)  # the server may be another by then
         self.http = httpx.Client(
-            base_url=self.url, trust_env=False, verify=False, timeout=60, limits=limits
+            base_url=self.url, trust_env=False, verify=False, timeout=600, limits=limits
         )
 
     @property

@@ -21,7 +21,7 @@ class Api:
     def __init__(self, service: Service, url: str, key: str, open_: list[Any]) -> None:
         self.service, self.url, self.key, self.open = service, url, key, open_
         self.http = httpx.Client(
-            base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=120
+            base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=600
         )
         self.open.append(self.http)
 

@@ -243,6 +243,7 @@ ALLOWED = {  # o: owner, p: app, n: annotator, v: viewer
     "GET /v1/models/{model}/file": "o", "PUT /v1/models/{model}/file": "o",
     "POST /v1/models/{model}/ask": "op", "POST /v1/models/{model}/predict": "opv",
     "POST /v1/models/{model}/tell": "op", "POST /v1/models/{model}/learn": "op",
+    "GET /v1/models/{model}/questions": "op",
     "POST /v1/models/{model}/cancel": "op", "POST /v1/models/{model}/lease": "opn",
     "POST /v1/models/{model}/answers": "opn", "GET /v1/models/{model}/accuracy": "opv",
     "GET /v1/models/{model}/budget": "opv", "GET /v1/models/{model}/alarms": "opv",
