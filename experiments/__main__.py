@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -45,6 +45,7 @@ Folder = Annotated[
     str | None, typer.Option(help="Folder of the real data; else shared/data beside this.")
 ]
 Out = Annotated[Path, typer.Option(help="Folder for CSV, JSON and figures.")]
+Stored = Annotated[Literal["sqlite", "postgres"], typer.Option("--store", help="The database.")]
 Size = Annotated[float, typer.Option(min=0.002, max=1.0, help="Shorten each stream to this share.")]
 
 
@@ -470,15 +471,13 @@ def kernels(out: Out, runs: Runs = 20, jobs: Jobs = 1, size: Size = 1.0) -> None
 def serve_kill(
     out: Out,
     kills: Annotated[int, typer.Option(min=1, help="How many kills of the server.")] = 500,
-    store: Annotated[str, typer.Option(help="sqlite or postgres.")] = "sqlite",
+    store: Stored = "sqlite",
     crashes: Annotated[
         int | None, typer.Option(min=0, help="Of PostgreSQL; by default one for ten kills.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the moments.")] = 0,
 ) -> None:
     """Kill the service while clients ask and tell, and compare with the library alone."""
-    if store not in ("sqlite", "postgres"):
-        raise typer.BadParameter("sqlite or postgres", param_hint="--store")
     from experiments.serving import kills as under_fire  # noqa: PLC0415
 
     typer.echo(under_fire.run(kills, store, out, crashes, seed=seed))
@@ -487,12 +486,10 @@ def serve_kill(
 @app.command("serve-cost")
 def serve_cost(
     out: Out,
-    store: Annotated[str, typer.Option(help="sqlite or postgres.")] = "sqlite",
+    store: Stored = "sqlite",
     requests: Annotated[int, typer.Option(min=400, help="How many of each kind.")] = 4_000,
 ) -> None:
     """CPU time of a durable decision, against a bare reply and against the library."""
-    if store not in ("sqlite", "postgres"):
-        raise typer.BadParameter("sqlite or postgres", param_hint="--store")
     from experiments.serving import cost as service_cost  # noqa: PLC0415
 
     typer.echo(service_cost.run(store, out, requests))
@@ -538,12 +535,10 @@ def serve_long(
 def serve_schema(
     out: Out,
     examples: Annotated[int, typer.Option(min=1, help="How many for each operation.")] = 100,
-    store: Annotated[str, typer.Option(help="sqlite or postgres.")] = "sqlite",
+    store: Stored = "sqlite",
     seed: Annotated[int, typer.Option(help="Of the requests.")] = 0,
 ) -> None:
     """Run schemathesis with all its checks against the service."""
-    if store not in ("sqlite", "postgres"):
-        raise typer.BadParameter("sqlite or postgres", param_hint="--store")
     from experiments.serving import schema  # noqa: PLC0415
 
     typer.echo(schema.run(out, examples, store, seed))
@@ -562,14 +557,12 @@ def serve_many(
 @app.command("serve-equal")
 def serve_equal(
     out: Out,
-    store: Annotated[str, typer.Option(help="sqlite or postgres.")] = "sqlite",
+    store: Stored = "sqlite",
     rows: Annotated[int, typer.Option(min=1, help="How many are compared.")] = 100_000,
     restarts: Annotated[int, typer.Option(min=0, help="How many restarts.")] = 50,
     tries: Annotated[int, typer.Option(min=1, help="How many second writers.")] = 100,
 ) -> None:
     """Compare the service with the library, its budget over restarts, and refuse second writers."""
-    if store not in ("sqlite", "postgres"):
-        raise typer.BadParameter("sqlite or postgres", param_hint="--store")
     from experiments.serving import equal  # noqa: PLC0415
 
     typer.echo(equal.run(store, out, rows, restarts, tries))
