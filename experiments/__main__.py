@@ -22,6 +22,7 @@ from experiments.output import write_csv, write_json
 from experiments.own import Own, read_grid
 from experiments.panels import PANELS
 from experiments.rare import command as rare_classes
+from experiments.serving import measured
 from experiments.spark import CLUSTER
 from experiments.text import command as text_study
 from experiments.text import large, reading
@@ -542,6 +543,12 @@ def serve_schema(
     from experiments.serving import schema  # noqa: PLC0415
 
     typer.echo(schema.run(out, examples, store, seed))
+
+
+@app.command("serve-measured")
+def serve_measured(out: Out) -> None:
+    """Make one table of what the other commands of the service have written to a folder."""
+    typer.echo(measured.write(out))
 
 
 @app.command("serve-many")

@@ -37,7 +37,7 @@ def run(store: str, out: Path, requests: int = 4_000) -> dict[str, Any]:
         made |= {"store": store, "requests": requests}
     finally:
         database.close()
-    (out / f"cost-{store}.json").write_text(json.dumps(made, indent=1) + "\n")
+    (out / f"cost_{store}.json").write_text(json.dumps(made, indent=1) + "\n")
     return made
 
 
@@ -60,7 +60,7 @@ def _measured(url: str, requests: int) -> dict[str, float]:
         key = server.key
         rows = np.random.default_rng(0).normal(size=(requests, WIDTH))
         one = [row.tobytes() for row in rows]
-        hundred = [rows[at : at + 100].tobytes() for at in range(0, requests, 100)]
+        hundred = [rows[at : at + 100].tobytes() for at in range(0, requests, 100)] * 10
         server.spent("POST", "/v1/models/m/ask", one[:200], key)  # warm
         made = {
             "hello": server.spent("GET", "/healthz", [b""] * requests, key),
