@@ -78,7 +78,7 @@ def run(out: Path, examples: int, store: str = "sqlite", seed: int = 0) -> dict[
     finally:
         database.close()
     made = {"store": store, "alive": alive} | found
-    (out / "schema.json").write_text(json.dumps(made, indent=1) + "\n")
+    (out / f"schema_{store}.json").write_text(json.dumps(made, indent=1) + "\n")
     return made
 
 
