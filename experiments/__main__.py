@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -46,7 +47,16 @@ Folder = Annotated[
     str | None, typer.Option(help="Folder of the real data; else shared/data beside this.")
 ]
 Out = Annotated[Path, typer.Option(help="Folder for CSV, JSON and figures.")]
-Stored = Annotated[Literal["sqlite", "postgres"], typer.Option("--store", help="The database.")]
+
+
+class Database(StrEnum):
+    """Where the service keeps what it knows."""
+
+    sqlite = "sqlite"
+    postgres = "postgres"
+
+
+Stored = Annotated[Database, typer.Option("--store", help="The database.")]
 Size = Annotated[float, typer.Option(min=0.002, max=1.0, help="Shorten each stream to this share.")]
 
 
@@ -472,7 +482,7 @@ def kernels(out: Out, runs: Runs = 20, jobs: Jobs = 1, size: Size = 1.0) -> None
 def serve_kill(
     out: Out,
     kills: Annotated[int, typer.Option(min=1, help="How many kills of the server.")] = 500,
-    store: Stored = "sqlite",
+    store: Stored = Database.sqlite,
     crashes: Annotated[
         int | None, typer.Option(min=0, help="Of PostgreSQL; by default one for ten kills.")
     ] = None,
@@ -487,7 +497,7 @@ def serve_kill(
 @app.command("serve-cost")
 def serve_cost(
     out: Out,
-    store: Stored = "sqlite",
+    store: Stored = Database.sqlite,
     requests: Annotated[int, typer.Option(min=400, help="How many of each kind.")] = 4_000,
 ) -> None:
     """CPU time of a durable decision, against a bare reply and against the library."""
@@ -536,7 +546,7 @@ def serve_long(
 def serve_schema(
     out: Out,
     examples: Annotated[int, typer.Option(min=1, help="How many for each operation.")] = 100,
-    store: Stored = "sqlite",
+    store: Stored = Database.sqlite,
     seed: Annotated[int, typer.Option(help="Of the requests.")] = 0,
 ) -> None:
     """Run schemathesis with all its checks against the service."""
@@ -564,7 +574,7 @@ def serve_many(
 @app.command("serve-equal")
 def serve_equal(
     out: Out,
-    store: Stored = "sqlite",
+    store: Stored = Database.sqlite,
     rows: Annotated[int, typer.Option(min=1, help="How many are compared.")] = 100_000,
     restarts: Annotated[int, typer.Option(min=0, help="How many restarts.")] = 50,
     tries: Annotated[int, typer.Option(min=1, help="How many second writers.")] = 100,
