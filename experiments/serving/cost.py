@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import lasec
-from experiments.serving.databases import Postgres, SQLite, free_port
+from experiments.serving.databases import free_port, started
 from experiments.serving.kills import Server
 from lasec.service import NewModel, Service
 from lasec.service.store import Store
@@ -31,12 +31,9 @@ PACKED = "application/octet-stream"
 def run(store: str, out: Path, requests: int = 4_000) -> dict[str, Any]:
     """Measure, and write the figures to a file."""
     out.mkdir(parents=True, exist_ok=True)
-    database = Postgres(out) if store == "postgres" else SQLite(out)
-    try:
+    with started(store, out) as database:
         made = _ratios(_measured(database.url, requests), _measured(":memory:", requests))
         made |= {"store": store, "requests": requests}
-    finally:
-        database.close()
     (out / f"cost_{store}.json").write_text(json.dumps(made, indent=1) + "\n")
     return made
 

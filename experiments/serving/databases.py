@@ -8,6 +8,7 @@ import shutil
 import socket
 import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 FOLDERS = "/usr/lib/postgresql/*/bin"
@@ -88,3 +89,13 @@ def _bin() -> Path:
     if not folders:
         raise SystemExit("PostgreSQL is not here: install the package postgresql")
     return folders[-1]
+
+
+@contextlib.contextmanager
+def started(store: str, folder: Path) -> Iterator[SQLite | Postgres]:
+    """The database of a name, until its user is done."""
+    made = Postgres(folder) if store == "postgres" else SQLite(folder)
+    try:
+        yield made
+    finally:
+        made.close()

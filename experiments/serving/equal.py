@@ -19,7 +19,7 @@ import httpx
 import numpy as np
 
 import lasec
-from experiments.serving.databases import Postgres, SQLite
+from experiments.serving.databases import started
 from experiments.serving.kills import Server
 from lasec.queries.account import settled
 from lasec.service import NewModel, Service
@@ -37,9 +37,8 @@ def run(
 ) -> dict[str, Any]:
     """All three, on a database of its own; the figures are also written to a file."""
     out.mkdir(parents=True, exist_ok=True)
-    database = Postgres(out) if store == "postgres" else SQLite(out)
     draw = random.Random(seed)  # noqa: S311
-    try:
+    with started(store, out) as database:
         key = _prepared(database.url)
         server = Server(database.url)
         assert server.wait()
@@ -52,8 +51,6 @@ def run(
                 "second writer": _second(database.url, tries),
             }
         server.kill()
-    finally:
-        database.close()
     (out / f"equal_{store}.json").write_text(json.dumps(found, indent=1) + "\n")
     return found
 

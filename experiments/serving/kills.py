@@ -21,7 +21,7 @@ from typing import Any
 import httpx
 
 import lasec
-from experiments.serving.databases import Postgres, SQLite, free_port
+from experiments.serving.databases import free_port, started
 from lasec.service import NewModel, Service
 from lasec.service.operations import Ask, Cancel, Learn, Tell, unpacked
 from lasec.service.store import Store
@@ -135,12 +135,9 @@ def _label(row: list[float]) -> str:
 def run(kills: int, store: str, out: Path, crashes: int | None = None, seed: int = 0) -> Any:
     """Kill so often, and compare; the figures are also written to a file."""
     out.mkdir(parents=True, exist_ok=True)
-    database = Postgres(out) if store == "postgres" else SQLite(out)
     crashes = (kills // 10 if store == "postgres" else 0) if crashes is None else crashes
-    try:
+    with started(store, out) as database:
         figures = _under_fire(kills, crashes, database, random.Random(seed))  # noqa: S311
-    finally:
-        database.close()
     (out / f"kills_{store}.json").write_text(
         json.dumps({"store": store} | figures, indent=1) + "\n"
     )

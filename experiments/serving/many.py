@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from experiments.text.large import resident
 from lasec.service import NewModel, Service
 from lasec.service.bodies import AskBody
 from lasec.service.operations import Rows
@@ -24,10 +25,10 @@ def run(models: int, out: Path) -> dict[str, Any]:
     service.start()
     service.new_key("t", "all", "owner")
     _create(service, 0)
-    one, before = _ask(service), _resident()
+    one, before = _ask(service), resident()
     for number in range(1, models):
         _create(service, number)
-    memory = (_resident() - before) / (models - 1)
+    memory = 1e6 * (resident() - before) / (models - 1)
     many = _ask(service)
     file = len(service.models["t", "m0"].desk.to_bytes())
     service.stop()
@@ -58,9 +59,3 @@ def _ask(service: Service) -> float:
     for each in rows:
         service.do_now(service.ask(model, each, AskBody([]))[0])
     return 1e6 * (time.process_time() - began) / ASKS
-
-
-def _resident() -> int:
-    """Bytes of memory of this process."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * 4096

@@ -19,7 +19,7 @@ from typing import Any
 
 import httpx
 
-from experiments.serving.databases import Postgres, SQLite, free_port
+from experiments.serving.databases import free_port, started
 from lasec.client import Client
 
 PROGRAM = "schemathesis"
@@ -70,13 +70,9 @@ def run(out: Path, examples: int, store: str = "sqlite", seed: int = 0) -> dict[
     if program is None:
         raise SystemExit(f"{PROGRAM} is not here: pip install {PROGRAM}")
     out.mkdir(parents=True, exist_ok=True)
-    database = Postgres(out) if store == "postgres" else SQLite(out)
-    try:
-        with _served(database.url) as (url, key):
-            found = _checked(program, url, key, out, examples, seed)
-            alive = httpx.get(f"{url}/readyz").status_code == 200
-    finally:
-        database.close()
+    with started(store, out) as database, _served(database.url) as (url, key):
+        found = _checked(program, url, key, out, examples, seed)
+        alive = httpx.get(f"{url}/readyz").status_code == 200
     made = {"store": store, "alive": alive} | found
     (out / f"schema_{store}.json").write_text(json.dumps(made, indent=1) + "\n")
     return made

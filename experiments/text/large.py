@@ -78,11 +78,11 @@ def _part(
         "microseconds": round(1e6 * spent / rows, 1), "words": round(pairs / rows, 1),
         "accuracy": round(right / rows, 4), "labels": draft.told, "seen": seen, "learned": learned,
         "state_mb": round(sum(array.nbytes for array in draft.state) / 1e6, 1),
-        "used_mb": round((SEEN * seen + LEARNED * learned) / 1e6, 1), "rss_mb": _resident(),
+        "used_mb": round((SEEN * seen + LEARNED * learned) / 1e6, 1), "rss_mb": resident(),
     }  # fmt: skip
 
 
-def _resident() -> float:
+def resident() -> float:
     """Megabytes of memory that this process has now, where the system tells."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[1])

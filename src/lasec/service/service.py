@@ -233,7 +233,7 @@ class Service:
 
     def _warm(self, desk: Desk, new: NewModel) -> None:
         """Load or compile the code of a model, once for each kind of model."""
-        kind = kind_of(desk, msgspec.structs.replace(new, sample=[]))
+        kind = kind_of(desk, new)
         if kind not in self._warmed:
             warm(desk.to_bytes(), timed=new.timed)
             self._warmed.add(kind)

@@ -54,7 +54,7 @@ def kind_of(desk: Desk, new: NewModel) -> tuple[Any, ...]:
     """
     learner = desk.session.learner
     columns = () if desk.table is None else tuple(c.kind for c in desk.table.encoder.columns)
-    plain = msgspec.structs.replace(new, name="", seed=None)
+    plain = msgspec.structs.replace(new, name="", seed=None, sample=[])
     settings = msgspec.json.encode(plain), len(desk.session.classes)
     return learner.name, learner.rule, learner.query, learner.dimension, columns, settings
 
