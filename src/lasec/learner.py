@@ -18,7 +18,7 @@ from lasec.busy import Busy
 from lasec.classes import ClassNames, class_names
 from lasec.clock import LEAD, Clock
 from lasec.files import write
-from lasec.learner_state import DIMENSIONS, Counter, LearnerState, packed, row_kind, unpacked
+from lasec.learner_state import DIMENSIONS, Counter, LearnerState, packed, unpacked
 from lasec.parameters import Range, choice, number, shown
 from lasec.persistence import codec
 from lasec.persistence.container import read, restored
@@ -166,7 +166,7 @@ class Learner:
         self.rule, names = with_classes(rule, classes, every_label=not self._from_mistakes)
         self.name = name or f"{type(rule).__name__} + {type(query).__name__}"
         self.precision = choice(Precision, precision)
-        self._kind = row_kind(self.rule, self.precision)
+        self._kind = sparse.row_kind(self.rule, self.precision)
         model = codec.begin(self.rule, size, self.precision)
         selector = Selector(query, seed=seed, lead=lead)
         self.max_age: float | None = (
@@ -530,6 +530,35 @@ class Learner:
         if not self.has_probabilities:
             sure = np.tanh(np.abs(seen.lead))
         return Views(label, seen.lead.copy(), sure.copy(), seen.variance.copy())
+
+    def preview(self, X: ArrayLike, *, draws: ArrayLike | None = None) -> Records:
+        """What :meth:`ask` would decide about each row if it were the next; nothing is counted.
+
+        So rows do not see each other, and a label budget does not see them. ``draws`` are uniform
+        numbers in [0, 1) to decide by, instead of the learner's own. A row that :meth:`ask` would
+        refuse is marked in ``records.refused``.
+
+        >>> import lasec
+        >>> tracker = lasec.Tracker(dimension=2, rate=0.1, seed=0)
+        >>> seen = tracker.preview([[1.0, 0.0], [1.0, 0.0]])
+        >>> seen.propensity.tolist(), tracker.rows
+        ([1.0, 1.0], 0)
+        """
+        now, rows = self._readable(X)
+        n, seen = len(rows), self._look(self.rule, now.model, rows, None)
+        fine, given = seen.fine > 0.0, validation.given(draws, len(rows))
+        propensity, asked = np.full(n, np.nan), np.zeros(n, dtype=np.bool_)
+        propensity[fine], asked[fine] = now.selector.preview(
+            seen.lead[fine], seen.variance[fine], waiting=now.book.waiting,
+            draws=given[fine] if given.size else given,
+        )  # fmt: skip
+        margin, variance = (np.where(fine, one, np.nan) for one in (seen.margin, seen.variance))
+        none, label = np.zeros(n, dtype=np.bool_), self._labeled(now, seen.label)
+        return Records(
+            label, margin, variance, propensity, asked, none, none, learned=none, labeled=none,
+            ticket=np.full(n, self.rows), refused=~fine, all_labels=False,
+            sign=np.where(seen.label < 0.0, -1, 1).astype(np.int8),
+        )  # fmt: skip
 
     def class_margins(self, X: ArrayLike) -> NDArray[np.float64]:
         """The margin of each class for each row, as of the next step: the largest is predicted.

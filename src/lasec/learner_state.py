@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, overload
 
-import numpy as np
-
 from lasec import validation
 from lasec.book import Book
 from lasec.classes import UNNAMED, ClassNames
@@ -21,7 +19,7 @@ from lasec.persistence.container import Arrays, pack
 from lasec.random import SEEDS
 from lasec.rules.one_vs_rest import third_class
 from lasec.selector import Selector
-from lasec.sparse import PAIR
+from lasec.sparse import row_kind
 from lasec.types import Aggregate, ClassRule, Precision
 
 _COUNTERS = ("rounds", "asked", "told", "updates", "dropped", "expired", "contradicted")
@@ -106,16 +104,6 @@ class LearnerState:
         """What has been counted, by name."""
         counts = {"rounds": self.selector.rows, "asked": self.selector.asked}
         return counts | {name: getattr(self, name) for name in _COUNTERS[2:]}
-
-
-def row_kind(rule: Any, precision: Precision) -> np.dtype[Any]:
-    """The type of a row as a rule takes it: numbers, or the pairs of a sparse row.
-
-    >>> import lasec
-    >>> row_kind(lasec.rules.Perceptron(), Precision.SINGLE)
-    dtype('float32')
-    """
-    return PAIR if getattr(rule, "is_sparse", False) else precision.kind
 
 
 class Counter:

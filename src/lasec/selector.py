@@ -18,6 +18,7 @@ from lasec.kernel.given import GivenMargin
 from lasec.parameters import Range, number
 from lasec.persistence import codec
 from lasec.persistence.container import Arrays, pack, restored
+from lasec.queries import Always, MarginSampling, Uniform
 from lasec.random import SEEDS, seed_or_random
 from lasec.sparse import plain
 from lasec.types import BudgetQuery, Matrix, Query, Vector
@@ -27,6 +28,8 @@ _COUNTS = Range(0, 2**62)
 _NO_DRAWS: Vector = np.empty(0)
 
 
+# What these say of a row does not depend on the rows before it.
+_STEADY = (Always, Uniform, MarginSampling)
 _RULE = GivenMargin()
 _MODEL = _RULE.init(2)
 
@@ -110,6 +113,32 @@ class Selector:
             self.note(state, count, int(columns.asked.sum()), _latest(when))
             tickets = np.arange(first, first + count, dtype=np.int64)
             return columns.propensity, columns.asked, tickets
+
+    def preview(
+        self, margins: Vector, variances: Vector, *, draws: Vector = _NO_DRAWS, waiting: int = 0
+    ) -> tuple[Vector, NDArray[np.bool_]]:
+        """What :meth:`decide` would say of each row if it were the next; nothing is counted.
+
+        ``draws`` replace the selector's own.
+
+        >>> from lasec.queries import Budgeted
+        >>> selector = Selector(Budgeted(rate=0.1), seed=0)
+        >>> propensity, asked = selector.preview(np.array([0.3, 0.3]), np.zeros(2))
+        >>> propensity.round(3).tolist(), asked.tolist()
+        ([0.816, 0.816], [True, True])
+        """
+        pairs, when = _pairs(margins, variances), self.moment(None)
+        if type(self.query) in _STEADY:
+            steps = np.empty(0)
+            _, columns, _ = self.look_at_all(_RULE, _MODEL, pairs, draws, steps, waiting)
+            return columns.propensity, columns.asked
+        given = draws if draws.size else np.full(len(pairs), -1.0)
+        decided = [
+            self.look(_RULE, _MODEL, x, draw, when, waiting)[0][4:]
+            for x, draw in zip(pairs, given.tolist(), strict=True)
+        ]
+        propensity, asked = np.array(decided, dtype=np.float64).reshape(-1, 2).T
+        return propensity, asked > 0.0
 
     def skip(self, rows: int) -> None:
         """Count rows about which nothing had to be decided: labels that nobody asked for.

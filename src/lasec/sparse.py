@@ -34,6 +34,8 @@ class SparseRows:
     >>> chunk = sparse_rows("X", np.array([[0.0, 2.0, 0.0], [1.0, 0.0, 3.0]]), 3)
     >>> len(chunk), chunk[1].tolist(), len(chunk[1:])
     (2, [(0, 1.0), (2, 3.0)], 1)
+    >>> [row.tolist() for row in chunk[np.array([1, 0])]]
+    [[(0, 1.0), (2, 3.0)], [(1, 2.0)]]
     """
 
     def __init__(self, starts: Counter, pairs: Pairs) -> None:
@@ -44,15 +46,27 @@ class SparseRows:
         """A chunk of one row."""
         return cls(np.array([0, pairs.size]), pairs)
 
+    @classmethod
+    def joined(cls, rows: Sequence[Pairs]) -> SparseRows:
+        """A chunk of these rows."""
+        starts = np.concatenate([[0], np.cumsum([one.size for one in rows])]).astype(np.int64)
+        return cls(starts, np.concatenate([np.empty(0, PAIR), *rows]))
+
     def __len__(self) -> int:
         return self.arrays.starts.size - 1
 
     @overload
     def __getitem__(self, at: int) -> Pairs: ...
     @overload
-    def __getitem__(self, at: slice) -> SparseRows: ...
-    def __getitem__(self, at: int | slice) -> Pairs | SparseRows:
+    def __getitem__(self, at: slice | Counter) -> SparseRows: ...
+    def __getitem__(self, at: int | slice | Counter) -> Pairs | SparseRows:
         starts, pairs = self.arrays
+        if isinstance(at, np.ndarray):
+            lengths = np.diff(starts)[at]
+            moved = np.concatenate([[0], np.cumsum(lengths)])
+            return SparseRows(
+                moved, pairs[np.repeat(starts[at] - moved[:-1], lengths) + np.arange(moved[-1])]
+            )
         if isinstance(at, slice):
             begin, end, _ = at.indices(len(self))
             cut = starts[begin : max(begin, end) + 1]
@@ -72,6 +86,16 @@ def is_sparse(given: object) -> bool:
     """
     scipy = sys.modules.get("scipy.sparse")
     return scipy is not None and bool(scipy.issparse(given))
+
+
+def row_kind(rule: Any, precision: Any) -> np.dtype[Any]:
+    """The type of a row as a rule takes it: numbers, or the pairs of a sparse row.
+
+    >>> import lasec
+    >>> row_kind(lasec.rules.Perceptron(), lasec.Precision.SINGLE)
+    dtype('float32')
+    """
+    return PAIR if getattr(rule, "is_sparse", False) else precision.kind
 
 
 def one_by_one(X: Any) -> list[Any]:
@@ -117,6 +141,8 @@ def rows(X: Any, dimension: int, kind: np.dtype[Any]) -> Any:
     3
     """
     if kind.names:
+        if type(X) is SparseRows:
+            return X
         given = X if is_sparse(X) else validation.rows(X, dimension)
         return sparse_rows("X", given, dimension)
     _refuse("X", X)
@@ -151,9 +177,9 @@ def split(pairs: Sequence[Pairs]) -> dict[str, NDArray[Any]]:
     >>> {name: array.tolist() for name, array in split([row([0.0, 2.0], 2, PAIR)]).items()}
     {'starts': [0, 1], 'columns': [1], 'values': [2.0]}
     """
-    joined = np.concatenate([np.empty(0, PAIR), *pairs])
-    starts = np.concatenate([[0], np.cumsum([one.size for one in pairs])]).astype(np.int64)
-    return {"starts": starts, "columns": joined["column"].copy(), "values": joined["value"].copy()}
+    starts, all_of_them = SparseRows.joined(pairs).arrays
+    columns, values = all_of_them["column"].copy(), all_of_them["value"].copy()
+    return {"starts": starts, "columns": columns, "values": values}
 
 
 def joined(arrays: dict[str, NDArray[Any]], dimension: int) -> SparseRows:

@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from lasec.errors import StateError
 from lasec.learner import Learner, Options, class_weights
-from lasec.learner_state import LearnerState, row_kind
+from lasec.learner_state import LearnerState
 from lasec.parameters import number, shown
 from lasec.queries import Budgeted
 from lasec.rules import Lenses, SparseTracking, Tracking
 from lasec.rules.hypotheses import DRIFTS, HAZARDS, LAPSES, SPEEDS
-from lasec.sparse import is_sparse
+from lasec.sparse import is_sparse, row_kind
 
 AnyTracking = Tracking | SparseTracking | Lenses
 

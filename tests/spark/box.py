@@ -43,7 +43,7 @@ class Box:
     def __call__(self, *rows: Row, now: float = NOW) -> pd.DataFrame:
         model = self.job.model
         frame, labels = pd.DataFrame(list(rows)), self.job.config.labels
-        batch = read(frame, model.dimension or 0, model.precision.kind, labels)
+        batch = read(frame, model.dimension or 0, self.job.config.kind, labels)
         return self.shard.batch(batch, int(1_000 * now))
 
     def wake(self, now: float) -> pd.DataFrame:

@@ -34,9 +34,9 @@ def test_rows_do_not_see_each_other(name: str) -> None:
     judged = Snapshot(data).judge(rows, None)
     for i in (0, 1, 700, 1_199):
         decision = lasec.Learner.from_bytes(data).ask(rows[i])
-        assert judged["label"][i] == decision.label
+        assert judged.label[i] == decision.label
         for column in ("margin", "variance", "propensity"):
-            assert judged[column][i] == pytest.approx(getattr(decision, column), abs=1e-12)
+            assert getattr(judged, column)[i] == pytest.approx(getattr(decision, column), abs=1e-12)
 
 
 def test_features_of_any_form(spark: Any, tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from lasec.persistence.container import read
 from lasec.registry import make
 from lasec.session.saved import kind_of, read_learner
 from lasec.tables.kinds import nearest
+from lasec.text import TextHasher
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -32,7 +33,9 @@ FEATURES = {
     "array": "array<double>",
     "packed": "binary",
     "sparse": "struct<indices: array<int>, values: array<double>>",
+    "text": "string",
 }
+SPARSE = ("sparse", "text")  # forms of features that the Tracker does not make dense
 FORMATS = ("parquet", "json")
 FILES, MESSAGES = 8, 100_000  # in a batch at most
 
@@ -53,16 +56,32 @@ def need() -> None:
 
 
 def begin(
-    model: Path | None, algorithm: str, dimension: int | None, asking: Asking, classes: str | None
-) -> Learner:
+    model: Path | None, algorithm: str, dimension: int | None, asking: Asking, classes: str | None,
+    features: str = "array",
+) -> Learner:  # fmt: skip
     """The learner that every key starts from."""
+    learner = _chosen(model, algorithm, dimension, asking, classes, features)
+    if features == "text" and not getattr(learner.rule, "is_sparse", False):
+        raise TableError(
+            "--features text needs a model of sparse rows: the tracker, or diagonal-lasec-ss"
+        )
+    return learner
+
+
+def _chosen(
+    model: Path | None, algorithm: str, dimension: int | None, asking: Asking, classes: str | None,
+    features: str,
+) -> Learner:  # fmt: skip
+    """The learner of a file, or one by name."""
     if model is None:
+        if features == "text" and dimension is None:
+            dimension = TextHasher().columns
         if dimension is None:
             raise TableError("give --dimension (number of features of an event), or a --model")
         names = None if classes is None else [name.strip() for name in classes.split(",")]
         return make(
             algorithm, dimension, rate=asking.rate, settings=asking.parameters(), seed=asking.seed,
-            class_weight=asking.weights(), classes=names,
+            class_weight=asking.weights(), classes=names, sparse=features in SPARSE,
         )  # fmt: skip
     if classes is not None or asking.class_weight is not None:
         raise TableError("--classes and --class-weight are those of the --model: give it alone")

@@ -32,6 +32,14 @@ Classes = Annotated[
     str | None,
     typer.Option("--classes", metavar="A,B,...", help="Classes of all models. Default: -1 and 1."),
 ]
+Features = Annotated[
+    str,
+    typer.Option(
+        "--features",
+        help="array, packed, sparse (indices and values) or text; of the last two, the Tracker "
+        "takes any number.",
+    ),
+]
 Shards = Annotated[int, typer.Option("--shards", min=1, help="Number of groups of keys.")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Show Spark's log messages.")]
 
@@ -81,7 +89,7 @@ def run(
         typer.Option("--every", help="Keep running, with a batch at this interval, such as 10s."),
     ] = None,
     format: Annotated[str, typer.Option("--format", help="parquet or json.")] = "parquet",  # noqa: A002
-    features: Annotated[str, typer.Option("--features", help="array, packed or sparse.")] = "array",
+    features: Features = "array",
     per_batch: Annotated[
         int | None,
         typer.Option(
@@ -125,7 +133,7 @@ def run(
         conf_file, forget_after, max_keys, seed,
     )  # fmt: skip
     endpoints.check()
-    job = how.job(begin(model, algorithm, dimension, asking, classes))
+    job = how.job(begin(model, algorithm, dimension, asking, classes, features))
     if not serve(job, endpoints, how, verbose):
         raise typer.Exit(STOPPED)
 
@@ -143,6 +151,7 @@ def export(
     classes: Classes = None,
     class_weight: o.ClassWeight = None,
     settings: o.Settings = None,
+    features: Features = "array",
     shards: Shards = 64,
     verbose: Verbose = False,
 ) -> None:
@@ -152,5 +161,5 @@ def export(
     """
     need()
     asking = o.Asking(rate, settings=tuple(settings or ()), class_weight=class_weight)
-    learner = begin(model, algorithm, dimension, asking, classes)
+    learner = begin(model, algorithm, dimension, asking, classes, features)
     take_out(learner, shards, checkpoint, key, path, verbose)

@@ -125,14 +125,9 @@ def _start(
 
 def _tell(job: Job, endpoints: Endpoints, settings: Settings) -> None:
     """Print what the job is about to do."""
-    model = job.model
-    lines = [
-        (
-            "model",
-            f"{model.name}, {model.dimension} features, {job.bytes_per_model:,} bytes per key",
-        ),
-        *endpoints.lines(),
-    ]
+    model, grows = job.model, " at first" if getattr(job.model.rule, "is_sparse", False) else ""
+    size = f"{job.bytes_per_model:,} bytes per key{grows}"
+    lines = [("model", f"{model.name}, {model.dimension:,} features, {size}"), *endpoints.lines()]
     share = f"{job.shards} shards in {settings.partitions} partitions"
     put_lines([f"Spark {version('pyspark')} on {settings.master}, {share}\n"])
     put_lines(f"  {name:<8}{value}\n" for name, value in lines)

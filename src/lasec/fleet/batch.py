@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -29,23 +29,6 @@ def answered(
     if np.unique(asks).size < asks.size:
         raise ValueError("after: a row has two labels")
     return rows
-
-
-def parts(requests: Any, *, at_once: bool) -> Iterator[Any]:
-    """The batch in parts, in which each model has one label at most, as its last row.
-
-    For rules that have to do something between two rows which is not compiled.
-    """
-    order, begins = requests.order, requests.begins
-    learns = np.ones(order.size, np.int64) if at_once else (requests.y[order] != 0.0).astype(int)
-    before = np.cumsum(learns) - learns  # labels above a row, of all models
-    models = np.repeat(np.arange(begins.size - 1), np.diff(begins))
-    first = begins[:-1][models]
-    part = before - before[first] if order.size else before
-    for place in range(int(part.max(initial=-1)) + 1):
-        some = part == place
-        counts = np.bincount(models[some], minlength=begins.size - 1)
-        yield requests._replace(order=order[some], begins=np.append(0, np.cumsum(counts)))
 
 
 def check(

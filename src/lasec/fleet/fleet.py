@@ -13,12 +13,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lasec import kernel, validation
+from lasec import kernel, sparse, validation
 from lasec.busy import Busy
 from lasec.classes import SIGNS
 from lasec.clock import LEAD, Clock
 from lasec.files import write
-from lasec.fleet import batch, layout, saved
+from lasec.fleet import batch, saved
+from lasec.fleet.growing import copied
+from lasec.fleet.stacked import tiled
 from lasec.learner import ALWAYS, Learner, with_classes
 from lasec.parameters import Range, choice, number, shown
 from lasec.persistence import codec
@@ -26,11 +28,13 @@ from lasec.persistence.container import Arrays, read, restored
 from lasec.random import seed_or_random
 from lasec.records import Records
 from lasec.rules import OneVsRest
-from lasec.types import UNASKED, LearnFrom, NotingRule, Precision, Query, RenewingRule, Rule
+from lasec.types import UNASKED, LearnFrom, Precision, Query, Rule
 
 # Fewer rows are not worth threads, which take longer to begin.
 _FEW = 64
 _COUNTERS = ("rows", "asked", "told", "updates")
+# Models as bytes: rows of one length, or of any.
+Packed = NDArray[np.uint8] | list[NDArray[np.uint8]]
 _SAME = ("rule", "query", "dimension", "learn_from", "precision", "classes")
 
 
@@ -44,11 +48,13 @@ class Fleet:
     (all cores unless told). A call that is refused leaves every model as it was.
 
     ``classes`` are those of all models: any labels, any number. They are -1 and +1 if not given.
-    No model takes others: arrays of one size are what makes a fleet.
+    No model takes others.
 
     ``state`` holds the models' arrays and ``memory`` what their queries remember, both with one
-    more axis in front; ``rows``, ``asked``, ``told``, ``updates`` and ``waiting`` (questions that
-    are open) count, model by model.
+    more axis in front. Models of sparse rows, such as texts, grow with the columns that occur:
+    then ``state`` is a list of the states of all, a model takes memory from its first row on, and
+    it is copied for each call with labels for it. ``rows``, ``asked``, ``told``, ``updates`` and
+    ``waiting`` (questions that are open) count, model by model.
 
     >>> import numpy as np, lasec
     >>> fleet = Fleet(lasec.rules.SecondOrder(drift=0.01), models=1_000, dimension=16, seed=0)
@@ -61,6 +67,10 @@ class Fleet:
     >>> fleet = Fleet(lasec.rules.Tracking(), models=9, dimension=2, classes=["ash", "oak", "yew"])
     >>> fleet.run([0, 0, 8], [[1.0, 2.0], [1.0, 2.0], [0.0, 1.0]], ["oak", None, "yew"]).labeled
     array([ True, False,  True])
+    >>> hasher = lasec.TextHasher()
+    >>> texts = Fleet(lasec.DiagonalLASEC(8).rule, models=9, dimension=hasher.columns)
+    >>> texts.run([0, 8, 0], hasher.rows(["a prize", "lunch?", "a prize"]), [-1, 1, -1]).label
+    array([ 1,  1, -1], dtype=int16)
     """
 
     UNASKED = UNASKED
@@ -80,13 +90,8 @@ class Fleet:
         threads: int | None = None,
         classes: Sequence[Hashable] | None = None,
     ) -> None:
-        if getattr(rule, "is_sparse", False):
-            raise ValueError(
-                f"rule: the models of a fleet have one size, and those of {type(rule).__name__} "
-                "grow with the columns that occur; use a lasec.Tracker for each key, or dense rows"
-            )
         self.models: int = number("models", models, int, Range(1, 2**31))
-        self.dimension: int = number("dimension", dimension, int, Range(1, 2**15))
+        self.dimension: int = number("dimension", dimension, int, saved.dimensions(rule))
         self.learn_from = choice(LearnFrom, learn_from)
         every = self.learn_from == LearnFrom.LABELS
         self.rule, names = with_classes(rule, classes, every_label=every)
@@ -98,15 +103,16 @@ class Fleet:
             "threads", cores if threads is None else threads, int, Range(1, 1024)
         )
         one = codec.begin(self.rule, self.dimension, self.precision)
-        self._places = layout.places(one)
-        self.state: Any = type(one)(*(_tiled(array, self.models) for array in one))
-        self.memory = _tiled(codec.query_state(query), self.models)
+        kept = saved.models_of(self.rule)
+        self._models = kept(self.rule, one, self.models, self.dimension, self.precision)
+        self._kind = sparse.row_kind(self.rule, self.precision)
+        self.memory = tiled(codec.query_state(query), self.models)
         self.seeds = batch.seeds(seeds, self.seed, self.models)
         self.rows, self.asked, self.told, self.updates, self.waiting = np.zeros(
             (5, self.models), dtype=np.int64
         )
         self.clock, self._busy = Clock(lead), Busy("fleet")
-        self._servers: dict[bool, Callable[..., None]] = {}
+        self._servers: dict[bool, Callable[..., Any]] = {}
 
     @classmethod
     def of(
@@ -132,12 +138,21 @@ class Fleet:
             learn_from=learner.learn_from, precision=learner.precision, seed=seed, seeds=seeds,
             lead=lead, threads=threads, classes=None if signs else learner.known_classes,
         )  # fmt: skip
-        for stacked, its in zip(fleet.state, learner.state, strict=True):
-            stacked[:] = its
+        fleet._models.put(slice(None), learner.state)
         fleet.memory[:] = learner.query_state
         for name in _COUNTERS:
             getattr(fleet, name)[:] = getattr(learner, name)
         return fleet
+
+    @property
+    def state(self) -> Any:
+        """The arrays of all models, stacked; where models grow, the state of each.
+
+        >>> import lasec
+        >>> Fleet(lasec.rules.SecondOrder(), models=9, dimension=2).state.cov.shape
+        (9, 2, 2)
+        """
+        return self._models.state
 
     @property
     def classes(self) -> tuple[Any, ...]:
@@ -171,7 +186,7 @@ class Fleet:
         >>> fleet.run([1, 0, 1], [[1.0], [2.0], [3.0]], [-1, 1, -1]).ticket.tolist()
         [0, 0, 1]
         """
-        rows = validation.rows(X, self.dimension, self.precision.kind)
+        rows = sparse.rows(X, self.dimension, self._kind)
         n = len(rows)
         labels, numbers = self._codes(y, n), self._keys(keys, n)
         given, clock = validation.given(draws, n), self._times(times, n)
@@ -179,9 +194,9 @@ class Fleet:
             if kernel.engine.blocked(self.rule, self.state) and not self.memory.shape[1]:
                 with ThreadPoolExecutor(self.threads) as pool:
                     return self._named(self._run_blocks(pool, numbers, rows, labels, given))
-            batch.check(map, rows, [(0, n)])
+            self._check(rows)
             order, begins, tickets = kernel.engine.group(numbers, self.rows)
-            columns = (rows, labels, tickets, tickets, clock, given, order, begins)
+            columns = (sparse.plain(rows), labels, tickets, tickets, clock, given, order, begins)
             requests = kernel.engine.Requests(*columns)
             return self._named(self._row_by_row(numbers, requests, at_once=True))
 
@@ -220,16 +235,16 @@ class Fleet:
         >>> told.label.tolist(), told.learned.tolist(), fleet.waiting.tolist()
         ([1, 1], [False, True], [1, 1])
         """
-        rows = validation.rows(X, self.dimension, self.precision.kind)
+        rows = sparse.rows(X, self.dimension, self._kind)
         n = len(rows)
         labels, numbers = np.nan_to_num(self._codes(y, n, asks=True)), self._keys(keys, n)
         given, clock = validation.given(draws, n), self._times(times, n)
         answered = batch.answered(after, numbers, labels)
         claimed = batch.claimed(tickets, numbers, (labels != 0.0) & (answered < 0), self.rows)
         with self._busy:
-            batch.check(map, rows, [(0, n)])
+            self._check(rows)
             order, begins, _ = kernel.engine.group(numbers, self.rows)
-            columns = (rows, labels, claimed, answered, clock, given, order, begins)
+            columns = (sparse.plain(rows), labels, claimed, answered, clock, given, order, begins)
             requests = kernel.engine.Requests(*columns)
             return self._named(self._row_by_row(numbers, requests, at_once=False))
 
@@ -249,38 +264,32 @@ class Fleet:
 
     @property
     def size(self) -> int:
-        """How many bytes a model takes in :meth:`pack`.
+        """How many bytes a model takes in :meth:`pack`; one that grows, at its beginning.
 
         >>> import lasec
         >>> Fleet(lasec.rules.SecondOrder(), models=10, dimension=64).size
         17152
         """
-        return layout.size(self._places)
+        return self._models.size
 
-    def pack(self, keys: ArrayLike) -> NDArray[np.uint8]:
+    def pack(self, keys: ArrayLike) -> Packed:
         """The arrays of these models as bytes, a row each; of a covariance, the lower triangle.
 
         These are the arrays of the rule's state alone: counters, seeds and what the query remembers
-        are plain arrays of the fleet already.
+        are plain arrays of the fleet already. Models that grow are a list, as rows of any length.
 
         >>> import lasec
         >>> fleet = Fleet(lasec.rules.SecondOrder(), models=10, dimension=2)
         >>> fleet.pack([3, 7]).shape
         (2, 40)
         """
-        numbers = self._keys(keys)
-        packed = np.zeros((numbers.size, self.size), dtype=np.uint8)
-        for place, array in zip(self._places, self.state, strict=True):
-            kernel.engine.store(
-                place.spread(array), place.lower, numbers, packed.view(place.kind), place.columns[0]
-            )
-        return packed
+        return self._models.pack(self._keys(keys))
 
-    def unpack(self, keys: ArrayLike, packed: NDArray[np.uint8]) -> None:
+    def unpack(self, keys: ArrayLike, packed: Packed) -> None:
         """Take these models from what :meth:`pack` gave, of this fleet or of one of its kind.
 
         Bytes of the wrong number, and models with NaN or infinity in them, are refused; nothing
-        else is looked at, so keep them where nobody else writes.
+        else is looked at unless models grow, so keep them where nobody else writes.
 
         >>> import lasec
         >>> fleet = Fleet(lasec.rules.SecondOrder(), models=10, dimension=2)
@@ -289,24 +298,7 @@ class Fleet:
         >>> bool((fleet.state.weights[7] == fleet.state.weights[3]).all())
         True
         """
-        numbers, expected = self._keys(keys), self.size
-        rows = validation.array("packed", packed)
-        if rows.dtype != np.uint8 or rows.shape != (numbers.size, expected):
-            raise ValueError(
-                f"packed: expected {numbers.size} rows of {expected} bytes, "
-                f"got {rows.dtype} of shape {rows.shape}"
-            )
-        if not rows.flags.c_contiguous or rows.ctypes.data % 8:
-            rows = rows.copy()
-        for place in self._places:
-            if place.kind.kind == "f":
-                bad = kernel.engine.first_infinite(rows.view(place.kind), *place.columns)
-                if bad >= 0:
-                    raise ValueError(f"packed: row {bad} holds NaN or infinity in {place.name}")
-        for place, array in zip(self._places, self.state, strict=True):
-            kernel.engine.load(
-                place.spread(array), place.lower, numbers, rows.view(place.kind), place.columns[0]
-            )
+        self._models.unpack(self._keys(keys), packed)
 
     def learner(self, key: int) -> Learner:
         """Model ``key`` as a learner of its own; what happens to it there does not come back.
@@ -325,8 +317,7 @@ class Fleet:
             seed=int(self.seeds[k]), precision=self.precision,
             classes=None if self._names.are_signs else self.classes,
         )  # fmt: skip
-        for mine, stacked in zip(learner.state, self.state, strict=True):
-            mine[...] = stacked[k]
+        learner.state = copied(self._models[k])
         learner.query_state[:] = self.memory[k]
         return learner.counted(**{name: int(getattr(self, name)[k]) for name in _COUNTERS})
 
@@ -353,8 +344,7 @@ class Fleet:
             mine, its = getattr(self, name), getattr(learner, name)
             if type(mine) is not type(its) or repr(mine) != repr(its):  # with the types inside
                 raise ValueError(f"{name}: this fleet's is {mine!r}, the learner's {its!r}")
-        for stacked, its in zip(self.state, learner.state, strict=True):
-            stacked[k] = its
+        self._models.put(k, learner.state)
         self.memory[k], self.seeds[k], self.waiting[k] = learner.query_state, learner.seed, 0
         for name in _COUNTERS:
             getattr(self, name)[k] = getattr(learner, name)
@@ -368,7 +358,7 @@ class Fleet:
         Fleet(SecondOrder + Always, models=10, dimension=2, rows=0)
         """
         with self._busy:
-            return saved.packed(self)
+            return saved.packed(self, self._models.arrays())
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
@@ -388,6 +378,7 @@ class Fleet:
         """A fleet from what :meth:`to_bytes` put into the file."""
         options, values = saved.checked(header, arrays)
         fleet = cls(**options)
+        fleet._models.state = values.pop("state")
         vars(fleet).update(values)
         return fleet
 
@@ -432,24 +423,22 @@ class Fleet:
 
     def _row_by_row(self, keys: NDArray[np.int64], requests: Any, *, at_once: bool) -> Records:
         """The batch, its models dealt out to threads."""
-        engine, stack, y = kernel.engine, self._stack(), requests.y
-        renews = isinstance(self.rule, RenewingRule) and self.rule.needs_renewal(self.dimension)
-        out, touched = engine.Answers.empty(y.size), np.flatnonzero(np.diff(requests.begins))
-        noting = isinstance(self.rule, NotingRule)  # then questions write into the state too
-        learning = touched if at_once or noting else np.unique(keys[y != 0.0])
+        y, out = requests.y, kernel.engine.Answers.empty(requests.y.size)
+        touched = np.flatnonzero(np.diff(requests.begins))
+        learning = touched if at_once else np.unique(keys[y != 0.0])
+        stack = self._stack()
         if at_once not in self._servers:
-            made = engine.server(self.rule, self.query, stack, requests.X, at_once=at_once)
-            self._servers[at_once] = made
+            one = stack._replace(state=kernel.engine.stack_of_one(self._models[0]))
+            self._servers[at_once] = kernel.engine.server(
+                self.rule, self.query, one, requests.X, at_once=at_once
+            )
+
+        def share(models: NDArray[np.int64]) -> None:
+            settings = (self._mistakes_only, out)
+            self._models.serve(self._servers[at_once], stack, models, requests, *settings)
 
         with self._all_or_nothing(touched, learning):
-            for part in batch.parts(requests, at_once=at_once) if renews else (requests,):
-
-                def share(models: NDArray[np.int64], part: Any = part) -> None:
-                    self._servers[at_once](stack, models, part, self._mistakes_only, out)
-
-                self._deal_out(share, part.begins, y.size)
-                if renews:  # which a label does, never a question
-                    self._renew(np.unique(keys[part.order[out.updated[part.order]]]))
+            self._deal_out(share, requests.begins, y.size)
             self.clock.advance(requests.times)
         known = ~np.isnan(y) & at_once
         return Records(**out._asdict(), key=keys, labeled=known, all_labels=at_once)
@@ -518,29 +507,29 @@ class Fleet:
             label[codes == 0] = None
         return replace(records, label=label)
 
-    def _renew(self, models: NDArray[np.int64]) -> None:
-        """Do what the rule has to do between two rows, for those of these for which it is time."""
-        for k in models:
-            kernel.engine.renewed(self.rule, type(self.state)(*(array[k] for array in self.state)))
-
     @contextmanager
     def _all_or_nothing(
         self, touched: NDArray[np.int64], learning: NDArray[np.int64]
     ) -> Iterator[None]:
         """If anything fails inside, the models are as they were; only ``learning`` may learn.
 
-        A fleet can be larger than what is left of the memory, so that only the models in the batch
-        are copied: the arrays are written in place, and put back after an error.
+        The arrays are written in place, and put back after an error.
         """
         counted = (self.memory, self.waiting, *(getattr(self, name) for name in _COUNTERS))
-        kept = [(array, touched, array[touched]) for array in counted]
-        kept += [(array, learning, array[learning]) for array in self.state]
+        kept = [(array, array[touched]) for array in counted]
+        undo = self._models.undo(touched, learning)
         try:
             yield
         except BaseException:
-            for array, which, before in kept:
-                array[which] = before
+            undo()
+            for array, before in kept:
+                array[touched] = before
             raise
+
+    def _check(self, rows: Any) -> None:
+        """An error for the first row with an entry that cannot be used; sparse ones were seen."""
+        if not self._kind.names:
+            batch.check(map, rows, [(0, len(rows))])
 
     def _shares(self, begins: NDArray[np.int64]) -> list[NDArray[np.int64]]:
         """The models with rows, in shares of about equally many rows, one for each thread."""
@@ -559,7 +548,3 @@ class Fleet:
     def _times(self, times: ArrayLike | None, count: int) -> NDArray[np.float64]:
         """When the rows of a batch came, as far as it can be trusted; empty for steps."""
         return self.clock.trusted(validation.clock(self.query, times, count))
-
-
-def _tiled(array: NDArray[Any], models: int) -> NDArray[Any]:
-    return np.tile(array, (models,) + (1,) * array.ndim)

@@ -8,6 +8,8 @@ import numpy as np
 
 from lasec.clock import Clock
 from lasec.errors import StateError
+from lasec.fleet.growing import Growing
+from lasec.fleet.stacked import Stacked
 from lasec.parameters import Range, number
 from lasec.persistence import codec
 from lasec.persistence.container import Arrays, pack
@@ -20,8 +22,23 @@ if TYPE_CHECKING:
 _COUNTERS = ("rows", "asked", "told", "updates", "waiting")
 
 
-def packed(fleet: Fleet) -> bytes:
-    """The bytes of a file; a fleet that could not be loaded again is refused."""
+def models_of(rule: Rule[Any]) -> type[Stacked | Growing]:
+    """How the models of a rule are kept: stacked, unless they grow.
+
+    >>> import lasec
+    >>> models_of(lasec.rules.Tracking()).__name__, models_of(lasec.DiagonalLASEC(8).rule).__name__
+    ('Stacked', 'Growing')
+    """
+    return Growing if getattr(rule, "is_sparse", False) else Stacked
+
+
+def dimensions(rule: Rule[Any]) -> Range:
+    """How many features the rows of a fleet may have."""
+    return Range(1, 2**31 if models_of(rule) is Growing else 2**15)
+
+
+def packed(fleet: Fleet, state: Arrays) -> bytes:
+    """The bytes of a file with these arrays of models, or an error if it could not be loaded."""
     header = {
         "kind": "fleet",
         "rule": codec.describe(fleet.rule),
@@ -34,8 +51,7 @@ def packed(fleet: Fleet) -> bytes:
         "clock": fleet.clock.header(),
         "classes": list(fleet.classes),
     }
-    arrays = {f"state.{name}": array for name, array in fleet.state._asdict().items()}
-    arrays |= {name: getattr(fleet, name) for name in _COUNTERS}
+    arrays = state | {name: getattr(fleet, name) for name in _COUNTERS}
     arrays |= {"memory": fleet.memory, "seeds": fleet.seeds.view(np.int64)}
     checked(header, dict(arrays))
     return pack(header, arrays)
@@ -52,7 +68,7 @@ def checked(header: dict[str, Any], arrays: Arrays) -> tuple[dict[str, Any], dic
         "rule": rule,
         "query": query,
         "models": models,
-        "dimension": number("dimension", header["dimension"], int, Range(1, 2**15)),
+        "dimension": number("dimension", header["dimension"], int, dimensions(rule)),
         "learn_from": header["update"],
         "precision": Precision(header["precision"]),
         "seed": number("seed", header["seed"], int, SEEDS),
@@ -61,7 +77,10 @@ def checked(header: dict[str, Any], arrays: Arrays) -> tuple[dict[str, Any], dic
     values: dict[str, Any] = _counters(arrays, models)
     values["seeds"] = arrays.pop("seeds").view(np.uint64)
     values["memory"] = _memory(query, arrays.pop("memory"), models)
-    values["state"] = _state(rule, options["dimension"], arrays, models, options["precision"])
+    checked_state = models_of(rule).checked
+    values["state"] = checked_state(
+        rule, options["dimension"], arrays, models, options["precision"]
+    )
     if values["seeds"].shape != (models,):
         raise StateError("invalid: there is not one seed for each model")
     return options, values | {"clock": Clock.restore(header["clock"])}
@@ -88,18 +107,3 @@ def _memory(query: Query, kept: Any, models: int) -> Any:
     for row in kept if blank.size else ():
         codec.query_state(query, row)
     return kept
-
-
-def _state(
-    rule: Rule[Any], dimension: int, arrays: Arrays, models: int, precision: Precision
-) -> Any:
-    """The stacked state, once each of its models has been checked as a learner's is."""
-    found = {name.removeprefix("state."): array for name, array in arrays.items()}
-    if any(array.shape[:1] != (models,) for array in found.values()) or not all(
-        name.startswith("state.") for name in arrays
-    ):
-        raise StateError("invalid: there are arrays of no known use")
-    for k in range(models):
-        one: Any = {name: array[k] for name, array in found.items()}
-        kind = type(codec.restore(rule, dimension, one, precision))
-    return kind(**found)

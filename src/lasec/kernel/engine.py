@@ -32,6 +32,7 @@ from lasec.kernel.rows import (
 )
 from lasec.kernel.scaling import scale_rows
 from lasec.kernel.stack import Answers, ModelStack, Requests
+from lasec.kernel.unmanaged import member
 from lasec.kernel.words import FEW, LOWER, count_words
 from lasec.rules.gaussian import Gaussian
 from lasec.sparse import Csr
@@ -41,7 +42,7 @@ __all__ = [
     "LAZY_FROM", "Answers", "Chunk", "Look", "ModelStack", "Requests", "admitted", "admitter",
     "ask", "asker", "blocked", "class_looker", "draws", "first_infinite", "first_unsound", "group",
     "largest_strain", "load", "look", "looker", "noter", "renewed", "run", "run_share", "scale",
-    "server", "store", "teller", "unpack", "word_pairs",
+    "server", "stack_of_one", "store", "teller", "unpack", "word_pairs",
 ]  # fmt: skip
 
 config: Any = numba.config
@@ -107,9 +108,9 @@ def noter(rule: Rule[Any], state: Any, X: NDArray[Any]) -> Callable[..., Any]:
     return _NOTE.code((rule,), (rule, state, X))
 
 
-def look(rule: Rule[Any], state: Any, X: NDArray[Any], t: int) -> Look:
+def look(rule: Rule[Any], state: Any, X: Any, t: int) -> Look:
     """What is said of each row, as of step t."""
-    out = np.empty((len(X), len(Look._fields)))
+    out = np.empty((count(X), len(Look._fields)))
     looker(rule, state, X)(rule, state, X, t, 0, out)
     return Look(*out.T)
 
@@ -220,26 +221,46 @@ def unpack(packed: NDArray[np.float64], begin: int, end: int, out: Answers) -> N
 
 
 def server(
-    rule: Rule[Any], query: Query, stack: ModelStack, X: NDArray[Any], *, at_once: bool
-) -> Callable[[ModelStack, Counter, Requests, bool, Answers], None]:
+    rule: Rule[Any], query: Query, stack: ModelStack, X: Any, *, at_once: bool
+) -> Callable[[ModelStack, Counter, Requests, bool, Answers], ModelStack]:
     """A function for rows such as X: questions and labels one by one, or both ``at_once``.
 
     It takes the fleet's models, those among them to serve, what came in, whether to learn from
-    mistakes only, and where to put the answers.
+    mistakes only, and where to put the answers. It gives the models back: the same, unless they
+    are one that has grown.
     """
-    number, whole, d, kind = np.empty(0), np.empty(0, dtype=np.int64), X.shape[1], X.dtype
-    blank = Requests(np.empty((0, d), kind), number, whole, whole, number, number, whole, whole)
+    number, whole = np.empty(0), np.empty(0, dtype=np.int64)
+    d, kind = (0, number.dtype) if isinstance(X, Csr) else (X.shape[1], X.dtype)
+    blank = Requests(X, number, whole, whole, number, number, whole, whole)
     ahead = () if at_once else (Lookahead.empty(d, kind),)
-    given = (rule, query, stack, whole, blank, True, *ahead, Answers.empty(0))
+    given = (rule, query, stack, whole, blank, True, *ahead, Answers.empty(0), 0, 0)
     code = (_MODELS if at_once else _SERVE).code((rule, query), given)
 
     def serve_share(
         stack: ModelStack, models: Counter, requests: Requests, mistakes_only: bool, out: Answers
-    ) -> None:
+    ) -> ModelStack:
         ahead = () if at_once else (Lookahead.empty(d, kind),)
-        code(rule, query, stack, models, requests, mistakes_only, *ahead, out)
+        place, begin = 0, 0
+        while place < models.size:
+            given = (stack, models, requests, mistakes_only, *ahead, out, place, begin)
+            place, begin = code(rule, query, *given)
+            if place < models.size:
+                stack = _renewed_in(rule, stack, models[place])
+        return stack
 
     return serve_share
+
+
+def _renewed_in(rule: Any, stack: ModelStack, k: int) -> ModelStack:
+    """The models after what the rule has to do for one of them; one that grows is alone."""
+    state = member(stack.state, k)
+    after = renewed(rule, state)
+    return stack if after is state else stack._replace(state=stack_of_one(after))
+
+
+def stack_of_one(state: Any) -> Any:
+    """The arrays of one model, as those of a stack without others: the same memory."""
+    return type(state)(*(array[None] for array in state))
 
 
 def store(

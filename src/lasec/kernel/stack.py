@@ -28,12 +28,12 @@ class ModelStack(NamedTuple):
 class Requests(NamedTuple):
     """What came in, a row each, and where the rows of each model are (``order``, ``begins``).
 
-    ``y`` is 0 where a row asks. ``after`` is the row whose question a label answers, or negative;
-    then ``tickets`` tells its ticket, or that nobody asked (``UNASKED``). ``times`` and ``draws``
-    may be empty.
+    ``X`` is dense or sparse. ``y`` is 0 where a row asks. ``after`` is the row whose question a
+    label answers, or negative; then ``tickets`` tells its ticket, or that nobody asked
+    (``UNASKED``). ``times`` and ``draws`` may be empty.
     """
 
-    X: NDArray[Any]
+    X: Any
     y: Vector
     tickets: Counter
     after: Counter

@@ -16,7 +16,7 @@ from lasec.spark.config import Config
 from lasec.spark.index import ShardIndex
 from lasec.spark.operator import Job
 from lasec.spark.shard import Shard
-from lasec.spark.store import PlainStore
+from lasec.spark.store import MODELS, PlainStore
 
 _COUNTS = ("rows", "asked", "told", "updates")
 _MODELS = "key string, model binary, " + ", ".join(f"{name} bigint" for name in _COUNTS)
@@ -64,7 +64,7 @@ def models(spark: SparkSession, checkpoint: str, job: Job, *keys: str) -> DataFr
         table = lasec.spark.models(spark, "checkpoint", job)
         table.orderBy("asked", ascending=False).select("key", "rows", "asked").show()
     """
-    kept = state(spark, checkpoint).where(sql.col("part").isin("ledger", "page"))
+    kept = state(spark, checkpoint).where(sql.col("part").isin("ledger", *MODELS))
     if keys:
         kept = kept.where(sql.col("shard").isin(*(job.shard(sql.lit(key)) for key in keys)))
     return kept.groupBy("shard").applyInPandas(_learners(job.config, keys), _MODELS)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from lasec import Fleet, Learner
 from lasec.spark.labels import Labels
+from lasec.sparse import row_kind
 
 ALARMS = 64  # how often in ``max_age`` a shard that waits for something is woken
 
@@ -63,9 +64,14 @@ class Config:
         """How far a row may move the clock ahead of the machine's: little, against ``max_age``."""
         return min(self.lead, self.max_age / ALARMS)
 
+    @property
+    def kind(self) -> np.dtype[Any]:
+        """The type of a row: numbers, or the pairs of a sparse one."""
+        return row_kind(self.model.rule, self.model.precision)
+
     @cached_property
     def size(self) -> int:
-        """How many bytes a model takes."""
+        """How many bytes a model takes; one that grows, at its beginning."""
         return self.fleet(np.zeros(1, np.uint64)).size
 
     def fleet(self, seeds: NDArray[np.uint64]) -> Fleet:

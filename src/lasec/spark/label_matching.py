@@ -14,7 +14,7 @@ from lasec.spark.early_labels import EarlyLabels, Held
 from lasec.spark.index import COUNTS, ShardIndex
 from lasec.spark.output import Pieces
 from lasec.spark.questions import OPEN, TOLD, Asked, Questions, parts_of, ticket_of
-from lasec.spark.rows import Batch
+from lasec.spark.rows import Batch, fits
 from lasec.spark.store import Store
 
 
@@ -35,7 +35,7 @@ class Answer:
         if self.asked is not None:
             return self.asked.x
         row: Any = batch.X[self.row] if self.row >= 0 else self.brought
-        return np.asarray(row, dtype=batch.X.dtype)
+        return np.asarray(row)
 
     @property
     def ticket(self) -> int:
@@ -95,7 +95,7 @@ class LabelMatcher:
             self._hold(held, fresh)
             return None
         if kept is None or kept[:1] == OPEN:
-            asked = Asked.from_bytes(kept, self.config.model.precision.kind) if kept else None
+            asked = Asked.from_bytes(kept, self.config.kind) if kept else None
             if asked and not self._fits(held.key, asked):
                 self.questions.close(ticket, TOLD)
                 self._answered(held.key)
@@ -114,7 +114,7 @@ class LabelMatcher:
         """
         row = self.index.row_of.get(key)
         had = 0 if row is None else int(self.index.counts[row, COUNTS.index("rows")])
-        return 0 <= asked.round < had and asked.x.size == self.config.model.dimension
+        return 0 <= asked.round < had and fits(asked.x, self.config.model.dimension)
 
     def _hold(self, held: Held, fresh: bool) -> None:
         """Hold a label that may be early; one that is older than ``patience`` cannot be."""

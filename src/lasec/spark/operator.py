@@ -96,7 +96,7 @@ class Job:
 
     @property
     def bytes_per_model(self) -> int:
-        """What a model that has learned something takes in the state store."""
+        """What a model that has learned something takes in the state store, or begins with."""
         return self.config.size
 
     def stream(
@@ -200,12 +200,6 @@ def _check_model(model: Learner) -> None:
         raise TypeError(f"model: expected a Learner, got {type(model).__name__}")
     if not model.dimension or model.rows:
         raise ValueError("model: expected a learner with a dimension that has seen nothing")
-    if getattr(model.rule, "is_sparse", False):
-        raise ValueError(
-            "model: those of a job have one size, and that of sparse rows grows with the "
-            "columns that occur; hash features into some hundred columns, and give "
-            "lasec.Tracker(dimension): sparse features are made dense for it"
-        )
     if model.aggregate is not Aggregate.FIRST:
         raise ValueError(f"model: in a job the first label counts, not the {model.aggregate}")
 
@@ -233,7 +227,7 @@ class Processor(StatefulProcessor):
         frame = frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
         model = self.config.model
         labels = self.config.labels
-        batch = rows.read(frame, model.dimension, model.precision.kind, labels)
+        batch = rows.read(frame, model.dimension, self.config.kind, labels)
         yield self._timed(key, lambda shard, now: shard.batch(batch, now), timerValues)
 
     def handleExpiredTimer(

@@ -89,6 +89,10 @@ class Pages:
         self._size, self._per_page = size, per_page
         self._read: dict[int, Page] = {}
 
+    def sizes(self, slots: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many bytes the models in these slots have: all of them as many."""
+        return np.full(slots.size, self._size)
+
     def load(self, slots: NDArray[np.int64]) -> Page:
         """The models in these slots, a row each."""
         out = np.empty((slots.size, self._size), np.uint8)

@@ -52,7 +52,7 @@ class Asked:
     variance: float
     propensity: float
     time: float
-    x: NDArray[np.float64]
+    x: NDArray[Any]
 
     def to_bytes(self) -> bytes:
         """As it is kept."""
@@ -62,8 +62,8 @@ class Asked:
         return head + self.x.tobytes()
 
     @classmethod
-    def from_bytes(cls, data: bytes, kind: np.dtype[np.float64]) -> Asked:
-        """What was kept; rows are in the precision of their model."""
+    def from_bytes(cls, data: bytes, kind: np.dtype[Any]) -> Asked:
+        """What was kept; rows are of the type of their model's."""
         x = np.frombuffer(data, kind, offset=_FORM.size)
         values: list[Any] = [*_FORM.unpack_from(data)[1:], x]
         return cls(*values)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lasec import TextHasher
 from lasec.spark.labels import Labels
+from lasec.sparse import PAIR, Pairs, SparseRows, sparse_rows
 
 EVENT, LABEL = 0, 1
 KEY_BYTES, ID_BYTES = 256, 1_024  # of UTF-8, in a key and in an id
@@ -24,6 +27,7 @@ FAULTS = (
     FINE, NO_LABEL, NO_ROW, FAR, NO_TIME, LONG_ID, ODD_ID, NO_ID, LONG_KEY, ODD_KEY, NO_KEY,
     UNREADABLE,
 ) = range(len(FAULTS))  # fmt: skip
+BEYOND = "features: NaN, infinite or beyond all use"
 SHOWN = 200  # characters of an error about features
 LONGEST = 1e15  # seconds from zero; sums of times stay exact to a second, and far from infinity
 
@@ -51,7 +55,8 @@ class Columns:
 class Batch:
     """What came in: events with their rows ``X``, labels with their codes ``y``, and dead letters.
 
-    ``brought`` are the rows of labels that came with one, by their place among the labels.
+    Sparse rows are arrays of pairs, of any length, in an array of objects. ``brought`` are the rows
+    of labels that came with one, by their place among the labels.
     """
 
     events: Columns
@@ -158,27 +163,76 @@ def rows_of(
     """Features as rows, and what is wrong with some of them.
 
     A cell is a list of numbers, packed little-endian doubles or singles, or a sparse row: a mapping
-    (or row) with ``indices`` and ``values``.
+    (or row) with ``indices`` and ``values``. Where the model takes sparse rows (``kind`` is that of
+    pairs), it is such a sparse row, or a text, whose words are hashed.
 
     >>> cells = np.array([np.array([1.0, 2.0]).tobytes(), b"12", None], dtype=object)
     >>> X, wrong = rows_of(cells, 2, np.dtype(float))
     >>> X[0].tolist(), wrong
     ([1.0, 2.0], {1: 'features: expected 16 or 8 bytes, got 2', 2: 'features are missing'})
     """
+    if kind.names:
+        return _sparse_rows(cells, dimension)
     n = len(cells)
     X, wrong = np.zeros((n, dimension), kind), dict[int, str]()
     with np.errstate(invalid="ignore", over="ignore"):
         if n and not _all_packed(cells, X):
             for i, cell in enumerate(cells):
-                try:
+                with _reported(wrong, i, cell):
                     X[i] = _row(cell, dimension)
-                except Exception as error:  # whatever it is, it is this row's alone
-                    text = f"features: {error}"[:SHOWN]
-                    wrong[i] = text if cell is not None else "features are missing"
         size = np.abs(X).max(axis=1, initial=0.0)
     for i in np.flatnonzero(~(size <= largest(kind))).tolist():
-        wrong[i] = "features: NaN, infinite or beyond all use"
+        wrong[i] = BEYOND
     return X, wrong
+
+
+def _sparse_rows(cells: Objects, dimension: int) -> tuple[Objects, dict[int, str]]:
+    """Features as arrays of pairs, and what is wrong with some of them."""
+    X, wrong, hasher = np.empty(len(cells), object), dict[int, str](), TextHasher(dimension)
+    texts = [i for i, cell in enumerate(cells) if isinstance(cell, str)]
+    hashed = sparse_rows("X", hasher.rows(cells[texts]), dimension)
+    X[texts] = _objects(list(hashed))
+    for i in sorted({*range(len(cells))} - {*texts}):
+        X[i] = np.empty(0, PAIR)
+        with _reported(wrong, i, cells[i]):
+            X[i] = _pairs(_mapping(cells[i]), dimension)
+            if not np.abs(X[i]["value"]).max(initial=0.0) <= largest(PAIR["value"]):
+                wrong[i] = BEYOND
+    return X, wrong
+
+
+@contextmanager
+def _reported(wrong: dict[int, str], i: int, cell: Any) -> Iterator[None]:
+    """Say what is wrong with a row: whatever it is, it is this row's alone."""
+    try:
+        yield
+    except Exception as error:
+        wrong[i] = f"features: {error}"[:SHOWN] if cell is not None else "features are missing"
+
+
+def joined(X: NDArray[Any], more: list[NDArray[Any]]) -> Any:
+    """Rows and more rows, as a fleet takes them.
+
+    >>> joined(np.zeros((1, 2)), [np.ones(2)]).tolist()
+    [[0.0, 0.0], [1.0, 1.0]]
+    """
+    if X.dtype == object:
+        return SparseRows.joined([*X, *more])
+    return np.concatenate([X, *(x[None] for x in more)])
+
+
+def fits(x: NDArray[Any], dimension: int) -> bool:
+    """Whether a row is one of a model with so many features."""
+    if x.dtype.names:
+        return bool((x["column"] < dimension).all())
+    return x.size == dimension
+
+
+def _objects(rows: list[Any]) -> Objects:
+    """Arrays of any length as the cells of an array."""
+    cells = np.empty(len(rows), object)
+    cells[:] = rows
+    return cells
 
 
 def _all_packed(cells: Objects, X: NDArray[Any]) -> bool:
@@ -207,19 +261,37 @@ def _row(cell: Any, dimension: int) -> Any:
         if len(data) not in {8 * dimension, 4 * dimension}:
             raise ValueError(f"expected {8 * dimension} or {4 * dimension} bytes, got {len(data)}")
         return np.frombuffer(data, _kind(len(data), dimension))
-    if hasattr(cell, "asDict"):
-        cell = cell.asDict()
-    if isinstance(cell, dict):
-        return _sparse(cell["indices"], cell["values"], dimension)
+    found = _mapping(cell)
+    if isinstance(found, dict):
+        row = np.zeros(dimension)
+        np.add.at(row, *_entries(found, dimension))
+        return row
     row = np.asarray(cell, dtype=np.float64)
     if row.shape != (dimension,):
         raise ValueError(f"expected {dimension} numbers, got {row.size}")
     return row
 
 
-def _sparse(indices: Any, values: Any, dimension: int) -> NDArray[np.float64]:
-    """A row that is zero but for some entries; an index that comes twice adds up."""
-    given, entries = (np.asarray(cell, dtype=np.float64) for cell in (indices, values))
+def _mapping(cell: Any) -> Any:
+    """A row of Spark as a dict; anything else as it is."""
+    return cell.asDict() if hasattr(cell, "asDict") else cell
+
+
+def _pairs(cell: Any, dimension: int) -> Pairs:
+    """The pairs of a sparse row; an index that comes twice adds up."""
+    if not isinstance(cell, dict):
+        raise TypeError(f"expected text, or indices and values, got {type(cell).__name__}")
+    at, entries = _entries(cell, dimension)
+    columns, which = np.unique(at, return_inverse=True)
+    pairs = np.empty(columns.size, PAIR)
+    pairs["column"], pairs["value"] = columns, np.bincount(which, entries, columns.size)
+    found: Pairs = pairs[pairs["value"] != 0.0]
+    return found
+
+
+def _entries(cell: dict[str, Any], dimension: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The indices and values of a sparse row, as they came."""
+    given, entries = (np.asarray(cell[name], dtype=np.float64) for name in ("indices", "values"))
     if given.shape != entries.shape:
         raise ValueError(f"{given.size} indices for {entries.size} values")
     if given.size and not (given.min() >= 0 and given.max() < dimension):
@@ -227,9 +299,7 @@ def _sparse(indices: Any, values: Any, dimension: int) -> NDArray[np.float64]:
     at = given.astype(np.int64)
     if (at != given).any():
         raise ValueError("an index is not a whole number")
-    row = np.zeros(dimension)
-    np.add.at(row, at, entries)
-    return row
+    return at, entries
 
 
 def _kind(length: int, dimension: int) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from hashlib import blake2b
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +19,12 @@ from pyspark.sql import Column
 from pyspark.sql import functions as sql
 from pyspark.sql.pandas.functions import arrow_udf
 
-from lasec import Fleet, Learner, queries
+from lasec import Fleet, Learner, Records
 from lasec.spark.labels import Labels
-from lasec.spark.rows import largest, rows_of
+from lasec.spark.rows import joined, largest, rows_of
+from lasec.sparse import row_kind
 
 SCORES = "label {0}, margin double, variance double, propensity double, version string"
-_COPIES = 2**24  # bytes of models side by side, where rows must not see each other
-_STEADY = (queries.Always, queries.Uniform, queries.MarginSampling)
 
 Score = Callable[..., Column]
 _udf: Any = arrow_udf  # its types know no struct of several columns
@@ -71,7 +69,7 @@ class Snapshot:
 
     >>> import lasec
     >>> snapshot = Snapshot(lasec.LASEC_SS(dimension=2, aggressiveness=1.0).to_bytes())
-    >>> snapshot.judge(np.array([[0.5, -1.0], [1.0, 0.0]]), None)["variance"].tolist()
+    >>> snapshot.judge(np.array([[0.5, -1.0], [1.0, 0.0]]), None).variance.tolist()
     [1.25, 1.0]
     """
 
@@ -79,41 +77,16 @@ class Snapshot:
         model = Learner.from_bytes(data)
         if getattr(model.query, "timed", False):
             raise ValueError("model: its budget is by time, and a scorer has no clock")
-        if getattr(model.rule, "is_sparse", False):
-            raise ValueError(
-                "model: a scorer takes models of dense rows, and this one's are sparse"
-            )
         self.version = blake2b(data, digest_size=6).hexdigest()
-        self.dimension, self.kind = model.dimension, model.precision.kind
-        self._model = model
-        copies = 1 if _is_steady(model) else max(1, min(1_024, _COPIES // _size(model)))
-        seeds = np.full(copies, model.seed, np.uint64)
-        self._fleet = Fleet.of(model, models=copies, seeds=seeds, threads=1)
-        self.labels = Labels(self._fleet.classes)
+        self.dimension, self.kind = model.dimension, row_kind(model.rule, model.precision)
+        self._model, blank = model, Fleet.of(model, models=1, seeds=[model.seed])
+        self.labels, self._draws = Labels(blank.classes), blank.draws
 
-    def judge(self, X: NDArray[Any], numbers: NDArray[np.uint64] | None) -> dict[str, NDArray[Any]]:
+    def judge(self, X: NDArray[Any], numbers: NDArray[np.uint64] | None) -> Records:
         """What the model says about each row; ``numbers`` are hashes of the rows' ids."""
-        fleet, n = self._fleet, len(X)
-        step = n if fleet.models == 1 else fleet.models
-        parts = []
-        for begin in range(0, n, max(1, step)):
-            rows = X[begin : begin + step]
-            keys = np.arange(len(rows)) % fleet.models
-            given = np.zeros(len(rows), np.uint64) if numbers is None else numbers[begin:][:step]
-            draws = fleet.draws(keys, given)
-            parts.append(fleet.serve(keys, rows, np.full(len(rows), np.nan), draws=draws))
-            self._forget()
-        names = ("label", "margin", "variance", "propensity", "asked")
-        return {
-            name: np.concatenate([getattr(part, name) for part in parts] or [np.empty(0)])
-            for name in names
-        }
-
-    def _forget(self) -> None:
-        """As the fleet was before it was asked."""
-        fleet, model = self._fleet, self._model
-        fleet.rows[:], fleet.asked[:], fleet.waiting[:] = model.rows, model.asked, 0
-        fleet.memory[:] = model.query_state
+        ids = np.zeros(len(X), np.uint64) if numbers is None else numbers
+        draws = self._draws(np.zeros(len(X), np.int64), ids)
+        return self._model.preview(joined(X, []), draws=draws)
 
     def scores(self, features: pa.Array, numbers: pa.Array | None) -> pa.StructArray:
         """A column of scores."""
@@ -122,8 +95,8 @@ class Snapshot:
         ids = None
         if numbers is not None:
             ids = numbers.to_numpy(zero_copy_only=False).view(np.uint64)[usable]
-        judged = self.judge(X[usable], ids)
-        judged["label"] = self.labels.cells(judged["label"])
+        seen = self.judge(X[usable], ids)
+        judged = vars(seen) | {"label": self.labels.cells(seen.label)}
         kinds = {"label": pa.int32() if self.labels.are_signs else pa.string()} | dict.fromkeys(
             ("margin", "variance", "propensity"), pa.float64()
         )
@@ -163,7 +136,7 @@ def _matrix(
 ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Features as rows, and which of them can be used."""
     n, usable = len(column), np.ones(len(column), np.bool_)
-    numbers = None if column.null_count else _numbers(column, dimension)
+    numbers = None if column.null_count or kind.names else _numbers(column, dimension)
     if numbers is not None:
         with np.errstate(invalid="ignore", over="ignore"):
             X = np.ascontiguousarray(numbers.reshape(n, dimension), kind)
@@ -199,15 +172,6 @@ def _spread(values: NDArray[Any], usable: NDArray[np.bool_], kind: pa.DataType) 
     whole = np.zeros(usable.size, values.dtype)
     whole[usable] = values
     return pa.array(whole, kind, mask=~usable)
-
-
-def _is_steady(model: Learner) -> bool:
-    """Whether neither rule nor query looks at the row: then one copy of the model does."""
-    return type(model.query) in _STEADY and "t" not in signature(model.rule.margin).parameters
-
-
-def _size(model: Learner) -> int:
-    return sum(int(array.nbytes) for array in model.state)
 
 
 def _bytes(model: Learner | str | os.PathLike[str] | bytes) -> bytes:

@@ -38,7 +38,7 @@ from lasec.spark.config import ALARMS, Config
 from lasec.spark.index import Head
 from lasec.spark.label_matching import Answer, LabelMatcher
 from lasec.spark.questions import TOLD, Asked, ticket_of
-from lasec.spark.rows import Batch
+from lasec.spark.rows import Batch, joined
 from lasec.spark.shard_state import ShardState
 from lasec.spark.store import Store
 
@@ -149,9 +149,9 @@ class Shard:
     def _parts(self, batch: Batch, answers: list[Answer]) -> Iterator[tuple[Batch, list[Answer]]]:
         """The batch as it is, or by keys in parts whose models fit into memory together."""
         keys = [*batch.events.key, *(answer.held.key for answer in answers)]
-        size = sum(int(array.nbytes) for array in self.config.model.state)
         codes, names = coded(keys)
-        part = codes // max(1, FLEET_BYTES // size)
+        sizes = self.state.sizes(names)
+        part = ((np.cumsum(sizes) - sizes) // FLEET_BYTES)[codes]
         if len(names) and not part.any():
             yield batch, answers
             return
@@ -182,7 +182,7 @@ class Shard:
         fleet = self.state.load(rows)
         before = fleet.updates.copy(), fleet.rows.copy()
         known = np.minimum(times, self.head.clock)  # a budget must not live in the future
-        X = np.concatenate([batch.X, *(answer.x(batch)[None] for answer in answers)])
+        X = joined(batch.X, [answer.x(batch) for answer in answers])
         tickets = np.array([-1] * E + [answer.ticket for answer in answers])
         after = np.array([-1] * E + [place[a.row] if a.row >= 0 else -1 for a in answers])
         given = self.config.labels.of_fleet(y[order])

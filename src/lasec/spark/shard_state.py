@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from lasec.spark.identity import belongs
 from lasec.spark.index import COUNTS, NOWHERE, SLOT, Head, ShardIndex
 from lasec.spark.pages import Pages, per_page
 from lasec.spark.store import Store
+from lasec.spark.volumes import Volumes
 
 SERVED = COUNTS[:5]  # the counters that a fleet keeps
 
@@ -46,8 +48,14 @@ class ShardState:
         self.head = self.index.head
         if self.head.job != config.job:
             self._adopt()
-        size = config.size
-        self._pages = Pages(store, self.index.pages, size, per_page(size), number)
+        self._pages = self._opened(store, number)
+
+    def _opened(self, store: Store, number: int) -> Any:
+        """Where the models are: several to a page, or each in blocks where they grow."""
+        size, marks = self.config.size, self.index.pages
+        if self.config.kind.names:
+            return Volumes(store, marks, number)
+        return Pages(store, marks, size, per_page(size), number)
 
     def _adopt(self) -> None:
         """Continue what an older version has left, with the seed of the job; or refuse."""
@@ -70,6 +78,15 @@ class ShardState:
         if seed is None and any(key not in index.row_of for key in keys):
             raise ValueError("seed: a key cannot begin without the job's seed")
         return index.rows(keys, seed or 0, self.config.model.query_state)
+
+    def sizes(self, keys: list[str]) -> NDArray[np.int64]:
+        """How many bytes the models of these keys take; of new ones, what they begin with."""
+        known = [self.index.row_of.get(key, NOWHERE) for key in keys]
+        slots = np.array([self.index.counts[row, SLOT] if row >= 0 else NOWHERE for row in known])
+        found = np.full(slots.size, self.config.size)
+        there = slots != NOWHERE
+        found[there] = self._pages.sizes(slots[there])
+        return found
 
     def load(self, rows: NDArray[np.int64]) -> Fleet:
         """The models of some keys, as they were after the last batch."""
@@ -109,13 +126,14 @@ class ShardState:
         rows = self.rows(list(learners))
         fleet = self.config.fleet(self.index.seeds[rows])
         everyone = np.arange(rows.size)
-        blank = fleet.pack(everyone)
+        blank = [one.tobytes() for one in fleet.pack(everyone)]
         for k, (key, learner) in enumerate(learners.items()):
             try:
                 fleet.put(k, learner)
             except ValueError as error:
                 raise ValueError(f"warm: the model of {key!r} does not fit: {error}") from error
-        self.save(fleet, rows, (fleet.pack(everyone) != blank).any(axis=1))
+        packed = [one.tobytes() for one in fleet.pack(everyone)]
+        self.save(fleet, rows, np.array([a != b for a, b in zip(packed, blank, strict=True)]))
 
     def take(self, keys: list[str]) -> list[Learner]:
         """The models of these keys as they are now, as learners of their own."""

@@ -1,0 +1,131 @@
+"""The models of a fleet that grow with their rows: those of sparse rows, each with its own arrays.
+
+Before a model serves a batch it is copied if labels may come, and what it has become is put in its
+place afterwards. Models that have had no row share the arrays that all of them begin with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lasec import kernel
+from lasec.errors import StateError
+from lasec.persistence import codec
+from lasec.persistence.container import Arrays, bundle, pack, unbundle, unpack
+from lasec.sparse import SparseRows
+from lasec.types import Precision, Rule
+
+_FIRST = np.zeros(1, dtype=np.int64)
+
+
+class Growing:
+    """As many models as wanted, all of them as ``one`` is; ``state`` is a list of their states.
+
+    >>> import lasec
+    >>> rule = lasec.rules.SparseTracking()
+    >>> models = Growing(rule, rule.init(2**18), 3, 2**18, Precision.DOUBLE)
+    >>> len(models.state), models[1].used.tolist()
+    (3, [0, 2, 0])
+    """
+
+    def __init__(
+        self, rule: Rule[Any], one: Any, models: int, dimension: int, precision: Precision
+    ) -> None:
+        self._rule, self._dimension, self._precision, self._blank = rule, dimension, precision, one
+        self.state: list[Any] = [one] * models
+
+    def __getitem__(self, k: int) -> Any:
+        """The arrays of one model."""
+        return self.state[k]
+
+    def put(self, keys: int | slice, state: Any) -> None:
+        """Let one model, or all, be as this state is."""
+        if isinstance(keys, slice):
+            self._blank = copied(state)
+            self.state[keys] = [self._blank] * len(self.state[keys])
+        else:
+            self.state[keys] = copied(state)
+
+    def undo(self, touched: NDArray[np.int64], learning: NDArray[np.int64]) -> Callable[[], None]:
+        """How to put models back to what they are now; from here on, those that learn are copies.
+
+        A question only counts its row there, and that is not worth a copy of the model.
+        """
+        before, learns = [(k, self.state[k]) for k in touched.tolist()], set(learning.tolist())
+        for k, state in before:
+            if k in learns or state is self._blank:
+                self.state[k] = copied(state)
+
+        def put_back() -> None:
+            for k, state in before:
+                self.state[k] = state
+
+        return put_back
+
+    def serve(
+        self, server: Callable[..., Any], stack: Any, models: NDArray[np.int64], requests: Any,
+        *settings: Any,
+    ) -> None:  # fmt: skip
+        """Serve the rows of some models, one model after the other; they grow where they must."""
+        for k in models.tolist():
+            span = requests.begins[k : k + 2]
+            rows = requests.order[span[0] : span[1]]
+            state = kernel.engine.admitted(
+                self._rule, self.state[k], SparseRows(*requests.X)[rows].arrays
+            )
+            counters = (array[k : k + 1] for array in stack[1:])
+            one = type(stack)(kernel.engine.stack_of_one(state), *counters)
+            after = server(one, _FIRST, requests._replace(begins=span), *settings)
+            self.state[k] = type(state)(*(array[0] for array in after.state))
+
+    @property
+    def size(self) -> int:
+        """How many bytes a model takes that has learned nothing yet."""
+        return len(_packed(self._blank))
+
+    def pack(self, keys: NDArray[np.int64]) -> list[NDArray[np.uint8]]:
+        """Each of these models as bytes."""
+        return [np.frombuffer(_packed(self.state[k]), np.uint8) for k in keys.tolist()]
+
+    def unpack(self, keys: NDArray[np.int64], packed: Any) -> None:
+        """Take these models from what :meth:`pack` gave, each checked as a learner's is."""
+        states = [self._unpacked(bytes(one)) for one in packed]
+        if len(states) != keys.size:
+            raise ValueError(f"packed: expected {keys.size} models, got {len(states)}")
+        for k, state in zip(keys.tolist(), states, strict=True):
+            self.state[k] = state
+
+    def _unpacked(self, data: bytes) -> Any:
+        return codec.restore(self._rule, self._dimension, unpack(data)[1], self._precision)
+
+    def arrays(self) -> Arrays:
+        """What a file of the fleet holds of them."""
+        parts = {str(k): _packed(state) for k, state in enumerate(self.state)}
+        sizes, arrays = bundle(parts)
+        return arrays | {"sizes": np.array(list(sizes.values()))}
+
+    @staticmethod
+    def checked(
+        rule: Rule[Any], dimension: int, arrays: Arrays, models: int, precision: Precision
+    ) -> list[Any]:
+        """The states that a file holds, each checked as a learner's is."""
+        sizes = arrays.pop("sizes").tolist()
+        if len(sizes) != models or len(arrays) != models:
+            raise StateError("invalid: there is not one state for each model")
+        parts = unbundle({str(k): size for k, size in enumerate(sizes)}, arrays)
+        return [
+            codec.restore(rule, dimension, unpack(data)[1], precision) for data in parts.values()
+        ]
+
+
+def _packed(state: Any) -> bytes:
+    return pack({}, state._asdict())
+
+
+def copied(state: Any) -> Any:
+    """The same arrays, once more."""
+    return type(state)(*(array.copy() for array in state))

@@ -1,0 +1,119 @@
+"""The models of a fleet whose arrays have one size: stacked, with one more axis in front."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lasec import kernel, validation
+from lasec.errors import StateError
+from lasec.fleet import layout
+from lasec.persistence import codec
+from lasec.persistence.container import Arrays
+from lasec.types import NotingRule, Precision, Rule
+
+
+class Stacked:
+    """As many models as wanted, all of them as ``one`` is.
+
+    >>> import lasec
+    >>> models = Stacked(lasec.rules.Perceptron(), lasec.rules.Perceptron().init(2), models=3)
+    >>> models.state.weights.shape, models[1].weights.tolist()
+    ((3, 2), [0.0, 0.0])
+    """
+
+    def __init__(self, rule: Rule[Any], one: Any, models: int, *_: Any) -> None:
+        self._places = layout.places(one)
+        self._notes = isinstance(rule, NotingRule)  # then questions write into the state too
+        self.state: Any = type(one)(*(tiled(array, models) for array in one))
+
+    def __getitem__(self, k: int) -> Any:
+        """The arrays of one model, as views."""
+        return type(self.state)(*(array[k] for array in self.state))
+
+    def put(self, keys: int | slice, state: Any) -> None:
+        """Let one model, or some, be as this state is."""
+        for stacked, its in zip(self.state, state, strict=True):
+            stacked[keys] = its
+
+    def undo(self, touched: NDArray[np.int64], learning: NDArray[np.int64]) -> Callable[[], None]:
+        """How to put models back to what they are now, of which only ``learning`` may learn.
+
+        A fleet can be larger than what is left of the memory, so that only these are copied.
+        """
+        changing = touched if self._notes else learning
+        kept = [(array, array[changing]) for array in self.state]
+
+        def put_back() -> None:
+            for array, before in kept:
+                array[changing] = before
+
+        return put_back
+
+    def serve(
+        self, server: Callable[..., Any], stack: Any, models: NDArray[np.int64], requests: Any,
+        *settings: Any,
+    ) -> None:  # fmt: skip
+        """Serve the rows of some models, of this state in the stack."""
+        server(stack, models, requests, *settings)
+
+    @property
+    def size(self) -> int:
+        """How many bytes a model takes."""
+        return layout.size(self._places)
+
+    def pack(self, keys: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """The arrays of these models as bytes, a row each."""
+        packed = np.zeros((keys.size, self.size), dtype=np.uint8)
+        for place, array in zip(self._places, self.state, strict=True):
+            kernel.engine.store(
+                place.spread(array), place.lower, keys, packed.view(place.kind), place.columns[0]
+            )
+        return packed
+
+    def unpack(self, keys: NDArray[np.int64], packed: Any) -> None:
+        """Take these models from what :meth:`pack` gave."""
+        rows, expected = validation.array("packed", packed), self.size
+        if rows.dtype != np.uint8 or rows.shape != (keys.size, expected):
+            raise ValueError(
+                f"packed: expected {keys.size} rows of {expected} bytes, "
+                f"got {rows.dtype} of shape {rows.shape}"
+            )
+        if not rows.flags.c_contiguous or rows.ctypes.data % 8:
+            rows = rows.copy()
+        for place in self._places:
+            if place.kind.kind == "f":
+                bad = kernel.engine.first_infinite(rows.view(place.kind), *place.columns)
+                if bad >= 0:
+                    raise ValueError(f"packed: row {bad} holds NaN or infinity in {place.name}")
+        for place, array in zip(self._places, self.state, strict=True):
+            kernel.engine.load(
+                place.spread(array), place.lower, keys, rows.view(place.kind), place.columns[0]
+            )
+
+    def arrays(self) -> Arrays:
+        """What a file of the fleet holds of them."""
+        return {f"state.{name}": array for name, array in self.state._asdict().items()}
+
+    @staticmethod
+    def checked(
+        rule: Rule[Any], dimension: int, arrays: Arrays, models: int, precision: Precision
+    ) -> Any:
+        """The state that a file holds, once each of its models has been checked as a learner's."""
+        found = {name.removeprefix("state."): array for name, array in arrays.items()}
+        if any(array.shape[:1] != (models,) for array in found.values()) or not all(
+            name.startswith("state.") for name in arrays
+        ):
+            raise StateError("invalid: there are arrays of no known use")
+        for k in range(models):
+            one: Any = {name: array[k] for name, array in found.items()}
+            kind = type(codec.restore(rule, dimension, one, precision))
+        return kind(**found)
+
+
+def tiled(array: NDArray[Any], models: int) -> NDArray[Any]:
+    """The array so many times, along a new first axis."""
+    return np.tile(array, (models,) + (1,) * array.ndim)

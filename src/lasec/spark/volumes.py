@@ -1,0 +1,107 @@
+"""Models that grow: each is cut into blocks, of which a batch writes those that changed.
+
+A model of sparse rows has a block for every few hundred words, and a label touches those of its row
+alone. A model's directory says how long it is and has the fingerprint of each block; the shard's
+index has that of the directory. Blocks are remembered as pages are (:mod:`lasec.spark.pages`).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lasec import StateError
+from lasec.spark.index import MARK
+from lasec.spark.pages import REMEMBERED
+from lasec.spark.store import Store
+
+BLOCK_BYTES = 2**16
+_LENGTH = struct.Struct("<q")
+
+Data = NDArray[np.uint8]
+
+
+class Volumes:
+    """The models of a shard, each of any length; ``marks`` are those of their directories.
+
+    >>> from lasec.spark.store import PlainStore
+    >>> store = PlainStore()
+    >>> volumes = Volumes(store, [])
+    >>> volumes.save(np.array([0, 1]), [np.zeros(100_000, np.uint8), np.ones(3, np.uint8)])
+    >>> [one.size for one in volumes.load(np.array([1, 0]))], len(store)
+    ([3, 100000], 5)
+    """
+
+    def __init__(self, store: Store, marks: list[bytes], shard: int = 0) -> None:
+        self._store, self._marks, self._shard = store, marks, shard
+
+    def sizes(self, slots: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many bytes the models in these slots have."""
+        return np.array([self._directory(slot)[0] for slot in slots.tolist()], np.int64)
+
+    def load(self, slots: NDArray[np.int64]) -> list[Data]:
+        """The models in these slots."""
+        return [self._whole(slot) for slot in slots.tolist()]
+
+    def save(self, slots: NDArray[np.int64], models: Sequence[Data]) -> None:
+        """Put models into their slots."""
+        for slot, model in zip(slots.tolist(), models, strict=True):
+            self._put(slot, model)
+
+    def _whole(self, slot: int) -> Data:
+        """A model, its blocks from memory or from the store."""
+        _, marks = self._directory(slot)
+        return np.concatenate([self._block(slot, i, mark) for i, mark in enumerate(marks)])
+
+    def _put(self, slot: int, model: Data) -> None:
+        """Write the blocks of a model that are not there yet, and its directory."""
+        kept = slot < len(self._marks)
+        before = self._directory(slot)[1] if kept else []
+        blocks = [model[i : i + BLOCK_BYTES] for i in range(0, model.size, BLOCK_BYTES)]
+        marks = [_mark(block.tobytes()) for block in blocks]
+        for i, (block, mark) in enumerate(zip(blocks, marks, strict=True)):
+            if before[i : i + 1] != [mark]:
+                self._store.put("block", f"{slot}/{i}", block.tobytes())
+                for old in before[i : i + 1]:
+                    REMEMBERED.forget(old)
+            REMEMBERED.put(mark, block)
+        for i in range(len(blocks), len(before)):
+            self._store.remove("block", f"{slot}/{i}")
+        listed = _LENGTH.pack(model.size) + b"".join(marks)
+        self._store.put("volume", str(slot), listed)
+        self._marks[slot : slot + 1] = [_mark(listed)]
+
+    def _directory(self, slot: int) -> tuple[int, list[bytes]]:
+        """How long a model is, and the fingerprints of its blocks."""
+        listed = self._store.get("volume", str(slot))
+        self._check(listed, self._marks[slot], slot)
+        assert listed is not None
+        marks = [listed[i : i + MARK] for i in range(_LENGTH.size, len(listed), MARK)]
+        return int(_LENGTH.unpack_from(listed)[0]), marks
+
+    def _block(self, slot: int, number: int, mark: bytes) -> Data:
+        block = REMEMBERED.get(mark)
+        if block is None:
+            data = self._store.get("block", f"{slot}/{number}")
+            self._check(data, mark, slot)
+            assert data is not None
+            block = np.frombuffer(data, np.uint8)
+            REMEMBERED.put(mark, block)
+        return block
+
+    def _check(self, data: bytes | None, mark: bytes, slot: int) -> None:
+        """Refuse what is not what was written."""
+        if data is None or _mark(data) != mark:
+            wrong = "is missing" if data is None else "does not match its fingerprint"
+            raise StateError(
+                f"corrupted: a part of model {slot} of shard {self._shard} {wrong}; "
+                "restore the checkpoint from an earlier copy"
+            )
+
+
+def _mark(data: bytes) -> bytes:
+    return blake2b(data, digest_size=MARK, person=b"volume").digest()
