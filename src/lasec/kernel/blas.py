@@ -20,8 +20,9 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 from numba import types
-from numba.extending import get_cython_function_address, overload
+from numba.extending import get_cython_function_address
 
+from lasec.kernel.lean import overload
 from lasec.kernel.unmanaged import address, data
 
 _L, _U, _N, _T = (np.uint8(ord(letter)) for letter in "LUNT")
@@ -51,7 +52,7 @@ def _compiled_only(make: Callable[..., Any]) -> Callable[..., Any]:
     def stub(*arguments: Any) -> Any:
         raise NotImplementedError("for compiled code only")
 
-    overload(stub, strict=False)(make)
+    overload(stub)(make)
     return stub
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import numba
 
 from lasec.kernel.folder import folder
+from lasec.kernel.lean import outermost
 
 njit: Any = numba.njit
 config: Any = numba.config
@@ -60,7 +61,8 @@ class Entry:
         dispatcher = self.kept if own else self.fresh
         types = tuple(_writable(typeof(argument)) for argument in arguments)
         if types not in dispatcher.overloads:
-            dispatcher.compile(types)
+            with outermost():
+                dispatcher.compile(types)
         code: Callable[..., Any] = dispatcher.overloads[types].entry_point
         return code
 

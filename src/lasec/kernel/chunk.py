@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
-from numba.extending import overload
 from numpy.typing import NDArray
 
 from lasec.kernel.dispatch import compiled, reordering
+from lasec.kernel.lean import overload
 from lasec.kernel.philox import draw
 from lasec.sparse import Csr
 from lasec.types import Vector
@@ -67,14 +67,14 @@ def row_of(X: Any, i: int) -> Any:
     return X.pairs[X.starts[i] : X.starts[i + 1]] if isinstance(X, Csr) else X[i]
 
 
-@overload(count, strict=False)
+@overload(count)
 def _count(X: Any) -> Any:
     if isinstance(X, types.Array):
         return lambda X: X.shape[0]
     return lambda X: X.starts.size - 1
 
 
-@overload(row_of, strict=False, inline="always")
+@overload(row_of, inline="always")
 def _row_of(X: Any, i: Any) -> Any:
     if isinstance(X, types.Array):
         return lambda X, i: X[i]

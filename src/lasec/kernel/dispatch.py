@@ -17,9 +17,10 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 from numba import types
-from numba.extending import overload, register_jitable
+from numba.extending import register_jitable
 
 from lasec import linalg, mercer, murmur, triangle
+from lasec.kernel.lean import WITHIN, overload
 from lasec.kernel.unmanaged import member
 from lasec.queries import account, budgeted, pacing
 from lasec.rules import (
@@ -39,6 +40,7 @@ from lasec.rules import (
     probit,
     seen,
     softmax,
+    sparse_beliefs,
     sparse_gaussian,
     sparse_tracking,
     subspace,
@@ -53,8 +55,7 @@ njit: Any = numba.njit
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-# Only compiled code calls these functions: wrappers for Python would double the time to compile.
-_INNER = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_INNER = {"nogil": True, "no_cpython_wrapper": True, **WITHIN}
 
 
 def compiled(function: F) -> F:
@@ -209,83 +210,109 @@ def _spend_nothing(self: Query, margin: Margin, memory: Vector, asked: bool, now
     pass
 
 
-@overload(margin_at, strict=False)
+@overload(margin_at)
 def _margin_at(self: Any, state: Any, x: Any, t: Any) -> Any:
     rule = self.instance_class
     return rule.margin if _timed(rule) else _margin_untimed
 
 
-@overload(update_at, strict=False)
+@overload(update_at)
 def _update_at(self: Any, state: Any, x: Any, y: Any, draw: Any, t: Any) -> Any:
     rule = self.instance_class
     return rule.update if _timed(rule) else _update_untimed
 
 
-@overload(one_vs_rest.norm, strict=False)
-@overload(squared_norm, strict=False)
+@overload(one_vs_rest.norm)
+@overload(squared_norm)
 def _squared_norm(self: Any, x: Any) -> Any:
     norm = _pair_norm if isinstance(x.dtype, types.Record) else _plain_norm
     return getattr(self.instance_class, "squared_norm", norm)
 
 
-@overload(values_of, strict=False)
+@overload(values_of)
 def _values_of(x: Any) -> Any:
     return (lambda x: x["value"]) if isinstance(x.dtype, types.Record) else (lambda x: x)
 
 
-@overload(one_vs_rest.any_full, strict=False)
+@overload(one_vs_rest.any_full)
 def _any_full(rule: Any, states: Any) -> Any:
     return _one_is_due if hasattr(rule.instance_class, "is_due") else _never
 
 
-@overload(one_vs_rest.has_probabilities, strict=False)
+@overload(one_vs_rest.has_probabilities)
 def _has_probabilities(rule: Any) -> Any:
     known = hasattr(rule.instance_class, "has_probabilities")
     return lambda rule: known
 
 
-@overload(chance, strict=False)
+@overload(chance)
 def _chance(self: Any, margin: Any, memory: Any, now: Any) -> Any:
     query = self.instance_class
     return query.chance if hasattr(query, "spend") else _chance_forgetful
 
 
-@overload(spend, strict=False)
+@overload(spend)
 def _spend(self: Any, margin: Any, memory: Any, asked: Any, now: Any) -> Any:
     return getattr(self.instance_class, "spend", _spend_nothing)
 
 
-overload(note_row, strict=False)(
-    lambda self, state, x: getattr(self.instance_class, "note", _note_nothing)
-)
-overload(is_due, strict=False)(lambda self, state: getattr(self.instance_class, "is_due", _never))
-overload(probabilities, strict=False)(
-    lambda self, state, x, t, out: self.instance_class.probabilities
-)
-overload(margin, strict=False)(lambda self, state, x: self.instance_class.margin)
-overload(update, strict=False)(lambda self, state, x, y, draw: self.instance_class.update)
-overload(probability, strict=False)(lambda self, margin, t: self.instance_class.probability)
-overload(budgeted.inner_chance, strict=False)(
-    lambda query, margin, t: query.instance_class.probability
-)
-overload(conditioning, strict=False)(
+overload(note_row)(lambda self, state, x: getattr(self.instance_class, "note", _note_nothing))
+overload(is_due)(lambda self, state: getattr(self.instance_class, "is_due", _never))
+overload(probabilities)(lambda self, state, x, t, out: self.instance_class.probabilities)
+overload(margin)(lambda self, state, x: self.instance_class.margin)
+overload(update)(lambda self, state, x, y, draw: self.instance_class.update)
+overload(probability)(lambda self, margin, t: self.instance_class.probability)
+overload(budgeted.inner_chance)(lambda query, margin, t: query.instance_class.probability)
+overload(conditioning)(
     lambda self, size, largest: getattr(self.instance_class, "conditioning", _unstrained)
 )
-overload(admit_row, strict=False)(lambda self, state, x: self.instance_class.admit)
-overload(one_vs_rest.of_class, strict=False)(
+overload(admit_row)(lambda self, state, x: self.instance_class.admit)
+overload(one_vs_rest.of_class)(
     lambda states, k: lambda states, k: member(states, k)  # noqa: PLW0108 numba wants a function
 )
-overload(one_vs_rest.said, strict=False)(lambda rule, state, x: rule.instance_class.margin)
-overload(one_vs_rest.learned, strict=False)(
-    lambda rule, state, x, y, draw: rule.instance_class.update
-)
-overload(one_vs_rest.strain, strict=False)(
+overload(one_vs_rest.said)(lambda rule, state, x: rule.instance_class.margin)
+overload(one_vs_rest.learned)(lambda rule, state, x, y, draw: rule.instance_class.update)
+overload(one_vs_rest.strain)(
     lambda rule, size, largest: getattr(rule.instance_class, "conditioning", _unstrained)
 )
-overload(one_vs_rest.has_room, strict=False)(lambda rule, state, x: rule.instance_class.admit)
-overload(mercer.product, strict=False)(lambda kernel, x, z: kernel.instance_class.product)
-overload(gaussian.judge, strict=False)(lambda rule, m, q: rule.instance_class.judge)
-overload(gaussian.step, strict=False)(lambda rule, m, q, y: rule.instance_class.step)
+overload(one_vs_rest.has_room)(lambda rule, state, x: rule.instance_class.admit)
+overload(mercer.product)(lambda kernel, x, z: kernel.instance_class.product)
+overload(gaussian.judge)(lambda rule, m, q: rule.instance_class.judge)
+overload(gaussian.step)(lambda rule, m, q, y: rule.instance_class.step)
+
+
+def _nothing(*given: Any) -> None:
+    pass
+
+
+def _zero(*given: Any) -> float:
+    return 0.0
+
+
+# What the sparse Tracker does with dense columns, and what is compiled where all columns are words.
+WITH_NUMBERS: dict[Callable[..., Any], Callable[..., Any]] = {
+    head.count_numbers: _nothing,
+    head.head_of: head.no_head,
+    head.learn_head: _nothing,
+    head.look_at_head: _nothing,
+    head.meet_head: _zero,
+    head.restart_head: _nothing,
+    sparse_tracking.learn_alone: _nothing,
+    sparse_tracking.sparse_classes: sparse_tracking.joint_classes,
+    sparse_tracking.sparse_sign: sparse_tracking.joint_sign,
+}
+
+
+def _chosen(function: F, otherwise: F) -> Callable[..., F]:
+    def choose(*given: Any) -> F:
+        kinds = [getattr(kind, "instance_class", None) for kind in given]
+        return function if sparse_beliefs.MixedBeliefs in kinds else otherwise
+
+    return choose
+
+
+for helper, otherwise in WITH_NUMBERS.items():
+    overload(helper)(_chosen(helper, otherwise))
 
 # Parts of the Tracker's loops, which would hand on a state of many arrays for each row.
 PARTS = (
@@ -298,7 +325,7 @@ PARTS = (
     tracking.sign,
 )
 for helper in PARTS:
-    register_jitable(inline="always")(helper)
+    register_jitable(inline="always", **WITHIN)(helper)
 
 for helper in (
     *(getattr(room, name) for room in (linalg, murmur) for name in room.__all__),
@@ -332,8 +359,8 @@ for helper in (
     first_order,
 ):
     if helper not in PARTS:
-        register_jitable(helper)
+        register_jitable(**WITHIN)(helper)
 
 # Sums of products, whose terms may be added in any order.
 for helper in (subspace.project, *(getattr(triangle, name) for name in triangle.__all__)):
-    register_jitable(fastmath=_ANY_ORDER)(helper)
+    register_jitable(fastmath=_ANY_ORDER, **WITHIN)(helper)

@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import overload
 from numpy.typing import NDArray
 
 from lasec.kernel.chunk import inner, limit
 from lasec.kernel.dispatch import compiled, conditioning
+from lasec.kernel.lean import overload
 from lasec.kernel.stack import Requests
 from lasec.rules.gaussian import Gaussian, judge, largest_variance
 from lasec.types import Margin, Matrix, Rule, Vector
@@ -85,7 +85,7 @@ def look_ahead(
     return 0
 
 
-@overload(look_ahead, strict=False)
+@overload(look_ahead)
 def _look_ahead(rule: Any, state: Any, requests: Any, begin: Any, end: Any, found: Any) -> Any:
     stepping = hasattr(rule.instance_class, "judge") and hasattr(rule.instance_class, "step")
     if state.instance_class is not Gaussian or not stepping:

@@ -13,7 +13,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import overload
 
 from lasec.kernel.chunk import Chunk, Columns, count, entry, largest_entry, limit, row_of
 from lasec.kernel.dispatch import (
@@ -30,6 +29,7 @@ from lasec.kernel.dispatch import (
     update_at,
     values_of,
 )
+from lasec.kernel.lean import overload
 from lasec.kernel.philox import draw
 from lasec.kernel.unmanaged import unmanaged
 from lasec.rules.gaussian import largest_of_all, largest_variance
@@ -81,7 +81,7 @@ def largest(state: Any) -> float:
     return largest_variance(state.cov) if state.cov.ndim == 2 else largest_of_all(state.cov)
 
 
-@overload(largest, strict=False)
+@overload(largest)
 def _largest(state: Any) -> Any:
     if "cov" not in state.fields:
         return lambda state: 0.0
@@ -95,7 +95,7 @@ def label_of(seen: Any) -> float:
     return float(seen.label)
 
 
-@overload(label_of, strict=False)
+@overload(label_of)
 def _label_of(seen: Any) -> Any:
     if "label" in seen.fields:
         return lambda seen: seen.label
@@ -107,7 +107,7 @@ def margin_of(seen: Any) -> float:
     return float(seen.raw if "label" in seen._fields else seen.margin)
 
 
-@overload(margin_of, strict=False)
+@overload(margin_of)
 def _margin_of(seen: Any) -> Any:
     if "label" in seen.fields:
         return lambda seen: np.float64(seen.raw)

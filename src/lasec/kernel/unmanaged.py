@@ -18,8 +18,10 @@ from typing import Any, TypeVar
 
 from numba import types
 from numba.core import cgutils as _cgutils
-from numba.extending import intrinsic, overload
+from numba.extending import intrinsic
 from numba.np import arrayobj as _arrayobj
+
+from lasec.kernel.lean import overload
 
 A = TypeVar("A")
 
@@ -130,11 +132,11 @@ def member(stack: Any, at: int) -> Any:
     return type(stack)(*(array[at] for array in stack))
 
 
-@overload(unmanaged, strict=False)
+@overload(unmanaged)
 def _unmanaged(kept: Any) -> Any:
     return lambda kept: _stripped(kept)  # noqa: PLW0108 numba wants a function
 
 
-@overload(member, strict=False)
+@overload(member)
 def _member_of(stack: Any, at: Any) -> Any:
     return lambda stack, at: _cut_member(stack, at)  # noqa: PLW0108 numba wants a function

@@ -30,14 +30,11 @@ from lasec.rules.beliefs import Beliefs
 from lasec.rules.filtering import moved
 from lasec.rules.hypotheses import SPEEDS, group_of, heaviest, prior_of, speed_of
 from lasec.rules.lensed import Counted
-from lasec.rules.seen import INTERCEPT, extra, in_row_units, mark_last
+from lasec.rules.seen import INTERCEPT, count_row, extra, in_row_units, mark_last
 from lasec.rules.weighing import COUNT, LENGTHS
 from lasec.types import Vector
 
-__all__ = [
-    "head_of", "learn_head", "look_at_head", "meet_head", "restart_head", "scale_of",
-    "shortened", "words_after",
-]  # fmt: skip
+__all__ = ["scale_of", "shortened", "words_after"]
 
 
 class Head(NamedTuple):
@@ -106,6 +103,17 @@ def head_of(rule: Any, state: Any, numbers: Vector, words: int, t: int) -> Head:
         mark_last(state, t, z[d + 1 :])
     row = z.astype(np.float32)
     return Head(z, row, triangle.product(z, z), np.empty_like(row))
+
+
+def no_head(rule: Any, state: Any, numbers: Vector, words: int, t: int) -> Head:
+    """The same where there are no dense columns."""
+    row = np.zeros(0, np.float32)
+    return Head(np.zeros(0), row, 0.0, row)
+
+
+def count_numbers(state: Any, numbers: Vector) -> None:
+    """Count the dense columns of a row that is asked about."""
+    count_row(scale_of(state), numbers)
 
 
 def look_at_head(

@@ -106,6 +106,15 @@ class SparseBeliefs(NamedTuple):
         return found or (_dense_flaw(self) if self.means.size else "")
 
 
+class MixedBeliefs(SparseBeliefs):
+    """The same where some columns are dense.
+
+    A type of its own, so that what is done with dense columns is not compiled for words alone.
+    """
+
+    __slots__ = ()
+
+
 def grown_shapes(
     first: Mapping[str, tuple[int, ...]], arrays: Mapping[str, Any]
 ) -> dict[str, tuple[int, ...]]:

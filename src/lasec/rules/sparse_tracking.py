@@ -51,6 +51,7 @@ from lasec.rules.filtering import narrowed, sight
 from lasec.rules.head import (
     Head,
     as_beliefs,
+    count_numbers,
     first_arrays,
     head_of,
     learn_head,
@@ -74,7 +75,7 @@ from lasec.rules.hypotheses import (
     weakest,
 )
 from lasec.rules.probit import chance, filtered
-from lasec.rules.seen import BIRTH, LABEL, LATEST, SINCE, count_row, notice
+from lasec.rules.seen import BIRTH, LABEL, LATEST, SINCE, notice
 from lasec.rules.softmax import (
     add,
     classes_known,
@@ -85,14 +86,14 @@ from lasec.rules.softmax import (
     slopes,
     soften,
 )
-from lasec.rules.sparse_beliefs import SparseBeliefs, grown_shapes
+from lasec.rules.sparse_beliefs import MixedBeliefs, SparseBeliefs, grown_shapes
 from lasec.rules.tracking import TRACKING_REFERENCE, class_probabilities, follow, sign
 from lasec.rules.weighing import COUNT, LABELS, count_words, fixed_places, settle_rows
 from lasec.types import ClassMargin, Vector
 
 __all__ = [
     "SparseTracking", "count_sparse", "filter_all", "filter_one", "joint_classes", "joint_sign",
-    "look", "restart_weakest", "sparse_classes", "sparse_sign",
+    "look", "restart_weakest",
 ]  # fmt: skip
 
 _ROOT_HALF = math.sqrt(0.5)
@@ -147,7 +148,8 @@ class SparseTracking(NamedTuple):
         many, states = self.classes > 2, self.slots * len(SPEEDS)
         fixed = fixed_places(self.classes)
         places = _FIRST * -(-fixed // _FIRST)
-        state = SparseBeliefs(
+        kind = MixedBeliefs if self.dense else SparseBeliefs
+        state = kind(
             table=np.full(2 * places, -1, dtype=np.int64),
             entries=np.zeros((places, FIELDS), dtype=np.int64),
             used=np.array([0, fixed, 0]),
@@ -201,7 +203,7 @@ class SparseTracking(NamedTuple):
         numbers = np.zeros(self.dense)
         count_words(state, words_after(self.dense, x, numbers))
         if numbers.size > 0:
-            count_row(scale_of(state), numbers)
+            count_numbers(state, numbers)
 
     def update(self, state: SparseBeliefs, x: Any, y: float, draw: float, t: int = 0) -> None:
         """Filter every state, weigh the hypotheses, and let a concept begin where one may have.
@@ -224,10 +226,7 @@ class SparseTracking(NamedTuple):
         mix_speeds(state.posterior, self.share)
         settle_rows(state, words)
         if numbers.size > 0:
-            core = alone_of(state)
-            alone = follow(self, core, sight(core, numbers, t), y, t)
-            weigh_trust(self, state.trust, likely, alone)
-            notice(scale_of(state), numbers)
+            learn_alone(self, state, numbers, y, t, likely)
         clock[LATEST], clock[SINCE], clock[LABEL] = now, clock[SINCE] + 1, int(y)
         missed = said[0] < 0.0 if y > 0.0 else said[0] <= 0.0
         if many:
@@ -382,6 +381,17 @@ def joint_classes(rule: Any, state: Any, x: Any, t: int, mean: Vector, square: V
                     square[c] += weight[i] * said * said
     for c in range(mean.size):
         mean[c], square[c] = mean[c] / total, square[c] / total
+
+
+def learn_alone(rule: Any, state: Any, numbers: Vector, y: float, t: int, likely: float) -> None:
+    """Let the Tracker of the dense columns learn, and weigh it against what was ``likely`` jointly.
+
+    Then let the columns' units learn from the row.
+    """
+    core = alone_of(state)
+    alone = follow(rule, core, sight(core, numbers, t), y, t)
+    weigh_trust(rule, state.trust, likely, alone)
+    notice(scale_of(state), numbers)
 
 
 def count_sparse(rule: Any, state: Any, x: Any) -> None:
