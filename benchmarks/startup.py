@@ -12,25 +12,34 @@ from typing import Any
 import numpy as np
 
 CODE = """
-import time
+import sys, time
 started = time.perf_counter()
 import lasec
 imported = time.perf_counter()
 import numpy as np
-learner = lasec.LASEC_SS(50, seed=0)
-learner.ask(np.ones(50))
-asked = time.perf_counter()
 X, y = lasec.streams.switching(1_000, seed=1)
-ran = time.perf_counter()
+if "Sparse" in sys.argv[1]:
+    from scipy.sparse import csr_array
+    X = csr_array(X)
+learner = eval(sys.argv[1])
+began = time.perf_counter()
+learner.ask(X[[0]] if "Sparse" in sys.argv[1] else X[0])
+asked = time.perf_counter()
 learner.run(X, y)
-print(imported - started, asked - imported, time.perf_counter() - ran)
+print(imported - started, asked - began, time.perf_counter() - asked)
 """
+MODELS = {
+    "LASEC-SS": "lasec.LASEC_SS(50, seed=0)",
+    "Tracker": "lasec.Tracker(50, seed=0)",
+    "Tracker, sparse rows": "lasec.Tracker(50, rule=lasec.rules.SparseTracking(), seed=0)",
+    "Tracker, lenses": "lasec.Tracker(50, lenses=True, seed=0)",
+}
 
 
-def process(cache: str) -> list[float]:
+def process(model: str, cache: str) -> list[float]:
     """Seconds for import, first ask and first run in a process of its own."""
     answer = subprocess.run(  # noqa: S603
-        [sys.executable, "-c", CODE],
+        [sys.executable, "-c", CODE, MODELS[model]],
         env=os.environ | {"NUMBA_CACHE_DIR": cache},
         check=True,
         capture_output=True,
@@ -40,18 +49,20 @@ def process(cache: str) -> list[float]:
 
 
 def table(quick: bool) -> Iterator[dict[str, Any]]:
-    """A first process, later ones, and one that cannot keep anything."""
-    with tempfile.TemporaryDirectory() as cache:
-        runs = {
-            "first process": [process(cache)],
-            "later processes": [process(cache) for _ in range(3 if quick else 7)],
-            "nowhere to write": [process(os.devnull)],
-        }
-    for mode, times in runs.items():
-        imported, asked, ran = np.median(times, axis=0)
-        yield {
-            "mode": mode,
-            "import_s": round(imported, 3),
-            "first_ask_s": round(asked, 3),
-            "first_run_s": round(ran, 3),
-        }
+    """A first process, later ones, and one that cannot keep anything; --quick: of one model."""
+    for model in list(MODELS)[:1] if quick else MODELS:
+        with tempfile.TemporaryDirectory() as cache:
+            runs = {
+                "first process": [process(model, cache)],
+                "later processes": [process(model, cache) for _ in range(3 if quick else 7)],
+                "nowhere to write": [process(model, os.devnull)],
+            }
+        for mode, times in runs.items():
+            imported, asked, ran = np.median(times, axis=0)
+            yield {
+                "model": model,
+                "mode": mode,
+                "import_s": round(imported, 3),
+                "first_ask_s": round(asked, 3),
+                "first_run_s": round(ran, 3),
+            }

@@ -535,8 +535,9 @@ class Learner:
         """What :meth:`ask` would decide about each row if it were the next; nothing is counted.
 
         So rows do not see each other, and a label budget does not see them. ``draws`` are uniform
-        numbers in [0, 1) to decide by, instead of the learner's own. A row that :meth:`ask` would
-        refuse is marked in ``records.refused``.
+        numbers in [0, 1) to decide by, instead of the learner's own, which is that of the next row.
+        A row that is too large for the model is marked in ``records.refused``. A budget by time
+        has no preview.
 
         >>> import lasec
         >>> tracker = lasec.Tracker(dimension=2, rate=0.1, seed=0)

@@ -19,7 +19,7 @@ from lasec.parameters import Range, number
 from lasec.persistence import codec
 from lasec.persistence.container import Arrays, pack, restored
 from lasec.queries import Always, MarginSampling, Uniform
-from lasec.random import SEEDS, seed_or_random
+from lasec.random import SEEDS, seed_or_random, uniforms
 from lasec.sparse import plain
 from lasec.types import BudgetQuery, Matrix, Query, Vector
 from lasec.validation import LARGEST_ENTRY
@@ -119,7 +119,8 @@ class Selector:
     ) -> tuple[Vector, NDArray[np.bool_]]:
         """What :meth:`decide` would say of each row if it were the next; nothing is counted.
 
-        ``draws`` replace the selector's own.
+        ``draws`` replace the selector's own, which is that of the next ticket for all of them. A
+        budget by time has no preview.
 
         >>> from lasec.queries import Budgeted
         >>> selector = Selector(Budgeted(rate=0.1), seed=0)
@@ -128,13 +129,13 @@ class Selector:
         ([0.816, 0.816], [True, True])
         """
         pairs, when = _pairs(margins, variances), self.moment(None)
+        given = draws if draws.size else np.full(len(pairs), _draw(self.seed, self.rows))
         if type(self.query) in _STEADY:
-            steps = np.empty(0)
-            _, columns, _ = self.look_at_all(_RULE, _MODEL, pairs, draws, steps, waiting)
+            _, columns, _ = self.look_at_all(_RULE, _MODEL, pairs, given, _NO_DRAWS, waiting)
             return columns.propensity, columns.asked
-        given = draws if draws.size else np.full(len(pairs), -1.0)
+        twin = copy(self)  # so that this one's compiled code stays that of its model
         decided = [
-            self.look(_RULE, _MODEL, x, draw, when, waiting)[0][4:]
+            twin.look(_RULE, _MODEL, x, draw, when, waiting)[0][4:]
             for x, draw in zip(pairs, given.tolist(), strict=True)
         ]
         propensity, asked = np.array(decided, dtype=np.float64).reshape(-1, 2).T
@@ -287,6 +288,10 @@ class Selector:
     def __repr__(self) -> str:
         name = type(self.query).__name__
         return f"{type(self).__name__}({name}, rows={self.rows}, asked={self.asked})"
+
+
+def _draw(seed: int, ticket: int) -> float:
+    return float(uniforms(seed, ticket, 1)[0, 0])
 
 
 def _latest(times: Vector) -> float | None:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
+from scipy.sparse import csr_array
 
 import lasec
 from lasec.queries import Budgeted
@@ -302,6 +303,26 @@ def test_what_labels_gain():
     assert all(abs(gain.value) < 0.03 for gain in gains[3:7])
     after = [gain for gain in gains if 8_200 < gain.until < 10_500]
     assert max(gain.low for gain in after) > 0.05
+
+
+def test_what_labels_gain_on_sparse_rows():
+    """As on the same rows as arrays, through a file too."""
+    X, y = lasec.streams.switching(600, dimension=6, every=300, seed=1)
+    found = []
+    for rows in (X, csr_array(X)):
+        learner = lasec.DiagonalLASEC_SS(6, aggressiveness=0.5, seed=1)
+        gain = lasec.LabelGain(learner, labels=50)
+        for i, label in enumerate(y):
+            x = rows[[i]] if i % 2 and rows is not X else X[i]
+            decision = learner.ask(x)
+            gain.ask(decision, x)
+            if decision.asked:
+                gain.tell(learner.tell(decision.ticket, int(label)))
+        gain = lasec.LabelGain.from_bytes(gain.to_bytes(), learner)
+        found.append([one.value for one in gain.gains])
+    assert found[0] == found[1]
+    assert len(found[0]) > 3
+    assert found[0][0] > 0.05
 
 
 @pytest.mark.parametrize(

@@ -156,3 +156,41 @@ def test_a_tracker_names_a_bad_rate():
     for rate in ("much", 0.0, 1.5, True, np.nan):
         with pytest.raises((TypeError, ValueError), match="rate"):
             lasec.Tracker(rate=rate)
+
+
+@pytest.mark.parametrize("name", [name for name in QUERIES if name != "time"])
+def test_a_preview_is_what_the_next_decision_would_be(name):
+    """For each margin, and nothing is counted; a learner's as well."""
+    selector = Selector(QUERIES[name], seed=3)
+    selector.decide_all(np.linspace(-1.0, 1.0, 40), variances=np.ones(40))
+    margins, variances = np.linspace(-1.0, 1.0, 9), np.linspace(0.1, 2.0, 9)
+    before = selector.to_bytes()
+    propensity, asked = selector.preview(margins, variances)
+    assert selector.to_bytes() == before
+    for i in range(9):
+        twin = Selector.from_bytes(before)
+        said = twin.decide(float(margins[i]), variance=float(variances[i]))
+        assert (propensity[i], asked[i]) == said[:2]
+    drawn = selector.preview(margins, variances, draws=np.linspace(0.0, 0.99, 9))
+    assert drawn[1].tolist() == (np.linspace(0.0, 0.99, 9) < propensity).tolist()
+
+
+def test_a_learners_preview_is_its_next_ask():
+    X, y = lasec.streams.switching(300, dimension=4, every=100, seed=1)
+    tracker = lasec.Tracker(4, rate=0.3, classes=["a", "b"], seed=1)
+    tracker.run(X[:200], np.where(y[:200] > 0, "a", "b"))
+    data = tracker.to_bytes()
+    seen = tracker.preview(X[200:])
+    assert tracker.to_bytes() == data
+    for i in range(0, 100, 17):
+        decision = lasec.Tracker.from_bytes(data).ask(X[200 + i])
+        mine = (seen.label[i], seen.margin[i], seen.propensity[i], seen.asked[i], seen.ticket[i])
+        its = (decision.label, decision.margin, decision.propensity, decision.asked)
+        assert mine == (*its, decision.ticket)
+    second = lasec.Learner(lasec.rules.SecondOrder(), dimension=2)
+    refused = second.preview([[1e9, 0.0], [1.0, 0.0]])
+    assert refused.refused.tolist() == [True, False]
+    assert np.isnan(refused.propensity[0])
+    timed = lasec.Learner(lasec.rules.Perceptron(), QUERIES["time"], dimension=1)
+    with pytest.raises(ValueError, match="time"):
+        timed.preview([[1.0]])

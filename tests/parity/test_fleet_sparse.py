@@ -1,5 +1,7 @@
 """A fleet of models that grow does to the sparse rows of a key what a learner alone would do."""
 
+import copy
+
 import numpy as np
 import pytest
 from scipy.sparse import random_array
@@ -13,6 +15,9 @@ KINDS = {
     "Tracker": (lasec.rules.SparseTracking(), Budgeted(rate=0.4), "labels", (-1, 1)),
     "Tracker, classes": (
         lasec.rules.SparseTracking(), Budgeted(rate=0.4), "labels", ("ash", "oak", "yew"),
+    ),
+    "Tracker, dense columns": (
+        lasec.rules.SparseTracking(dense=4), Budgeted(rate=0.4), "labels", (-1, 1),
     ),
     "LASEC": (lasec.DiagonalLASEC(8).rule, Always(), "labels", (-1, 1)),
     "LASEC, classes": (lasec.DiagonalLASEC(8).rule, Always(), "labels", ("ash", "oak", "yew")),
@@ -128,12 +133,24 @@ def test_a_call_that_fails_leaves_the_models_as_they_were(monkeypatch):
     assert fleet.rows.sum() == 60
 
 
-def test_models_without_rows_share_their_arrays():
-    rule = lasec.rules.SparseTracking()
-    fleet = lasec.Fleet(rule, models=10_000, dimension=COLUMNS, seed=0)
+@pytest.mark.parametrize(
+    "again",
+    [copy.deepcopy, lambda fleet: lasec.Fleet.from_bytes(fleet.to_bytes())],
+    ids=["copied", "saved"],
+)
+def test_models_without_rows_share_their_arrays(again):
+    fleet = lasec.Fleet(KINDS["LASEC"][0], models=10_000, dimension=COLUMNS, seed=0)
     _, X, y = stream((-1, 1), rows=4)
     fleet.run([7, 7, 8, 8], X, y)
-    assert len({id(state) for state in fleet.state}) == 3
+    assert len(fleet.to_bytes()) < 10_000 * 200
+    other = again(fleet)
+    for one in (fleet, other):
+        assert len({id(state) for state in one.state}) == 3
+        one.run([9, 9], X[:2], y[:2])  # which changes nobody else
+        assert len({id(state) for state in one.state}) == 4
+        blank = lasec.Fleet(one.rule, models=1, dimension=COLUMNS).state[0]
+        assert [a.tobytes() for a in one.state[10]] == [a.tobytes() for a in blank]
+    assert [array.tobytes() for array in other.state[9]] == [a.tobytes() for a in fleet.state[9]]
 
 
 def test_dense_rows_of_a_sparse_fleet_and_sparse_rows_of_a_dense_one():

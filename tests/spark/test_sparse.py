@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
 import lasec
@@ -69,9 +71,10 @@ def test_a_key_is_a_learner(together: bool, pairs: bool) -> None:
     assert (mine.rows, mine.asked, mine.told) == (alone.rows, alone.asked, alone.told)
 
 
-def test_a_batch_of_many_keys_is_its_learners(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where the models do not fit into memory together."""
-    monkeypatch.setattr("lasec.spark.shard.FLEET_BYTES", 4_000)
+@pytest.mark.parametrize("most", [500, 4_000, 2**28])
+def test_a_batch_of_many_keys_is_its_learners(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the models do not fit into memory together, or one of them is too large alone."""
+    monkeypatch.setattr("lasec.spark.shard.FLEET_BYTES", most)
     box, alone = Box(small()), {key: small() for key in "abc"}
     for round_ in range(3):
         texts, y = mails(30, seed=round_)
@@ -88,8 +91,8 @@ def test_a_batch_of_many_keys_is_its_learners(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize(("cell", "reason"), [
-    ([1.0, 2.0], "features: expected text, or indices and values, got list"),
-    (b"12345678", "features: expected text, or indices and values, got bytes"),
+    ([1.0, 2.0], "features: expected 262144 numbers, got 2"),
+    (b"12345678", "features: expected 2097152 or 1048576 bytes, got 8"),
     (None, "features are missing"),
     ({"indices": [1, 2], "values": [1.0]}, "features: 2 indices for 1 values"),
     ({"indices": [2**18], "values": [1.0]}, "features: an index is outside 0 to 262143"),
@@ -102,6 +105,18 @@ def test_what_is_no_sparse_row_is_a_dead_letter(cell: Any, reason: str) -> None:
     told = box(event("a", NOW, cell), event("b", NOW, "a text"), event("c", NOW, ""))
     assert dead(told) == [reason]
     assert len(told[told.kind == "question"]) == 2
+
+
+def test_rows_of_any_form_are_the_same_rows() -> None:
+    rule = lasec.DiagonalLASEC(4).rule
+    x = np.array([0.0, 2.0, 0.0, -1.0])
+    forms = (x.tolist(), x.tobytes(), {"indices": [3, 1, 1], "values": [-1.0, 1.5, 0.5]})
+    learned = []
+    for cell in forms:
+        box = Box(lasec.Learner(rule, dimension=4, learn_from="labels", seed=0))
+        assert outcomes(box(event("a", NOW, cell), label("a", NOW, 1))) == ["learned"]
+        learned.append(bytes_of(box.shard.state.take(["k"])[0]))
+    assert learned[0] == learned[1] == learned[2]
 
 
 def test_of_a_model_only_the_blocks_that_changed_are_written(
@@ -145,21 +160,20 @@ def test_a_key_that_is_forgotten_leaves_its_place_to_a_smaller_one() -> None:
     texts, _ = mails(60)
     for i, text in enumerate(texts):
         box(event(f"e{i}", NOW, text, "old"), label(f"e{i}", NOW, 1 if i % 2 else -1, "old"))
-    before = sum(len(value) for (part, _), value in box.store.items() if part == "block")
+    assert [name for part, name in box.store if part == "block"]
     for day in range(1, 200):
         box(event(f"d{day}", NOW + day * DAY, "hello", "new"), now=NOW + day * DAY)
+    assert not [name for part, name in box.store if part == "block"]
     box(event("n", NOW + 200 * DAY, "hello", "new"), label("n", NOW + 200 * DAY, -1, "new"))
     assert "old" not in box.shard.index.row_of
-    after = sum(len(value) for (part, _), value in box.store.items() if part == "block")
-    assert after < before
-    alone = small()
-    alone.seed = seed_of(0, "new")
+    assert [name for part, name in box.store if part == "block"] == ["0/0"]
     assert box.shard.state.take(["new"])[0].predict(HASHER.rows(["hello"])).tolist() == [-1]
 
 
 def test_a_job_of_texts_on_spark(spark: Any, tmp_path: Path) -> None:
     """Texts in, labels a batch later, a model out that is a learner's, and scores of texts."""
     texts, y = mails()
+    broken = tmp_path / "events" / "2.parquet"  # a text that is not UTF-8
     names, half = [f"e{i}" for i in range(ROWS)], ROWS // 2
     times = np.arange(ROWS) + NOW
     events = pd.DataFrame({"key": "k", "id": names, "time": times, "features": texts})
@@ -169,6 +183,11 @@ def test_a_job_of_texts_on_spark(spark: Any, tmp_path: Path) -> None:
         for part in range(2):
             rows = table[part * half : (part + 1) * half]
             rows.to_parquet(tmp_path / what / f"{part}.parquet")
+    bad = {"key": ["other"], "id": ["bad"], "time": [NOW], "features": [b"caf\xe9 prize"]}
+    written = pa.table(bad).cast(pa.schema([("key", "string"), ("id", "string"),
+        ("time", "double"), ("features", "binary")]))  # fmt: skip
+    text = written["features"].combine_chunks().view(pa.string())
+    pyarrow.parquet.write_table(written.set_column(3, "features", text), broken)
     kinds = {"events": "features string", "labels": "y string"}
     sources = [
         ls.directory(
@@ -192,6 +211,7 @@ def test_a_job_of_texts_on_spark(spark: Any, tmp_path: Path) -> None:
             alone.tell(decision.ticket, y[i])
     learner = ls.export(spark, checkpoint, job, "k", tmp_path / "k.lasec")
     assert bytes_of(learner) == bytes_of(alone)
+    assert said.label["bad"] in ("ham", "spam")
     table = spark.createDataFrame(events[["id", "features"]])
     scored = table.select("id", ls.scorer(learner)("features", "id").alias("s"))
     found = scored.select("id", "s.label", "s.propensity").toPandas().set_index("id")

@@ -17,7 +17,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lasec import kernel, validation
+from lasec import kernel, sparse
 from lasec.alarms import saved
 from lasec.alarms.waiting import Waiting
 from lasec.learner import Learner
@@ -80,9 +80,11 @@ class LabelGain:
             self._begin(decision.ticket)
         self._waiting.ask(decision)
         if decision.asked:
-            row = validation.row(x, self._learner.dimension, self._learner.precision.kind)
-            now = decision.ticket + 1
-            seen = kernel.engine.look(self._learner.rule, self._old, row[None], now)
+            learner, now = self._learner, decision.ticket + 1
+            kind = sparse.row_kind(learner.rule, learner.precision)
+            row = sparse.row(x, learner.dimension, kind)
+            chunk = sparse.SparseRows.of(row).arrays if kind.names else row[None]
+            seen = kernel.engine.look(learner.rule, self._old, chunk, now)
             self._before[decision.ticket] = int(seen.label[0])
         self._advance()
 

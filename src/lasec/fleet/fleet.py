@@ -53,8 +53,9 @@ class Fleet:
     ``state`` holds the models' arrays and ``memory`` what their queries remember, both with one
     more axis in front. Models of sparse rows, such as texts, grow with the columns that occur:
     then ``state`` is a list of the states of all, a model takes memory from its first row on, and
-    it is copied for each call with labels for it. ``rows``, ``asked``, ``told``, ``updates`` and
-    ``waiting`` (questions that are open) count, model by model.
+    it is copied for each call with labels for it (a call with questions alone that is interrupted
+    may leave them counted there). ``rows``, ``asked``, ``told``, ``updates`` and ``waiting``
+    (questions that are open) count, model by model.
 
     >>> import numpy as np, lasec
     >>> fleet = Fleet(lasec.rules.SecondOrder(drift=0.01), models=1_000, dimension=16, seed=0)
@@ -378,7 +379,7 @@ class Fleet:
         """A fleet from what :meth:`to_bytes` put into the file."""
         options, values = saved.checked(header, arrays)
         fleet = cls(**options)
-        fleet._models.state = values.pop("state")
+        fleet._models.take(values.pop("state"))
         vars(fleet).update(values)
         return fleet
 

@@ -29,7 +29,7 @@ class Growing:
     >>> rule = lasec.rules.SparseTracking()
     >>> models = Growing(rule, rule.init(2**18), 3, 2**18, Precision.DOUBLE)
     >>> len(models.state), models[1].used.tolist()
-    (3, [0, 2, 0])
+    (3, [0, 3, 0])
     """
 
     def __init__(
@@ -104,22 +104,31 @@ class Growing:
 
     def arrays(self) -> Arrays:
         """What a file of the fleet holds of them."""
-        parts = {str(k): _packed(state) for k, state in enumerate(self.state)}
-        sizes, arrays = bundle(parts)
-        return arrays | {"sizes": np.array(list(sizes.values()))}
+        own = [k for k, state in enumerate(self.state) if state is not self._blank]
+        states = [self._blank, *(self.state[k] for k in own)]
+        sizes, arrays = bundle({str(i): _packed(state) for i, state in enumerate(states)})
+        return arrays | {"sizes": np.array(list(sizes.values())), "own": np.array(own, np.int64)}
 
     @staticmethod
     def checked(
         rule: Rule[Any], dimension: int, arrays: Arrays, models: int, precision: Precision
-    ) -> list[Any]:
-        """The states that a file holds, each checked as a learner's is."""
-        sizes = arrays.pop("sizes").tolist()
-        if len(sizes) != models or len(arrays) != models:
-            raise StateError("invalid: there is not one state for each model")
-        parts = unbundle({str(k): size for k, size in enumerate(sizes)}, arrays)
-        return [
+    ) -> tuple[Any, list[Any]]:
+        """What a file holds, each checked as a learner's is: the state of new ones, and of all."""
+        sizes, own = arrays.pop("sizes").tolist(), arrays.pop("own").tolist()
+        if not len(own) + 1 == len(sizes) == len(arrays) or not set(own) <= set(range(models)):
+            raise StateError("invalid: the states are not those of these models")
+        parts = unbundle({str(i): size for i, size in enumerate(sizes)}, arrays)
+        blank, *states = (
             codec.restore(rule, dimension, unpack(data)[1], precision) for data in parts.values()
-        ]
+        )
+        found = [blank] * models
+        for k, state in zip(own, states, strict=True):
+            found[k] = state
+        return blank, found
+
+    def take(self, found: tuple[Any, list[Any]]) -> None:
+        """Be what :meth:`checked` found in a file."""
+        self._blank, self.state = found
 
 
 def _packed(state: Any) -> bytes:

@@ -113,6 +113,10 @@ class Stacked:
             kind = type(codec.restore(rule, dimension, one, precision))
         return kind(**found)
 
+    def take(self, found: Any) -> None:
+        """Be what :meth:`checked` found in a file."""
+        self.state = found
+
 
 def tiled(array: NDArray[Any], models: int) -> NDArray[Any]:
     """The array so many times, along a new first axis."""

@@ -33,7 +33,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 _OWN = "_ZN5lasec"  # how the symbols of lasec's functions begin
 _WRAPPERS = ("_ZN7cpython", "cfunc.")
 _NEEDED = ("_optimize_final_module", "_finalize_final_module", "_finalize_dynamic_globals")
-_library: Any = _codegen.JITCodeLibrary
+_library: Any = getattr(_codegen, "JITCodeLibrary", object)
 _waiting: dict[str, Any] = {}  # environments of functions that are in no machine code yet
 
 
@@ -92,14 +92,21 @@ class Library(_library):  # type: ignore[misc]
         self._finalized = True
 
 
+def _fits(codegen: Any) -> bool:
+    """Whether numba has the insides that this module needs."""
+    engine = getattr(codegen, "_engine", None)
+    known = getattr(type(codegen), "_library_class", None) is _library
+    there = all(hasattr(_library, name) for name in _NEEDED)
+    return known and there and hasattr(codegen, "set_env") and hasattr(engine, "is_symbol_defined")
+
+
 @contextmanager
 def outermost() -> Iterator[None]:
     """While a function that Python calls is compiled: those that it calls are a part of it."""
     target: Any = cpu_target
     codegen = target.target_context.codegen()
-    fits = type(codegen)._library_class is _library and all(hasattr(_library, n) for n in _NEEDED)
     with global_compiler_lock:
-        if not fits or "_library_class" in vars(codegen):
+        if not _fits(codegen) or "_library_class" in vars(codegen):
             yield
             return
         codegen._library_class = Library

@@ -156,7 +156,7 @@ class Job:
             *_names(),
             _seconds(events),
             sql.lit(None).cast("string").alias("y"),
-            "features",
+            _features(events.schema["features"].dataType),
             _raw(events),
         )
         return self._placed(plain, rows.EVENT)
@@ -174,7 +174,7 @@ class Job:
             *names,
             _seconds(labels),
             _text(sql.col("y")).alias("y"),
-            brought.cast(features).alias("features"),
+            _features(features, brought.cast(features)),
             _raw(labels),
         )
         return self._placed(plain, rows.LABEL)
@@ -290,6 +290,12 @@ def _ticketed(labels: DataFrame) -> list[Column]:
 def _text(column: Column) -> Column:
     """A column as text that Python can read: bytes that are not UTF-8 become U+FFFD."""
     return sql.make_valid_utf8(column.cast("string"))
+
+
+def _features(kind: Any, column: Column | None = None) -> Column:
+    """Features as they are; a text as Python can read it."""
+    given = sql.col("features") if column is None else column
+    return (_text(given) if kind.typeName() == "string" else given).alias("features")
 
 
 def _seconds(table: DataFrame) -> Column:

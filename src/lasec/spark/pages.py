@@ -93,6 +93,9 @@ class Pages:
         """How many bytes the models in these slots have: all of them as many."""
         return np.full(slots.size, self._size)
 
+    def drop(self, slots: NDArray[np.int64]) -> None:
+        """Nothing: the next models take these slots, which are as large."""
+
     def load(self, slots: NDArray[np.int64]) -> Page:
         """The models in these slots, a row each."""
         out = np.empty((slots.size, self._size), np.uint8)

@@ -164,7 +164,7 @@ def rows_of(
 
     A cell is a list of numbers, packed little-endian doubles or singles, or a sparse row: a mapping
     (or row) with ``indices`` and ``values``. Where the model takes sparse rows (``kind`` is that of
-    pairs), it is such a sparse row, or a text, whose words are hashed.
+    pairs), it may also be a text, whose words are hashed.
 
     >>> cells = np.array([np.array([1.0, 2.0]).tobytes(), b"12", None], dtype=object)
     >>> X, wrong = rows_of(cells, 2, np.dtype(float))
@@ -188,10 +188,11 @@ def rows_of(
 
 def _sparse_rows(cells: Objects, dimension: int) -> tuple[Objects, dict[int, str]]:
     """Features as arrays of pairs, and what is wrong with some of them."""
-    X, wrong, hasher = np.empty(len(cells), object), dict[int, str](), TextHasher(dimension)
+    X, wrong = np.empty(len(cells), object), dict[int, str]()
     texts = [i for i, cell in enumerate(cells) if isinstance(cell, str)]
-    hashed = sparse_rows("X", hasher.rows(cells[texts]), dimension)
-    X[texts] = _objects(list(hashed))
+    if texts:
+        hashed = TextHasher(dimension).rows(cells[texts])
+        X[texts] = _objects(list(sparse_rows("X", hashed, dimension)))
     for i in sorted({*range(len(cells))} - {*texts}):
         X[i] = np.empty(0, PAIR)
         with _reported(wrong, i, cells[i]):
@@ -278,10 +279,12 @@ def _mapping(cell: Any) -> Any:
 
 
 def _pairs(cell: Any, dimension: int) -> Pairs:
-    """The pairs of a sparse row; an index that comes twice adds up."""
-    if not isinstance(cell, dict):
-        raise TypeError(f"expected text, or indices and values, got {type(cell).__name__}")
-    at, entries = _entries(cell, dimension)
+    """The pairs of a row of any form; an index that comes twice adds up."""
+    if isinstance(cell, dict):
+        at, entries = _entries(cell, dimension)
+    else:
+        entries = np.asarray(_row(cell, dimension), dtype=np.float64)
+        at = np.arange(entries.size)
     columns, which = np.unique(at, return_inverse=True)
     pairs = np.empty(columns.size, PAIR)
     pairs["column"], pairs["value"] = columns, np.bincount(which, entries, columns.size)

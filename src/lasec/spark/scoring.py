@@ -39,7 +39,8 @@ def scorer(model: Learner | str | os.PathLike[str] | bytes) -> Score:
         table.withColumn("scored", score("features"))
         table.withColumn("scored", score("features", "id")).where("scored.asked")
 
-    The features are an array, packed floats, or a struct of indices and values. The result is a
+    The features are an array, packed floats, or a struct of indices and values; for a model of
+    sparse rows, they may be texts as well. The result is a
     struct of label, margin, variance, propensity, and the version of the snapshot, a fingerprint of
     its bytes; all but the version are null where the features cannot be used. With the column of an
     id there is also ``asked``: whether the row's label is wanted, by a random draw that depends on

@@ -79,6 +79,13 @@ class ShardState:
             raise ValueError("seed: a key cannot begin without the job's seed")
         return index.rows(keys, seed or 0, self.config.model.query_state)
 
+    def forget(self, before: float) -> None:
+        """Drop the keys that were last seen before an age, and models that have no fixed place."""
+        slots = self.index.counts[:, SLOT]
+        self.index.forget(before)
+        gone = np.setdiff1d(slots[slots != NOWHERE], self.index.counts[:, SLOT])
+        self._pages.drop(gone)
+
     def sizes(self, keys: list[str]) -> NDArray[np.int64]:
         """How many bytes the models of these keys take; of new ones, what they begin with."""
         known = [self.index.row_of.get(key, NOWHERE) for key in keys]

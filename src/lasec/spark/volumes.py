@@ -31,13 +31,14 @@ class Volumes:
     >>> from lasec.spark.store import PlainStore
     >>> store = PlainStore()
     >>> volumes = Volumes(store, [])
-    >>> volumes.save(np.array([0, 1]), [np.zeros(100_000, np.uint8), np.ones(3, np.uint8)])
+    >>> volumes.save(np.array([1, 0]), [np.ones(3, np.uint8), np.zeros(100_000, np.uint8)])
     >>> [one.size for one in volumes.load(np.array([1, 0]))], len(store)
     ([3, 100000], 5)
     """
 
     def __init__(self, store: Store, marks: list[bytes], shard: int = 0) -> None:
         self._store, self._marks, self._shard = store, marks, shard
+        self._read: dict[int, tuple[int, list[bytes]]] = {}
 
     def sizes(self, slots: NDArray[np.int64]) -> NDArray[np.int64]:
         """How many bytes the models in these slots have."""
@@ -48,9 +49,13 @@ class Volumes:
         return [self._whole(slot) for slot in slots.tolist()]
 
     def save(self, slots: NDArray[np.int64], models: Sequence[Data]) -> None:
-        """Put models into their slots."""
-        for slot, model in zip(slots.tolist(), models, strict=True):
-            self._put(slot, model)
+        """Put models into their slots, which have no gaps."""
+        for i in np.argsort(slots).tolist():
+            self._put(int(slots[i]), models[i])
+
+    def drop(self, slots: NDArray[np.int64]) -> None:
+        """Keep nothing in these slots."""
+        self.save(slots, [np.empty(0, np.uint8)] * slots.size)
 
     def _whole(self, slot: int) -> Data:
         """A model, its blocks from memory or from the store."""
@@ -61,27 +66,32 @@ class Volumes:
         """Write the blocks of a model that are not there yet, and its directory."""
         kept = slot < len(self._marks)
         before = self._directory(slot)[1] if kept else []
-        blocks = [model[i : i + BLOCK_BYTES] for i in range(0, model.size, BLOCK_BYTES)]
-        marks = [_mark(block.tobytes()) for block in blocks]
+        cuts = range(0, model.size, BLOCK_BYTES)
+        blocks = [model[i : i + BLOCK_BYTES].tobytes() for i in cuts]
+        marks = [_mark(block) for block in blocks]
         for i, (block, mark) in enumerate(zip(blocks, marks, strict=True)):
             if before[i : i + 1] != [mark]:
-                self._store.put("block", f"{slot}/{i}", block.tobytes())
+                self._store.put("block", f"{slot}/{i}", block)
                 for old in before[i : i + 1]:
                     REMEMBERED.forget(old)
-            REMEMBERED.put(mark, block)
+            REMEMBERED.put(mark, np.frombuffer(block, np.uint8))
         for i in range(len(blocks), len(before)):
             self._store.remove("block", f"{slot}/{i}")
         listed = _LENGTH.pack(model.size) + b"".join(marks)
         self._store.put("volume", str(slot), listed)
         self._marks[slot : slot + 1] = [_mark(listed)]
+        self._read[slot] = model.size, marks
 
     def _directory(self, slot: int) -> tuple[int, list[bytes]]:
-        """How long a model is, and the fingerprints of its blocks."""
+        """How long a model is, and the fingerprints of its blocks; read once a batch."""
+        if slot in self._read:
+            return self._read[slot]
         listed = self._store.get("volume", str(slot))
         self._check(listed, self._marks[slot], slot)
         assert listed is not None
         marks = [listed[i : i + MARK] for i in range(_LENGTH.size, len(listed), MARK)]
-        return int(_LENGTH.unpack_from(listed)[0]), marks
+        self._read[slot] = int(_LENGTH.unpack_from(listed)[0]), marks
+        return self._read[slot]
 
     def _block(self, slot: int, number: int, mark: bytes) -> Data:
         block = REMEMBERED.get(mark)
