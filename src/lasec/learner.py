@@ -542,8 +542,8 @@ class Learner:
         >>> import lasec
         >>> tracker = lasec.Tracker(dimension=2, rate=0.1, seed=0)
         >>> seen = tracker.preview([[1.0, 0.0], [1.0, 0.0]])
-        >>> seen.propensity.tolist(), tracker.rows
-        ([1.0, 1.0], 0)
+        >>> seen.propensity.round(2).tolist(), tracker.rows
+        ([0.87, 0.87], 0)
         """
         now, rows = self._readable(X)
         n, seen = len(rows), self._look(self.rule, now.model, rows, None)

@@ -286,7 +286,7 @@ def spark_predict():
     spark_box()
     from lasec.spark.scoring import Snapshot
 
-    return Snapshot(lasec_ss().to_bytes()).judge(X, None)["label"].size == len(X)
+    return Snapshot(lasec_ss().to_bytes()).judge(X, None).label.size == len(X)
 
 
 CELLS = {

@@ -122,12 +122,6 @@ def test_a_learner_of_another_kind_is_refused():
             fleet.put(0, lasec.Learner(**fits | {name: value}))
 
 
-def test_models_that_grow_are_refused():
-    tracker = lasec.Tracker(2**18, rule=lasec.rules.SparseTracking())
-    with pytest.raises(ValueError, match="models of a fleet have one size, and those of SparseTr"):
-        lasec.Fleet.of(tracker, models=2)
-
-
 def test_seeds_can_be_given():
     seeds = [3, 2**64 - 1]
     fleet = lasec.Fleet(SecondOrder(), models=2, dimension=1, seeds=seeds)

@@ -185,8 +185,6 @@ def test_what_a_job_refuses_at_once() -> None:
             Job(lasec.LASEC(dimension=2), **options)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="dimension"):
         Job(lasec.Perceptron(dimension=40_000))
-    with pytest.raises(ValueError, match="model: those of a job have one size, and that of sparse"):
-        Job(lasec.Tracker(2**18, rule=lasec.rules.SparseTracking()))
 
 
 def test_pages_of_other_sizes_are_not_mixed_up(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,11 +89,8 @@ def test_a_scorer_asks_what_the_job_asks(spark: Any, served: Any, continued: Any
         assert np.isclose(scored["margin"], first["margin"], atol=1e-12, rtol=0.0)
 
 
-def test_a_budget_by_time_and_sparse_rows_are_refused() -> None:
+def test_a_budget_by_time_is_refused() -> None:
     query = lasec.queries.Budgeted.every("1d", labels=100)
     learner = lasec.Learner(lasec.rules.SecondOrder(), query, dimension=3)
     with pytest.raises(ValueError, match="budget is by time"):
         lasec.spark.scorer(learner)
-    sparse = lasec.Tracker(2**18, rule=lasec.rules.SparseTracking())
-    with pytest.raises(ValueError, match="model: a scorer takes models of dense rows"):
-        lasec.spark.scorer(sparse)
