@@ -36,8 +36,7 @@ Features = Annotated[
     str,
     typer.Option(
         "--features",
-        help="array, packed, sparse (indices and values) or text; of the last two, the Tracker "
-        "takes any number.",
+        help="array, packed, sparse (indices and values) or text.",
     ),
 ]
 Shards = Annotated[int, typer.Option("--shards", min=1, help="Number of groups of keys.")]
