@@ -119,6 +119,22 @@ def test_rows_of_any_form_are_the_same_rows() -> None:
     assert learned[0] == learned[1] == learned[2]
 
 
+def test_a_key_begins_with_a_model_that_has_learned_elsewhere() -> None:
+    learned = small()
+    texts, y = mails(30)
+    learned.run(HASHER.rows(texts), [1 if kind == "spam" else -1 for kind in y])
+    box = Box(small())
+    state = box.shard.state
+    state.put({"warm": learned, "new": small()})
+    state.write()
+    warm, new = box.shard.state.take(["warm", "new"])
+    assert bytes_of(warm) == bytes_of(learned)
+    assert bytes_of(new) == bytes_of(small())
+    assert warm.rows == 30
+    with pytest.raises(ValueError, match="warm: the model of 'other' does not fit"):
+        box.shard.state.put({"other": lasec.DiagonalLASEC(4)})
+
+
 def test_of_a_model_only_the_blocks_that_changed_are_written(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
