@@ -20,7 +20,7 @@ from lasec.random import SEEDS
 from lasec.rules.one_vs_rest import third_class
 from lasec.selector import Selector
 from lasec.sparse import row_kind
-from lasec.types import Aggregate, ClassRule, Precision
+from lasec.types import Aggregate, ClassRule, Precision, copied
 
 _COUNTERS = ("rounds", "asked", "told", "updates", "dropped", "expired", "contradicted")
 _LATER = {"expired", "contradicted"}  # not in the first files
@@ -63,10 +63,9 @@ class LearnerState:
 
     def copy(self) -> LearnerState:
         """A state of its own: nothing that happens to one changes the other."""
-        model = type(self.model)(*(array.copy() for array in self.model))
         return LearnerState(
-            model, self.dimension, copy(self.selector), copy(self.book), self.told, self.updates,
-            self.dropped, self.expired, self.contradicted, self.sized, self.bound,
+            copied(self.model), self.dimension, copy(self.selector), copy(self.book), self.told,
+            self.updates, self.dropped, self.expired, self.contradicted, self.sized, self.bound,
             self.classes,
         )  # fmt: skip
 

@@ -129,7 +129,8 @@ class Selector:
         ([0.816, 0.816], [True, True])
         """
         pairs, when = _pairs(margins, variances), self.moment(None)
-        given = draws if draws.size else np.full(len(pairs), _draw(self.seed, self.rows))
+        own = uniforms(self.seed, self.rows, 1)[0, 0]
+        given = draws if draws.size else np.full(len(pairs), own)
         if type(self.query) in _STEADY:
             _, columns, _ = self.look_at_all(_RULE, _MODEL, pairs, given, _NO_DRAWS, waiting)
             return columns.propensity, columns.asked
@@ -288,10 +289,6 @@ class Selector:
     def __repr__(self) -> str:
         name = type(self.query).__name__
         return f"{type(self).__name__}({name}, rows={self.rows}, asked={self.asked})"
-
-
-def _draw(seed: int, ticket: int) -> float:
-    return float(uniforms(seed, ticket, 1)[0, 0])
 
 
 def _latest(times: Vector) -> float | None:

@@ -88,6 +88,16 @@ def is_sparse(given: object) -> bool:
     return scipy is not None and bool(scipy.issparse(given))
 
 
+def takes_pairs(rule: object) -> bool:
+    """Whether a rule is one for sparse rows.
+
+    >>> import lasec
+    >>> takes_pairs(lasec.rules.SparseTracking()), takes_pairs(lasec.rules.Tracking())
+    (True, False)
+    """
+    return bool(getattr(rule, "is_sparse", False))
+
+
 def row_kind(rule: Any, precision: Any) -> np.dtype[Any]:
     """The type of a row as a rule takes it: numbers, or the pairs of a sparse row.
 
@@ -95,7 +105,7 @@ def row_kind(rule: Any, precision: Any) -> np.dtype[Any]:
     >>> row_kind(lasec.rules.Perceptron(), lasec.Precision.SINGLE)
     dtype('float32')
     """
-    return PAIR if getattr(rule, "is_sparse", False) else precision.kind
+    return PAIR if takes_pairs(rule) else precision.kind
 
 
 def one_by_one(X: Any) -> list[Any]:

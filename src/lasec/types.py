@@ -186,6 +186,17 @@ class State(Protocol):
     def _fields(self) -> tuple[str, ...]: ...
 
 
+def copied(state: Any) -> Any:
+    """The same arrays, once more: nothing that happens to one state changes the other.
+
+    >>> import lasec
+    >>> state = lasec.rules.Perceptron().init(2)
+    >>> copied(state).weights is state.weights
+    False
+    """
+    return type(state)(*(array.copy() for array in state))
+
+
 @runtime_checkable
 class SymmetricState(Protocol):
     """A state with symmetric matrices, of which a :class:`~lasec.Fleet` keeps one triangle."""
@@ -304,20 +315,6 @@ class StackedRule(Protocol):
 
     def validate_state(self, state: Any) -> str:
         """What makes these arrays no such states, as a phrase; empty if nothing does."""
-
-
-@runtime_checkable
-class RenewingRule(Protocol):
-    """A rule with rare and heavy work between two rows, which is not compiled."""
-
-    def needs_renewal(self, dimension: int) -> bool:
-        """Whether there is any, for rows of so many features."""
-
-    def is_due(self, state: Any) -> bool:
-        """Whether it is time, after a label."""
-
-    def renew(self, state: Any) -> None:
-        """Do it, in place."""
 
 
 @runtime_checkable

@@ -19,6 +19,7 @@ from lasec.parameters import seconds
 from lasec.persistence.container import read
 from lasec.registry import make
 from lasec.session.saved import kind_of, read_learner
+from lasec.sparse import takes_pairs
 from lasec.tables.kinds import nearest
 from lasec.text import TextHasher
 
@@ -61,7 +62,7 @@ def begin(
 ) -> Learner:  # fmt: skip
     """The learner that every key starts from."""
     learner = _chosen(model, algorithm, dimension, asking, classes, features)
-    if features == "text" and not getattr(learner.rule, "is_sparse", False):
+    if features == "text" and not takes_pairs(learner.rule):
         raise TableError(
             "--features text needs a model of sparse rows: the tracker, or diagonal-lasec-ss"
         )

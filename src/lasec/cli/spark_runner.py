@@ -17,6 +17,7 @@ from lasec.cli.output import put_lines, say
 from lasec.cli.runner import Stop
 from lasec.errors import TableError
 from lasec.learner import Learner
+from lasec.sparse import takes_pairs
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -125,7 +126,7 @@ def _start(
 
 def _tell(job: Job, endpoints: Endpoints, settings: Settings) -> None:
     """Print what the job is about to do."""
-    model, grows = job.model, " at first" if getattr(job.model.rule, "is_sparse", False) else ""
+    model, grows = job.model, " at first" if takes_pairs(job.model.rule) else ""
     size = f"{job.bytes_per_model:,} bytes per key{grows}"
     lines = [("model", f"{model.name}, {model.dimension:,} features, {size}"), *endpoints.lines()]
     share = f"{job.shards} shards in {settings.partitions} partitions"

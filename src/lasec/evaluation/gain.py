@@ -28,7 +28,7 @@ from lasec.metrics.totals import within
 from lasec.parameters import Range, number
 from lasec.persistence import codec
 from lasec.persistence.container import Arrays
-from lasec.types import Decision, Outcome
+from lasec.types import Decision, Outcome, copied
 
 _GUESS = np.zeros(1)
 
@@ -165,6 +165,6 @@ class LabelGain:
         learner = self._learner
         self._old = None
         if learner.is_sized:
-            self._old = type(learner.state)(*(array.copy() for array in learner.state))
+            self._old = copied(learner.state)
         self._since = ticket
         self._sums = np.zeros(len(Sum))

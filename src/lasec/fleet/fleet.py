@@ -19,7 +19,6 @@ from lasec.classes import SIGNS
 from lasec.clock import LEAD, Clock
 from lasec.files import write
 from lasec.fleet import batch, saved
-from lasec.fleet.growing import copied
 from lasec.fleet.stacked import tiled
 from lasec.learner import ALWAYS, Learner, with_classes
 from lasec.parameters import Range, choice, number, shown
@@ -28,7 +27,7 @@ from lasec.persistence.container import Arrays, read, restored
 from lasec.random import seed_or_random
 from lasec.records import Records
 from lasec.rules import OneVsRest
-from lasec.types import UNASKED, LearnFrom, Precision, Query, Rule
+from lasec.types import UNASKED, LearnFrom, Precision, Query, Rule, copied
 
 # Fewer rows are not worth threads, which take longer to begin.
 _FEW = 64

@@ -17,7 +17,7 @@ from lasec.errors import StateError
 from lasec.persistence import codec
 from lasec.persistence.container import Arrays, bundle, pack, unbundle, unpack
 from lasec.sparse import SparseRows
-from lasec.types import Precision, Rule
+from lasec.types import Precision, Rule, copied
 
 _FIRST = np.zeros(1, dtype=np.int64)
 
@@ -133,8 +133,3 @@ class Growing:
 
 def _packed(state: Any) -> bytes:
     return pack({}, state._asdict())
-
-
-def copied(state: Any) -> Any:
-    """The same arrays, once more."""
-    return type(state)(*(array.copy() for array in state))

@@ -14,6 +14,7 @@ from lasec.parameters import Range, number
 from lasec.persistence import codec
 from lasec.persistence.container import Arrays, pack
 from lasec.random import SEEDS
+from lasec.sparse import takes_pairs
 from lasec.types import Precision, Query, Rule
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def models_of(rule: Rule[Any]) -> type[Stacked | Growing]:
     >>> models_of(lasec.rules.Tracking()).__name__, models_of(lasec.DiagonalLASEC(8).rule).__name__
     ('Stacked', 'Growing')
     """
-    return Growing if getattr(rule, "is_sparse", False) else Stacked
+    return Growing if takes_pairs(rule) else Stacked
 
 
 def dimensions(rule: Rule[Any]) -> Range:

@@ -36,7 +36,7 @@ from lasec.kernel.unmanaged import member
 from lasec.kernel.words import FEW, LOWER, count_words
 from lasec.rules.gaussian import Gaussian
 from lasec.sparse import Csr
-from lasec.types import Counter, Query, Rule, Vector
+from lasec.types import Counter, Query, Rule, Vector, copied
 
 __all__ = [
     "LAZY_FROM", "Answers", "Chunk", "Look", "ModelStack", "Requests", "admitted", "admitter",
@@ -141,7 +141,7 @@ def run(
     out = Columns.empty(n)
     after = state
     if n > 1 and not in_place:
-        after = type(state)(*(array.copy() for array in state))
+        after = copied(state)
     if n < _FEW or not blocked(rule, state) or memory.size:
         if isinstance(chunk.X, Csr):
             after = admitted(rule, after, chunk.X)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any, TypeVar, cast
 
 from llvmlite import binding
@@ -68,7 +69,7 @@ class Library(_library):  # type: ignore[misc]
         """The code generator that owns this."""
         return Environments(self._codegen)
 
-    @property
+    @cached_property
     def is_inner(self) -> bool:
         """Whether this is one of lasec's functions, and has no wrapper to call it by."""
         external = binding.Linkage.external

@@ -19,6 +19,7 @@ from lasec.rules.beliefs import Beliefs
 from lasec.rules.enlarging import more_features
 from lasec.rules.gaussian import Gaussian
 from lasec.rules.lensed import Lensed
+from lasec.sparse import takes_pairs
 from lasec.types import Rule
 
 
@@ -42,7 +43,7 @@ def widened(rule: Rule[Any], state: Any, dimension: int, known: int) -> Any:
     >>> widened(rule, state, dimension=3, known=1).cov.diagonal().tolist()
     [0.6, 1.1, 1.1]
     """
-    if getattr(rule, "is_sparse", False):
+    if takes_pairs(rule):
         return state
     if isinstance(state, Beliefs):
         return more_features(rule, state, dimension, known)

@@ -258,10 +258,6 @@ class Lenses(NamedTuple):
         """
         return np.array([weight_of(self, state.costs, c) for c in range(state.costs.shape[1])])
 
-    def needs_renewal(self, dimension: int) -> Literal[True]:
-        """Maps are made once."""
-        return True
-
     def is_due(self, state: Lensed) -> bool:
         """Whether it is time for :meth:`renew`."""
         full = state.stage[EARLY] >= state.early.shape[0]

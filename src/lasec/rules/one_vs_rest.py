@@ -23,7 +23,7 @@ import numpy as np
 from lasec.parameters import Range, checked
 from lasec.rules.second_order import SecondOrder
 from lasec.rules.sparse_gaussian import SparseGaussian, grown_alike
-from lasec.types import ClassMargin, ClassRule, Margin, Rule, TimedRule, Vector
+from lasec.types import ClassMargin, ClassRule, Margin, Rule, TimedRule, Vector, copied
 
 __all__ = [
     "OneVsRest", "any_full", "has_probabilities", "has_room", "learned", "mirrored", "norm",
@@ -215,7 +215,7 @@ def mirrored(state: Any) -> Any:
     >>> mirrored(state).weights.tolist()
     [-1.0, -2.0]
     """
-    made = type(state)(*(array.copy() for array in state))
+    made = copied(state)
     turned = [getattr(made, name) for name in SIGNED if name in made._fields]
     if not turned:
         raise ValueError(f"a third class: {type(state).__name__} has no weights to go on from")

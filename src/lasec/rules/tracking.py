@@ -266,14 +266,6 @@ class Tracking(NamedTuple):
         """
         return np.array([weight_of(self, state.costs, c) for c in range(state.costs.shape[1])])
 
-    def needs_renewal(self, dimension: int) -> bool:
-        """Whether rows of so many features have a basis.
-
-        >>> [Tracking().needs_renewal(d) for d in (192, 193)], Tracking(block=0).needs_renewal(193)
-        ([False, True], False)
-        """
-        return 0 < block_of(self.block, dimension) < dimension
-
     def is_due(self, state: Beliefs) -> bool:
         """Whether it is time for :meth:`renew`."""
         return is_due(state)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from lasec import validation
 from lasec.learner import Learner
+from lasec.sparse import takes_pairs
 from lasec.types import NotingRule
 
 # For a rule of dense rows, sparse ones become dense in blocks of at most so many numbers (16 MB).
@@ -35,7 +36,7 @@ def blocks(learner: Learner, X: Any, intercept: bool) -> Iterator[tuple[slice, A
     [[[0.0, 2.0, 1.0]]]
     """
     count, d = X.shape
-    if takes_sparse(learner):
+    if takes_pairs(learner.rule):
         yield from [(slice(0, count), X)] if count else []
         return
     sparse = not isinstance(X, np.ndarray)
@@ -47,16 +48,6 @@ def blocks(learner: Learner, X: Any, intercept: bool) -> Iterator[tuple[slice, A
             rows = np.column_stack([rows, np.ones(len(rows))])
         dense = validation.finite("X", np.ascontiguousarray(rows, dtype=np.float64))
         yield slice(begin, begin + len(dense)), dense
-
-
-def takes_sparse(learner: Learner) -> bool:
-    """Whether a learner has a rule for sparse rows, so that none has to be made dense.
-
-    >>> import lasec
-    >>> takes_sparse(lasec.LASEC(dimension=3))
-    False
-    """
-    return bool(getattr(learner.rule, "is_sparse", False))
 
 
 def noted(learner: Learner, X: Any, intercept: bool) -> Learner:

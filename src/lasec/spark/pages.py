@@ -11,6 +11,7 @@ one that the state store would give, whatever was replayed or moved to another m
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from hashlib import blake2b
 
 import numpy as np
@@ -61,6 +62,14 @@ class Remembered:
 
 
 REMEMBERED = Remembered(limit=0)  # one for each Python worker
+
+
+def intact(data: bytes | None, mark: bytes, mark_of: Callable[[bytes], bytes], what: str) -> bytes:
+    """What a store gave, if it is what was written there, by its fingerprint."""
+    if data is None or mark_of(data) != mark:
+        wrong = "is missing" if data is None else "does not match its fingerprint"
+        raise StateError(f"corrupted: {what} {wrong}; restore the checkpoint from an earlier copy")
+    return data
 
 
 def per_page(size: int) -> int:
@@ -136,13 +145,8 @@ class Pages:
         mark = self._marks[number]
         page = REMEMBERED.get(mark)
         if page is None:
-            data = self._store.get("page", str(number))
-            if data is None or self._mark(data) != mark:
-                wrong = "is missing" if data is None else "does not match its fingerprint"
-                raise StateError(
-                    f"corrupted: page {number} of shard {self._shard} {wrong}; "
-                    "restore the checkpoint from an earlier copy"
-                )
+            found = self._store.get("page", str(number))
+            data = intact(found, mark, self._mark, f"page {number} of shard {self._shard}")
             page = np.frombuffer(data, np.uint8).reshape(-1, self._size)
             REMEMBERED.put(mark, page)
         return page

@@ -88,11 +88,12 @@ class ShardState:
 
     def sizes(self, keys: list[str]) -> NDArray[np.int64]:
         """How many bytes the models of these keys take; of new ones, what they begin with."""
-        known = [self.index.row_of.get(key, NOWHERE) for key in keys]
-        slots = np.array([self.index.counts[row, SLOT] if row >= 0 else NOWHERE for row in known])
-        found = np.full(slots.size, self.config.size)
+        row_of, found = self.index.row_of, np.full(len(keys), self.config.size)
+        rows = np.fromiter((row_of.get(key, -1) for key in keys), np.int64, len(keys))
+        known = np.flatnonzero(rows >= 0)
+        slots = self.index.counts[rows[known], SLOT]
         there = slots != NOWHERE
-        found[there] = self._pages.sizes(slots[there])
+        found[known[there]] = self._pages.sizes(slots[there])
         return found
 
     def load(self, rows: NDArray[np.int64]) -> Fleet:

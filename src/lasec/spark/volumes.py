@@ -14,9 +14,8 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from lasec import StateError
 from lasec.spark.index import MARK
-from lasec.spark.pages import REMEMBERED
+from lasec.spark.pages import REMEMBERED, intact
 from lasec.spark.store import Store
 
 BLOCK_BYTES = 2**16
@@ -86,9 +85,7 @@ class Volumes:
         """How long a model is, and the fingerprints of its blocks; read once a batch."""
         if slot in self._read:
             return self._read[slot]
-        listed = self._store.get("volume", str(slot))
-        self._check(listed, self._marks[slot], slot)
-        assert listed is not None
+        listed = self._written(self._store.get("volume", str(slot)), self._marks[slot], slot)
         marks = [listed[i : i + MARK] for i in range(_LENGTH.size, len(listed), MARK)]
         self._read[slot] = int(_LENGTH.unpack_from(listed)[0]), marks
         return self._read[slot]
@@ -96,21 +93,13 @@ class Volumes:
     def _block(self, slot: int, number: int, mark: bytes) -> Data:
         block = REMEMBERED.get(mark)
         if block is None:
-            data = self._store.get("block", f"{slot}/{number}")
-            self._check(data, mark, slot)
-            assert data is not None
+            data = self._written(self._store.get("block", f"{slot}/{number}"), mark, slot)
             block = np.frombuffer(data, np.uint8)
             REMEMBERED.put(mark, block)
         return block
 
-    def _check(self, data: bytes | None, mark: bytes, slot: int) -> None:
-        """Refuse what is not what was written."""
-        if data is None or _mark(data) != mark:
-            wrong = "is missing" if data is None else "does not match its fingerprint"
-            raise StateError(
-                f"corrupted: a part of model {slot} of shard {self._shard} {wrong}; "
-                "restore the checkpoint from an earlier copy"
-            )
+    def _written(self, data: bytes | None, mark: bytes, slot: int) -> bytes:
+        return intact(data, mark, _mark, f"a part of model {slot} of shard {self._shard}")
 
 
 def _mark(data: bytes) -> bytes:
