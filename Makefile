@@ -8,7 +8,7 @@ BIN = $(dir $(shell which $(PYTHON)))
 LOWEST = build/lowest/bin/python
 
 # Tests that are fast without compiled code; tests/quick.py skips those among them that need it.
-QUICK = src $(addprefix tests/,compat contract docs labels parity properties) \
+QUICK = src $(addprefix tests/,contract docs labels parity properties) \
 	tests/integrations/test_bundled.py tests/integrations/test_tables.py tests/faults/test_tables.py
 
 .PHONY: all rest quick check test coverage spark docs wheel compare mutate lowest lowest-spark
@@ -58,8 +58,8 @@ OLD ?= main
 compare:  ## CPU time of this checkout against another revision: make compare OLD=v0.1.0
 	$(PYTHON) -m benchmarks compare $(OLD)
 
-mutate:  ## change operators and constants one at a time, and list what no test notices; minutes
-	$(ONE) $(PYTHON) .ci/mutate.py $(MODULE) $(TESTS)
+mutate:  ## change the source in one place at a time, and list what no test notices; SAMPLE=100 for a sample
+	$(ONE) $(PYTHON) .ci/mutate.py $(if $(SAMPLE),--random $(SAMPLE) --seed $(or $(SEED),1),$(MODULE) $(TESTS))
 
 # The wheel in an environment of its own, with the lowest versions that pyproject.toml declares. Old
 # versions warn of what new ones have changed: here warnings are no errors.

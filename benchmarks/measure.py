@@ -62,14 +62,23 @@ def selective(dimension: int, aggressiveness: float) -> lasec.Learner:
     )
 
 
-def caution_for(rate: float, dimension: int, X: Any, y: Any) -> float:
+def aggressiveness_for(rate: float, dimension: int, X: Any, y: Any) -> float:
     """The aggressiveness with which LASEC-SS asks for this share of the rows."""
     low, high = 1e-9, 1e3
     for _ in range(18):
         middle = float(np.sqrt(low * high))
-        asked = selective(dimension, middle).run(X, y, lazy=True).rate
+        asked = selective(dimension, middle).run(X, y).rate
         low, high = (low, middle) if asked > rate else (middle, high)
     return float(np.sqrt(low * high))
+
+
+def questions_and_labels(keys: Any, X: Any, y: Any) -> Callable[[lasec.Fleet], lasec.Records]:
+    """What serves each row as a question, and its label right behind it, in one call of a fleet."""
+    twice = np.repeat(np.arange(len(y)), 2)
+    is_label, before = np.arange(len(twice)) % 2 == 1, np.arange(len(twice)) - 1
+    batch = keys[twice], X[twice], np.where(is_label, y[twice], 0)
+    after = np.where(is_label, before, -1)
+    return lambda fleet: fleet.serve(*batch, after=after)
 
 
 def exponent(sizes: list[float], times: list[float]) -> float:

@@ -14,7 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.measure import caution_for, compare, seconds, selective, spread, stream, supervised
+from benchmarks.measure import (
+    aggressiveness_for,
+    compare,
+    seconds,
+    selective,
+    spread,
+    stream,
+    supervised,
+)
 
 DIMENSION = 50
 Peer = Callable[[Any, Any], Callable[[], Any]]
@@ -155,12 +163,10 @@ def table(quick: bool) -> Iterator[dict[str, Any]]:
     """Ours, then every peer that is installed and how many times faster ours are."""
     rows = 50_000
     X, y = stream(DIMENSION, rows)
-    aggressiveness = caution_for(0.1, DIMENSION, X, y)
+    aggressiveness = aggressiveness_for(0.1, DIMENSION, X, y)
     ours: dict[str, Callable[[], Any]] = {
         "lasec LASEC, every label": lambda: supervised(DIMENSION).run(X, y),
-        "lasec LASEC-SS, 10 % asked": lambda: selective(DIMENSION, aggressiveness).run(
-            X, y, lazy=True
-        ),
+        "lasec LASEC-SS, 10 % asked": lambda: selective(DIMENSION, aggressiveness).run(X, y),
     }
     for name, run in ours.items():
         run()

@@ -14,7 +14,15 @@ from typing import Any
 import numpy as np
 
 import lasec
-from benchmarks.measure import caution_for, compare, seconds, selective, spread, stream
+from benchmarks.measure import (
+    aggressiveness_for,
+    compare,
+    questions_and_labels,
+    seconds,
+    selective,
+    spread,
+    stream,
+)
 
 RATES = (0.1, 0.4, 1.0)
 WIDE = (512, 1_024)
@@ -41,7 +49,7 @@ def table(quick: bool) -> Iterator[dict[str, Any]]:
         rows = (20_000 if dimension < 256 else 4_000) // (4 if quick else 1)
         X, y = stream(dimension, rows)
         for rate in RATES:
-            aggressiveness = 1e9 if rate == 1.0 else caution_for(rate, dimension, X, y)
+            aggressiveness = 1e9 if rate == 1.0 else aggressiveness_for(rate, dimension, X, y)
             yield from _ratios(dimension, rate, aggressiveness, X, y, 2 if quick else 7)
     for dimension in WIDE:
         yield _alone(dimension, 0.1, 1_000 if quick else 4_000, 2 if quick else 7)
@@ -64,7 +72,8 @@ def _alone(dimension: int, rate: float, rows: int, runs: int) -> dict[str, Any]:
 def _fleet(models: int, each: int) -> dict[str, Any]:
     """The small form: so many models with a target each, and ``each`` rows of a model on average.
 
-    Rows come in random order, in chunks of as many as there are models; the first is not timed.
+    Rows come in random order, in chunks of as many as there are models, with the label of a row
+    right behind it; the first chunk is not timed.
     """
     rule, query = lasec.rules.Tracking(block=0, slots=5), lasec.queries.Budgeted(rate=1.0)
     fleet = lasec.Fleet(rule, query, models=models, dimension=50, seed=0, learn_from="labels")
@@ -73,7 +82,7 @@ def _fleet(models: int, each: int) -> dict[str, Any]:
     for _ in range(each):
         keys, X = rng.integers(models, size=models), rng.standard_normal((models, 50))
         y = np.where((X * targets[keys]).sum(axis=1) >= 0.0, 1, -1)
-        taken.append(seconds(partial(fleet.run, keys, X, y)) / models)
+        taken.append(seconds(partial(questions_and_labels(keys, X, y), fleet)) / models)
     return {
         "d": 50,
         "labels": "100%",

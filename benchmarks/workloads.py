@@ -32,12 +32,12 @@ def least(action: Callable[[], Any], runs: int = RUNS) -> float:
     return min(taken)
 
 
-def run(make: Callable[[int], Any], dimension: int, rows: int, **how: Any) -> Workload:
+def run(make: Callable[[int], Any], dimension: int, rows: int) -> Workload:
     """A learner along a stream whose labels are at hand."""
 
     def prepare() -> Callable[[], Any]:
         X, y = lasec.streams.switching(rows, dimension=dimension, every=2_000, seed=1)
-        return lambda: make(dimension).run(X, y, **how)
+        return lambda: make(dimension).run(X, y)
 
     return prepare
 
@@ -61,8 +61,8 @@ def ask_and_tell(make: Callable[[int], Any], dimension: int, rows: int) -> Workl
     return prepare
 
 
-def fleet(dimension: int, models: int, rows: int, serve: bool) -> Workload:
-    """Many models at once, on one thread: with labels at hand, or questions first."""
+def fleet(dimension: int, models: int, rows: int) -> Workload:
+    """Many models at once, on one thread: questions, then the labels."""
 
     def prepare() -> Callable[[], Any]:
         X, y = lasec.streams.switching(rows, dimension=dimension, every=rows, seed=1)
@@ -74,7 +74,7 @@ def fleet(dimension: int, models: int, rows: int, serve: bool) -> Workload:
             asked = np.flatnonzero((found := many.serve(keys, X, np.zeros(rows))).asked)
             many.serve(keys[asked], X[asked], y[asked], tickets=found.ticket[asked])
 
-        return questions if serve else lambda: many.run(keys, X, y)
+        return questions
 
     return prepare
 
@@ -108,7 +108,7 @@ def first_order(dimension: int) -> Any:
 WORKLOADS: dict[str, Workload] = {
     "run LASEC_SS, d = 10": run(selective, 10, 40_000),
     "run LASEC_SS, d = 50": run(selective, 50, 20_000),
-    "run LASEC_SS lazily, d = 200": run(selective, 200, 4_000, lazy=True),
+    "run LASEC_SS, d = 200": run(selective, 200, 4_000),
     "run Perceptron, d = 50": run(first_order, 50, 20_000),
     "run SecondOrder with Budgeted, d = 50": run(budgeted, 50, 10_000),
     "run Tracker, d = 10": run(tracker, 10, 10_000),
@@ -118,8 +118,7 @@ WORKLOADS: dict[str, Workload] = {
     "run Tracker, every label, d = 128": run(labeled, 128, 1_000),
     "ask and tell, LASEC_SS, d = 50": ask_and_tell(selective, 50, 2_500),
     "ask and tell, Tracker, d = 50": ask_and_tell(tracker, 50, 1_000),
-    "fleet run, d = 16": fleet(16, 1_000, 40_000, serve=False),
-    "fleet serve, d = 16": fleet(16, 1_000, 40_000, serve=True),
+    "fleet serve, d = 16": fleet(16, 1_000, 40_000),
 }
 
 

@@ -65,14 +65,14 @@ def _line(axes: Axes, V: Any, groups: list[list[Row]], key: str) -> float:
 
 def tradeoff_figure(out: Path, rows: Sequence[Row], rounds: int) -> None:
     """Queries and mistakes of LASEC-SS against a."""
-    cautions = sorted({row["a"] for row in rows})
+    levels = sorted({row["a"] for row in rows})
     with mpl.rc_context(SETTINGS):
         figure = Figure(figsize=(5.6, 3.6), layout="constrained")
         axes = figure.subplots()
         for key, color, marker in (("queries", "#0072B2", "s"), ("mistakes", "#D55E00", "o")):
-            groups = [[row[key] / rounds for row in rows if row["a"] == a] for a in cautions]
+            groups = [[row[key] / rounds for row in rows if row["a"] == a] for a in levels]
             mean, half = np.array([interval(group) for group in groups]).T
-            axes.errorbar(cautions, mean, yerr=half, color=color, marker=marker, markersize=5,
+            axes.errorbar(levels, mean, yerr=half, color=color, marker=marker, markersize=5,
                           capsize=2, label=f"{key} / T")  # fmt: skip
         axes.set(xscale="log", ylim=(0.0, 1.03))
         axes.set_xlabel("a, in a / (a + |margin|)")

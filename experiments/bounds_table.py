@@ -95,8 +95,8 @@ def _lines(made: dict[str, Any], slopes: dict[str, float]) -> list[str]:
 
 def _queries(made: dict[str, Any]) -> list[str]:
     """Query rate and mistakes against a, and whether both are monotone."""
-    cautions = sorted({row["a"] for row in made["a"]})
-    groups = [[row for row in made["a"] if row["a"] == a] for a in cautions]
+    levels = sorted({row["a"] for row in made["a"]})
+    groups = [[row for row in made["a"] if row["a"] == a] for a in levels]
     queries = [_mean(group, "queries") / made["rounds"] for group in groups]
     mistakes = [_mean(group, "mistakes") for group in groups]
     more = "in every step" if np.all(np.diff(queries) > 0) else "not in every step"
@@ -110,7 +110,7 @@ def _queries(made: dict[str, Any]) -> list[str]:
         "|---|---|---|",
         *(
             f"| {a:g} | {q:.3f} | {m:,.0f} |"
-            for a, q, m in zip(cautions, queries, mistakes, strict=True)
+            for a, q, m in zip(levels, queries, mistakes, strict=True)
         ),
     ]
 

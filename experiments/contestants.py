@@ -81,7 +81,7 @@ _RIDGE = Axis("ridge", RIDGES, unit=1)
 _STABILITY = Axis("drift", STABILITIES, unit=1, inverted=True)
 _DECAY = Axis("decay", (0.0, 1e-4, 1e-3, 0.01, 0.1, 1.0, 10.0), open=False, whole=True)
 _BUDGET = Axis("budget", (50, 100, 200, 500, 1000, 2000, 5000), open=False, whole=True)
-_CAUTION = Knob("aggressiveness")
+_AGGRESSIVENESS = Knob("aggressiveness")
 _EXPONENT = Knob("exponent", ask_always=1e3, low=1e-5, high=20.0)
 
 
@@ -101,9 +101,9 @@ SUPERVISED = {
 }
 
 SELECTIVE = {
-    "LASEC-SS": Contestant(lasec.LASEC_SS, (_RIDGE, _STABILITY), _CAUTION),
-    "SOP-SS": Contestant(lasec.SOP_SS, (_RIDGE,), _CAUTION),
-    "Perceptron-SS": Contestant(lasec.Perceptron_SS, (), _CAUTION),
+    "LASEC-SS": Contestant(lasec.LASEC_SS, (_RIDGE, _STABILITY), _AGGRESSIVENESS),
+    "SOP-SS": Contestant(lasec.SOP_SS, (_RIDGE,), _AGGRESSIVENESS),
+    "Perceptron-SS": Contestant(lasec.Perceptron_SS, (), _AGGRESSIVENESS),
     "BBQ": Contestant(lasec.BBQ, (_RIDGE,), _EXPONENT, unit_rows=True),
     "BBQ-I": Contestant(lasec.BBQ_I, (_RIDGE,), _EXPONENT, unit_rows=True),
 }

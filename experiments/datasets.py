@@ -9,10 +9,15 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from experiments import digests
+from experiments.data import data_folder
 from lasec.streams import Stream, shifting_classes, stationary, switching, usps
 
 EVERY = 500
 TUNING = 0
+
+
+class DigitsError(Exception):
+    """The USPS digits are neither in a folder nor to be had from OpenML."""
 
 
 class Dataset(NamedTuple):
@@ -31,11 +36,18 @@ def draw(name: str, run: int, size: float = 1.0) -> Stream:
 @lru_cache
 def behind(name: str) -> str:
     """A digest of what a dataset comes from: the code that draws it, and the rows of a file."""
-    draws = digests.code(shifting_classes.__module__) + digests.code(switching.__module__)
+    modules = (shifting_classes.__module__, switching.__module__)
+    draws = "".join(digests.code(module, digests.CHECKS) for module in modules)
+    return draws + checksum(name)[:12]
+
+
+@lru_cache
+def checksum(name: str) -> str:
+    """The SHA-256 of the rows of a file, as float64, and of their digits; empty where none is."""
     if name != "usps":
-        return draws
+        return ""
     X, digits = _digits()
-    return draws + hashlib.sha256(X.tobytes() + digits.tobytes()).hexdigest()[:12]
+    return hashlib.sha256(X.tobytes() + digits.tobytes()).hexdigest()
 
 
 def _synthetic(rounds: int, run: int) -> Stream:
@@ -54,7 +66,12 @@ def _usps(rounds: int, run: int) -> Stream:
 
 @lru_cache(maxsize=1)
 def _digits():  # type: ignore[no-untyped-def]
-    return usps(os.environ.get("LASEC_DATA"))
+    try:
+        return usps(os.environ.get("LASEC_DATA") or data_folder())
+    except (OSError, ImportError) as error:  # no such file, no network, no scikit-learn
+        raise DigitsError(
+            "the USPS digits are not here and could not be fetched: give --data FOLDER"
+        ) from error
 
 
 DATASETS = {

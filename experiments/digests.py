@@ -1,8 +1,9 @@
 """What a result came from, as a digest: its code, its grid and its data.
 
 A result of an earlier run is used again only if nothing that it depends on has changed. Code counts
-by its source: a learner depends on the module of its rule, the module of its query, what these
-import, and the engine that runs every learner; another rule can change without consequence.
+by its source, without comments and docstrings: a learner depends on the module of its rule, the
+module of its query, what these import, and the code that makes the numbers of a run (:data:`RUN`);
+another rule can change without consequence, and so can what saves, shows or serves a learner.
 Versions of Python, NumPy and numba are not part of a digest: the JSON files name them.
 """
 
@@ -11,8 +12,12 @@ from __future__ import annotations
 import ast
 import hashlib
 import importlib.util
+import inspect
+import io
 import json
 import subprocess
+import textwrap
+import tokenize
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -21,10 +26,32 @@ from typing import Any
 import lasec
 from experiments.data import data_folder
 
-ENGINE = "lasec.learner"
+# What makes the numbers of a run: the compiled loops with all that they import, and the functions
+# that lead rows of an array into them. A test follows runs, and fails where one goes elsewhere.
+RUN = (
+    "lasec.kernel.blocks",
+    "lasec.kernel.rows",
+    "lasec.kernel.engine:blocked",
+    "lasec.kernel.engine:run",
+    "lasec.learner:Learner._run",
+    "lasec.learner:Learner._chunk",
+    "lasec.learner:Learner._from_mistakes",
+    "lasec.learner:Learner._mistakes_only",
+    "lasec.selector:Selector.run",
+    "lasec.records:Records.accuracy",
+    "lasec.records:Records.labels",
+    "lasec.records:Records.rate",
+    "lasec.validation:signs",
+)
+# What they import for other reasons: checks and their words, citations, sparse rows and texts.
+CHECKS = tuple(f"lasec.{name}" for name in (
+    "errors", "murmur", "notebook", "parameters", "sparse", "validation",
+))  # fmt: skip
 PARTS = ("lasec.rules", "lasec.queries", "lasec.mercer")  # count where they are the learner's own
+ALL = PARTS + CHECKS
 ROOT = Path(__file__).parents[1]
 OURS = ("lasec", "experiments")
+_DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 _BEHIND: dict[str, Callable[..., Any]] = {}
 
@@ -60,17 +87,50 @@ def learner(made: lasec.Learner) -> dict[str, str]:
         "rule": f"{made.rule!r}",
         "query": f"{made.query!r}",
         "learn from": f"{made.learn_from!r}",
-        "code": code(rule) + code(query) + code(ENGINE, PARTS),
+        "code": code(rule, CHECKS) + code(query, CHECKS) + "".join(code(p, ALL) for p in RUN),
     }
 
 
 @cache
-def code(module: str, without: tuple[str, ...] = ()) -> str:
-    """A digest of a module's source and of all that it imports from its own packages."""
+def code(place: str, without: tuple[str, ...] = ()) -> str:
+    """A digest of a module's source and of all that it imports from its own packages.
+
+    Of ``module:name`` it is the source of that function or method alone.
+    """
+    module, _, name = place.partition(":")
     total = hashlib.sha256()
-    for name, file in sorted(_closure(module, without).items()):
-        total.update(f"\0{name}\0".encode() + file.read_bytes())
+    if name:
+        function: Any = importlib.import_module(module)
+        for part in name.split("."):
+            function = inspect.getattr_static(function, part)
+        total.update(source(getattr(function, "fget", function)).encode())
+        return total.hexdigest()[:12]
+    for found, origin in sorted(closure(module, without).items()):
+        total.update(f"\0{found}\0{plain(origin.read_text())}".encode())
     return total.hexdigest()[:12]
+
+
+def source(*functions: Callable[..., Any]) -> str:
+    """The source of functions, as :func:`plain` gives it."""
+    return "".join(plain(textwrap.dedent(inspect.getsource(f))) for f in functions)
+
+
+def plain(text: str) -> str:
+    r"""Python without its comments, docstrings and empty lines, which change no number.
+
+    >>> plain('def f(x):  # twice\n    "Twice x."\n\n    return 2 * x\n')
+    'def f(x):\n    return 2 * x\n'
+    """
+    lines = text.splitlines()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            row, column = token.start
+            lines[row - 1] = lines[row - 1][:column]
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, _DOCUMENTED) and ast.get_docstring(node) is not None:
+            first, last = node.body[0].lineno, node.body[0].end_lineno
+            lines[first - 1 : last] = [""] * (last - first + 1)  # type: ignore[operator]
+    return "".join(f"{line.rstrip()}\n" for line in lines if line.strip())
 
 
 def file(path: Path) -> str:
@@ -103,13 +163,13 @@ def _name(function: Callable[..., Any]) -> str:
 def _data_of(module: str) -> str:
     """A digest of all data files, for a module that can read them."""
     folder = data_folder()
-    if folder is None or "experiments.data" not in _closure(module, ()):
+    if folder is None or "experiments.data" not in closure(module, ()):
         return ""
     files = sorted(folder.iterdir()) if folder.is_dir() else [folder]
     return short([(path.name, file(path)) for path in files if path.is_file()])
 
 
-def _closure(module: str, without: tuple[str, ...]) -> dict[str, Path]:
+def closure(module: str, without: tuple[str, ...]) -> dict[str, Path]:
     """The files of a module and of all that it imports from our packages or its own folder."""
     found: dict[str, Path] = {}
     first = _origin(module)
@@ -117,7 +177,8 @@ def _closure(module: str, without: tuple[str, ...]) -> dict[str, Path]:
     waiting = [module]
     while waiting:
         name = waiting.pop()
-        if name in found or any(f"{name}.".startswith(f"{part}.") for part in without):
+        left_out = any(f"{name}.".startswith(f"{part}.") for part in without)
+        if name in found or (left_out and name != module):
             continue
         origin = _origin(name) if name == module or _beside(name, home) else None
         if origin is not None:

@@ -27,7 +27,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from experiments import digests
+from experiments import digests, progress
 
 Task = tuple[Callable[..., Any], tuple[Any, ...]]
 Key = tuple[str, str]  # the task as text, and the digest of what is behind it
@@ -53,7 +53,6 @@ class Journal:
         self._entries: dict[Key, Entry] = {}
         self._known: set[str] = set()
         self._pool = ProcessPoolExecutor(jobs) if jobs > 1 else None
-        path.parent.mkdir(parents=True, exist_ok=True)
         text = path.read_text() if path.exists() else ""
         self._torn = not text.endswith("\n") and text != ""
         for line in text.splitlines():
@@ -81,6 +80,7 @@ class Journal:
 
     def entries(self, title: str, tasks: Sequence[Task]) -> list[Entry]:
         """The same, each with its commit and its CPU time."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
         keys = [_key(task) for task in tasks]
         missing = {k: t for k, t in zip(keys, tasks, strict=True) if k not in self._entries}
         stale = sum(text in self._known for text, _ in missing)
@@ -97,7 +97,13 @@ class Journal:
         return found
 
     def _run(self, title: str, missing: dict[Key, Task]) -> None:
-        with _progress() as bar, open(self.path, "a") as file:
+        began, done = time.monotonic(), 0
+
+        def words() -> str:
+            shown = progress.of_tasks(title, done, len(missing), time.monotonic() - began)
+            return "" if sys.stderr.isatty() else shown  # where there is a bar
+
+        with progress.doing(words), _progress() as bar, open(self.path, "a") as file:
             if self._torn:
                 file.write("\n")
                 self._torn = False
@@ -108,6 +114,7 @@ class Journal:
                 line = {"task": key[0], "digest": key[1]} | entry._asdict()
                 file.write(json.dumps(line) + "\n")
                 file.flush()
+                done += 1
                 bar.advance(item)
 
     def _finished(self, tasks: dict[Key, Task]) -> Iterator[tuple[Key, tuple[Any, float]]]:
@@ -133,7 +140,7 @@ def _key(task: Task) -> Key:
 
 
 def _progress() -> Progress:
-    """A bar with the time left on a terminal; nothing that would clutter a file elsewhere."""
+    """A bar with the time left on a terminal; elsewhere :mod:`experiments.progress` has lines."""
     console = Console(stderr=True)
     return Progress(
         TextColumn("{task.description:28}"),

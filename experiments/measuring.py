@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from functools import cache
 from pathlib import Path
@@ -32,7 +31,7 @@ def _behind(dataset: str, method: str, parameters: str) -> Any:
     """The learner, the data, and the code of a run."""
     contestant = find(json.loads(method))
     made = digests.learner(contestant.build(2, **json.loads(parameters), seed=0))
-    code = [inspect.getsource(part) for part in (measure, _records, prepared, run)]
+    code = digests.source(measure, _records, prepared, run)
     return made, contestant.unit_rows, behind(dataset), code
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from experiments import digests, protocols
+from experiments import protocols
 from experiments.contestants import SELECTIVE, SUPERVISED
 from experiments.journal import Journal, Task
 from experiments.measuring import measure
 from experiments.own import Method, label
 from experiments.protocols import ONCE, PER_RATE
+from experiments.published import Published, Row
 
 # The lowest and the highest rate are there so that accuracies can be interpolated between them.
 RATES = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.85, 1.0)
@@ -48,7 +50,6 @@ PANELS = {
     "stationary": Panel("stationary", ASKED, (0.02, 0.05, 0.1, 0.2, 0.5, 1.0), "Stationary"),
 }
 
-Row = dict[str, Any]
 Choices = dict[str, protocols.Choice]  # by protocol
 
 
@@ -81,18 +82,21 @@ def runs(panel: Panel, chosen: Choices, count: int, size: float) -> list[Run]:
     return made
 
 
-def rows(panel: Panel, done: Sequence[Run], results: Sequence[dict[str, Any]]) -> list[Row]:
-    """A row for each checkpoint of each run, or for each run at each rate."""
-    made: list[Row] = []
-    for run, result in zip(done, results, strict=True):
+def published(file: Path, panel: Panel, done: Sequence[Run]) -> Published:
+    """A CSV with a row for each checkpoint of each run, or for each run at each rate."""
+    heads = []
+    for run in done:
         head = {"protocol": run.protocol, "algorithm": label(run.method), "run": run.number}
-        behind = digests.digest(*run.task)
-        points = list(range(len(result["t"]))) if panel.over_time else [-1]
-        for k in points:
-            at = {"t": result["t"][k]} if panel.over_time else {"rate": run.rate}
-            counts = {name: result[name][k] for name in ("accuracy", "queries", "updates")}
-            row = head | at | counts
-            if not panel.over_time:
-                row |= {"achieved_rate": result["rate"]}
-            made.append(row | {"digest": behind})
-    return made
+        heads.append(head if panel.over_time else head | {"rate": run.rate})
+    columns = _checkpoints if panel.over_time else _at_the_end
+    return Published(file, heads, [run.task for run in done], columns)
+
+
+def _checkpoints(result: dict[str, Any]) -> list[Row]:
+    names = ("t", "accuracy", "queries", "updates")
+    return [{name: result[name][k] for name in names} for k in range(len(result["t"]))]
+
+
+def _at_the_end(result: dict[str, Any]) -> list[Row]:
+    counts = {name: result[name][-1] for name in ("accuracy", "queries", "updates")}
+    return [counts | {"achieved_rate": result["rate"]}]

@@ -6,6 +6,7 @@ with time. Each learner is tuned on run 0 of each speed, and measured on the oth
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
@@ -18,9 +19,11 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 import lasec
+from experiments import digests
 from experiments.figures import SETTINGS, interval, save
-from experiments.journal import Journal
-from experiments.output import write_csv, write_json
+from experiments.journal import Journal, Task
+from experiments.output import read_csv, write_json
+from experiments.published import Published, Row
 from lasec.mercer import RBF
 
 ROUNDS, WINDOWS = 5_000, 20
@@ -29,7 +32,7 @@ WATCHED = 1_000
 BUDGET, QUERY_RATE, TUNING = 100, 0.3, 0
 BANDWIDTHS, RIDGES = (0.25, 0.35, 0.5, 0.7), (0.1, 1.0, 5.0, 20.0)
 DRIFTS = (0.0001, 0.001, 0.01, 0.1, 1.0)
-CAUTIONS = (0.01, 0.015, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5)
+AGGRESSIVENESS = (0.01, 0.015, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5)
 PERCEPTRON = 1e9  # a ridge so large that the second-order perceptron is the perceptron
 # Color and marker; those of LASEC, SOP and the perceptron are as in the paper's panels.
 LEARNERS = {
@@ -70,6 +73,14 @@ def build(learner: str, given: Parameters, seed: int) -> lasec.Learner:
     return lasec.KernelLASEC(2, **options)
 
 
+def _behind(learner: str, given: Parameters, *rest: Any) -> Any:
+    """The learner with its kernel, and the code of a run."""
+    made = build(learner, given, 0)
+    kernel = digests.code(RBF.__module__, digests.CHECKS)
+    return digests.learner(made), kernel, digests.source(rings, play)
+
+
+@digests.depends_on(_behind)
 def play(learner: str, given: Parameters, turn: float, number: int, rounds: int) -> dict[str, Any]:
     """One run: accuracy, query rate, and the accuracy in each window."""
     records = build(learner, given, number).run(*rings(rounds, turn, number))
@@ -82,7 +93,7 @@ def grid(learner: str, best: dict[str, Parameters]) -> list[Parameters]:
     if learner == "KernelLASEC-SS":
         return [
             best["KernelLASEC"] | {"ridge": ridge, "drift": drift, "aggressiveness": aggressiveness}
-            for ridge, drift, aggressiveness in product(RIDGES[:3], DRIFTS[1:4], CAUTIONS)
+            for ridge, drift, aggressiveness in product(RIDGES[:3], DRIFTS[1:4], AGGRESSIVENESS)
         ]
     bandwidths = (0.0,) if learner == "LASEC (linear)" else BANDWIDTHS
     ridges = (PERCEPTRON,) if learner == "kernel perceptron" else RIDGES
@@ -113,30 +124,32 @@ def _beyond(rate: float) -> float:
     return max(0.0, abs(rate - QUERY_RATE) - 0.03)
 
 
-def measure(journal: Journal, runs: int, size: float) -> dict[str, Any]:
+def measure(journal: Journal, out: Path, runs: int, size: float) -> dict[str, Any]:
     """Every learner at every speed, on runs that it was not tuned on."""
     rounds = max(WINDOWS, int(ROUNDS * size))
-    settings = {turn: tuned(journal, turn * size, rounds) for turn in TURNS}
-    tasks = [
-        (play, (learner, settings[turn][learner], turn * size, number, rounds))
-        for turn, learner, number in product(TURNS, LEARNERS, range(1, runs + 1))
-    ]
-    found = journal.run("measuring", tasks)
-    keys = product(TURNS, LEARNERS, range(1, runs + 1))
-    rows = [
-        {"rows_a_turn": turn, "learner": learner, "run": number}
-        | {name: one[name] for name in ("accuracy", "rate")}
-        for (turn, learner, number), one in zip(keys, found, strict=True)
-    ]
-    watched = {
-        learner: [
-            one["windows"]
-            for row, one in zip(rows, found, strict=True)
-            if (row["rows_a_turn"], row["learner"]) == (WATCHED, learner)
-        ]
-        for learner in LEARNERS
-    }
-    return {"rows": rows, "windows": watched, "settings": settings, "rounds": rounds}
+    settings = {str(turn): tuned(journal, turn * size, rounds) for turn in TURNS}
+    about = {"runs": runs, "size": size, "rounds": rounds, "settings": settings}
+    one = published(out, about)
+    found = journal.run("measuring", one.tasks)
+    watched: dict[str, list[list[float]]] = {learner: [] for learner in LEARNERS}
+    for head, result in zip(one.heads, found, strict=True):
+        if head["rows_a_turn"] == WATCHED:
+            watched[head["learner"]].append(result["windows"])
+    return about | {"rows": one.write(found), "windows": watched}
+
+
+def published(out: Path, about: dict[str, Any]) -> Published:
+    """The CSV in a folder, as its JSON says that it was made."""
+    size, rounds, heads, tasks = about["size"], about["rounds"], list[Row](), list[Task]()
+    for turn, learner, number in product(TURNS, LEARNERS, range(1, about["runs"] + 1)):
+        heads.append({"rows_a_turn": turn, "learner": learner, "run": number})
+        given = about["settings"][str(turn)][learner]
+        tasks.append((play, (learner, given, turn * size, number, rounds)))
+    return Published(out / "kernels.csv", heads, tasks, _columns)
+
+
+def _columns(result: dict[str, Any]) -> list[Row]:
+    return [{name: result[name] for name in ("accuracy", "rate")}]
 
 
 def column(rows: Sequence[dict[str, Any]], learner: str, turn: int, name: str) -> list[float]:
@@ -227,12 +240,21 @@ def _named(rows: Sequence[dict[str, Any]], learner: str) -> str:
 
 def study(journal: Journal, out: Path, runs: int, size: float) -> str:
     """CSV, JSON, Markdown and the figure."""
-    found = measure(journal, runs, size)
-    write_csv(out / "kernels.csv", found["rows"])
+    found = measure(journal, out, runs, size)
     write_json(
         out / "kernels.json", runs=runs, size=size, rounds=found["rounds"], budget=BUDGET,
         tuning_run=TUNING, settings=found["settings"], windows=found["windows"],
     )  # fmt: skip
+    return _draw(out, found)
+
+
+def redraw(out: Path) -> str:
+    """Draw the figure in a folder again, from its CSV and JSON."""
+    about = json.loads((out / "kernels.json").read_text())
+    return _draw(out, about | {"rows": read_csv(out / "kernels.csv")})
+
+
+def _draw(out: Path, found: dict[str, Any]) -> str:
     made = table(found["rows"])
     (out / "kernels.md").write_text(made)
     picture(out, found)

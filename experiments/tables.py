@@ -59,6 +59,13 @@ def accuracies(panel: Panel, rows: Sequence[dict[str, Any]]) -> Table:
     return Table(head, lines)
 
 
+def running_time(about: dict[str, Any]) -> Table:
+    """CPU seconds of each panel, from the JSON files, and their sum."""
+    seconds = [one["cpu_seconds"] for one in about.values()]
+    cells = [f"{one:,.0f} s" for one in (*seconds, sum(seconds))]
+    return Table(["panel", *about, "all"], [["CPU time", *cells]])
+
+
 def _pm(values: Sequence[float]) -> str:
     mean, half = interval(values)
     return f"{mean:.3f} ± {half:.3f}"

@@ -6,26 +6,29 @@ explicit form and Corollary 9 for LASEC-SS.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import lasec
+from experiments import bounds_figure, digests
 from experiments.bounds_table import summary
 from experiments.contestants import Parameters
-from experiments.datasets import draw
+from experiments.datasets import behind, draw
 from experiments.journal import Journal, Task
+from experiments.output import read_csv, write_json
+from experiments.published import Published, Row
 from experiments.tuning import calibrate, tune
 from lasec import bounds
 from lasec.streams import Stream, switching
 
-__all__ = ["everything", "summary"]
-
 PERIODS = (5000, 2500, 1000, 500, 250, 125)
 RATES = (0.1, 0.4)
-CAUTIONS = (0.001, 0.004, 0.016, 0.064, 0.25, 1.0, 4.0, 16.0)
+AGGRESSIVENESS = (0.001, 0.004, 0.016, 0.064, 0.25, 1.0, 4.0, 16.0)
 # Lemma 7 at its best gamma is never above the number of rows, where it has no slope. Its growth
 # with the drift is read at one gamma for all: 1, the usual margin of the hinge loss.
 GAMMA = 1.0
@@ -47,11 +50,22 @@ class Sample(NamedTuple):
     expected_queries: float
 
 
+def _behind(*arguments: Any) -> Any:
+    """LASEC and LASEC-SS, the bounds, the stream, and the code of this module."""
+    learners = [lasec.LASEC(2), lasec.LASEC_SS(2, seed=0)]
+    made = [digests.learner(learner) for learner in learners]
+    modules = (bounds.supervised.__module__, bounds.selective.__module__)
+    bounding = [digests.code(module, digests.CHECKS) for module in modules]
+    return made, bounding, behind("synthetic"), digests.code(__name__, digests.OURS), arguments
+
+
+@digests.depends_on(_behind)
 def supervised_run(parameters: Parameters, number: int, size: float) -> dict[str, Any]:
     """Mistakes and bounds of LASEC with every label, on one run of the synthetic stream."""
     return _supervised(draw("synthetic", number, size), parameters)
 
 
+@digests.depends_on(_behind)
 def growing_drift(every: int, number: int, size: float) -> dict[str, Any]:
     """The same where the concept is replaced every ``every`` rows, b and c set from V."""
     rounds = round(10_000 * size)
@@ -59,14 +73,16 @@ def growing_drift(every: int, number: int, size: float) -> dict[str, Any]:
     return {"V": _variation(stream)} | _supervised(stream, _advised(stream))
 
 
-def at_tuned(parameters: Parameters, runs: int, size: float) -> list[dict[str, Any]]:
-    """Theorem 4 and its explicit form for given parameters, at the gamma that is best for each."""
+@digests.depends_on(_behind)
+def at_tuned(form: str, parameters: Parameters, runs: int, size: float) -> dict[str, Any]:
+    """A bound on LASEC-SS for given parameters, at the gamma that is best for it."""
     a = parameters["aggressiveness"]
     fixed = {name: parameters[name] for name in ("drift", "ridge")}
     sample = _sample(lambda _: fixed, a, runs, size)
-    return [_row(form, sample, FORMS[form](sample.terms, a)) for form in ("Theorem 4", "explicit")]
+    return _row(form, sample, FORMS[form](sample.terms, a))
 
 
+@digests.depends_on(_behind)
 def at_optimal(
     form: str, parameters: Parameters | None, gamma: float, runs: int, size: float
 ) -> dict[str, Any]:
@@ -89,6 +105,7 @@ def at_optimal(
     return _row(form, sample, bound(sample.terms, a, gamma))
 
 
+@digests.depends_on(_behind)
 def aggressiveness(
     parameters: Parameters, aggressiveness: float, number: int, size: float
 ) -> dict[str, Any]:
@@ -101,31 +118,72 @@ def aggressiveness(
     return {"queries": records.labels, "mistakes": int(records.mistake.sum())}
 
 
-def everything(journal: Journal, runs: int, size: float) -> dict[str, Any]:
-    """All experiments, as rows by name."""
+def everything(journal: Journal, out: Path, runs: int, size: float) -> dict[str, Any]:
+    """All experiments, written to CSV files, and as rows by name."""
     lasec_, selective = _tuned(journal, size)
     numbers = range(1, runs + 1)
     tasks: list[Task] = [(supervised_run, (lasec_, n, size)) for n in numbers]
     first = journal.run("Theorem 2", tasks)
     gamma = round(float(np.mean([row["gamma"] for row in first])), 3)
+    parameters = {"LASEC": lasec_, "LASEC-SS": selective, "gamma": gamma, "fixed": GAMMA}
+    about = {"parameters": parameters, "runs": runs, "size": size}
+    made: dict[str, Any] = {}
+    for one in published(out, about):
+        name = one.file.stem.removeprefix("bounds_")
+        made[name] = one.write(journal.run(f"bounds, {name}", one.tasks))
+    return made | {"parameters": parameters, "rounds": draw("synthetic", 1, size).y.size}
+
+
+def study(journal: Journal, out: Path, runs: int, size: float) -> str:
+    """CSV, JSON, Markdown and the figures."""
+    made = everything(journal, out, runs, size)
+    said, slopes = _draw(out, made)
+    about = {name: made[name] for name in ("rounds", "parameters")}
+    write_json(out / "bounds.json", runs=runs, size=size, slopes=slopes, **about)
+    return said
+
+
+def redraw(out: Path) -> str:
+    """Draw the figures in a folder again, from the CSV files and the JSON."""
+    about = json.loads((out / "bounds.json").read_text())
+    rows = {f.stem.removeprefix("bounds_"): read_csv(f) for f in out.glob("bounds_*.csv")}
+    return _draw(out, about | rows)[0]
+
+
+def _draw(out: Path, made: dict[str, Any]) -> tuple[str, dict[str, float]]:
+    """The figures and the table: its text, and the slopes of the lines."""
+    slopes = bounds_figure.drift_figure(out, made["drift"], made["rounds"])
+    bounds_figure.tradeoff_figure(out, made["a"], made["rounds"])
+    said = summary(made, slopes)
+    (out / "bounds.md").write_text(said + "\n")
+    return said, slopes
+
+
+def published(out: Path, about: dict[str, Any]) -> list[Published]:
+    """The CSV files of the bounds in a folder, as their JSON says that they were made."""
+    given, runs, size = about["parameters"], about["runs"], about["size"]
+    tuned, numbers = given["LASEC"], range(1, runs + 1)
     cells = [(every, n) for every in PERIODS for n in numbers]
-    growth = journal.run(
-        "bounds as drift grows", [(growing_drift, (every, n, size)) for every, n in cells]
-    )
-    pairs = [(a, n) for a in CAUTIONS for n in numbers]
-    asked = journal.run(
-        "queries against a", [(aggressiveness, (lasec_, a, n, size)) for a, n in pairs]
-    )
-    return {
-        "theorem_2": [{"run": n} | row for n, row in zip(numbers, first, strict=True)],
-        "theorem_4": _selective_rows(journal, lasec_, selective, gamma, runs, size),
-        "drift": [
-            {"every": every, "run": n} | row for (every, n), row in zip(cells, growth, strict=True)
-        ],
-        "a": [{"a": a, "run": n} | row for (a, n), row in zip(pairs, asked, strict=True)],
-        "parameters": {"LASEC": lasec_, "LASEC-SS": selective, "gamma": gamma, "fixed": GAMMA},
-        "rounds": draw("synthetic", 1, size).y.size,
-    }
+    pairs = [(a, n) for a in AGGRESSIVENESS for n in numbers]
+    return [
+        Published(
+            out / "bounds_theorem_2.csv", [{"run": n} for n in numbers],
+            [(supervised_run, (tuned, n, size)) for n in numbers], _one_row,
+        ),
+        _selective_bounds(out, given, runs, size),
+        Published(
+            out / "bounds_drift.csv", [{"every": every, "run": n} for every, n in cells],
+            [(growing_drift, (every, n, size)) for every, n in cells], _one_row,
+        ),
+        Published(
+            out / "bounds_a.csv", [{"a": a, "run": n} for a, n in pairs],
+            [(aggressiveness, (tuned, a, n, size)) for a, n in pairs], _one_row,
+        ),
+    ]  # fmt: skip
+
+
+def _one_row(result: dict[str, Any]) -> list[Row]:
+    return [result]
 
 
 def _tuned(journal: Journal, size: float) -> tuple[Parameters, list[Parameters]]:
@@ -139,25 +197,18 @@ def _tuned(journal: Journal, size: float) -> tuple[Parameters, list[Parameters]]
     return fixed, [result["parameters"] for result in found]
 
 
-def _selective_rows(
-    journal: Journal,
-    lasec_: Parameters,
-    selective: list[Parameters],
-    gamma: float,
-    runs: int,
-    size: float,
-) -> list[dict[str, Any]]:
-    """The bounds of LASEC-SS, one row for each form and setting."""
-    tuned = journal.run("Theorem 4", [(at_tuned, (p, runs, size)) for p in selective])
-    rows = [
-        {"setting": f"a for a query rate of {rate:g}"} | row
-        for rate, both in zip(RATES, tuned, strict=True)
-        for row in both
-    ]
-    given = {"Theorem 4": lasec_, "explicit": lasec_, "Corollary 9": None}
-    tasks: list[Task] = [(at_optimal, (f, p, gamma, runs, size)) for f, p in given.items()]
-    best = journal.run("bounds at their optimal a", tasks)
-    return rows + [{"setting": "optimal a"} | row for row in best]
+def _selective_bounds(out: Path, given: dict[str, Any], runs: int, size: float) -> Published:
+    """The bounds of LASEC-SS: two forms at each query rate, and each at its optimal a."""
+    heads, tasks = list[Row](), list[Task]()
+    for rate, parameters in zip(RATES, given["LASEC-SS"], strict=True):
+        for form in ("Theorem 4", "explicit"):
+            heads.append({"setting": f"a for a query rate of {rate:g}", "bound": form})
+            tasks.append((at_tuned, (form, parameters, runs, size)))
+    tuned = given["LASEC"]
+    for form, fixed in {"Theorem 4": tuned, "explicit": tuned, "Corollary 9": None}.items():
+        heads.append({"setting": "optimal a", "bound": form})
+        tasks.append((at_optimal, (form, fixed, given["gamma"], runs, size)))
+    return Published(out / "bounds_theorem_4.csv", heads, tasks, _one_row)
 
 
 def _supervised(stream: Stream, parameters: Parameters) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,7 +48,7 @@ def _behind(dataset: str, method: Method, *rest: Any) -> Any:
     knob = {contestant.knob.name: 1.0} if contestant.knob else {}
     made = digests.learner(contestant.build(2, **first, **knob, seed=0))
     grid = [axis._asdict() for axis in contestant.axes], contestant.knob, contestant.unit_rows
-    return made, grid, behind(dataset), digests.file(Path(__file__))
+    return made, grid, behind(dataset), digests.code(__name__, digests.OURS)
 
 
 @digests.depends_on(_behind)

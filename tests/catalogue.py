@@ -41,7 +41,7 @@ RULES = (
 QUERIES = (
     Always(),
     Budgeted(rate=0.3),
-    Budgeted(rate=0.3, inner=MarginSampling(0.2), audit=0.1, strict=True),
+    Budgeted(rate=0.3, inner=MarginSampling(0.2), audit=0.1),
     MarginSampling(0.2),
     MarginSampling(math.inf),
     UncertaintySampling(3.0),

@@ -18,6 +18,16 @@ settings.register_profile(
 )
 settings.load_profile("lasec")
 
+
+def pytest_addoption(parser):
+    """How long the tests marked ``long`` are, and where their figures go."""
+    group = parser.getgroup("long tests")
+    group.addoption("--kills", type=int, default=250, help="kills with each database")
+    group.addoption("--rows", type=int, default=200, help="questions in Label Studio")
+    group.addoption("--label-studio", help="Python that has it; else an environment is made")
+    group.addoption("--out", type=Path, help="folder for the figures")
+
+
 # Files whose tests share nothing: each of them can run in any process, and evens out the end.
 ALONE = (
     "test_blocks.py",

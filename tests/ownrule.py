@@ -53,13 +53,9 @@ class Lost(NamedTuple):
         w = state.weights
         w += self.rate * (y * x - w)
 
-    @property
-    def reference(self):
-        return ""
-
 
 class Contrary(NamedTuple):
-    """Asks the less, the larger the variance; it does not promise to be run lazily."""
+    """Asks the less, the larger the variance."""
 
     def probability(self, margin, t):
         return 1.0 / (1.0 + margin.variance)
@@ -67,7 +63,3 @@ class Contrary(NamedTuple):
     @property
     def has_propensity(self):
         return True
-
-    @property
-    def reference(self):
-        return ""

@@ -26,7 +26,7 @@ class Begun(ls.Processor):
         fleet = shard.state.load(rows)
         X = np.random.default_rng(key[0]).standard_normal((rows.size, fleet.dimension))
         y = -np.ones(rows.size)  # a model that knows nothing says +1
-        fleet.run(np.arange(rows.size), X, y, draws=np.zeros(rows.size))
+        fleet.serve(np.arange(rows.size), X, y, tickets=np.full(rows.size, fleet.UNASKED))
         shard.state.save(fleet, rows, fleet.updates > 0)
         shard.state.write()
 

@@ -34,22 +34,25 @@ def asked(streams: str, learners: str, rates: str, seeds: int, size: float) -> C
     )
 
 
-def hold(journal: Journal, contest: Contest, out: Path, add: bool) -> str:
+def study(
+    journal: Journal, out: Path, streams: str, learners: str, rates: str, seeds: int, size: float,
+    add: bool,
+) -> str:  # fmt: skip
     """Run what is missing, write all files, and give the outcome in a sentence.
 
     To ``add`` keeps the rows of the folder's table that were not run now.
     """
+    contest = asked(streams, learners, rates, seeds, size)
     tuning = tuned(journal, contest)
     made = rows(journal, contest, tuning)
     if add:
         made = joined(read_csv(out / "benchmark.csv"), made)
         tuning = json.loads((out / "benchmark.json").read_text())["tuning"] | tuning
-    learners = list(dict.fromkeys(row["learner"] for row in made))
     write_csv(out / "benchmark.csv", made)
     write_json(
         out / "benchmark.json",
         contest=contest._asdict(),
-        families={name: who.LEARNERS[name].family for name in learners},
+        families={row["learner"]: who.LEARNERS[row["learner"]].family for row in made},
         seeds={"tuning": TUNING, "runs": list(range(1, contest.seeds + 1))},
         libraries=versions_of(*LIBRARIES),
         tuning=tuning,

@@ -1,14 +1,16 @@
 """The runs of all panels, and how a claim reads them.
 
-A difference counts when the 95 % interval of the paired differences over the runs does not contain
-0; where a claim compares with several rivals, or at several rates, their intervals hold together.
+A claim has parts: one for each query rate, panel, window or reading. A part is confirmed (+1) or
+contradicted (-1) when its 95 % interval lies on one side of 0, or of a limit; else it is a tie (0).
+Where a part compares with several rivals, or at several rates, their intervals hold together.
+:func:`verdict` is the one rule that makes a verdict of the parts.
 Accuracies at a query rate are compared at equal *achieved* rates: each run's accuracy is
 interpolated linearly between the rates it reached.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +19,7 @@ from numpy.typing import NDArray
 from experiments.figures import interval
 from experiments.panels import PANELS
 
-HOLDS, PARTLY, FAILS = "holds", "holds in part", "does not hold"
+HOLDS, PARTLY, TIE, FAILS = "holds", "holds in part", "tie", "does not hold"
 FIRST_SHIFT = 500
 EARLY, LATE = (FIRST_SHIFT, 2_500), (7_500, 10_000)  # windows of the synthetic stream
 
@@ -33,22 +35,63 @@ class Finding(NamedTuple):
     half: float
     runs: int
 
-    @property
-    def above(self) -> bool:
-        """Whether it lies above 0."""
-        return self.estimate - self.half > 0.0
+    def side(self, limit: float = 0.0) -> int:
+        """+1 if it lies above the limit, -1 below, 0 if its interval contains the limit.
 
-    @property
-    def below(self) -> bool:
-        """Whether it lies below 0."""
-        return self.estimate + self.half < 0.0
+        >>> Finding("a minus b", 0.03, 0.01, 50).side()
+        1
+        >>> Finding("a minus b", 0.03, 0.01, 50).side(0.035)
+        0
+        """
+        low, high = self.estimate - self.half, self.estimate + self.half
+        return (low > limit) - (high < limit)
 
 
 class Judgment(NamedTuple):
-    """What was measured for a claim, and the verdict."""
+    """What was measured for a claim, and for each of its parts +1, 0 or -1."""
 
     findings: list[Finding]
-    verdict: str
+    parts: list[int]
+
+    @property
+    def verdict(self) -> str:
+        """The verdict on the claim."""
+        return verdict(self.parts)
+
+
+def verdict(parts: Sequence[int]) -> str:
+    """The rule: all parts, some parts, no part but no contradiction either, or none.
+
+    >>> verdict([1, 1]), verdict([1, -1]), verdict([0, 0]), verdict([0, -1])
+    ('holds', 'holds in part', 'tie', 'does not hold')
+    """
+    if all(part > 0 for part in parts):
+        return HOLDS
+    if any(part > 0 for part in parts):
+        return PARTLY
+    return FAILS if any(part < 0 for part in parts) else TIE
+
+
+def at_most(found: Finding, limit: float = 0.0) -> int:
+    """A part that says "not more than": confirmed unless the quantity lies above the limit.
+
+    >>> at_most(Finding("a minus b", 0.0, 0.01, 50))
+    1
+    """
+    return -1 if found.side(limit) > 0 else 1
+
+
+def joined(judgments: Iterable[Judgment]) -> Judgment:
+    """The findings and the parts of several, as those of one claim."""
+    seen = list(judgments)
+    return Judgment(
+        [f for one in seen for f in one.findings], [p for one in seen for p in one.parts]
+    )
+
+
+def rises(findings: list[Finding]) -> Judgment:
+    """A claim that each of these lies above 0."""
+    return Judgment(findings, [found.side() for found in findings])
 
 
 def finding(quantity: str, values: Values, comparisons: int = 1) -> Finding:
@@ -56,20 +99,8 @@ def finding(quantity: str, values: Values, comparisons: int = 1) -> Finding:
     return Finding(quantity, *interval(values, comparisons), len(values))
 
 
-def all_or_some(flags: Iterable[bool]) -> str:
-    """Holds if all do, in part if some do."""
-    seen = list(flags)
-    return HOLDS if all(seen) else PARTLY if any(seen) else FAILS
-
-
-def together(verdicts: Iterable[str]) -> str:
-    """The verdict on a claim of several parts."""
-    seen = set(verdicts)
-    return seen.pop() if len(seen) == 1 else PARTLY
-
-
 def best(name: str, accuracy: dict[str, Values], where: str, comparisons: int = 0) -> Judgment:
-    """Whether ``name`` is the best of these: ahead of every rival, or at least behind none."""
+    """One part: confirmed if ``name`` is ahead of every rival, contradicted by one ahead of it."""
     rivals = [rival for rival in accuracy if rival != name]
     count = comparisons or len(rivals)
     gaps = {
@@ -77,13 +108,10 @@ def best(name: str, accuracy: dict[str, Values], where: str, comparisons: int = 
         for rival in rivals
     }
     closest = min(gaps.values(), key=lambda gap: gap.estimate)
-    if all(gap.above for gap in gaps.values()):
-        verdict = HOLDS
-    else:
-        verdict = FAILS if any(gap.below for gap in gaps.values()) else PARTLY
     level = finding(f"accuracy of {name}, {where}", accuracy[name])
     label = closest.quantity.replace(", ", " (closest rival), ", 1)
-    return Judgment([level, closest._replace(quantity=label)], verdict)
+    part = min(gap.side() for gap in gaps.values())
+    return Judgment([level, closest._replace(quantity=label)], [part])
 
 
 class Evidence:

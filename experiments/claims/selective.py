@@ -6,18 +6,16 @@ from collections.abc import Callable, Sequence
 
 from experiments.claims.evidence import (
     EARLY,
-    FAILS,
     FIRST_SHIFT,
-    HOLDS,
     LATE,
-    PARTLY,
     Evidence,
     Finding,
     Judgment,
-    all_or_some,
+    at_most,
     best,
     finding,
-    together,
+    joined,
+    rises,
 )
 from experiments.panels import RATES
 
@@ -44,7 +42,7 @@ def bbq_best_before_first_shift(e: Evidence) -> Judgment:
     for panel, rate in RATE_OF.items():
         accuracy = {a: e.accuracy(panel, a, FIRST_SHIFT) for a in e.standard(panel)}
         parts.append(best("BBQ", accuracy, f"rows 1 to 500, query rate {rate}"))
-    return _joined(parts)
+    return joined(parts)
 
 
 def bbq_degrades(e: Evidence) -> Judgment:
@@ -67,7 +65,7 @@ def bbq_stops_querying(e: Evidence) -> Judgment:
         )
         for p in RATE_OF
     ]
-    return Judgment(dried.findings + late, dried.verdict)
+    return dried._replace(findings=dried.findings + late)
 
 
 def bbq_i_updates_less(e: Evidence) -> Judgment:
@@ -79,7 +77,7 @@ def bbq_i_updates_less(e: Evidence) -> Judgment:
         )
         for panel in RATE_OF
     ]
-    return Judgment(gaps, all_or_some(gap.above for gap in gaps))
+    return rises(gaps)
 
 
 def bbq_i_adapts(e: Evidence) -> Judgment:
@@ -92,7 +90,7 @@ def bbq_i_adapts(e: Evidence) -> Judgment:
         )
         for panel in RATE_OF
     ]
-    return Judgment(gaps, all_or_some(gap.above for gap in gaps))
+    return rises(gaps)
 
 
 def bbq_best_without_drift(e: Evidence) -> Judgment:
@@ -104,7 +102,7 @@ def bbq_best_without_drift(e: Evidence) -> Judgment:
 def all_suffer_at_low_rate(e: Evidence) -> Judgment:
     """What each algorithm loses after the first shift at query rate 0.1."""
     falls = [_fall(e, "b", a, (0, FIRST_SHIFT), (FIRST_SHIFT, END)) for a in e.standard("b")]
-    return Judgment(falls, all_or_some(fall.above for fall in falls))
+    return rises(falls)
 
 
 def lasec_ss_steady_at_high_rate(e: Evidence) -> Judgment:
@@ -112,24 +110,24 @@ def lasec_ss_steady_at_high_rate(e: Evidence) -> Judgment:
 
     The claim has two halves, LASEC-SS does not fall and the others do, and two readings.
     """
-    findings, verdicts = list[Finding](), list[str]()
+    findings, parts = list[Finding](), list[int]()
     for words, change in (
         ("running average at the end minus at row 500", _running_change),
         ("accuracy in the last 2,500 rows minus in rows 501 to 2,500", _window_change),
     ):
         changes = {a: change(e, a, words) for a in e.standard("e")}
         findings += changes.values()
-        steady = not changes["LASEC-SS"].below
-        others = all(gap.below for name, gap in changes.items() if name != "LASEC-SS")
-        verdicts.append(HOLDS if steady and others else PARTLY if steady else FAILS)
-    return Judgment(findings, together(verdicts))
+        own = changes.pop("LASEC-SS")
+        parts.append(at_most(own._replace(estimate=-own.estimate)))  # it does not fall
+        parts.append(min(-gap.side() for gap in changes.values()))  # and all others do
+    return Judgment(findings, parts)
 
 
 def sop_ss_recovers(e: Evidence) -> Judgment:
     """Panel e: a drop at the first shift, then a rise."""
     drop = _fall(e, "e", "SOP-SS", (0, FIRST_SHIFT), EARLY)
     rise = _window_change(e, "SOP-SS", "accuracy in the last 2,500 rows minus in rows 501 to 2,500")
-    return Judgment([drop, rise], all_or_some((drop.above, rise.above)))
+    return rises([drop, rise])
 
 
 def sop_ss_queries_dip(e: Evidence) -> Judgment:
@@ -142,7 +140,7 @@ def sop_ss_queries_dip(e: Evidence) -> Judgment:
     back = finding(
         "SOP-SS, query rate in the last 2,500 rows minus in rows 501 to 1,000", end - after
     )
-    return Judgment([dip, back], all_or_some((dip.above, back.above)))
+    return rises([dip, back])
 
 
 def best_at_every_rate(panel: str) -> Callable[[Evidence], Judgment]:
@@ -150,17 +148,13 @@ def best_at_every_rate(panel: str) -> Callable[[Evidence], Judgment]:
 
     def judge(e: Evidence) -> Judgment:
         names, rates = e.standard(panel), RATES[1:-1]
-        findings, verdicts = [], []
+        found = []
         for rate in rates:
             accuracy = {a: e.at_rate(panel, a, rate) for a in names}
             count = (len(names) - 1) * len(rates)
-            part = best("LASEC-SS", accuracy, f"query rate {rate:g}", count)
-            findings.append(part.findings[-1])
-            verdicts.append(part.verdict)
-        ahead, behind = verdicts.count(HOLDS), verdicts.count(FAILS)
-        some = not behind or ahead > behind
-        whole = HOLDS if ahead == len(rates) else PARTLY if some else FAILS
-        return Judgment(findings, whole)
+            one = best("LASEC-SS", accuracy, f"query rate {rate:g}", count)
+            found.append(one._replace(findings=one.findings[-1:]))
+        return joined(found)
 
     return judge
 
@@ -168,7 +162,7 @@ def best_at_every_rate(panel: str) -> Callable[[Evidence], Judgment]:
 def many_labels_with_drift(e: Evidence) -> Judgment:
     """What LASEC-SS lacks at a fifth of the labels on the synthetic stream."""
     gaps = _short_of_all(e, "c", "LASEC-SS", (0.1, 0.2, 0.5))
-    return Judgment(gaps, all_or_some([gaps[1].estimate - gaps[1].half > FULL]))
+    return Judgment(gaps, [gaps[1].side(FULL)])
 
 
 def few_labels_without_drift(e: Evidence) -> Judgment:
@@ -176,13 +170,13 @@ def few_labels_without_drift(e: Evidence) -> Judgment:
     gaps = [
         g for a in ("SOP-SS", "LASEC-SS") for g in _short_of_all(e, "stationary", a, (0.1, 0.2))
     ]
-    return Judgment(gaps, all_or_some(gap.estimate + gap.half < FULL for gap in gaps[1::2]))
+    return Judgment(gaps, [-gap.side(FULL) for gap in gaps[1::2]])
 
 
 def half_is_not_far(e: Evidence) -> Judgment:
     """LASEC-SS at half of the labels, on both datasets."""
     gaps = [_short_of_all(e, panel, "LASEC-SS", (0.5,))[0] for panel in ("c", "f")]
-    return Judgment(gaps, all_or_some(gap.estimate < NEAR for gap in gaps))
+    return Judgment(gaps, [-gap.side(NEAR) for gap in gaps])
 
 
 def _short_of_all(e: Evidence, panel: str, algorithm: str, rates: Sequence[float]) -> list[Finding]:
@@ -224,12 +218,7 @@ def _differences(
         )
         for panel in RATE_OF
     ]
-    return Judgment(gaps, all_or_some(gap.above for gap in gaps))
-
-
-def _joined(parts: Sequence[Judgment]) -> Judgment:
-    findings = [f for part in parts for f in part.findings]
-    return Judgment(findings, together(part.verdict for part in parts))
+    return rises(gaps)
 
 
 def _at(panel: str) -> str:

@@ -29,7 +29,7 @@ SUPERVISED, SELECTIVE, THEORY = "5, supervised", "5, selective", "4"
 CLAIMS = (
     Claim(f"{SUPERVISED}, a", "Before the first shift SOP is the best",
           supervised.sop_best_before_first_shift, False),
-    Claim(f"{SUPERVISED}, a", "LASEC deals better with the shifts and outperforms the others",
+    Claim(f"{SUPERVISED}, a", "LASEC copes with the shifts and ends ahead of every other algorithm",
           supervised.lasec_best_on_synthetic, False),
     Claim(f"{SUPERVISED}, d", "On USPS LASEC slightly outperforms SOP",
           supervised.lasec_ahead_of_sop_on_usps, False),
@@ -53,18 +53,18 @@ CLAIMS = (
           selective.bbq_i_adapts),
     Claim(f"{SELECTIVE}", "Without drift BBQ outperforms BBQ-I and the other selective algorithms",
           selective.bbq_best_without_drift),
-    Claim(f"{SELECTIVE}, b", "At a low query rate all algorithms hardly deal with the shifts",
+    Claim(f"{SELECTIVE}, b", "With one label in ten, every algorithm loses accuracy to the shifts",
           selective.all_suffer_at_low_rate),
     Claim(f"{SELECTIVE}, e", "At the higher rate the average accuracy of LASEC-SS does not "
           "decrease, in contrast to the others'", selective.lasec_ss_steady_at_high_rate),
-    Claim(f"{SELECTIVE}, e", "The performance of SOP-SS increases over time after an initial drop",
+    Claim(f"{SELECTIVE}, e", "The first shifts cost SOP-SS accuracy; it regains some of it later",
           selective.sop_ss_recovers),
     Claim(f"{SELECTIVE}, e", "That is because SOP-SS converges and stops querying, and after a "
           "shift detects in time that labels are needed", selective.sop_ss_queries_dip),
-    Claim(f"{SELECTIVE}, c", "LASEC-SS is the best selective sampling algorithm on the synthetic "
-          "data (read: at every query rate)", selective.best_at_every_rate("c")),
-    Claim(f"{SELECTIVE}, f", "LASEC-SS is the best selective sampling algorithm on USPS (read: at "
-          "every query rate)", selective.best_at_every_rate("f")),
+    Claim(f"{SELECTIVE}, c", "On the synthetic data LASEC-SS is the most accurate of the "
+          "selective algorithms (read: at every query rate)", selective.best_at_every_rate("c")),
+    Claim(f"{SELECTIVE}, f", "On USPS LASEC-SS is the most accurate of the selective algorithms "
+          "(read: at every query rate)", selective.best_at_every_rate("f")),
     Claim(f"{SELECTIVE}, c", "With drift many more labels are needed for the accuracy of full "
           f"supervision (read: at query rate 0.2 more than {selective.FULL} is missing)",
           selective.many_labels_with_drift),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import typer
 
 from experiments.forms import classes, moderation, small, tables, wide
 from experiments.journal import Journal
@@ -41,10 +43,14 @@ def chosen(parts: str) -> list[str]:
     return names
 
 
-def study(journal: Journal, out: Path, parts: Sequence[str], seeds: int, size: float) -> str:
+def study(journal: Journal, out: Path, parts: str, seeds: int, size: float) -> str:
     """Measure the parts: a CSV file with all runs, and Markdown tables."""
     texts = []
-    for name in parts:
+    try:
+        names = chosen(parts)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+    for name in names:
         rows = PARTS[name].measure(journal, seeds, size)
         write_csv(out / f"{name}.csv", rows)
         for file, table in PARTS[name].tables.items():

@@ -28,17 +28,18 @@ class OneVsRest:
         self.told = np.zeros(kinds, dtype=np.bool_)
         self.shares = np.zeros(kinds)
 
-    def predict_proba_one(self, x: Vector) -> dict[int, float]:
+    def predict_proba_one(self, x: dict[int, float]) -> dict[int, float]:
         """The probabilities of the classes told so far; the row counts as seen."""
-        margins = np.array([learner.ask(x).margin for learner in self.learners])
+        row = np.array(list(x.values()))
+        margins = np.array([learner.ask(row).margin for learner in self.learners])
         self.shares = normalized(margins[None], self.told)[0]
         return {int(kind): float(self.shares[kind]) for kind in np.flatnonzero(self.told)}
 
-    def predict_one(self, x: Vector) -> int | None:
+    def predict_one(self, x: dict[int, float]) -> int | None:
         """The best class of the row that was seen last."""
         return int(self.shares.argmax()) if self.told.any() else None
 
-    def learn_one(self, x: Vector, y: int) -> None:
+    def learn_one(self, x: dict[int, float], y: int) -> None:
         """Tell every Tracker about the row that was seen last."""
         for kind, learner in enumerate(self.learners):
             learner.tell(learner.pending[0], 1 if kind == y else -1)

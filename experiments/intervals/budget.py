@@ -28,7 +28,6 @@ from lasec.queries.account import settled
 STREAMS = ("switch", "slow", "stationary", "usps", "elec2", "spam", "usenet1", "usenet2")
 RATES = (0.02, 0.05, 0.1, 0.2, 0.4)
 WINDOW = 1_000
-CALM, STRICT = "calm", "strict"
 HASHED = 200  # the words of the spam stream, hashed to so many features
 
 
@@ -56,10 +55,10 @@ def _spam(path: Path) -> tuple[NDArray[Any], NDArray[Any]]:
     return X / np.linalg.norm(X, axis=1, keepdims=True).clip(1.0), np.where(y == 1, 1, -1)
 
 
-def one(name: str, rate: float, seed: int, strict: bool = False) -> dict[str, float]:
+def one(name: str, rate: float, seed: int) -> dict[str, float]:
     """How well the Tracker keeps to a rate on one draw, and how wide its intervals are."""
     X, y = draw(name, seed)
-    query = Budgeted(rate, audit=0.2 if strict else 0.5, horizon=len(y), strict=strict)
+    query = Budgeted(rate, horizon=len(y))
     records = lasec.Tracker(budget=query, seed=seed).run(X, y)
     spent = np.concatenate([[0], np.cumsum(records.asked)])
     windows = np.abs((spent[WINDOW:] - spent[:-WINDOW])[WINDOW::WINDOW] / (rate * WINDOW) - 1.0)
@@ -78,87 +77,76 @@ def one(name: str, rate: float, seed: int, strict: bool = False) -> dict[str, fl
 
 
 def measure(journal: Journal, out: Path, seeds: int) -> str:
-    """CSV, JSON, Markdown and picture; gives the outcome in a sentence for each kind of budget."""
+    """CSV, JSON, Markdown and picture; gives the outcome in a sentence."""
     names = [name for name in STREAMS if name in ("elec2", "spam") or not benchmark.missing(name)]
     if data_folder() is None:
         names = [name for name in names if name not in ("elec2", "spam")]
-    kinds = (False, True)
-    cells = [(n, r, s, k) for n in names for r in RATES for s in range(1, seeds + 1) for k in kinds]
+    cells = [(n, r, s) for n in names for r in RATES for s in range(1, seeds + 1)]
     tasks: list[Task] = [(one, cell) for cell in cells]
     rows = [
-        {"stream": n, "rate": r, "seed": s, "kind": STRICT if k else CALM}
+        {"stream": n, "rate": r, "seed": s}
         | {name: round(value, 6) for name, value in result.items()}
-        for (n, r, s, k), result in zip(cells, journal.run("budget", tasks), strict=True)
+        for (n, r, s), result in zip(cells, journal.run("budget", tasks), strict=True)
     ]
     write_csv(out / "budget.csv", rows)
     write_json(out / "budget.json", streams=names, rates=list(RATES), seeds=seeds)
     (out / "budget.md").write_text(table(rows))
     picture(out, rows)
-    return "\n".join(outcome(rows, kind) for kind in (CALM, STRICT))
+    return outcome(rows)
 
 
-def outcome(rows: list[Row], kind: str) -> str:
+def outcome(rows: list[Row]) -> str:
     """How often the budget was kept, in a sentence."""
-    mine = [row for row in rows if row["kind"] == kind]
-    whole = [row for row in mine if row["rounds"] >= 2 * WINDOW]
-    ends = sum(abs(row["off"]) <= 0.01 or abs(row["off_labels"]) <= 3.0 for row in mine)
+    whole = [row for row in rows if row["rounds"] >= 2 * WINDOW]
+    ends = sum(abs(row["off"]) <= 0.01 or abs(row["off_labels"]) <= 3.0 for row in rows)
     held = sum(row["window"] <= 0.1 + 1e-9 for row in whole)
-    width = np.mean([row["width"] for row in mine])
+    width = np.mean([row["width"] for row in rows])
     return (
-        f"{kind}: at the end within 1 % or three labels in {ends} of {len(mine)} runs, at most "
-        f"{max(abs(row['off_labels']) for row in mine):.0f} off; every window within 10 % in "
+        f"At the end within 1 % or three labels in {ends} of {len(rows)} runs, at most "
+        f"{max(abs(row['off_labels']) for row in rows):.0f} off; every window within 10 % in "
         f"{held} of {len(whole)}; the cap was never used beyond "
-        f"{max(row['cap'] for row in mine):.0%}; intervals {width:.3f} wide"
+        f"{max(row['cap'] for row in rows):.0%}; intervals {width:.3f} wide"
     )
 
 
 def table(rows: list[Row]) -> str:
     """The worst of the draws for each stream and rate, and the mean width of the intervals."""
-    head = (
-        "| stream | rate | rows | labels off at the end | strict | worst window | strict | "
-        "width of intervals | strict |"
-    )
-    lines = [head, "|---|---:|---:|---:|---:|---:|---:|---:|---:|"]
+    head = "| stream | rate | rows | labels off at the end | worst window | width of intervals |"
+    lines = [head, "|---|---:|---:|---:|---:|---:|"]
     for stream, rate in dict.fromkeys((row["stream"], row["rate"]) for row in rows):
         cells = [f"{stream} | {rate:g}"]
         mine = [row for row in rows if (row["stream"], row["rate"]) == (stream, rate)]
         cells.append(f"{mine[0]['rounds']:,}")
-        kinds = [[row for row in mine if row["kind"] == kind] for kind in (CALM, STRICT)]
-        cells += [f"{max((r['off_labels'] for r in k), key=abs):+.0f}" for k in kinds]
+        cells.append(f"{max((row['off_labels'] for row in mine), key=abs):+.0f}")
         few = mine[0]["rounds"] < 2 * WINDOW
-        cells += ["-" if few else f"{max(r['window'] for r in k):.0%}" for k in kinds]
-        cells += [f"{np.mean([r['width'] for r in k]):.3f}" for k in kinds]
+        cells.append("-" if few else f"{max(row['window'] for row in mine):.0%}")
+        cells.append(f"{np.mean([row['width'] for row in mine]):.3f}")
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
 
 def picture(out: Path, rows: list[Row]) -> None:
-    """The worst window of each stream and rate, calm and strict, and how chance alone varies."""
+    """The worst window of each stream and rate, and how chance alone varies."""
     names = list(dict.fromkeys(r["stream"] for r in rows if r["rounds"] >= 2 * WINDOW))
     with mpl.rc_context(SETTINGS):
-        figure = Figure(figsize=(7.6, 3.4), layout="constrained")
-        panes = figure.subplots(1, 2, sharey=True)
-        for axes, kind in zip(panes, (CALM, STRICT), strict=True):
-            for number, name in enumerate(names):
-                worst = [_worst(rows, name, rate, kind) for rate in RATES]
-                shade = mpl.colormaps["viridis"](0.1 + 0.8 * number / max(1, len(names) - 1))
-                axes.plot(RATES, worst, marker="o", markersize=3, color=shade, label=name)
-            chance = [200.0 * np.sqrt((1.0 - r) / (r * WINDOW)) for r in RATES]
-            axes.plot(
-                RATES, chance, color="#888888", linestyle="--", label="two deviations of draws"
-            )
-            axes.set_xscale("log")
-            axes.set_xticks(RATES, [f"{rate:g}" for rate in RATES])
-            axes.minorticks_off()
-            axes.set_title(kind)
-            axes.set_xlabel("label budget")
-        panes[0].set_ylabel("worst window of 1,000 rows,\n% away from the budget")
-        panes[0].set_ylim(0.0)
-        panes[1].legend(fontsize=8)
+        figure = Figure(figsize=(5.2, 3.4), layout="constrained")
+        axes = figure.subplots()
+        for number, name in enumerate(names):
+            worst = [_worst(rows, name, rate) for rate in RATES]
+            shade = mpl.colormaps["viridis"](0.1 + 0.8 * number / max(1, len(names) - 1))
+            axes.plot(RATES, worst, marker="o", markersize=3, color=shade, label=name)
+        chance = [200.0 * np.sqrt((1.0 - r) / (r * WINDOW)) for r in RATES]
+        axes.plot(RATES, chance, color="#888888", linestyle="--", label="two deviations of draws")
+        axes.set_xscale("log")
+        axes.set_xticks(RATES, [f"{rate:g}" for rate in RATES])
+        axes.minorticks_off()
+        axes.set_xlabel("label budget")
+        axes.set_ylabel("worst window of 1,000 rows,\n% away from the budget")
+        axes.set_ylim(0.0)
+        axes.legend(fontsize=8)
         save(figure, out / "budget")
 
 
-def _worst(rows: list[Row], stream: str, rate: float, kind: str) -> float:
-    cell = (stream, rate, kind)
-    windows = [r["window"] for r in rows if (r["stream"], r["rate"], r["kind"]) == cell]
+def _worst(rows: list[Row], stream: str, rate: float) -> float:
+    windows = [row["window"] for row in rows if (row["stream"], row["rate"]) == (stream, rate)]
     return 100.0 * float(max(windows))

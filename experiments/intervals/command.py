@@ -4,17 +4,29 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from experiments.benchmark.command import ALL, label_rates, named
-from experiments.intervals import scenarios
+import typer
+
+from experiments.benchmark.command import label_rates, named
+from experiments.intervals import scenarios, widths
 from experiments.intervals.coverage import Study, measure
 from experiments.intervals.pictures import picture
 from experiments.intervals.tables import document, reached, summary
 from experiments.journal import Journal
 from experiments.output import write_csv, write_json
 
-RATES = "0.02,0.05,0.1,0.2,0.4"
 
-__all__ = ["ALL", "RATES", "asked", "hold"]
+def study(
+    out: Path | None, streams: int, rate: str | None, rates: str, scenarios: str, rounds: int,
+    quick: bool, json: Path | None, jobs: int,
+) -> str:  # fmt: skip
+    """The widths alone, or everything."""
+    if quick:
+        return widths.quick(json, jobs)
+    if out is None:
+        raise typer.BadParameter("give a folder for the results", param_hint="--out")
+    plan = asked(scenarios, rate or rates, streams, rounds)
+    with Journal(out / "journal.jsonl", jobs) as journal:
+        return hold(journal, plan, out)
 
 
 def asked(names: str, rates: str, streams: int, rounds: int) -> Study:

@@ -10,15 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.intervals.scenarios import ALPHA, COSTS, FADE, Run, play
+from experiments.intervals.weighted import estimated
 from experiments.journal import Journal, Task
 from lasec.metrics import Estimate
 from lasec.metrics.sums import likely
 
 Row = dict[str, Any]
 
-# The names in the published tables, and what lasec calls them.
-METHODS = ("ipw", "snipw", "aipw")
-OVERS = ("window", "decay")
+WEIGHTED = ("ipw", "snipw")
 METRICS = ("precision", "recall", "f1", "log_loss", "cost")
 COLUMNS = ("estimator", "metric", "estimate", "low", "high", "truth", "labels", "always")
 
@@ -47,8 +46,10 @@ def honesty(scenario: str, rate: float, number: int, rounds: int) -> list[list[A
     run = play(scenario, rate, number, rounds)
     rows: list[tuple[str, str, Compared]] = [
         ("plain", "accuracy", plain(run)),
-        *((name, "accuracy", compared(run, "accuracy", method=name)) for name in METHODS),
-        *((name, "accuracy", compared(run, "accuracy", over=name)) for name in OVERS),
+        *((name, "accuracy", held(run, name)) for name in WEIGHTED),
+        ("aipw", "accuracy", compared(run, "accuracy")),
+        ("window", "accuracy", compared(run, "accuracy", over="window")),
+        ("decay", "accuracy", held(run, "decay")),
         ("anytime", "accuracy", compared(run, "accuracy", interval="anytime")),
         *(("aipw", metric, compared(run, metric)) for metric in METRICS),
     ]
@@ -77,12 +78,17 @@ def plain(run: Run) -> Compared:
     return Compared(mean, max(0.0, mean - half), min(1.0, mean + half), true, sample.size)
 
 
-def compared(
-    run: Run, metric: str, *, over: str = "all", method: str = "aipw", interval: str = "normal"
-) -> Compared:
+def compared(run: Run, metric: str, *, over: str = "all", interval: str = "normal") -> Compared:
     """An estimate of the meter."""
-    found = run.meter.estimate(metric, over=over, method=method, interval=interval)
+    found = run.meter.estimate(metric, over=over, interval=interval)
     true = truth(run, metric, found, over)
+    return Compared(found.value, found.low, found.high, true, found.labels)
+
+
+def held(run: Run, name: str) -> Compared:
+    """An estimate of :mod:`experiments.intervals.weighted`."""
+    found = estimated(run, name)
+    true = truth(run, "accuracy", found, name)
     return Compared(found.value, found.low, found.high, true, found.labels)
 
 

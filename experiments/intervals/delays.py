@@ -13,7 +13,7 @@ from experiments.figures import SETTINGS, interval, save
 from experiments.intervals import budget
 from experiments.journal import Journal, Task
 from experiments.output import write_csv, write_json
-from lasec.queries import Budgeted, MarginSampling
+from experiments.steady import Steady
 
 DELAYS = (0, 10, 100, 1_000, 10_000)
 RATE, ROUNDS, DIMENSION = 0.1, 20_000, 20
@@ -43,13 +43,12 @@ def stream(name: str, seed: int) -> Any:
 def one(name: str, learner: str, delay: int, seed: int) -> dict[str, float]:
     """Accuracy and open questions of one learner on one draw, at 10 % of the labels."""
     X, y = stream(name, seed)
-    query = Budgeted(RATE, MarginSampling(0.1), audit=0.2, horizon=len(y), strict=True)
     made: lasec.Learner = (
         lasec.Tracker(rate=RATE, horizon=len(y), seed=seed, max_pending=10**6)
         if learner == "Tracker"
         else lasec.Learner(
             lasec.rules.SecondOrder(drift=0.001),
-            query,
+            Steady(RATE, float(len(y))),
             dimension=X.shape[1],
             seed=seed,
             max_pending=10**6,

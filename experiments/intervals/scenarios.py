@@ -78,7 +78,7 @@ def play(scenario: str, rate: float, number: int, rounds: int) -> Run:
     tracker = lasec.Tracker(rate=rate, horizon=rounds, seed=round(1e4 * rate) * 10**6 + number)
     if SCENARIOS[scenario].late:
         return _late(tracker, X, y, _delays(rounds, number))
-    meter = lasec.Meter(window=WINDOW, decay=FADE, costs=COSTS)
+    meter = lasec.Meter(window=WINDOW, costs=COSTS)
     records = tracker.run(X, y)
     meter.extend(records, y)
     worst = float(evidence(records, y).max(initial=0.0))
@@ -159,7 +159,7 @@ class _Looks:
 
 def _late(tracker: lasec.Tracker, X: Floats, y: NDArray[Any], delays: Floats) -> Run:
     """Answers that come late, or never."""
-    meter = lasec.Meter(window=WINDOW, decay=FADE, patience=PATIENCE, costs=COSTS)
+    meter = lasec.Meter(window=WINDOW, patience=PATIENCE, costs=COSTS)
     looks = _Looks(meter)
     run = lasec.evaluate(tracker, X, y, delay=delays, meter=meter, alarms=[looks], every=len(y))
     heard = np.zeros(len(y), dtype=bool)

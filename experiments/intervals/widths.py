@@ -74,6 +74,7 @@ def measured(records: lasec.Records) -> Measured:
     sums = means.of_rows(guess, q, asked)
     sums[:, asked] += means.of_answers(guess[asked], q[asked], wrong[asked].astype(np.float64))
     rows = min(ROWS, len(wrong))
+    sums[:, records.sign == 0] = 0.0  # no prediction yet: in no estimate
     widths, covered = [], 0
     for first in range(0, len(wrong) - rows + 1, rows):
         window = slice(first, first + rows)

@@ -93,7 +93,7 @@ def river_of(dicts: Any, y: Any, names: list[str], **options: Any) -> Decided:
 def _desk(batch: Any, label: str, names: list[str]) -> Any:
     from lasec.tables import Encoder, TableLearner  # noqa: PLC0415
 
-    encoder = Encoder.fit(batch, left_out=frozenset([label]), words=WORDS)
+    encoder = Encoder.fit(batch, left_out=frozenset([label]))
     rule = lasec.rules.SparseTracking(dense=encoder.dense) if encoder.words else None
     tracker = lasec.Tracker(encoder.dimension, rate=RATE, seed=SEED, classes=names, rule=rule)
     return TableLearner(tracker, encoder, label=label)

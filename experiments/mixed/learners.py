@@ -1,4 +1,4 @@
-"""The four ways to read a table, each with the same Tracker's budget and random draws."""
+"""The three ways to read a table, each with the same Tracker's budget and random draws."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ from experiments.mixed.streams import LABEL, TEXTS, table
 from lasec.rules import SparseTracking
 from lasec.tables import Encoder
 
-WORDS = 2**18
-BOTH, TEXT, OTHERS, BUCKETS = "both", "words alone", "other columns alone", "256 buckets"
-WAYS = (BOTH, TEXT, OTHERS, BUCKETS)
+BOTH, TEXT, OTHERS = "both", "words alone", "other columns alone"
+WAYS = (BOTH, TEXT, OTHERS)
 _COMPILED = 30  # rows
 
 
@@ -44,8 +43,7 @@ def coded(stream: str, way: str, size: float) -> Coded:
     texts = {name for name in rows.schema.names if name in TEXTS}
     others = set(rows.schema.names) - texts - {LABEL}
     left_out = {LABEL} | {TEXT: others, OTHERS: texts}.get(way, set())
-    words = 0 if way == BUCKETS else WORDS
-    encoder = Encoder.fit(_head(rows), left_out=frozenset(left_out), words=words)
+    encoder = Encoder.fit(_head(rows), left_out=frozenset(left_out))
     X = encoder.encode(rows)
     return Coded(X, encoder.dense, np.array(rows[LABEL].to_pylist()))
 

@@ -53,6 +53,13 @@ def one_setting(stream: str, share: float, name: str, rate: float, seed: int, si
     return scores(by_setting(name, X, y, rate, seed), y)
 
 
+def study(journal: Journal, out: Path, seeds: int, size: float, quick: bool, settings: bool) -> str:
+    """The comparison, or the one that the settings were chosen by."""
+    if settings:
+        return by_settings(journal, out, seeds, size)
+    return measure(journal, out, seeds, size, quick=quick)
+
+
 def measure(journal: Journal, out: Path, seeds: int, size: float, *, quick: bool) -> str:
     """CSV, JSON and tables; gives in how many cells the balanced Tracker is ahead."""
     asked = [
@@ -71,7 +78,7 @@ def measure(journal: Journal, out: Path, seeds: int, size: float, *, quick: bool
     return summary(rows)
 
 
-def settings(journal: Journal, out: Path, seeds: int, size: float) -> str:
+def by_settings(journal: Journal, out: Path, seeds: int, size: float) -> str:
     """The table that the settings were chosen by, on draws that nothing else is measured on."""
     asked = [
         (stream, share, name, rate, seed, size)

@@ -8,9 +8,10 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import signal
 import statistics
-import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -20,7 +21,7 @@ import numpy as np
 
 import lasec
 from experiments.serving.databases import free_port, started
-from experiments.serving.kills import Server
+from experiments.serving.process import Process, owner_key
 from lasec.service import NewModel, Service
 from lasec.service.store import Store
 
@@ -52,9 +53,10 @@ def _ratios(durable: dict[str, float], memory: dict[str, float]) -> dict[str, An
 def _measured(url: str, requests: int) -> dict[str, float]:
     """Microseconds of CPU time of the server for each kind of request."""
     in_memory = url == ":memory:"
-    server, key = Alone(url, free_port()), ""
+    with tempfile.TemporaryDirectory() as folder:
+        server = Alone(url, Path(folder) / "log")
+    key = server.key
     try:
-        key = server.key
         rows = np.random.default_rng(0).normal(size=(requests, WIDTH))
         one = [row.tobytes() for row in rows]
         hundred = [rows[at : at + 100].tobytes() for at in range(0, requests, 100)] * 10
@@ -66,25 +68,23 @@ def _measured(url: str, requests: int) -> dict[str, float]:
         }
         made["p50"] = server.median("/v1/models/m/ask", one[:300], key)
     finally:
-        server.close()
+        server.server.end(signal.SIGKILL)
     return made if in_memory else made | {"commit": bare_commit(url)}
 
 
-class Alone(Server):
+class Alone:
     """A server with one model of fifty features, and its CPU time."""
 
-    def __init__(self, url: str, port: int) -> None:
-        self.store, self.port, self.starts = url, port, 0
-        self.url = f"http://127.0.0.1:{port}"
-        call = [sys.executable, "-m", "experiments.serving.cost", url, str(port)]
-        self.process = subprocess.Popen(call, stdout=subprocess.PIPE)  # noqa: S603
-        assert self.process.stdout is not None
-        self.key = self.process.stdout.readline().decode().strip()
-        assert self.wait()
+    def __init__(self, url: str, log: Path) -> None:
+        self.port = free_port()
+        call = [sys.executable, "-m", "experiments.serving.cost", url, self.port]
+        self.server = Process(call, log, f"http://127.0.0.1:{self.port}/readyz")
+        self.key = owner_key(log)
 
     def cpu(self) -> float:
         """Seconds of CPU time so far."""
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        stat = Path(f"/proc/{self.server.process.pid}/stat").read_text()
+        fields = stat.rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def spent(self, method: str, path: str, bodies: list[bytes], key: str) -> float:
@@ -119,12 +119,6 @@ class Alone(Server):
         made.close()
         return times
 
-    def close(self) -> None:
-        """Stop it."""
-        self.kill()
-        assert self.process.stdout is not None
-        self.process.stdout.close()
-
 
 def library() -> float:
     """Microseconds of CPU time for a hundred asks of a bare session: the median of many."""
@@ -153,7 +147,7 @@ def bare_commit(url: str) -> float:
 
 
 def main(url: str, port: str) -> None:
-    """Serve one model; the key is the first line that is printed."""
+    """Serve one model; its key is printed."""
     import uvicorn  # noqa: PLC0415
 
     from lasec.service import application  # noqa: PLC0415

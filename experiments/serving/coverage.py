@@ -2,6 +2,7 @@
 
 Many small streams through one service. Answers wait a while; some never come, and some people do
 not know. What is skipped at random costs width, not coverage; the worst case is reported beside.
+Rows before the first label have no prediction, and are in no estimate.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 
 import lasec
 from lasec.service import NewModel, Service
-from lasec.service.bodies import AnswerBody, AskBody, CancelBody, TellBody
+from lasec.service.bodies import AnswerBody, AskBody, CancelBody, QuestionBody, TellBody
 from lasec.service.figures import accuracy
 from lasec.service.operations import Rows
 
@@ -49,23 +50,32 @@ def _stream(service: Service, seed: int) -> tuple[bool, bool, float, int]:
     )
     model = service.do_now(service.create("t", new))
     waiting: list[tuple[int, int]] = []
-    right = 0
+    right: list[bool] = []
     for group in range(ROWS // GROUP):
         first = group * GROUP
         rows = Rows.of_numbers(X[first : first + GROUP])
-        for reply in service.do_now(service.ask(model, rows, AskBody([]))[0]):
-            ticket = reply["ticket"]
-            right += (reply["prediction"] or "b") == labels[ticket]
-            if reply["asked"]:
-                waiting.append((group + int(rng.integers(1, DELAY)), ticket))
+        replies = service.do_now(service.ask(model, rows, AskBody([])))
+        right += correct(replies, labels)
+        asked = [reply["ticket"] for reply in replies if reply["asked"]]
+        waiting += [(group + int(rng.integers(1, DELAY)), ticket) for ticket in asked]
         _answer(service, model, [t for due, t in waiting if due == group], labels, rng)
     _answer(service, model, [t for due, t in waiting if due >= ROWS // GROUP], labels, rng)
-    figures = service.do_now(lambda tx, now, known: accuracy(tx, model)).all
-    truth = right / ROWS
+    figures = service.do_now(lambda tx, now, known: accuracy(model)).all
+    truth = float(np.mean(right[: figures.rows]))
     return (
         figures.low <= truth <= figures.high, figures.worst_low <= truth <= figures.worst_high,
         figures.high - figures.low, figures.lost,
     )  # fmt: skip
+
+
+def correct(replies: list[dict[str, Any]], labels: Any) -> list[bool]:
+    """Whether each prediction is right; a row without one is left out.
+
+    >>> correct([{"ticket": 0, "prediction": None}, {"ticket": 1, "prediction": "b"}], ["b", "b"])
+    [True]
+    """
+    said = ((reply["ticket"], reply["prediction"]) for reply in replies)
+    return [bool(label == labels[ticket]) for ticket, label in said if label is not None]
 
 
 def _answer(service: Service, model: Any, due: list[int], labels: Any, rng: Any) -> None:
@@ -75,7 +85,7 @@ def _answer(service: Service, model: Any, due: list[int], labels: Any, rng: Any)
     kept = [t for t in due if t not in gone]
     rng.shuffle(kept)
     if gone:
-        service.do_now(service.cancel(model, CancelBody([*gone])))
+        service.do_now(service.cancel(model, CancelBody([QuestionBody(ticket=t) for t in gone])))
     if kept:
         answers = [AnswerBody(label=str(labels[t]), ticket=t) for t in kept]
-        service.do_now(service.tell(model, TellBody(answers))[0])
+        service.do_now(service.tell(model, TellBody(answers)))

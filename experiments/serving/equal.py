@@ -19,10 +19,11 @@ import httpx
 import numpy as np
 
 import lasec
-from experiments.serving.databases import started
-from experiments.serving.kills import Server
+from experiments.serving.databases import free_port, started
+from experiments.serving.process import Process, serve
 from lasec.queries.account import settled
 from lasec.service import NewModel, Service
+from lasec.service.settings import OPEN
 from lasec.service.store import TakenError
 
 WIDTH, CLASSES = 4, ["ham", "spam"]
@@ -40,17 +41,17 @@ def run(
     draw = random.Random(seed)  # noqa: S311
     with started(store, out) as database:
         key = _prepared(database.url)
-        server = Server(database.url)
-        assert server.wait()
-        headers = {"Authorization": f"Bearer {key}"}
-        with httpx.Client(base_url=server.url, headers=headers, timeout=60.0) as client:
+        port = free_port()
+        server = serve(database.url, port, out / "serve.log")
+        url, headers = f"http://127.0.0.1:{port}", {"Authorization": f"Bearer {key}"}
+        with httpx.Client(base_url=url, headers=headers, timeout=60.0) as client:
             found = {
                 "store": store,
                 "equal": _equal(Pair(client, "equal"), rows, draw),
                 "budget": _budget(Pair(client, "budget"), server, restarts, draw),
                 "second writer": _second(database.url, tries),
             }
-        server.kill()
+        server.end(signal.SIGKILL)
     (out / f"equal_{store}.json").write_text(json.dumps(found, indent=1) + "\n")
     return found
 
@@ -76,7 +77,8 @@ class Pair:
     def __init__(self, client: httpx.Client, name: str) -> None:
         self.client, self.path = client, f"/v1/models/{name}"
         options: dict[str, Any] = {"rate": RATES[name], "seed": 7, "classes": CLASSES}
-        learner = lasec.registry.make("tracker", WIDTH, max_age=100_000.0, **options)
+        options |= {"max_age": 100_000.0, "max_pending": OPEN}
+        learner = lasec.registry.make("tracker", WIDTH, **options)
         self.session = lasec.Session(learner)
         self.counts = dict.fromkeys(("rows", "requests", "labels", "retried", "differ"), 0)
         self.counts["changed"] = 0
@@ -150,7 +152,7 @@ def _equal(pair: Pair, rows: int, draw: random.Random) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _budget(pair: Pair, server: Server, restarts: int, draw: random.Random) -> dict[str, Any]:
+def _budget(pair: Pair, server: Process, restarts: int, draw: random.Random) -> dict[str, Any]:
     """Restart again and again, every second time by a kill; the last ask is sent again after it."""
     X, labels = _stream(SEGMENT * (restarts + 1))
     at = 0
@@ -160,7 +162,7 @@ def _budget(pair: Pair, server: Server, restarts: int, draw: random.Random) -> d
             pair.tell(pair.ask(X[at : at + size], again=draw.random() < AGAIN), labels)
             at += size
         if segment < restarts:
-            _again(server, kill=bool(segment % 2))
+            server.again(signal.SIGKILL if segment % 2 else signal.SIGTERM)
             pair.repeat()
     rate, (_, _, burst) = RATES["budget"], settled(pair.session.learner.query)
     spent = np.concatenate([[0.0], np.cumsum(np.array(pair.asked) - rate)])
@@ -170,13 +172,6 @@ def _budget(pair: Pair, server: Server, restarts: int, draw: random.Random) -> d
         "most above the rate in any window": most, "hard cap": burst, "exceeded": most > burst,
         "bit_for_bit": pair.same_file(),
     }  # fmt: skip
-
-
-def _again(server: Server, *, kill: bool) -> None:
-    """End the server, and start it again."""
-    server.process.send_signal(signal.SIGKILL if kill else signal.SIGTERM)
-    server.again()
-    assert server.wait()
 
 
 def _second(url: str, tries: int) -> dict[str, int]:

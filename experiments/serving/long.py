@@ -40,14 +40,14 @@ def run(rows: int, out: Path) -> dict[str, Any]:
 
 def _group(service: Service, model: Any, X: Any) -> None:
     """Ask about some rows, and tell the labels that are queried."""
-    said = service.do_now(service.ask(model, Rows.of_numbers(X), AskBody([]))[0])
+    said = service.do_now(service.ask(model, Rows.of_numbers(X), AskBody([])))
     answers = [
         AnswerBody(label="b" if x[0] > 0 else "a", ticket=reply["ticket"])
         for x, reply in zip(X, said, strict=True)
         if reply["asked"]
     ]
     if answers:
-        service.do_now(service.tell(model, TellBody(answers))[0])
+        service.do_now(service.tell(model, TellBody(answers)))
 
 
 def _look(service: Service, store: Path, cost: float) -> dict[str, float]:

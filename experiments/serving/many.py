@@ -30,7 +30,7 @@ def run(models: int, out: Path) -> dict[str, Any]:
         _create(service, number)
     memory = 1e6 * (resident() - before) / (models - 1)
     many = _ask(service)
-    file = len(service.models["t", "m0"].desk.to_bytes())
+    file = len(service.models["t", "m0"].desk.packing()())
     service.stop()
     began = time.monotonic()
     again = Service(url)
@@ -57,5 +57,5 @@ def _ask(service: Service) -> float:
     rows = [Rows.of_numbers(x[None]) for x in np.random.default_rng(0).normal(size=(ASKS, WIDTH))]
     began = time.process_time()
     for each in rows:
-        service.do_now(service.ask(model, each, AskBody([]))[0])
+        service.do_now(service.ask(model, each, AskBody([])))
     return 1e6 * (time.process_time() - began) / ASKS

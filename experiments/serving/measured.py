@@ -12,11 +12,11 @@ STORES = ("sqlite", "postgres")
 Made = dict[str, Any]
 
 
-def write(folder: Path) -> str:
+def run(out: Path) -> str:
     """Read what the experiments have written to a folder, and write the table beside it."""
-    lines = [line for part in (_kills, _equal, _costs, _cases, _whole) for line in part(folder)]
+    lines = [line for part in (_kills, _equal, _costs, _cases, _fair, _whole) for line in part(out)]
     table = markdown(["what", "SQLite", "PostgreSQL", "command"], lines, left=4)
-    (folder / "measured.md").write_text(table)
+    (out / "measured.md").write_text(table)
     return table
 
 
@@ -33,12 +33,19 @@ def _kills(folder: Path) -> list[list[str]]:
     both = _both(folder, "kills")
     wrong = ("lost", "twice", "changed", "differ")
     return [
-        ["kills of the server, crashes of the database",
-         *(f"{m['kills']}, {m['crashes']}" for m in both), "serve-kill"],
+        ["kills of the server, crashes of the database, full disks",
+         *(f"{m['kills']}, {m['crashes']}, {m['full_disks']}" for m in both), "test_kills.py"],
+        ["starts, of which failed; times the server ended by itself",
+         *(f"{m['starts']}, {m['starts_failed']}; {m['ended_by_itself']}" for m in both), ""],
         ["operations acknowledged, requests repeated",
          *(f"{m['operations']:,}, {m['retries']:,}" for m in both), ""],
         ["lost; carried out twice; replies changed; decisions unlike the library's",
          *("; ".join(str(m[name]) for name in wrong) for m in both), ""],
+        ["labels learned, of which on a wrong row",
+         *(f"{m['labels']:,}, {m['wrong_row']}" for m in both), ""],
+        ["hostile requests; replies 5xx other than 503",
+         *(f"{m['hostile_requests']:,}; {m['failed_requests']}" for m in both), ""],
+        ["questions listed with a wrong status", *(str(m["queue"]) for m in both), ""],
         ["the learner is the library's, bit for bit",
          *("yes" if m["bit_for_bit"] else "no" for m in both), ""],
     ]  # fmt: skip
@@ -54,6 +61,20 @@ def _equal(folder: Path) -> list[list[str]]:
            f"of {m['budget']['hard cap']:.0f}" for m in both), ""],
         ["second writers refused",
          *(f"{m['second writer']['refused']} of {m['second writer']['tries']}" for m in both), ""],
+    ]  # fmt: skip
+
+
+def _fair(folder: Path) -> list[list[str]]:
+    made = _read(folder / "fair.json")
+    beside = {name: each for name, each in made["neighbors"].items() if name != "alone"}
+    worst = max(beside, key=lambda name: beside[name]["p99 of alone"])
+    most = max(each["median ms"] for each in made["leases"].values())
+    waiting = max(each["waiting"] for each in made["leases"].values())
+    return [
+        ["p99 of a tenant's asks beside the largest requests of another, over that alone; worst",
+         f"{beside[worst]['p99 of alone']:.1f} ({worst})", "not measured", "serve-fair"],
+        [f"CPU ms of a lease beside {waiting:,.0f} open questions, at most",
+         f"{most:.1f}", "not measured", ""],
     ]  # fmt: skip
 
 

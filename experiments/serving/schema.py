@@ -10,16 +10,14 @@ import contextlib
 import json
 import os
 import shutil
-import signal
 import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import httpx
 
 from experiments.serving.databases import free_port, started
+from experiments.serving.process import owner_key, serve
 from lasec.client import Client
 
 PROGRAM = "schemathesis"
@@ -70,7 +68,8 @@ def run(out: Path, examples: int, store: str = "sqlite", seed: int = 0) -> dict[
     if program is None:
         raise SystemExit(f"{PROGRAM} is not here: pip install {PROGRAM}")
     out.mkdir(parents=True, exist_ok=True)
-    with started(store, out) as database, _served(database.url) as (url, key):
+    log = out / "serve.log"
+    with started(store, out) as database, _served(database.url, log) as (url, key):
         found = _checked(program, url, key, out, examples, seed)
         alive = httpx.get(f"{url}/readyz").status_code == 200
     made = {"store": store, "alive": alive} | found
@@ -79,32 +78,17 @@ def run(out: Path, examples: int, store: str = "sqlite", seed: int = 0) -> dict[
 
 
 @contextlib.contextmanager
-def _served(store: str) -> Any:
+def _served(store: str, log: Path) -> Any:
     """A server as people start it, with a model of numbers, one of texts, and some questions."""
-    call = [sys.executable, "-m", "lasec.cli", "serve", "--store", store]
-    key = subprocess.run(  # noqa: S603
-        [*call, "--new-key", "me"], check=True, capture_output=True, text=True
-    ).stdout.strip()
+    log.unlink(missing_ok=True)
     port = free_port()
-    process = subprocess.Popen([*call, "--port", str(port)])  # noqa: S603
-    url = f"http://127.0.0.1:{port}"
+    server, url = serve(store, port, log), f"http://127.0.0.1:{port}"
     try:
-        _wait(url, process)
-        with Client(url, key) as client:
+        with Client(url, owner_key(log)) as client:
             _models(client)
-        yield url, key
+        yield url, owner_key(log)
     finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait()
-
-
-def _wait(url: str, process: subprocess.Popen[bytes]) -> None:
-    while process.poll() is None:
-        with contextlib.suppress(httpx.HTTPError):
-            if httpx.get(f"{url}/readyz").status_code == 200:
-                return
-        time.sleep(0.1)
-    raise SystemExit("the server has ended")
+        server.end()
 
 
 def _models(client: Client) -> None:

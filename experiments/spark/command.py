@@ -5,14 +5,25 @@ from __future__ import annotations
 import json
 import shutil
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+
+import typer
 
 from experiments.output import write_json
 from experiments.spark import CLUSTER, check, kill, processes
 from experiments.spark.cuts import cuts, recut
 from experiments.spark.feed import FILES, SETTLING, Feed, make
+
+
+def study(out: Path, kills: int, seed: int, master: str | None) -> Iterator[str]:
+    """The report as a text; the command fails where anything was lost, twice or different."""
+    report = strike(out.resolve(), kills, seed, master or CLUSTER)
+    yield table(report)
+    if not report["passed"]:
+        raise typer.Exit(1)
 
 
 def strike(

@@ -7,6 +7,7 @@ from typing import Any
 
 from experiments.journal import Journal, Task
 from experiments.output import write_csv
+from experiments.text import command
 from experiments.text.command import table, times
 from experiments.text.learners import FEW, OURS_FEW, tracker
 from experiments.text.streams import texts
@@ -31,6 +32,15 @@ def one(stream: str, form: str, size: float, seeds: int) -> list[Row]:
                 "words": round(X.nnz / X.shape[0], 1),
             })  # fmt: skip
     return found
+
+
+def study(
+    journal: Journal, out: Path, seeds: int, size: float, settings: bool, ngrams: bool
+) -> str:
+    """The comparison, the one that the settings were chosen by, or that of n-grams."""
+    if ngrams:
+        return measure(journal, out, seeds, size)
+    return (command.settings if settings else command.measure)(journal, out, seeds, size)
 
 
 def measure(journal: Journal, out: Path, seeds: int, size: float) -> str:

@@ -30,8 +30,6 @@ DRAWN, WORDS, VOCABULARY = 20_000, 100, 200_000
 OURS = {
     "Tracker, 10 %": ("tracker", 0.1),
     "Tracker, 100 %": ("tracker", 1.0),
-    "DiagonalLASEC-SS, 10 %": ("diagonal-lasec-ss", 0.1),
-    "DiagonalAROW-SS, 10 %": ("diagonal-arow-ss", 0.1),
 }
 PEER = "Vowpal Wabbit"
 Row = dict[str, Any]

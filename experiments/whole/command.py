@@ -25,8 +25,9 @@ def asked(streams: str, rates: str, seeds: int, size: float) -> Sweep:
     )
 
 
-def measure(journal: Journal, sweep: Sweep, out: Path) -> str:
+def study(journal: Journal, out: Path, streams: str, rates: str, seeds: int, size: float) -> str:
     """Run what is missing, write all files, and give the outcome in a sentence."""
+    sweep = asked(streams, rates, seeds, size)
     if not sweep.streams:
         return "no stream: there is no folder of data"
     made, chosen = rows(journal, sweep)

@@ -19,9 +19,10 @@ import numpy as np
 import lasec
 from experiments.benchmark import baselines
 from experiments.contestants import Parameters
+from experiments.steady import Steady
 from experiments.tuning import mean_square
 from experiments.whole.sources import LONG, SOURCES, scaled, whole
-from lasec.queries import Budgeted, MarginSampling, Uniform
+from lasec.queries import Uniform
 from lasec.rules import Perceptron, SecondOrder, Tracking
 from lasec.streams import Stream
 
@@ -100,7 +101,7 @@ def _uniform(stream: Stream, rate: float, parameters: Parameters, seed: int) -> 
 
 
 def _held(stream: Stream, rate: float, rule: Any, seed: int) -> Shares:
-    query = Budgeted(rate, MarginSampling(0.1), audit=0.2, horizon=len(stream.y), strict=True)
+    query = Steady(rate, float(len(stream.y)))
     return _shares(lasec.Learner(rule, query, dimension=stream.X.shape[1], seed=seed), stream)
 
 

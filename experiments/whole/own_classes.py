@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from experiments.data import data_folder
 from experiments.forms.driven import driven
 from experiments.forms.labeled import Labeled
 from experiments.journal import Journal, Task
+from experiments.output import write_csv
 from experiments.whole.sources import WIDTH
 from lasec.streams import open_dataset
 
@@ -132,6 +134,14 @@ def measure(journal: Journal, size: float) -> list[Row]:
         dict(zip(("stream", "learner", "rate", "seed"), cell, strict=False)) | result
         for cell, result in zip(cells, found, strict=True)
     ]
+
+
+def study(journal: Journal, out: Path, size: float) -> str:
+    """CSV and table; gives in how many cells the Tracker is ahead."""
+    rows = measure(journal, size)
+    write_csv(out / "own_classes.csv", rows)
+    (out / "own_classes.md").write_text(document(rows))
+    return summary(rows)
 
 
 def document(rows: list[Row]) -> str:

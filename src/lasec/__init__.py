@@ -9,28 +9,26 @@ from lasec.algorithms import (
     RBP,
     SOP,
     SOP_SS,
-    DiagonalLASEC,
-    DiagonalLASEC_SS,
     KernelLASEC,
     KernelLASEC_SS,
     Modified,
     Perceptron,
     Perceptron_SS,
     Shifting,
-    cite,
 )
 from lasec.errors import StateError, TableError, TicketError
-from lasec.evaluation import LabelGain, RunSummary, evaluate
+from lasec.evaluation import RunSummary, evaluate
 from lasec.fleet import Fleet
 from lasec.learner import Learner
 from lasec.metrics import Estimate, Meter
+from lasec.papers import cite
 from lasec.random import uniforms
 from lasec.records import Records
 from lasec.registry import make
 from lasec.session import Session
 from lasec.text import TextHasher
 from lasec.tracker import DriftEstimate, Tracker
-from lasec.types import Aggregate, ClassMargin, Decision, LearnFrom, Margin, Outcome, Precision
+from lasec.types import Aggregate, ClassMargin, Decision, LearnFrom, Margin, Outcome
 
 __version__ = "0.1.0"
 
@@ -45,14 +43,11 @@ __all__ = [
     "Aggregate",
     "ClassMargin",
     "Decision",
-    "DiagonalLASEC",
-    "DiagonalLASEC_SS",
     "DriftEstimate",
     "Estimate",
     "Fleet",
     "KernelLASEC",
     "KernelLASEC_SS",
-    "LabelGain",
     "LearnFrom",
     "Learner",
     "Margin",
@@ -61,7 +56,6 @@ __all__ = [
     "Outcome",
     "Perceptron",
     "Perceptron_SS",
-    "Precision",
     "Records",
     "RunSummary",
     "Session",

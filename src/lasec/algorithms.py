@@ -1,7 +1,6 @@
 """The paper's eleven algorithms, ready to run: each is a rule, a query and ``learn_from``.
 
-LASEC and LASEC-SS also come with a Mercer kernel, of which the paper's section 3 speaks, and with a
-variance for each weight, for sparse rows.
+LASEC and LASEC-SS also come with a Mercer kernel, of which the paper's section 3 speaks.
 
 Every function takes the dimension, the algorithm's own parameters, and the options of the learner:
 ``seed``, ``max_pending``, ``max_age``, ``aggregate`` and ``annotators``. What is not here is
@@ -12,13 +11,11 @@ from __future__ import annotations
 
 from typing import Unpack
 
-from lasec import papers
 from lasec.learner import Learner, Options
 from lasec.mercer import RBF
 from lasec.queries import MarginSampling, VarianceThreshold
 from lasec.rules import (
     BudgetPerceptron,
-    DiagonalSecondOrder,
     KernelSecondOrder,
     ModifiedPerceptron,
     Ridge,
@@ -26,13 +23,8 @@ from lasec.rules import (
     ShiftingPerceptron,
 )
 from lasec.rules import Perceptron as PerceptronRule
-from lasec.rules.second_order import LASEC_REFERENCE
 from lasec.types import Mercer
 
-# Algorithms that were proposed elsewhere than their parts.
-_PROPOSED = dict.fromkeys(
-    ("LASEC-SS", "KernelLASEC-SS", "DiagonalLASEC-SS", "BBQ-I"), LASEC_REFERENCE
-)
 _RBF = RBF()
 
 
@@ -120,42 +112,6 @@ def KernelLASEC_SS(
     """
     rule, query = KernelSecondOrder(kernel, drift, ridge, budget), MarginSampling(aggressiveness)
     return Learner(rule, query, dimension=dimension, name="KernelLASEC-SS", **options)
-
-
-def DiagonalLASEC(
-    dimension: int, *, drift: float = 0.01, ridge: float = 1.0, **options: Unpack[Options]
-) -> Learner:
-    """LASEC for sparse rows, such as texts: a variance for each weight, every label asked.
-
-    >>> import lasec
-    >>> X = lasec.TextHasher().rows(["a free prize", "see you at lunch", "free lunch"] * 20)
-    >>> lasec.DiagonalLASEC(dimension=2**18).run(X, ["spam", "ham", "spam"] * 20)
-    Records(rows=60, accuracy=0.967, labels=60, rate=1.000)
-    """
-    rule = DiagonalSecondOrder(drift, ridge)
-    return Learner(rule, dimension=dimension, name="DiagonalLASEC", **options)
-
-
-def DiagonalLASEC_SS(
-    dimension: int,
-    *,
-    drift: float = 0.01,
-    ridge: float = 1.0,
-    aggressiveness: float = 0.1,
-    **options: Unpack[Options],
-) -> Learner:
-    """LASEC-SS for sparse rows: queries with probability ``a / (a + |margin|)``.
-
-    ``aggressiveness`` is a.
-
-    >>> import lasec
-    >>> X = lasec.TextHasher().rows(["a free prize", "see you at lunch", "free lunch"] * 20)
-    >>> learner = lasec.DiagonalLASEC_SS(dimension=2**18, aggressiveness=0.05, seed=0)
-    >>> learner.run(X, ["spam", "ham", "spam"] * 20)
-    Records(rows=60, accuracy=0.967, labels=26, rate=0.433)
-    """
-    rule, query = DiagonalSecondOrder(drift, ridge), MarginSampling(aggressiveness)
-    return Learner(rule, query, dimension=dimension, name="DiagonalLASEC-SS", **options)
 
 
 def SOP(dimension: int, *, ridge: float = 1.0, **options: Unpack[Options]) -> Learner:
@@ -267,28 +223,3 @@ def BBQ_I(
     """
     rule, query = Ridge(ridge), VarianceThreshold(exponent)
     return Learner(rule, query, dimension=dimension, name="BBQ-I", **options)
-
-
-def cite(learner: Learner, *, bibtex: bool = False) -> str:
-    r"""The papers to cite for a learner: its algorithm's, its rule's and its query's.
-
-    One a line; with ``bibtex``, as BibTeX entries.
-
-    >>> import lasec
-    >>> print(lasec.cite(lasec.LASEC_SS(dimension=2, seed=0)))
-    E. Moroshko and K. Crammer. Selective Sampling with Drift. ...
-    N. Cesa-Bianchi, C. Gentile and L. Zaniboni. Worst-Case Analysis of Selective Sampling ...
-    >>> print(lasec.cite(lasec.LASEC(dimension=2), bibtex=True))
-    @inproceedings{moroshko2014,
-      author = {E. Moroshko and K. Crammer},
-      title = {{Selective Sampling with Drift}},
-      booktitle = {Proceedings of AISTATS, JMLR W\&CP},
-      year = {2014},
-      volume = {33},
-      pages = {651--659}
-    }
-    """
-    proposed = _PROPOSED.get(learner.name.removeprefix("Budgeted "), "")
-    references = "\n".join((proposed, learner.rule.reference, learner.query.reference))
-    text = "\n".join(dict.fromkeys(filter(None, references.splitlines())))
-    return papers.bibtex(text) if bibtex else text

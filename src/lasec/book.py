@@ -46,28 +46,21 @@ class Question(NamedTuple):
     """One open question: what was decided about which row and when, and the answers so far.
 
     A row is kept in the form it came in: an array, the pairs of a sparse row, or a dict of
-    features. ``answers`` are the codes of the labels that were told, and ``answer`` the one that
-    they agree on; 0 if none yet.
+    features. ``answers`` are the codes of the labels that were told, and settle nothing yet.
     """
 
     decision: Any
     x: Any
     time: float
     answers: tuple[int, ...] = ()
-    answer: int = 0
-
-    @property
-    def answered(self) -> bool:
-        """Whether an answer has been learned, and could only be corrected now."""
-        return self.answer != 0
 
 
 class Book:
     """Open questions by ticket, in the order in which they were asked, at most ``limit`` of them.
 
-    Where one more is added past the limit, the oldest is dropped: its label will be refused.
-    ``waiting`` counts those without an answer. What is given up without one is remembered, with the
-    reason, until :meth:`given_up` is called. A clock that jumps back stands still.
+    Where one more is added past the limit, the oldest is dropped: its label will be refused. What
+    is given up is remembered, with the reason, until :meth:`given_up` is called. A clock that jumps
+    back stands still.
 
     >>> book = Book(limit=2)
     >>> asked = Decision(1, 0.2, 1.0, 0.5, asked=True, ticket=0)
@@ -81,7 +74,7 @@ class Book:
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        self.waiting = 0
+        self.bytes = 0  # of the rows of all questions, where they are arrays
         self._gone: deque[GivenUp] = deque(maxlen=limit)
         self._open: dict[int, Question] = {}
         self._latest = -math.inf
@@ -89,7 +82,7 @@ class Book:
     def __copy__(self) -> Book:
         twin = Book(self.limit)
         twin._open, twin._gone = self._open.copy(), self._gone.copy()
-        twin.waiting, twin._latest = self.waiting, self._latest
+        twin.bytes, twin._latest = self.bytes, self._latest
         return twin
 
     def __len__(self) -> int:
@@ -102,11 +95,6 @@ class Book:
         return ticket in self._open
 
     @property
-    def unanswered(self) -> tuple[int, ...]:
-        """The tickets without an answer, oldest first."""
-        return tuple(ticket for ticket, asked in self._open.items() if not asked.answered)
-
-    @property
     def oldest(self) -> float:
         """When the oldest open question was asked; infinite if none is."""
         return next(iter(self._open.values())).time if self._open else math.inf
@@ -116,33 +104,30 @@ class Book:
         latest = max(self._latest, time)
         question = Question(decision, x, latest)
         self._open[decision.ticket], self._latest = question, latest
-        self.waiting += 1
-        return self._drop(Why.DROPPED) if len(self._open) > self.limit else 0
+        self.bytes += getattr(x, "nbytes", 0)
+        if len(self._open) <= self.limit:
+            return 0
+        self.give_up(next(iter(self._open)), Why.DROPPED)
+        return 1
 
     def expire(self, before: float) -> int:
-        """Close the tickets that are older; gives how many of them were never answered."""
+        """Close the tickets that are older; gives how many they were."""
         count = 0
-        while self._open and next(iter(self._open.values())).time < before:
-            count += self._drop(Why.EXPIRED)
+        while self.oldest < before:
+            self.give_up(next(iter(self._open)), Why.EXPIRED)
+            count += 1
         return count
 
-    def give_up(self, ticket: int, why: Why = Why.CANCELED) -> int:
-        """Close a ticket without waiting any longer; gives 1 if it was never answered."""
-        unanswered = not self._open.pop(ticket).answered
-        if unanswered:
-            self.waiting -= 1
-            self._gone.append(GivenUp(ticket, why))
-        return int(unanswered)
+    def give_up(self, ticket: int, why: Why = Why.CANCELED) -> None:
+        """Close a ticket without waiting any longer."""
+        self.settle(ticket)
+        self._gone.append(GivenUp(ticket, why))
 
     def given_up(self) -> tuple[GivenUp, ...]:
         """What was given up without an answer since the last call of this method, oldest first."""
         gone = tuple(self._gone)
         self._gone.clear()
         return gone
-
-    def _drop(self, why: Why) -> int:
-        """Close the oldest ticket; gives 1 if it was never answered."""
-        return self.give_up(next(iter(self._open)), why)
 
     def find(self, ticket: int, issued: int) -> Question:
         """What is remembered of an open ticket; ``issued`` is how many have been given out."""
@@ -158,14 +143,13 @@ class Book:
             )
         return self._open[int(ticket)]
 
-    def hear(self, question: Question, heard: Question) -> None:
-        """Take note of an answer: what is known of the question after it."""
-        self._open[question.decision.ticket] = heard
-        self.waiting -= heard.answered and not question.answered
+    def hear(self, question: Question, answers: tuple[int, ...]) -> None:
+        """Take note of the answers to a question so far, which do not settle it."""
+        self._open[question.decision.ticket] = question._replace(answers=answers)
 
     def settle(self, ticket: int) -> None:
-        """Forget a ticket whose label has come, where no further answer is wanted."""
-        self.waiting -= not self._open.pop(ticket).answered
+        """Forget a ticket whose label has come."""
+        self.bytes -= getattr(self._open.pop(ticket).x, "nbytes", 0)
 
     def recode(self, codes: dict[int, int]) -> None:
         """Put other codes in the place of those of the labels, where classes are renumbered."""
@@ -173,7 +157,6 @@ class Book:
             self._open[ticket] = asked._replace(
                 decision=asked.decision._replace(label=codes[asked.decision.label]),
                 answers=tuple(codes[code] for code in asked.answers),
-                answer=codes.get(asked.answer, 0),
             )
 
     def arrays(self, dimension: int, classes: int = 2) -> dict[str, NDArray[Any]]:
@@ -182,13 +165,13 @@ class Book:
         rows = [question.x for question in asked]
         columns = [[getattr(question.decision, name) for name in _COLUMNS] for question in asked]
         counted = _codes(classes)
-        votes = [[*map(one.answers.count, counted), one.answer] for one in asked]
+        votes = [[*map(one.answers.count, counted)] for one in asked]
         return {
             "ticket": np.array(list(self._open), dtype=np.int64),
             **_written(rows, dimension),
             "decision": np.array(columns, dtype=np.float64).reshape(len(rows), len(_COLUMNS)),
             "time": np.array([question.time for question in asked], dtype=np.float64),
-            "votes": np.array(votes, dtype=np.int64).reshape(len(rows), 1 + classes),
+            "votes": np.array(votes, dtype=np.int64).reshape(len(rows), classes),
         }
 
     def restore(
@@ -198,8 +181,7 @@ class Book:
         """Take back what :meth:`arrays` gave, or refuse it."""
         ticket, decision = arrays["ticket"], arrays["decision"]
         n = ticket.size
-        time = arrays.get("time", ticket + 1.0)
-        votes = arrays.get("votes", np.zeros((n, 1 + classes), dtype=np.int64))
+        time, votes = arrays["time"], arrays["votes"]
         if (
             ticket.dtype != np.int64
             or n > self.limit
@@ -207,7 +189,7 @@ class Book:
             or not (
                 ticket.shape == time.shape == (n,)
                 and decision.shape == (n, 4)
-                and votes.shape == (n, 1 + classes)
+                and votes.shape == (n, classes)
             )
         ):
             raise StateError("invalid: the open tickets do not fit the model")
@@ -224,11 +206,10 @@ class Book:
             ticket.tolist(), x, decision.tolist(), time.tolist(), votes.tolist(), strict=True
         ):
             made = Decision(int(label), margin, spread, chance, asked=True, ticket=number)
-            told = zip(_codes(classes), counts[:-1], strict=True)
+            told = zip(_codes(classes), counts, strict=True)
             answers = tuple(code for code, count in told for _ in range(count))
-            question = Question(made, row.copy(), when, answers, counts[-1])
-            self._open[number] = question
-            self.waiting += not question.answered
+            question = self._open[number] = Question(made, row.copy(), when, answers)
+            self.bytes += question.x.nbytes
             self._latest = when
 
 
@@ -264,14 +245,12 @@ def _codes(classes: int) -> tuple[int, ...]:
 def _possible(ticket: Any, decision: Any, time: Any, votes: Any, issued: int, classes: int) -> bool:
     """Whether tickets rise within those given out, and decisions are ones that a query can make."""
     label, margin, variance, propensity = decision.T
-    codes = (*_codes(classes), 0)
     return bool(
         ((ticket >= 0) & (ticket < issued)).all()
         and (np.diff(ticket) > 0).all()
         and (np.diff(time) >= 0.0).all()
-        and np.isin(label, codes[:-1]).all()
+        and np.isin(label, _codes(classes)).all()
         and (np.isfinite(margin) & np.isfinite(variance) & (variance >= 0.0)).all()
         and ((propensity > 0.0) & (propensity <= 1.0)).all()
-        and ((votes[:, :-1] >= 0) & (votes[:, :-1] <= _MOST_VOTES)).all()
-        and np.isin(votes[:, -1], codes).all()
+        and ((votes >= 0) & (votes <= _MOST_VOTES)).all()
     )

@@ -2,6 +2,7 @@
 
 Requests that change something carry a key of their own and are sent again after a lost connection:
 the service carries each out once. :class:`Client` waits for replies, :class:`AsyncClient` awaits.
+A service that is not there costs a second, and :class:`AwayError` says its address.
 """
 
 from __future__ import annotations
@@ -10,21 +11,28 @@ import asyncio
 import math
 import time
 import uuid
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Self
+from urllib.parse import urlencode
 
 import httpx
 
 from lasec.metrics import Estimate
 from lasec.types import Decision
+from lasec.validation import ticket_or_id
 
 __all__ = [
-    "AsyncClient", "AsyncModel", "Client", "Given", "Model", "Question", "RefusedError", "Told",
+    "AsyncClient", "AsyncModel", "AwayError", "Client", "Given", "Label", "Model", "Question",
+    "RefusedError", "Told",
 ]  # fmt: skip
 
 _AGAIN = (429, 502, 503, 504)
 _SLOW = 600.0  # seconds for a request that may compile
 _WAITS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 5.0, 5.0)  # seconds before each further try
+_PAUSE = 0.1  # the same where nobody listens
+_CONNECT = 5.0  # seconds for a connection
+_UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError)
+_NEVER = (httpx.UnsupportedProtocol, httpx.LocalProtocolError)
 
 
 class RefusedError(RuntimeError):
@@ -39,6 +47,16 @@ class RefusedError(RuntimeError):
         self.status = status
 
 
+class AwayError(ConnectionError):
+    """A service that cannot be reached, with its address.
+
+    >>> with Client("http://127.0.0.1:1", key="lasec_...", patience=0.0) as client:
+    ...     client.models()
+    Traceback (most recent call last):
+    lasec.client.AwayError: http://127.0.0.1:1 cannot be reached (Connection refused): ...
+    """
+
+
 class Told(NamedTuple):
     """What a label has done: whether the prediction was correct, the model learned, and so on."""
 
@@ -50,9 +68,12 @@ class Told(NamedTuple):
 
 
 class Given(NamedTuple):
-    """What a person has said to a question: held, told, recorded, dont_know or later."""
+    """What was said to a question: held, told, recorded, sent, dont_know or later.
 
-    by: str
+    ``by`` is None for a label that an application sent without a name.
+    """
+
+    by: str | None
     label: Any
     status: str
 
@@ -83,6 +104,38 @@ class Question(NamedTuple):
         return self.is_open and given < self.wanted
 
 
+class Label(NamedTuple):
+    """A label that was given to a question, and all that is known about it.
+
+    ``label`` is what it is by now, ``given`` what was said: they differ if the owner has corrected
+    it. ``learned`` is what the model was told; it is None while the answer can be taken back
+    (``status`` "held"), and for an answer to a question that had its label ("recorded"). "told"
+    came from people, "sent" from an application. Times are seconds since 1970.
+
+    >>> known = {"ticket": 7, "id": "mail-7", "by": "ann", "at": 1.8e9, "status": "told"}
+    >>> known |= {"corrected_by": None, "corrected_at": None, "item": {"text": "win"}}
+    >>> known |= {"query_probability": 0.25, "asked_at": 1.7e9, "prediction": "ham"}
+    >>> label = Label(label="spam", learned="spam", given="spam", **known)
+    >>> label.prediction == label.label
+    False
+    """
+
+    ticket: int
+    id: str | None
+    label: Any
+    by: str | None
+    at: float
+    status: str
+    learned: Any
+    given: Any
+    corrected_by: str | None
+    corrected_at: float | None
+    prediction: Any
+    query_probability: float
+    asked_at: float
+    item: Any
+
+
 class _Call(NamedTuple):
     """A request, and how its reply is read."""
 
@@ -96,20 +149,52 @@ class _Call(NamedTuple):
     @property
     def timeout(self) -> Any:
         """How long to wait for it: code that is compiled first takes a minute or two."""
-        return _SLOW if self.slow else httpx.USE_CLIENT_DEFAULT
+        return _timeout(_SLOW) if self.slow else httpx.USE_CLIENT_DEFAULT
+
+
+class _Tries:
+    """Whether, and after how many seconds, a request is sent again."""
+
+    def __init__(self, call: _Call, url: httpx.URL, patience: float) -> None:
+        self._call, self._url, self._patience = call, url, patience
+        self._waits, self._until = iter(_WAITS), math.inf
+
+    def again(self, status: int) -> float | None:
+        """The seconds to wait after a reply; None if it counts."""
+        return next(self._waits, None) if status in _AGAIN else None
+
+    def failed(self, error: httpx.TransportError) -> float:
+        """The seconds to wait after a failure, or :class:`AwayError` if it is one too many."""
+        reason = str(error).partition("] ")[2] or str(error) or type(error).__name__
+        if isinstance(error, _UNSENT):
+            self._until = min(self._until, time.monotonic() + self._patience)
+            if time.monotonic() + _PAUSE < self._until:
+                return _PAUSE
+        elif not isinstance(error, _NEVER) and (self._call.once or self._call.method == "GET"):
+            wait = next(self._waits, None)
+            if wait is not None:
+                return wait
+        raise AwayError(
+            f"{str(self._url).rstrip('/')} cannot be reached ({reason}): is lasec serve running "
+            "there?"
+        ) from error
 
 
 class Client:
     """A service by its address, and a key.
+
+    ``timeout`` is how many seconds a reply may take, and ``patience`` for how many a server that
+    is not there is tried again: set more where it may be restarted meanwhile.
 
     >>> client = Client("http://127.0.0.1:8077", key="lasec_...")
     >>> mails = client.model("mails")  # then: mails.ask({"text": "win a prize"}, id="mail-17")
     >>> client.close()
     """
 
-    def __init__(self, url: str, key: str, *, timeout: float = 30.0) -> None:
-        headers = {"Authorization": f"Bearer {key}"}
-        self._http = httpx.Client(base_url=url, headers=headers, timeout=timeout)
+    def __init__(self, url: str, key: str, *, timeout: float = 30.0, patience: float = 1.0) -> None:
+        headers, limits = {"Authorization": f"Bearer {key}"}, _timeout(timeout)
+        self._http = httpx.Client(base_url=url, headers=headers, timeout=limits)
+        self._patience = patience
 
     def model(self, name: str) -> Model:
         """A model by its name."""
@@ -141,19 +226,18 @@ class Client:
         self.close()
 
     def _send(self, call: _Call) -> Any:
-        headers = _headers(call)
-        for wait in (*_WAITS, None):
+        headers, tries = _headers(call), _Tries(call, self._http.base_url, self._patience)
+        while True:
             try:
                 reply = self._http.request(
                     call.method, call.path, json=call.body, headers=headers, timeout=call.timeout
                 )
-                if reply.status_code not in _AGAIN or wait is None:
+                wait = tries.again(reply.status_code)
+                if wait is None:
                     return _read(call, reply)
-            except httpx.TransportError:
-                if wait is None or not (call.once or call.method == "GET"):
-                    raise
+            except httpx.TransportError as error:
+                wait = tries.failed(error)
             time.sleep(wait)
-        return None
 
 
 class AsyncClient:
@@ -163,9 +247,10 @@ class AsyncClient:
     >>> asyncio.run(client.close())
     """
 
-    def __init__(self, url: str, key: str, *, timeout: float = 30.0) -> None:
-        headers = {"Authorization": f"Bearer {key}"}
-        self._http = httpx.AsyncClient(base_url=url, headers=headers, timeout=timeout)
+    def __init__(self, url: str, key: str, *, timeout: float = 30.0, patience: float = 1.0) -> None:
+        headers, limits = {"Authorization": f"Bearer {key}"}, _timeout(timeout)
+        self._http = httpx.AsyncClient(base_url=url, headers=headers, timeout=limits)
+        self._patience = patience
 
     def model(self, name: str) -> AsyncModel:
         """A model by its name."""
@@ -197,19 +282,18 @@ class AsyncClient:
         await self.close()
 
     async def _send(self, call: _Call) -> Any:
-        headers = _headers(call)
-        for wait in (*_WAITS, None):
+        headers, tries = _headers(call), _Tries(call, self._http.base_url, self._patience)
+        while True:
             try:
                 reply = await self._http.request(
                     call.method, call.path, json=call.body, headers=headers, timeout=call.timeout
                 )
-                if reply.status_code not in _AGAIN or wait is None:
+                wait = tries.again(reply.status_code)
+                if wait is None:
                     return _read(call, reply)
-            except httpx.TransportError:
-                if wait is None or not (call.once or call.method == "GET"):
-                    raise
+            except httpx.TransportError as error:
+                wait = tries.failed(error)
             await asyncio.sleep(wait)
-        return None
 
 
 class _Words:
@@ -230,10 +314,9 @@ class _Words:
         body = {"rows": [_plain(row) for row in rows]}
         return self._post("predict", body, _predictions)
 
-    def tell(self, question: Hashable, label: Hashable, by: str | None) -> _Call:
+    def tell(self, question: Hashable, label: Hashable, id: Hashable, by: str | None) -> _Call:  # noqa: A002
         """Learn a label."""
-        name = "ticket" if isinstance(question, int) else "id"
-        answer = {name: question, "label": label, "by": by}
+        answer = _named(question, id) | {"label": label, "by": by}
         return self._post("tell", {"answers": [answer]}, lambda reply: _told(reply["outcomes"][0]))
 
     def learn(self, row: Any, label: Hashable) -> _Call:
@@ -241,15 +324,30 @@ class _Words:
         body = {"rows": [_plain(row)], "labels": [label]}
         return self._post("learn", body, lambda reply: _told(reply["outcomes"][0]))
 
-    def cancel(self, question: Hashable) -> _Call:
+    def cancel(self, question: Hashable, id: Hashable) -> _Call:  # noqa: A002
         """Give up a question."""
-        body = {"questions": [question]}
+        body = {"questions": [_named(question, id)]}
         return self._post("cancel", body, lambda reply: _told(reply["outcomes"][0]))
 
-    def questions(self, after: int, closed: float) -> _Call:
+    def questions(self, after: int, closed: float, status: str | None) -> _Call:
         """List questions."""
-        where = f"{self._path}/questions?after={after}&closed={closed}"
-        return _Call("GET", where, read=_questions)
+        query = {"after": after, "closed": closed} | ({"status": status} if status else {})
+        return _Call("GET", f"{self._path}/questions?{urlencode(query)}", read=_questions)
+
+    def labels(self, after: str, by: str | None) -> _Call:
+        """A page of labels."""
+        query = {"after": after} | ({} if by is None else {"by": by})
+        return _Call("GET", f"{self._path}/labels?{urlencode(query)}", read=_labels)
+
+    def correct(self, ticket: int, label: Hashable, by: str | None) -> _Call:
+        """Correct a label."""
+        body = {"ticket": ticket, "label": label, "by": by}
+        where = f"{self._path}/corrections"
+        return _Call("POST", where, body, read=lambda reply: reply["detail"])
+
+    def instruct(self, text: str) -> _Call:
+        """Set what annotators are to know."""
+        return _Call("PUT", f"{self._path}/instructions", {"text": text})
 
     def answer(self, ticket: int, label: Hashable, say: str, by: str | None) -> _Call:
         """What a person says to a question."""
@@ -301,26 +399,60 @@ class Model:
         found: list[Any] = self._send(self._words.predict(rows))
         return found
 
-    def tell(self, question: Hashable, label: Hashable, *, by: str | None = None) -> Told:
-        """Learn the label of a question, by its ticket or the id of its row."""
-        found: Told = self._send(self._words.tell(question, label, by))
+    def tell(
+        self, question: Hashable = None, label: Hashable = None, *, id: Hashable = None,  # noqa: A002
+        by: str | None = None,
+    ) -> Told:  # fmt: skip
+        """Learn the label of a question, by its ticket or the id of its row.
+
+        A whole number is a ticket, unless it is given as ``id``.
+        """
+        found: Told = self._send(self._words.tell(question, label, id, by))
         return found
 
     def learn(self, row: Any, label: Hashable) -> None:
         """Learn a label that nobody asked for."""
         self._send(self._words.learn(row, label))
 
-    def cancel(self, question: Hashable) -> None:
-        """Give up a question."""
-        self._send(self._words.cancel(question))
+    def cancel(self, question: Hashable = None, *, id: Hashable = None) -> None:  # noqa: A002
+        """Give up a question, by its ticket or the id of its row, as in :meth:`tell`."""
+        self._send(self._words.cancel(question, id))
 
-    def questions(self, *, after: int = -1, closed: float = 0.0) -> list[Question]:
+    def questions(
+        self, *, after: int = -1, closed: float = 0.0, status: str | None = None
+    ) -> list[Question]:
         """Up to 1,000 open questions after a ticket, with what people have said.
 
-        Also those that were closed in the last ``closed`` seconds.
+        Also those that were closed in the last ``closed`` seconds; or, with a ``status``, those
+        that are "open", "settled" (a second person is wanted), "answered" or "gone".
         """
-        found: list[Question] = self._send(self._words.questions(after, closed))
+        found: list[Question] = self._send(self._words.questions(after, closed, status))
         return found
+
+    def labels(self, *, by: str | None = None) -> Iterator[Label]:
+        """The labels that were given, the oldest first; with ``by``, those of one person.
+
+        They are read 1,000 at a time, so that there can be any number of them.
+        """
+        after = ""
+        while True:
+            labels, after = self._send(self._words.labels(after, by))
+            if not labels:
+                return
+            yield from labels
+
+    def correct(self, ticket: int, label: Hashable, *, by: str | None = None) -> str:
+        """Correct a label that was given, by whom it was given (None: an application).
+
+        Returns what follows: before the model has learned it, it learns the corrected label. After
+        that a model cannot unlearn: :meth:`labels` has the corrected label and what was learned.
+        """
+        detail: str = self._send(self._words.correct(ticket, label, by))
+        return detail
+
+    def instruct(self, text: str) -> None:
+        """Set what annotators see above each question, as plain text."""
+        self._send(self._words.instruct(text))
 
     def answer(
         self, ticket: int, label: Hashable = None, *, say: str = "label", by: str | None = None
@@ -371,26 +503,61 @@ class AsyncModel:
         found: list[Any] = await self._send(self._words.predict(rows))
         return found
 
-    async def tell(self, question: Hashable, label: Hashable, *, by: str | None = None) -> Told:
-        """Learn the label of a question, by its ticket or the id of its row."""
-        found: Told = await self._send(self._words.tell(question, label, by))
+    async def tell(
+        self, question: Hashable = None, label: Hashable = None, *, id: Hashable = None,  # noqa: A002
+        by: str | None = None,
+    ) -> Told:  # fmt: skip
+        """Learn the label of a question, by its ticket or the id of its row.
+
+        A whole number is a ticket, unless it is given as ``id``.
+        """
+        found: Told = await self._send(self._words.tell(question, label, id, by))
         return found
 
     async def learn(self, row: Any, label: Hashable) -> None:
         """Learn a label that nobody asked for."""
         await self._send(self._words.learn(row, label))
 
-    async def cancel(self, question: Hashable) -> None:
-        """Give up a question."""
-        await self._send(self._words.cancel(question))
+    async def cancel(self, question: Hashable = None, *, id: Hashable = None) -> None:  # noqa: A002
+        """Give up a question, by its ticket or the id of its row, as in :meth:`tell`."""
+        await self._send(self._words.cancel(question, id))
 
-    async def questions(self, *, after: int = -1, closed: float = 0.0) -> list[Question]:
+    async def questions(
+        self, *, after: int = -1, closed: float = 0.0, status: str | None = None
+    ) -> list[Question]:
         """Up to 1,000 open questions after a ticket, with what people have said.
 
-        Also those that were closed in the last ``closed`` seconds.
+        Also those that were closed in the last ``closed`` seconds; or, with a ``status``, those
+        that are "open", "settled" (a second person is wanted), "answered" or "gone".
         """
-        found: list[Question] = await self._send(self._words.questions(after, closed))
+        found: list[Question] = await self._send(self._words.questions(after, closed, status))
         return found
+
+    async def labels(self, *, by: str | None = None) -> AsyncIterator[Label]:
+        """The labels that were given, the oldest first; with ``by``, those of one person.
+
+        They are read 1,000 at a time, so that there can be any number of them.
+        """
+        after = ""
+        while True:
+            labels, after = await self._send(self._words.labels(after, by))
+            if not labels:
+                return
+            for label in labels:
+                yield label
+
+    async def correct(self, ticket: int, label: Hashable, *, by: str | None = None) -> str:
+        """Correct a label that was given, by whom it was given (None: an application).
+
+        Returns what follows: before the model has learned it, it learns the corrected label. After
+        that a model cannot unlearn: :meth:`labels` has the corrected label and what was learned.
+        """
+        detail: str = await self._send(self._words.correct(ticket, label, by))
+        return detail
+
+    async def instruct(self, text: str) -> None:
+        """Set what annotators see above each question, as plain text."""
+        await self._send(self._words.instruct(text))
 
     async def answer(
         self, ticket: int, label: Hashable = None, *, say: str = "label", by: str | None = None
@@ -420,6 +587,10 @@ class AsyncModel:
 
 
 _LIST = _Call("GET", "/v1/models", read=lambda reply: [one["name"] for one in reply["models"]])
+
+
+def _timeout(seconds: float) -> httpx.Timeout:
+    return httpx.Timeout(seconds, connect=min(seconds, _CONNECT))
 
 
 def _made(name: str, classes: Sequence[Hashable], settings: Mapping[str, Any]) -> _Call:
@@ -454,6 +625,16 @@ def _plain(row: Any) -> Any:
     return dict(row) if isinstance(row, Mapping) else [float(value) for value in row]
 
 
+def _named(question: Hashable, id: Hashable) -> dict[str, Hashable]:  # noqa: A002
+    """How a request names a question: a whole number is a ticket, and never an id.
+
+    >>> _named(7, None), _named("mail-7", None), _named(None, 7)
+    ({'ticket': 7}, {'id': 'mail-7'}, {'id': 7})
+    """
+    ticket, name = ticket_or_id(question, id)
+    return {"id": name} if ticket is None else {"ticket": int(ticket)}
+
+
 def _decision(said: Mapping[str, Any]) -> Decision:
     if said.get("error"):
         raise RefusedError(422, said["error"])
@@ -484,6 +665,14 @@ def _questions(reply: Any) -> list[Question]:
     ]
 
 
+def _labels(reply: Any) -> tuple[list[Label], str]:
+    return [Label(**one) for one in reply["labels"]], reply["next"]
+
+
 def _estimate(said: Mapping[str, Any]) -> Estimate:
     value = math.nan if said["value"] is None else said["value"]
-    return Estimate(value, said["low"], said["high"], said["rows"], said["labels"], said["rows"])
+    low, high = said["low"], said["high"]
+    return Estimate(
+        value, low, high, said["rows"], said["labels"], said["rows"], said["lost"],
+        low - said["worst_low"], said["worst_high"] - high,
+    )  # fmt: skip

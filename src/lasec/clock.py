@@ -3,7 +3,11 @@
 A budget by time and the age of questions follow the times that rows carry. One row dated 2100 would
 end both: the budget would wait for the calendar to catch up, and every open question would be too
 old at once. So a row that is dated more than ``lead`` seconds ahead of the machine's clock is
-served like any other, but counts as having come at the latest time that is known.
+served like any other, but counts as having come at the latest time that is known. And questions
+age by the machine's clock at most: a row that is dated ahead makes none of them older.
+
+What the machine's clock reads is an input like any other: who replays a journal gives the reading
+that is written there (:func:`reading`), and gets the same decisions at any later time.
 """
 
 from __future__ import annotations
@@ -11,7 +15,10 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, overload
 
 import numpy as np
 
@@ -20,6 +27,28 @@ from lasec.types import Vector
 
 LEAD = 3_600.0
 _LEADS, _TIMES = Range(0.0, 1e15), Range(-1e60, 1e60)
+_reading: ContextVar[float | None] = ContextVar("lasec_reading", default=None)
+
+
+def now() -> float:
+    """What the machine's clock reads, in seconds since 1970, or what :func:`reading` was given.
+
+    >>> with reading(1_000.0):
+    ...     now()
+    1000.0
+    """
+    given = _reading.get()
+    return time.time() if given is None else given
+
+
+@contextmanager
+def reading(at: float) -> Iterator[None]:
+    """Within this context the machine's clock reads ``at``."""
+    before = _reading.set(at)
+    try:
+        yield
+    finally:
+        _reading.reset(before)
 
 
 class Clock:
@@ -42,20 +71,35 @@ class Clock:
         """The times; in the place of each that is too far ahead, the latest one before it."""
         if self.lead is None or not times.size:
             return times
-        now = time.time()
-        wrong = times > now + self.lead
+        read = now()
+        wrong = times > read + self.lead
         if not wrong.any():
             return times
-        self._warn(float(times[wrong][0]), now)
+        self._warn(float(times[wrong][0]), read)
         known = np.maximum.accumulate(np.where(wrong, self.latest, np.maximum(times, self.latest)))
-        known[np.isinf(known)] = now  # nothing has come before
+        known[np.isinf(known)] = read  # nothing has come before
         return np.where(wrong, known, times)
 
     def one(self, moment: float) -> float:
         """The same for a single time."""
-        if self.lead is None or moment <= time.time() + self.lead:
+        if self.lead is None or moment <= now() + self.lead:
             return moment
         return float(self.trusted(np.array([moment]))[0])
+
+    @overload
+    def aging(self, moment: float) -> float: ...
+    @overload
+    def aging(self, moment: Vector) -> Vector: ...
+    def aging(self, moment: float | Vector) -> float | Vector:
+        """The moment by which questions age: that of a row, never ahead of the machine's clock.
+
+        >>> with reading(1_000.0):
+        ...     Clock().aging(3_000.0), Clock(lead=None).aging(3_000.0)
+        (1000.0, 3000.0)
+        """
+        if self.lead is None:
+            return moment
+        return min(moment, now()) if isinstance(moment, float) else np.minimum(moment, now())
 
     def advance(self, times: Vector) -> None:
         """Remember the latest of some times that can be trusted."""
@@ -67,20 +111,18 @@ class Clock:
         return {"lead": self.lead, "latest": self.latest if self.latest > -math.inf else None}
 
     @classmethod
-    def restore(cls, header: dict[str, Any] | None) -> Clock:
-        """The clock that was saved; a new one, for files that have none."""
-        if header is None:
-            return cls()
+    def restore(cls, header: dict[str, Any]) -> Clock:
+        """The clock that was saved."""
         latest = header["latest"]
         known = -math.inf if latest is None else number("latest", latest, float, _TIMES)
         return cls(header["lead"], known)
 
-    def _warn(self, moment: float, now: float) -> None:
+    def _warn(self, moment: float, read: float) -> None:
         if self._warned:
             return
         self._warned = True
-        years = (moment - now) / 31_557_600.0
-        ahead = f"{years:.3g} years" if years >= 1.0 else f"{moment - now:,.0f} seconds"
+        years = (moment - read) / 31_557_600.0
+        ahead = f"{years:.3g} years" if years >= 1.0 else f"{moment - read:,.0f} seconds"
         warnings.warn(
             f"time {moment:.12g} is {ahead} ahead of this machine's clock: rows dated more than "
             f"{self.lead:g} seconds ahead are served, but move no clock. Times are seconds since "

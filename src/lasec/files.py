@@ -17,7 +17,7 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -31,8 +31,10 @@ _LONGEST = 200  # bytes of the target's name in that of its draft: names end at 
 _PRIVATE, _PUBLIC = 0o600, 0o666  # the second less the umask
 
 
-def write(path: str | os.PathLike[str], data: bytes, *, private: bool = True) -> None:
-    """Write a file, all of it or nothing.
+def write(
+    path: str | os.PathLike[str], data: bytes | Iterable[bytes], *, private: bool = True
+) -> None:
+    """Write a file, all of it or nothing; ``data`` is its bytes, or gives them in parts.
 
     A new file is readable by its owner alone (mode 0600) unless it is not ``private``; one that
     exists keeps its mode. Where ``path`` is a symbolic link, the file that it points to is written.
@@ -48,7 +50,7 @@ def write(path: str | os.PathLike[str], data: bytes, *, private: bool = True) ->
     mode = _mode(target)
     _remove_orphans(target)
     with _draft(target, _PRIVATE if private or mode is not None else _PUBLIC) as (draft, file):
-        file.write(data)
+        file.writelines([data] if isinstance(data, bytes) else data)
         file.flush()
         if mode is not None and hasattr(os, "fchmod"):
             os.fchmod(file.fileno(), mode)

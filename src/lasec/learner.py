@@ -18,7 +18,14 @@ from lasec.busy import Busy
 from lasec.classes import ClassNames, class_names
 from lasec.clock import LEAD, Clock
 from lasec.files import write
-from lasec.learner_state import DIMENSIONS, Counter, LearnerState, packed, unpacked
+from lasec.learner_state import (
+    DIMENSIONS,
+    MOST_CLASSES,
+    Counter,
+    LearnerState,
+    packed,
+    unpacked,
+)
 from lasec.parameters import Range, choice, number, shown
 from lasec.persistence import codec
 from lasec.persistence.container import read, restored
@@ -37,11 +44,9 @@ from lasec.types import (
     Decision,
     LearnFrom,
     Outcome,
-    Precision,
     Query,
     Rule,
     StatefulQuery,
-    VarianceQuery,
     Vector,
     Views,
 )
@@ -62,6 +67,7 @@ class Options(TypedDict, total=False):
     aggregate: Aggregate | str
     annotators: int
     classes: Sequence[Hashable] | None
+    max_classes: int
 
 
 def with_classes(
@@ -113,14 +119,15 @@ class Learner:
         A row dated more seconds ahead of the machine's clock is served, but moves no clock. Times
         are seconds since 1970; with None, every time is accepted, in any unit.
     aggregate
-        Which of several answers to a question counts: "first", "last" or "majority".
+        Which of several answers to a question counts: the "first", or that of the "majority".
     annotators
         Number of answers that a majority is taken of; odd.
     classes
         The classes, if they are known: any labels, any number. Others are added as they are told;
         with a third one, a rule for two classes becomes a :class:`~lasec.rules.OneVsRest`.
-    precision
-        "double", or "single" for half the memory.
+    max_classes
+        How many classes labels can add up to: a label that would be one more is refused, since
+        each takes time and memory. ``classes`` that are named may be more.
     name
         What it is called in reports.
 
@@ -157,7 +164,7 @@ class Learner:
         aggregate: Aggregate | str = Aggregate.FIRST,
         annotators: int = 3,
         classes: Sequence[Hashable] | None = None,
-        precision: Precision | str = Precision.DOUBLE,
+        max_classes: int = 100,
         name: str = "",
     ) -> None:
         sized = dimension is not None
@@ -165,9 +172,8 @@ class Learner:
         self.learn_from = choice(LearnFrom, learn_from)
         self.rule, names = with_classes(rule, classes, every_label=not self._from_mistakes)
         self.name = name or f"{type(rule).__name__} + {type(query).__name__}"
-        self.precision = choice(Precision, precision)
-        self._kind = sparse.row_kind(self.rule, self.precision)
-        model = codec.begin(self.rule, size, self.precision)
+        self._kind = sparse.row_kind(self.rule)
+        model = codec.begin(self.rule, size)
         selector = Selector(query, seed=seed, lead=lead)
         self.max_age: float | None = (
             None if max_age is None else number("max_age", max_age, float, _AGES)
@@ -177,7 +183,10 @@ class Learner:
         if self.annotators % 2 == 0:
             raise ValueError(f"annotators must be an odd number, got {annotators}")
         book = Book(number("max_pending", max_pending, int, DIMENSIONS))
-        self._now = LearnerState(model, size, selector, book, sized=sized, classes=names)
+        most: int = number("max_classes", max_classes, int, MOST_CLASSES)
+        self._now = LearnerState(
+            model, size, selector, book, sized=sized, classes=names, max_classes=most
+        )
         self._compiled: dict[tuple[str, type], Callable[..., Any]] = {}
         self._table: tuple[Any, NDArray[Any]] | None = None
         self._busy, self._is_draft = Busy("learner"), False
@@ -243,7 +252,7 @@ class Learner:
             when = selector.moment(time)
             if self._kind.names:
                 self._admit(now, SparseRows.of(row))
-            seen, spent = selector.look(self.rule, now.model, row, given, when, book.waiting)
+            seen, spent = selector.look(self.rule, now.model, row, given, when, len(book))
             fine, label, margin, variance, propensity, asked = seen
             if not fine:
                 raise self._refusal(row)
@@ -251,10 +260,11 @@ class Learner:
             # From here on nothing is refused. A signal can cost a question that nobody has seen.
             selector.note(spent, 1, asked, None if time is None else when)
             self._now = now
+            moment = selector.clock.aging(when)
             if self.max_age is not None:
-                now.expired += book.expire(before=when - self.max_age)
+                now.expired += book.expire(before=moment - self.max_age)
             if asked:
-                now.dropped += book.add(decision, row.copy(), when)
+                now.dropped += book.add(decision, row.copy(), moment)
             return self._named(decision)
 
     def ask_many(
@@ -317,19 +327,21 @@ class Learner:
         """Decide about rows; where one is refused, nothing is changed."""
         selector = now.selector
         bad, columns, spent = selector.look_at_all(
-            self.rule, now.model, rows, given, when, now.book.waiting
+            self.rule, now.model, rows, given, when, len(now.book)
         )
         if bad >= 0:
             validation.finite("X", rows[bad])
             raise self._too_large(f"X: row {bad}")
-        records = Records.questions(columns, first=selector.rows)
+        sign = None if now.told else np.zeros(len(rows), dtype=np.int8)
+        records = Records.questions(columns, first=selector.rows, sign=sign)
         selector.note(spent, len(rows), records.labels, float(when.max()) if when.size else None)
         self._open(now, rows, records, when)
         return replace(records, label=now.classes.named(records.label))
 
     def _open(self, now: LearnerState, rows: Any, asked: Records, when: Vector) -> None:
         """Put the questions among some rows into the book, and close those that are too old."""
-        moments = np.maximum.accumulate(when) if when.size else asked.ticket + 1.0
+        given = np.maximum.accumulate(when) if when.size else asked.ticket + 1.0
+        moments = now.selector.clock.aging(given.astype(np.float64, copy=False))
         at = np.flatnonzero(asked.asked)
         columns = (asked.label, asked.margin, asked.variance, asked.propensity)
         for i, *fields in zip(
@@ -352,8 +364,8 @@ class Learner:
         ticket
             The ticket of the decision.
         y
-            The label, of any kind. What a second answer to the same question does depends on the
-            learner's ``aggregate``.
+            The label, of any kind. Whether a second answer to the same question is taken depends on
+            the learner's ``aggregate``.
 
         Returns
         -------
@@ -398,7 +410,8 @@ class Learner:
         with self._busy:
             now = self._now
             now.book.find(ticket, now.selector.rows)
-            now.dropped += now.book.give_up(int(ticket))
+            now.book.give_up(int(ticket))
+            now.dropped += 1
 
     def note(self, X: ArrayLike) -> None:
         """Count rows that were asked about elsewhere, by the margins of this learner.
@@ -469,6 +482,7 @@ class Learner:
         with self._busy:
             now = self._now if self._now.sized else self._begun("x", x, 1)
             row, label = self._row(x, now.dimension), validation.class_label(y)
+            now.check_label(label)
             selector = now.selector
             if self._kind.names:
                 self._admit(now, SparseRows.of(row))
@@ -550,7 +564,7 @@ class Learner:
         fine, given = seen.fine > 0.0, validation.given(draws, len(rows))
         propensity, asked = np.full(n, np.nan), np.zeros(n, dtype=np.bool_)
         propensity[fine], asked[fine] = now.selector.preview(
-            seen.lead[fine], seen.variance[fine], waiting=now.book.waiting,
+            seen.lead[fine], seen.variance[fine], waiting=len(now.book),
             draws=given[fine] if given.size else given,
         )  # fmt: skip
         margin, variance = (np.where(fine, one, np.nan) for one in (seen.margin, seen.variance))
@@ -650,14 +664,14 @@ class Learner:
             if now.classes.are_signs:
                 now.classes = ClassNames(fresh.names[:2])
             for label in labels:
-                rule = now.meet(rule, label, every_label=not self._from_mistakes)
+                rule = now.meet(rule, label, every_label=not self._from_mistakes, named=True)
             self.rule, self._now = rule, now
 
     def weigh_classes(self, weights: Mapping[Any, float]) -> None:
         """Say what it costs to miss a row of each class, from now on; others stay as they are.
 
-        For a rule that has class weights: see ``class_weight`` of :class:`~lasec.Tracker`. A label
-        that is not known becomes a class.
+        For a rule that has class weights: see ``class_weight`` of :class:`~lasec.Tracker`. As long
+        as no class is known, these labels are classes; later, others are refused.
 
         >>> import lasec
         >>> tracker = lasec.Tracker(dimension=1, class_weight={"fraud": 20.0}, seed=0)
@@ -670,8 +684,10 @@ class Learner:
         given = class_weights(weights)
         with self._busy:
             now, rule = self._now.copy(), self.rule
+            if self.known_classes:
+                check_weights(given, [label for label in given if now.classes.code(label)])
             for label in given:
-                rule = now.meet(rule, label, every_label=not self._from_mistakes)
+                rule = now.meet(rule, label, every_label=not self._from_mistakes, named=True)
             costs = now.model.costs.copy()
             for label, weight in given.items():
                 costs[GIVEN, now.classes.names.index(label)] = weight
@@ -717,9 +733,7 @@ class Learner:
                 model = type(model)(*(array.astype(blank.dtype) for array, blank in wide))
             # The numbers of a wide state may have another type: compiled code is found again.
             self._compiled, selector = {}, deepcopy(now.selector)
-            self._now = replace(
-                now, model=model, dimension=size, sized=True, bound=None, selector=selector
-            )
+            self._now = replace(now, model=model, dimension=size, sized=True, selector=selector)
 
     @property
     def has_probabilities(self) -> bool:
@@ -763,7 +777,6 @@ class Learner:
         *,
         times: ArrayLike | None = None,
         draws: ArrayLike | None = None,
-        lazy: bool = False,
     ) -> Records:
         """Ask about each row and tell its label at once if queried: a chunk in compiled code.
 
@@ -780,10 +793,6 @@ class Learner:
             When each row came, for budgets by time.
         draws
             Uniform numbers in [0, 1) to use instead of the learner's own.
-        lazy
-            Compute margin, variance and propensity of rows that are not queried only where the
-            decision needs them (NaN elsewhere). The decisions are the same; it saves most of the
-            time where rows are wide (from 64 features on) and few are queried.
 
         Returns
         -------
@@ -798,45 +807,44 @@ class Learner:
         Records(rows=10000, accuracy=0.700, labels=3496, rate=0.350)
         """
         with self._busy:
-            return self._run(X, y, times, draws, lazy)
+            return self._run(X, y, times, draws)
 
     def _run(
-        self, X: ArrayLike, y: ArrayLike, times: ArrayLike | None, draws: ArrayLike | None,
-        lazy: bool,
-    ) -> Records:  # fmt: skip
+        self, X: ArrayLike, y: ArrayLike, times: ArrayLike | None, draws: ArrayLike | None
+    ) -> Records:
         """All rows of a chunk, or none of them."""
         now = self._now if self._now.sized else self._begun("X", X, 2)
         rows = sparse.rows(X, now.dimension, self._kind)
         n = len(rows)
-        lazy = number("lazy", lazy, bool, None) and self._can_be_lazy(now.dimension)
         given, when = validation.given(draws, n), now.selector.times(times, n)
         signs = validation.signs(y, n) if now.classes.are_signs else None
         if signs is None:
-            return self._run_classes(now, rows, validation.classes(y, n), given, when, lazy)
-        now, records = self._chunk(now, rows, signs, given, when, lazy)
+            return self._run_classes(now, rows, validation.classes(y, n), given, when)
+        now, records = self._chunk(now, rows, signs, given, when)
         now.classes = now.classes.known(np.unique(signs[records.learned]).astype(int).tolist())
         self._now = now
         return records
 
     def _chunk(
-        self, now: LearnerState, rows: Any, codes: Vector, given: Vector, when: Vector,
-        lazy: bool = False,
-    ) -> tuple[LearnerState, Records]:  # fmt: skip
+        self, now: LearnerState, rows: Any, codes: Vector, given: Vector, when: Vector
+    ) -> tuple[LearnerState, Records]:
         """Rows whose classes are all known; the state is as it was, unless it is a draft's."""
         selector = copy(now.selector)
-        (bad, columns, model, bound), spent = selector.run(
-            self.rule, now.model, rows, codes, given, when, now.book.waiting,
-            mistakes_only=self._mistakes_only, bound=now.bound, lazy=lazy,
-            in_place=self._is_draft,
+        (bad, columns, model), spent = selector.run(
+            self.rule, now.model, rows, codes, given, when, len(now.book),
+            mistakes_only=self._mistakes_only, in_place=self._is_draft,
         )  # fmt: skip
         if bad >= 0:
             validation.finite("X", rows[bad])
             raise self._too_large(f"X: row {bad}")
         records = Records(*columns, first=selector.rows, labeled=~np.isnan(codes))
+        if not now.told:
+            until = int(np.argmax(records.learned)) + 1 if records.learned.any() else len(rows)
+            records.sign[:until] = 0
         selector.note(spent, len(rows), records.labels, float(when.max()) if when.size else None)
         told = int(records.learned.sum())
         after = replace(
-            now, model=model, bound=bound, selector=selector, told=now.told + told,
+            now, model=model, selector=selector, told=now.told + told,
             updates=now.updates + int(records.updated.sum()),
             dropped=now.dropped + records.labels - told,
         )  # fmt: skip
@@ -844,7 +852,7 @@ class Learner:
 
     def _run_classes(
         self, now: LearnerState, rows: Any, labels: tuple[list[Any], NDArray[np.intp]],
-        given: Vector, when: Vector, lazy: bool,
+        given: Vector, when: Vector,
     ) -> Records:  # fmt: skip
         """A chunk in pieces, between the rows of classes that are not known yet."""
         kinds, which = labels
@@ -859,7 +867,7 @@ class Learner:
                 end = int(new[np.searchsorted(new, begin)])
                 at = slice(begin, end if end > begin or not n else begin + 1)
                 if end > begin or not n:
-                    now, records = self._chunk(now, rows[at], codes[at], given[at], when[at], lazy)
+                    now, records = self._chunk(now, rows[at], codes[at], given[at], when[at])
                     told = np.unique(which[at][records.learned])
                     now.classes = names.known(kinds[kind] for kind in told)
                 else:
@@ -884,11 +892,12 @@ class Learner:
         if self._kind.names:
             now = replace(now)
             self._admit(now, SparseRows.of(x))
-        seen, spent = selector.look(self.rule, now.model, x, draw, moment, now.book.waiting)
+        seen, spent = selector.look(self.rule, now.model, x, draw, moment, len(now.book))
         fine, predicted, margin, variance, propensity, asked = seen
         if not fine:
             raise self._refusal(x)
         selector.note(spent, 1, asked, moment if when.size else None)
+        sign: Any = None if now.told else np.zeros(1, dtype=np.int8)
         now = replace(now, selector=selector)
         if asked:
             self._meet(now, label)
@@ -896,7 +905,7 @@ class Learner:
             now.told += 1
         columns = ([predicted], [margin], [variance], [propensity], [asked], [True], [asked])
         kinds = (np.int16, float, float, float, bool, bool, bool)
-        made = Records(*map(np.array, columns, kinds), first=ticket)
+        made = Records(*map(np.array, columns, kinds), first=ticket, sign=sign)
         return self._aged(now, moment), made
 
     def counted(self, **counters: int) -> Self:
@@ -955,48 +964,26 @@ class Learner:
 
     @property
     def state(self) -> Any:
-        """The arrays of the model: the state of its rule.
-
-        >>> import lasec
-        >>> lasec.Perceptron(dimension=2).state.weights.tolist()
-        [0.0, 0.0]
-        """
+        """The arrays of the model: the state of its rule."""
         return self._now.model
 
     @state.setter
     def state(self, model: Any) -> None:
-        self._now = replace(self._now, model=model, bound=None)
+        self._now = replace(self._now, model=model)
 
     @property
     def dimension(self) -> int:
-        """The number of features of a row; 1 as long as it is not known.
-
-        >>> import lasec
-        >>> lasec.LASEC(dimension=3).dimension
-        3
-        """
+        """The number of features of a row; 1 as long as it is not known."""
         return self._now.dimension
 
     @property
     def is_sized(self) -> bool:
-        """Whether the number of features is known: given, or that of a row.
-
-        >>> import lasec
-        >>> lasec.Tracker().is_sized, lasec.Tracker(dimension=2).is_sized
-        (False, True)
-        """
+        """Whether the number of features is known: given, or that of a row."""
         return self._now.sized
 
     @property
     def query(self) -> Query:
-        """When to ask for a label. A query that is set later begins with a state of its own.
-
-        >>> import lasec
-        >>> learner = lasec.LASEC(dimension=2)
-        >>> learner.query = lasec.queries.Uniform(rate=0.1)
-        >>> learner.query
-        Uniform(rate=0.1)
-        """
+        """When to ask for a label. A query that is set later begins with a state of its own."""
         return self._now.selector.query
 
     @query.setter
@@ -1007,22 +994,12 @@ class Learner:
 
     @property
     def query_state(self) -> Vector:
-        """The state of the query, if it has one: what a budget has spent, for example.
-
-        >>> import lasec
-        >>> lasec.Tracker().query_state.size, lasec.LASEC(dimension=2).query_state.size
-        (11, 0)
-        """
+        """The state of the query, if it has one: what a budget has spent, for example."""
         return self._now.selector.query_state
 
     @property
     def seed(self) -> int:
-        """The seed of the random draws.
-
-        >>> import lasec
-        >>> lasec.Tracker(seed=7).seed
-        7
-        """
+        """The seed of the random draws."""
         return self._now.selector.seed
 
     @seed.setter
@@ -1031,51 +1008,28 @@ class Learner:
 
     @property
     def clock(self) -> Clock:
-        """The latest time that is known, where rows come with times.
-
-        >>> import lasec
-        >>> lasec.LASEC(dimension=2, lead=60.0).clock.lead
-        60.0
-        """
+        """The latest time that is known, where rows come with times."""
         return self._now.selector.clock
 
     @property
-    def max_pending(self) -> int:
-        """How many questions may be open at a time.
+    def open_bytes(self) -> int:
+        """The bytes of the rows that wait for their labels."""
+        return self._now.book.bytes
 
-        >>> import lasec
-        >>> lasec.LASEC(dimension=3, max_pending=100).max_pending
-        100
-        """
+    @property
+    def max_pending(self) -> int:
+        """How many questions may be open at a time."""
         return self._now.book.limit
 
     @property
-    def pending(self) -> tuple[int, ...]:
-        """The open tickets, oldest first.
-
-        >>> import lasec
-        >>> learner = lasec.Perceptron(dimension=2, max_pending=2)
-        >>> [learner.ask([1.0, t]).ticket for t in range(3)]
-        [0, 1, 2]
-        >>> learner.pending, learner.dropped
-        ((1, 2), 1)
-        """
-        return tuple(self._now.book)
+    def max_classes(self) -> int:
+        """How many classes labels can add up to."""
+        return self._now.max_classes
 
     @property
-    def unanswered(self) -> tuple[int, ...]:
-        """The open tickets without an answer, oldest first.
-
-        With aggregate="last" an answered question stays open, so that it can be corrected.
-
-        >>> import lasec
-        >>> learner = lasec.LASEC(dimension=2, aggregate="last")
-        >>> tickets = [learner.ask([1.0, t]).ticket for t in range(2)]
-        >>> outcome = learner.tell(tickets[0], 1)
-        >>> learner.pending, learner.unanswered
-        ((0, 1), (1,))
-        """
-        return self._now.book.unanswered
+    def pending(self) -> tuple[int, ...]:
+        """The open tickets, oldest first."""
+        return tuple(self._now.book)
 
     @property
     def questions(self) -> tuple[Decision, ...]:
@@ -1088,7 +1042,7 @@ class Learner:
         True
         """
         book = self._now.book
-        return tuple(self._named(book.find(t, self.rows).decision) for t in self.unanswered)
+        return tuple(self._named(book.find(t, self.rows).decision) for t in book)
 
     def is_open(self, ticket: int) -> bool:
         """Whether a ticket can still be told: it was asked, and is not settled, expired or dropped.
@@ -1131,14 +1085,14 @@ class Learner:
                 "rule": codec.describe(self.rule),
                 "query": codec.describe(self.query),
                 "dimension": self.dimension,
-                "update": LearnFrom(self.learn_from).value,
+                "learn_from": LearnFrom(self.learn_from).value,
                 "seed": self.seed,
                 "max_pending": self.max_pending,
                 "max_age": self.max_age,
                 "clock": self.clock.header(),
-                "policy": self.aggregate.value,
-                "opinions": self.annotators,
-                "precision": self.precision.value,
+                "aggregate": self.aggregate.value,
+                "annotators": self.annotators,
+                "max_classes": self.max_classes,
             }
             header["classes"] = list(self._now.classes.names)
             return packed(header, self.rule, self._now)
@@ -1228,7 +1182,7 @@ class Learner:
             "learns from": f"asked {self.learn_from.value}",
             "features": f"{self.dimension:,}" if self._now.sized else "as in the first row",
             "labels asked": f"{spent} ({notebook.percent(self.asked / max(self.rows, 1))})",
-            "open questions": f"{self._now.book.waiting:,}",
+            "open questions": f"{len(self._now.book):,}",
         }
         return notebook.card(self.name, facts)
 
@@ -1241,7 +1195,7 @@ class Learner:
 
     def _blank(self, dimension: int) -> Any:
         """A first state of the rule, with the class weights that were given."""
-        model = codec.begin(self.rule, dimension, self.precision)
+        model = codec.begin(self.rule, dimension)
         if hasattr(model, "costs") and not self._now.sized:
             model.costs[:] = self._now.model.costs
         return model
@@ -1251,7 +1205,7 @@ class Learner:
         if self.max_age is None:
             return now
         book = copy(now.book)
-        expired = book.expire(before=moment - self.max_age)
+        expired = book.expire(before=now.selector.clock.aging(moment) - self.max_age)
         return replace(now, book=book, expired=now.expired + expired)
 
     def _readable(self, X: ArrayLike) -> tuple[LearnerState, Any]:
@@ -1270,11 +1224,6 @@ class Learner:
         self._code("looker", rule, model, chunk)(rule, model, chunk, begin + 1, step, out)
         return kernel.engine.Look(*out.T)
 
-    def _can_be_lazy(self, dimension: int) -> bool:
-        """Whether it pays to decide rows without their variance, and the query allows it."""
-        wide = dimension >= kernel.engine.LAZY_FROM
-        return wide and isinstance(self.query, VarianceQuery) and self.query.rises_with_variance
-
     def _row(self, x: ArrayLike, dimension: int) -> Vector:
         """One instance as the compiled code wants it; as it stands where it is that already."""
         if (
@@ -1282,6 +1231,7 @@ class Learner:
             and x.dtype == self._kind
             and x.shape == (dimension,)
             and x.flags.carray
+            and not self._kind.names  # pairs may say any column
         ):
             return x
         return sparse.row(x, dimension, self._kind)
@@ -1289,7 +1239,7 @@ class Learner:
     def _rows(self, X: Any, dimension: int) -> Any:
         """Rows of a usable size; as they stand where they are what the compiled code wants."""
         plain = type(X) is np.ndarray and X.dtype == self._kind and X.flags.carray
-        if not (plain and X.ndim == 2 and X.shape[1] == dimension):
+        if self._kind.names or not (plain and X.ndim == 2 and X.shape[1] == dimension):
             X = sparse.rows(X, dimension, self._kind)
         return X if self._kind.names else validation.finite("X", X)
 
@@ -1307,21 +1257,17 @@ class Learner:
     def _hear(self, question: Question, y: int) -> Outcome:
         """Let an answer in, and the label too, if the answers so far decide it."""
         now, decision = self._now, question.decision
-        before = () if self.aggregate is Aggregate.LAST else question.answers
-        answers = (*before, y)
+        answers = (*question.answers, y)
         verdict = decided(answers, self.aggregate, self.annotators)
-        if verdict == question.answer:  # not decided yet, or nothing new
-            outcome = self._outcome(decision, y, decision.label, updated=False)
-            outcome = outcome._replace(settled=verdict != 0)
-        else:
+        if verdict:
             outcome = self._learn(now, decision, question.x, verdict)
-            now.told += not question.answered
-        now.contradicted += any(code != y for code in question.answers)
-        if verdict and self.aggregate is not Aggregate.LAST:
+            now.told += 1
             now.book.settle(decision.ticket)
         else:
-            heard = Question(decision, question.x, question.time, answers, verdict)
-            now.book.hear(question, heard)
+            outcome = self._outcome(decision, y, decision.label, updated=False)
+            outcome = outcome._replace(settled=False)
+            now.book.hear(question, answers)
+        now.contradicted += any(code != y for code in question.answers)
         return outcome
 
     def _learn(self, now: LearnerState, decision: Decision, x: Vector, y: int) -> Outcome:
@@ -1339,7 +1285,6 @@ class Learner:
         if wanted and not usable:
             raise self._too_large(f"the row of ticket {ticket}")
         now.model = kernel.engine.renewed(self.rule, now.model)
-        now.bound = None
         now.updates += wanted
         return predicted, wanted
 
@@ -1386,10 +1331,9 @@ class Learner:
         return self._table[1][classes.places(codes)]
 
     def _too_large(self, where: str) -> ValueError:
-        limit = kernel.engine.largest_strain(self.state)
         return ValueError(
             f"{where}: too large for this model, a label there could shrink its covariance more "
-            f"than {limit:g} times: scale the input"
+            f"than {kernel.engine.LARGEST_STRAIN:g} times: scale the input"
         )
 
 
@@ -1407,3 +1351,18 @@ def class_weights(given: object) -> dict[Any, float]:
         validation.class_label(label): number(f"class_weight[{label!r}]", weight, float, _WEIGHTS)
         for label, weight in given.items()
     }
+
+
+def check_weights(weights: Mapping[Any, float], classes: Sequence[Hashable]) -> None:
+    """Refuse the weight of a class that there is not.
+
+    >>> check_weights({"fruad": 20.0}, ["fine", "fraud"])
+    Traceback (most recent call last):
+    ValueError: class_weight: 'fruad' is not one of the classes, name it among them or correct it
+    """
+    for label in weights:
+        if label not in classes:
+            raise ValueError(
+                f"class_weight: {shown(label)} is not one of the classes, name it among them or "
+                "correct it"
+            )

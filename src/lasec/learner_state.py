@@ -8,24 +8,26 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, overload
 
+import numpy as np
+
 from lasec import validation
 from lasec.book import Book
 from lasec.classes import UNNAMED, ClassNames
 from lasec.clock import Clock
 from lasec.errors import StateError
-from lasec.parameters import Range, number
+from lasec.parameters import Range, number, shown
 from lasec.persistence import codec
 from lasec.persistence.container import Arrays, pack
 from lasec.random import SEEDS
 from lasec.rules.one_vs_rest import third_class
 from lasec.selector import Selector
 from lasec.sparse import row_kind
-from lasec.types import Aggregate, ClassRule, Precision, copied
+from lasec.types import ClassRule, copied
 
-_COUNTERS = ("rounds", "asked", "told", "updates", "dropped", "expired", "contradicted")
-_LATER = {"expired", "contradicted"}  # not in the first files
+_COUNTERS = ("rows", "asked", "told", "updates", "dropped", "expired", "contradicted")
 _COUNTS = Range(0, 2**62)
 DIMENSIONS = Range(1, 2**31)
+MOST_CLASSES = Range(2, 2**15 - 1)  # records keep their codes in 16 bits
 
 
 @dataclass(slots=True)
@@ -35,8 +37,8 @@ class LearnerState:
     A learner holds one such value. A chunk of rows makes a new one and puts it in place by one
     assignment; ``ask`` and ``tell`` write into it when nothing can be refused any more. ``model``
     is the rule's state for rows of ``dimension`` features; where ``sized`` is false, the first row
-    will set the dimension. ``bound`` is what is known of the eigenvalues of ``model``, and
-    ``classes`` are the names of the classes.
+    will set the dimension. ``classes`` are the names of the classes, to which labels can add up to
+    ``max_classes``.
 
     >>> import lasec
     >>> selector = Selector(lasec.queries.Always(), seed=0)
@@ -58,22 +60,24 @@ class LearnerState:
     expired: int = 0
     contradicted: int = 0
     sized: bool = True
-    bound: Any = None
     classes: ClassNames = UNNAMED
+    max_classes: int = 100
 
     def copy(self) -> LearnerState:
         """A state of its own: nothing that happens to one changes the other."""
         return LearnerState(
             copied(self.model), self.dimension, copy(self.selector), copy(self.book), self.told,
-            self.updates, self.dropped, self.expired, self.contradicted, self.sized, self.bound,
-            self.classes,
+            self.updates, self.dropped, self.expired, self.contradicted, self.sized, self.classes,
+            self.max_classes,
         )  # fmt: skip
 
-    def meet(self, rule: Any, label: Hashable, *, every_label: bool = True) -> Any:
+    def meet(
+        self, rule: Any, label: Hashable, *, every_label: bool = True, named: bool = False
+    ) -> Any:
         """Make a place for a label of a new class; gives the rule, with one more class if need be.
 
         A rule for two classes becomes one against the rest, learning from ``every_label`` or from
-        mistakes.
+        mistakes. Where all ``max_classes`` are there, only one that is ``named`` is a new one.
 
         >>> import lasec
         >>> selector, rule = Selector(lasec.queries.Always(), seed=0), lasec.rules.Tracking()
@@ -84,6 +88,8 @@ class LearnerState:
         """
         if label in self.classes.names:
             return rule
+        if not named:
+            self.check_label(label)
         before, self.classes = self.classes, self.classes.placed(label)
         if len(self.classes.names) == len(before.names):
             return rule
@@ -93,15 +99,24 @@ class LearnerState:
             rule, self.model = third_class(
                 rule, self.model, self.dimension, every_label=every_label
             )
-        self.bound = None
         if len(before.names) == 2:
             self.book.recode({-1: 1, 1: 2})
         return rule
 
+    def check_label(self, label: Hashable) -> None:
+        """An error for a label that would be one class too many."""
+        names = self.classes.names
+        if len(names) >= self.max_classes and not (label in names or None in names):
+            raise ValueError(
+                f"y: {shown(label)} would be a new class, and there are {len(names)} already "
+                f"(max_classes={self.max_classes}): correct the label, or make the learner with "
+                "a larger max_classes"
+            )
+
     @property
     def counters(self) -> dict[str, int]:
         """What has been counted, by name."""
-        counts = {"rounds": self.selector.rows, "asked": self.selector.asked}
+        counts = {"rows": self.selector.rows, "asked": self.selector.asked}
         return counts | {name: getattr(self, name) for name in _COUNTERS[2:]}
 
 
@@ -131,9 +146,8 @@ class Counter:
 
 def packed(settings: Mapping[str, Any], rule: Any, state: LearnerState) -> bytes:
     """A learner as bytes; a state that could not be loaded again is refused."""
-    precision = Precision(settings["precision"])
     arrays = dict(zip(state.model._fields, state.model, strict=True))
-    codec.restore(rule, state.dimension, arrays, precision)
+    codec.restore(rule, state.dimension, arrays)
     model = {f"state.{name}": array for name, array in arrays.items()}
     asked = state.book.arrays(state.dimension, len(state.classes.names))
     pending = {f"pending.{name}": array for name, array in asked.items()}
@@ -149,35 +163,35 @@ def unpacked(
     rule = codec.rebuild(header["rule"], rules)
     query = codec.rebuild(header["query"], queries)
     dimension = number("dimension", header["dimension"], int, DIMENSIONS)
-    precision = Precision(header.get("precision", Precision.DOUBLE))
     settings = {
         "rule": rule,
         "query": query,
         "dimension": dimension,
-        "learn_from": header["update"],
+        "learn_from": header["learn_from"],
         "seed": number("seed", header["seed"], int, SEEDS),
         "max_pending": number("max_pending", header["max_pending"], int, DIMENSIONS),
-        "max_age": header.get("max_age"),
-        "aggregate": header.get("policy", Aggregate.FIRST),
-        "annotators": header.get("opinions", 3),
-        "precision": precision,
+        "max_age": header["max_age"],
+        "aggregate": header["aggregate"],
+        "annotators": header["annotators"],
+        "max_classes": number("max_classes", header["max_classes"], int, MOST_CLASSES),
         "name": _text(header["name"]),
     }
     selector = Selector(query, seed=settings["seed"])
-    selector.clock = Clock.restore(header.get("clock"))
-    selector.query_state = codec.query_state(query, arrays.pop("query.memory", None))
+    selector.clock = Clock.restore(header["clock"])
+    selector.query_state = codec.query_state(query, arrays.pop("query.memory", np.empty(0)))
     pending, kept = _prefixed(arrays, "pending."), _prefixed(arrays, "state.")
     if arrays:
         raise StateError("invalid: there are arrays of no known use")
-    model = codec.restore(rule, dimension, kept, precision)
-    counts = {
-        name: number(name, _count(header["counters"], name), int, _COUNTS) for name in _COUNTERS
-    }
-    selector.rows, selector.asked = counts.pop("rounds"), counts.pop("asked")
-    book, classes = Book(settings["max_pending"]), _classes(rule, header.get("classes", [-1, 1]))
-    kind = row_kind(rule, precision)
+    model = codec.restore(rule, dimension, kept)
+    counts = {name: number(name, header["counters"][name], int, _COUNTS) for name in _COUNTERS}
+    selector.rows, selector.asked = counts.pop("rows"), counts.pop("asked")
+    book, classes = Book(settings["max_pending"]), _classes(rule, header["classes"])
+    kind = row_kind(rule)
     book.restore(pending, dimension, selector.rows, kind, len(classes.names))
-    state = LearnerState(model, dimension, selector, book, **counts, classes=classes)
+    state = LearnerState(
+        model, dimension, selector, book, **counts, classes=classes,
+        max_classes=settings["max_classes"],
+    )  # fmt: skip
     if not _possible(state):
         raise StateError("invalid: the counters contradict each other")
     return settings, state
@@ -189,16 +203,12 @@ def _prefixed(arrays: Arrays, prefix: str) -> Arrays:
     return {name.removeprefix(prefix): arrays.pop(name) for name in names}
 
 
-def _count(counters: Mapping[str, Any], name: str) -> Any:
-    return counters.get(name, 0) if name in _LATER else counters[name]
-
-
 def _possible(state: LearnerState) -> bool:
     """Whether the counters can be those of one learner."""
-    selector, unanswered = state.selector, state.dropped + state.expired + state.book.waiting
+    selector, unanswered = state.selector, state.dropped + state.expired + len(state.book)
     return (
         unanswered <= selector.asked <= selector.rows
-        and state.updates <= state.told + state.contradicted
+        and state.updates <= state.told
         and state.told <= selector.rows - unanswered
     )
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from lasec.types import Matrix, Vector
 
-__all__ = ["downdate", "faded_downdate", "inflate", "quadratic"]
+__all__ = ["downdate", "inflate", "quadratic"]
 
 
 def quadratic(C: Matrix, x: Vector) -> float:
@@ -36,19 +36,6 @@ def downdate(C: Matrix, g: Vector, factor: float) -> None:
     for i in range(g.size):
         for j in range(g.size):
             C[i, j] -= factor * (g[i] * g[j])
-
-
-def faded_downdate(C: Matrix, g: Vector, keep: float, factor: float) -> None:
-    """C <- keep C - factor g g', in place.
-
-    >>> C = np.eye(2)
-    >>> faded_downdate(C, np.array([1.0, 0.0]), 0.5, 0.25)
-    >>> C.tolist()
-    [[0.25, 0.0], [0.0, 0.5]]
-    """
-    for i in range(g.size):
-        for j in range(g.size):
-            C[i, j] = keep * C[i, j] - factor * (g[i] * g[j])
 
 
 def inflate(C: Matrix, amount: float) -> None:

@@ -97,6 +97,15 @@ def sparkline(lines: Mapping[str, Array]) -> str:
     )
 
 
+def about(number: float) -> str:
+    """A number in two digits.
+
+    >>> about(1_195.1), about(69.3)
+    ('1,200', '69')
+    """
+    return f"{float(f'{number:.2g}'):,.0f}"
+
+
 def percent(share: float) -> str:
     """A share in percent.
 
@@ -104,6 +113,16 @@ def percent(share: float) -> str:
     ('12.5 %', 'unknown')
     """
     return "unknown" if math.isnan(share) else f"{100.0 * share:.1f} %"
+
+
+def unpredicted(rows: int) -> str:
+    """How many rows have no prediction, as a sentence.
+
+    >>> unpredicted(240)
+    '240 rows before the first label have no prediction'
+    """
+    what = "row" if rows == 1 else "rows"
+    return f"{rows:,} {what} before the first label {'has' if rows == 1 else 'have'} no prediction"
 
 
 def _path(values: Array) -> str:

@@ -1,13 +1,15 @@
-"""The papers behind the algorithms, each said once: as a line of text and as BibTeX.
+"""The papers behind the algorithms, who proposed what, and :func:`cite`.
 
-Rules and queries give the text as their ``reference``; :func:`bibtex` turns it back into an entry.
 Pages and DOIs are given where they were checked.
 """
 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from lasec import queries, rules
+from lasec.learner import Learner
 
 _VENUE = {"article": "journal", "inproceedings": "booktitle", "incollection": "booktitle"}
 _SPECIAL = str.maketrans(
@@ -66,38 +68,6 @@ class Paper(NamedTuple):
             "doi": self.doi,
         }
         return _entry(self.kind, self.key, fields)
-
-
-def bibtex(reference: str) -> str:
-    """BibTeX entries for a reference: those of the papers in it, and ``@misc`` for other lines.
-
-    >>> print(bibtex("A. Nyone. A Rule of My Own. 2031."))
-    @misc{nyone2031,
-      note = {A. Nyone. A Rule of My Own. 2031.}
-    }
-    """
-    return "\n".join(
-        _KNOWN[line].bibtex if line in _KNOWN else _other(line)
-        for line in dict.fromkeys(reference.splitlines())
-        if line.strip()
-    )
-
-
-def _other(line: str) -> str:
-    """An entry for a text that is no known paper; its key is a word of it and its year."""
-    words = re.findall(r"[A-Za-z]{2,}", line)
-    years = re.findall(r"\b(?:1[89]|20)\d\d\b", line)
-    key = (words[0].lower() if words else "reference") + (years[-1] if years else "")
-    return _entry("misc", key, {"note": _escaped(" ".join(line.split()))})
-
-
-def _entry(kind: str, key: str, fields: dict[str, str]) -> str:
-    lines = ",\n".join(f"  {name} = {{{value}}}" for name, value in fields.items() if value)
-    return f"@{kind}{{{key},\n{lines}\n}}"
-
-
-def _escaped(text: str) -> str:
-    return text.translate(_SPECIAL)
 
 
 MOROSHKO_2014 = Paper(
@@ -160,3 +130,101 @@ ADAMS_2007 = Paper(
 )  # fmt: skip
 
 _KNOWN = {paper.text: paper for paper in list(globals().values()) if isinstance(paper, Paper)}
+# Who proposed the rules and the queries; those that are not here need no citation.
+PROPOSED: dict[type, list[Paper]] = {
+    rules.SecondOrder: [MOROSHKO_2014],
+    rules.KernelSecondOrder: [MOROSHKO_2014],
+    rules.Perceptron: [ROSENBLATT_1958],
+    rules.ShiftingPerceptron: [CAVALLANTI_2007],
+    rules.BudgetPerceptron: [CAVALLANTI_2007],
+    rules.ModifiedPerceptron: [DASGUPTA_2005, BLUM_1998],
+    rules.Ridge: [CESA_BIANCHI_2009],
+    rules.AROW: [CRAMMER_2009],
+    rules.Probit: [OPPER_1998],
+    rules.Tracking: [ADAMS_2007],
+    rules.SparseTracking: [ADAMS_2007],
+    rules.Lenses: [ADAMS_2007],
+    queries.MarginSampling: [CESA_BIANCHI_2006],
+    queries.UncertaintySampling: [LEWIS_1994],
+    queries.VarianceThreshold: [CESA_BIANCHI_2009],
+}
+# Whose a rule is without its parameter of this name.
+WITHOUT: dict[type, tuple[str, list[Paper]]] = {
+    rules.SecondOrder: ("drift", [CESA_BIANCHI_2005]),
+    rules.KernelSecondOrder: ("drift", [CESA_BIANCHI_2005]),
+    rules.ModifiedPerceptron: ("reflect", [BLUM_1998]),
+}
+# Algorithms that were proposed elsewhere than their parts, by name.
+COMPOSED = dict.fromkeys(("LASEC-SS", "KernelLASEC-SS", "BBQ-I"), MOROSHKO_2014.text)
+
+
+def cite(learner: Learner, *, bibtex: bool = False) -> str:
+    r"""The papers to cite for a learner: its algorithm's, its rule's and its query's.
+
+    One a line; with ``bibtex``, as BibTeX entries.
+
+    >>> import lasec
+    >>> print(lasec.cite(lasec.LASEC_SS(dimension=2, seed=0)))
+    E. Moroshko and K. Crammer. Selective Sampling with Drift. ...
+    N. Cesa-Bianchi, C. Gentile and L. Zaniboni. Worst-Case Analysis of Selective Sampling ...
+    >>> print(lasec.cite(lasec.LASEC(dimension=2), bibtex=True))
+    @inproceedings{moroshko2014,
+      author = {E. Moroshko and K. Crammer},
+      title = {{Selective Sampling with Drift}},
+      booktitle = {Proceedings of AISTATS, JMLR W\&CP},
+      year = {2014},
+      volume = {33},
+      pages = {651--659}
+    }
+    """
+    composed = COMPOSED.get(learner.name.removeprefix("Budgeted "), "")
+    texts = "\n".join((composed, of(learner.rule), of(learner.query)))
+    text = "\n".join(dict.fromkeys(filter(None, texts.splitlines())))
+    return entries(text) if bibtex else text
+
+
+def of(part: Any) -> str:
+    """The papers of a rule or a query, a line each; one of your own may have a ``reference``.
+
+    >>> of(rules.SecondOrder(drift=0.0))
+    'N. Cesa-Bianchi, A. Conconi and C. Gentile. A Second-Order Perceptron Algorithm. ...
+    """
+    if isinstance(part, rules.OneVsRest | queries.Budgeted):
+        return of(part.inner)
+    if type(part) not in PROPOSED:
+        return str(getattr(part, "reference", ""))
+    parameter, other = WITHOUT.get(type(part), ("", []))
+    proposed = other if other and not getattr(part, parameter) else PROPOSED[type(part)]
+    return "\n".join(paper.text for paper in proposed)
+
+
+def entries(text: str) -> str:
+    """BibTeX entries for lines of text: those of the papers, and ``@misc`` for others.
+
+    >>> print(entries("A. Nyone. A Rule of My Own. 2031."))
+    @misc{nyone2031,
+      note = {A. Nyone. A Rule of My Own. 2031.}
+    }
+    """
+    return "\n".join(
+        _KNOWN[line].bibtex if line in _KNOWN else _other(line)
+        for line in dict.fromkeys(text.splitlines())
+        if line.strip()
+    )
+
+
+def _other(line: str) -> str:
+    """An entry for a text that is no known paper; its key is a word of it and its year."""
+    words = re.findall(r"[A-Za-z]{2,}", line)
+    years = re.findall(r"\b(?:1[89]|20)\d\d\b", line)
+    key = (words[0].lower() if words else "reference") + (years[-1] if years else "")
+    return _entry("misc", key, {"note": _escaped(" ".join(line.split()))})
+
+
+def _entry(kind: str, key: str, fields: dict[str, str]) -> str:
+    lines = ",\n".join(f"  {name} = {{{value}}}" for name, value in fields.items() if value)
+    return f"@{kind}{{{key},\n{lines}\n}}"
+
+
+def _escaped(text: str) -> str:
+    return text.translate(_SPECIAL)

@@ -19,11 +19,11 @@ _FILLED: Any = None  # by __post_init__, where the columns of one learner's run 
 class Records:
     """One entry per row: the prediction, the propensity of asking, and what came of it.
 
-    From :meth:`lasec.Learner.run` and :meth:`lasec.Fleet.run` (``all_labels``), a row is a question
-    and its label. ``mistake`` then needs the label of every row, asked or not: it is there because
-    ``run`` is a simulation in which labels are known. The model saw nothing of those that were not
-    asked, and has ``learned`` those that were. A row that is not ``labeled`` is no mistake, and its
-    question, if it was asked, has gone unanswered.
+    From :meth:`lasec.Learner.run` (``all_labels``), a row is a question and its label. ``mistake``
+    then needs the label of every row, asked or not: it is there because ``run`` is a simulation in
+    which labels are known. The model saw nothing of those that were not asked, and has ``learned``
+    those that were. A row that is not ``labeled`` is no mistake, and its question, if it was asked,
+    has gone unanswered.
 
     From :meth:`lasec.Fleet.serve`, a row is a question or a label. Of a label, ``ticket`` is the
     one that it answers, and ``learned`` says whether it was learned (it is skipped where its
@@ -32,7 +32,9 @@ class Records:
     not apply is NaN or False.
 
     ``sign`` is what the margin speaks for: -1 is the first of two classes, +1 the second, or of
-    more classes the one that was predicted.
+    more classes the one that was predicted. It is 0 up to the first label that is learned: a
+    session shows no prediction for such rows, and they are part of no estimate (``label`` and
+    ``mistake`` are there what the algorithm's paper says).
 
     ``first`` is the ticket of the first row, where they are consecutive steps of one learner;
     ``key`` is the model of each row in a fleet, and ``refused`` are rows too large for their model.
@@ -82,7 +84,8 @@ class Records:
     def accuracy(self) -> float:
         """The share of correct predictions over all labeled rows, asked or not.
 
-        NaN without such rows.
+        Rows before the first label are among them, as the papers count; a
+        :class:`~lasec.RunSummary` leaves them out. NaN without such rows.
         """
         known = self.mistake[self.labeled]
         return 1.0 - float(known.mean()) if self.all_labels and known.size else float("nan")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Literal, NamedTuple, Unpack
 
 from lasec import algorithms
@@ -11,7 +12,7 @@ from lasec.learner import Learner, Options
 from lasec.parameters import unknown
 from lasec.persistence import codec
 from lasec.queries import Budgeted, MarginSampling, Uniform
-from lasec.rules import AROW, DiagonalAROW, SparseTracking, Tracking
+from lasec.rules import AROW, SparseTracking, Tracking
 from lasec.tracker import Tracker
 from lasec.types import Query, Rule
 
@@ -24,6 +25,8 @@ class Algorithm(NamedTuple):
     """How a learner is built from a dimension and its parameters, and what it is in a few words.
 
     ``budgeted`` algorithms can be held to a label budget; the others query by their own rule.
+    ``has_intercept`` says that the rule has one of its own, and ``has_class_weights`` that it takes
+    a ``class_weight``. ``sparse`` builds the form for sparse rows, where there is one.
 
     >>> find("lasec-ss").summary
     'second order, with drift'
@@ -32,46 +35,24 @@ class Algorithm(NamedTuple):
     summary: str
     build: Callable[..., Learner]
     budgeted: bool = False
-
-    @property
-    def has_intercept(self) -> bool:
-        """Whether its rule has an intercept of its own."""
-        return self.build in (_tracker, _small, _uniform)
-
-    @property
-    def has_class_weights(self) -> bool:
-        """Whether it takes a ``class_weight``."""
-        return self.build in (_tracker, _small)
-
-    @property
-    def takes_sparse(self) -> bool:
-        """Whether it has a form for sparse rows."""
-        return self.build in _SPARSE or self.build in _DIAGONAL
+    has_intercept: bool = False
+    has_class_weights: bool = False
+    sparse: Callable[..., Learner] | None = None
 
 
-def _tracker(dimension: int, *, audit: float = AUDIT, **rule: float) -> Learner:
-    return Tracker(dimension, audit=audit, rule=Tracking(**rule))  # type: ignore[arg-type]
+def _tracker(
+    rule: Callable[..., Any], dimension: int, /, *, audit: float = AUDIT, **settings: float
+) -> Learner:
+    return Tracker(dimension, audit=audit, rule=rule(**settings))
 
 
-def _sparse(dimension: int, *, audit: float = AUDIT, **rule: float) -> Learner:
-    return Tracker(dimension, audit=audit, rule=SparseTracking(**rule))  # type: ignore[arg-type]
+def _small(dimension: int, /, **settings: float) -> Learner:
+    return _tracker(Tracking, dimension, **{"block": 0, "slots": 5, **settings})
 
 
-def _small(dimension: int, **rule: float) -> Learner:
-    return _tracker(dimension, **{"block": 0, "slots": 5, **rule})
-
-
-def _uniform(dimension: int, **rule: float) -> Learner:
-    parts = Tracking(**rule), Uniform(0.1)  # type: ignore[arg-type]
+def _uniform(rule: Callable[..., Any], dimension: int, /, **settings: float) -> Learner:
+    parts = rule(**settings), Uniform(0.1)
     return Learner(*parts, dimension=dimension, learn_from="labels", name="Tracker, uniform")
-
-
-def _sparse_uniform(dimension: int, **rule: float) -> Learner:
-    parts = SparseTracking(**rule), Uniform(0.1)  # type: ignore[arg-type]
-    return Learner(*parts, dimension=dimension, learn_from="labels", name="Tracker, uniform")
-
-
-_SPARSE = {_tracker: _sparse, _uniform: _sparse_uniform}
 
 
 def _arow_ss(dimension: int, *, noise: float = 1.0, aggressiveness: float = 0.1) -> Learner:
@@ -79,20 +60,19 @@ def _arow_ss(dimension: int, *, noise: float = 1.0, aggressiveness: float = 0.1)
     return Learner(*parts, dimension=dimension, learn_from="labels", name="AROW-SS")
 
 
-def _diagonal_arow_ss(
-    dimension: int, *, noise: float = 1.0, aggressiveness: float = 0.1
-) -> Learner:
-    parts = DiagonalAROW(noise), MarginSampling(aggressiveness)
-    return Learner(*parts, dimension=dimension, learn_from="labels", name="DiagonalAROW-SS")
-
-
-# Those whose rows are sparse, whatever they come as.
-_DIAGONAL = (algorithms.DiagonalLASEC, algorithms.DiagonalLASEC_SS, _diagonal_arow_ss)
-
 ALGORITHMS = {
-    "tracker": Algorithm("follows any drift, nothing to tune", _tracker, budgeted=True),
-    "tracker-small": Algorithm("the Tracker for many small models", _small, budgeted=True),
-    "uniform": Algorithm("the Tracker's rule, queried at random", _uniform, budgeted=True),
+    "tracker": Algorithm(
+        "follows any drift, nothing to tune", partial(_tracker, Tracking), budgeted=True,
+        has_intercept=True, has_class_weights=True, sparse=partial(_tracker, SparseTracking),
+    ),
+    "tracker-small": Algorithm(
+        "the Tracker for many small models", _small, budgeted=True,
+        has_intercept=True, has_class_weights=True,
+    ),
+    "uniform": Algorithm(
+        "the Tracker's rule, queried at random", partial(_uniform, Tracking), budgeted=True,
+        has_intercept=True, sparse=partial(_uniform, SparseTracking),
+    ),
     "lasec-ss": Algorithm("second order, with drift", algorithms.LASEC_SS, budgeted=True),
     "sop-ss": Algorithm("second order, no drift", algorithms.SOP_SS, budgeted=True),
     "perceptron-ss": Algorithm("first order", algorithms.Perceptron_SS, budgeted=True),
@@ -100,13 +80,8 @@ ALGORITHMS = {
     "kernel-lasec-ss": Algorithm(
         "LASEC-SS with a Mercer kernel", algorithms.KernelLASEC_SS, budgeted=True
     ),
-    "diagonal-lasec-ss": Algorithm(
-        "LASEC-SS for sparse rows", algorithms.DiagonalLASEC_SS, budgeted=True
-    ),
-    "diagonal-arow-ss": Algorithm("AROW-SS for sparse rows", _diagonal_arow_ss, budgeted=True),
     "lasec": Algorithm("second order, with drift", algorithms.LASEC),
     "kernel-lasec": Algorithm("LASEC with a Mercer kernel", algorithms.KernelLASEC),
-    "diagonal-lasec": Algorithm("LASEC for sparse rows", algorithms.DiagonalLASEC),
     "sop": Algorithm("second order, no drift", algorithms.SOP),
     "perceptron": Algorithm("first order", algorithms.Perceptron),
     "shifting": Algorithm("a perceptron whose weights decay", algorithms.Shifting),
@@ -114,7 +89,7 @@ ALGORITHMS = {
     "rbp": Algorithm("a perceptron on a budget of examples", algorithms.RBP),
     "bbq": Algorithm("ridge regression, queried by variance", algorithms.BBQ),
     "bbq-i": Algorithm("BBQ that learns from mistakes", algorithms.BBQ_I),
-}
+}  # fmt: skip
 
 
 def find(name: str) -> Algorithm:
@@ -176,10 +151,9 @@ def make(
     Learner('Budgeted LASEC-SS', dimension=5, rows=0, asked=0, updates=0)
     """
     chosen = find(name)
-    if sparse and chosen.build in _SPARSE:
-        chosen = chosen._replace(build=_SPARSE[chosen.build])
-        if chosen.build in (_sparse, _sparse_uniform):
-            settings = {**(settings or {}), "dense": dense}
+    if sparse and chosen.sparse is not None:
+        chosen = chosen._replace(build=chosen.sparse)
+        settings = {**(settings or {}), "dense": dense}
     small = _smallest(name, chosen, settings or {})
     check_size(name, small.rule, dimension)
     query, title = small.query, small.name
@@ -239,6 +213,6 @@ def check_size(name: str, rule: Rule[Any], dimension: int) -> None:
     if size > most:
         raise ValueError(
             f"{name} needs {size / 1e9:,.1f} GB for {dimension:,} features, and may take "
-            f"{most / 1e9:,.1f} GB here: use fewer columns or hash buckets, or an algorithm "
+            f"{most / 1e9:,.1f} GB here: use fewer columns, or an algorithm "
             "without a matrix, such as perceptron-ss"
         )

@@ -106,7 +106,7 @@ class Selector:
         pairs = _pairs(margins, variances)
         with self._busy:
             count, first, when = len(pairs), self.rows, self.times(times, len(pairs))
-            (_, columns, _, _), state = self.run(
+            (_, columns, _), state = self.run(
                 _RULE, _MODEL, pairs, np.ones(count), _NO_DRAWS, when, _open(waiting),
                 mistakes_only=True,
             )  # fmt: skip
@@ -215,7 +215,7 @@ class Selector:
         times: Vector,
         waiting: int,
         **options: Any,
-    ) -> tuple[tuple[int, Any, Any, Any], Vector]:
+    ) -> tuple[tuple[int, Any, Any], Vector]:
         """The same for a chunk of rows, with their labels: what ``kernel.engine.run`` gives."""
         state = self.query_state.copy()
         engine, seed = kernel.engine, np.uint64(self.seed)
@@ -239,10 +239,10 @@ class Selector:
         3
         """
         header = {
-            "gate": codec.describe(self.query),
+            "query": codec.describe(self.query),
             "seed": self.seed,
             "clock": self.clock.header(),
-            "counters": {"rounds": self.rows, "asked": self.asked},
+            "counters": {"rows": self.rows, "asked": self.asked},
         }
         return pack(header, {"memory": self.query_state})
 
@@ -260,14 +260,14 @@ class Selector:
     def _restore(cls, header: dict[str, Any], arrays: Arrays) -> Self:
         """A selector from what :meth:`to_bytes` put into the file."""
         made = cls(
-            codec.rebuild(header["gate"], codec.QUERIES),
+            codec.rebuild(header["query"], codec.QUERIES),
             seed=number("seed", header["seed"], int, SEEDS),
         )
-        made.clock = Clock.restore(header.get("clock"))
+        made.clock = Clock.restore(header["clock"])
         kept = arrays.pop("memory")
         made.query_state = codec.query_state(made.query, kept) if kept.size else made.query_state
         made.rows, made.asked = (
-            number(name, header["counters"][name], int, _COUNTS) for name in ("rounds", "asked")
+            number(name, header["counters"][name], int, _COUNTS) for name in ("rows", "asked")
         )
         if arrays or made.asked > made.rows or made.query_state.size != kept.size:
             raise StateError("invalid: counters or arrays contradict each other")

@@ -98,14 +98,14 @@ def takes_pairs(rule: object) -> bool:
     return bool(getattr(rule, "is_sparse", False))
 
 
-def row_kind(rule: Any, precision: Any) -> np.dtype[Any]:
+def row_kind(rule: Any) -> np.dtype[Any]:
     """The type of a row as a rule takes it: numbers, or the pairs of a sparse row.
 
     >>> import lasec
-    >>> row_kind(lasec.rules.Perceptron(), lasec.Precision.SINGLE)
-    dtype('float32')
+    >>> row_kind(lasec.rules.Perceptron())
+    dtype('float64')
     """
-    return PAIR if takes_pairs(rule) else precision.kind
+    return PAIR if takes_pairs(rule) else np.dtype(np.float64)
 
 
 def one_by_one(X: Any) -> list[Any]:
@@ -117,7 +117,7 @@ def one_by_one(X: Any) -> list[Any]:
     """
     if not is_sparse(X):
         return list(X)
-    rows = X.tocsr()
+    rows = csr("X", X)
     return [rows[[i]] for i in range(rows.shape[0])]
 
 
@@ -181,6 +181,49 @@ def sparse_rows(name: str, X: Any, dimension: int) -> SparseRows:
     return SparseRows(starts, pairs)
 
 
+def checked(name: str, X: Any) -> Any:
+    """A row or a matrix of :mod:`scipy.sparse` itself, if each index is within its shape.
+
+    >>> from scipy.sparse import coo_array
+    >>> checked("x", coo_array(np.eye(2))).shape
+    (2, 2)
+    """
+    if X.format in ("csr", "csc", "bsr"):
+        starts, places, size = X.indptr, X.indices, _sizes(X)
+        if not (_whole(starts) and _whole(places) and _spans(starts, places, X.data, size[0])):
+            raise ValueError(f"{name}: indptr does not fit the values of this sparse matrix")
+        indices = [(places[: starts[-1]], size[1])]
+    else:
+        if X.format == "lil" and list(map(len, X.rows)) != list(map(len, X.data)):
+            raise ValueError(f"{name}: the rows and the data of this sparse matrix do not fit")
+        X = X.tocoo()
+        if any(not _whole(at) or at.shape != X.data.shape for at in X.coords):
+            raise ValueError(f"{name}: the coordinates do not fit the values of this sparse matrix")
+        indices = list(zip(X.coords, X.shape, strict=True))
+    if any(at.size and not 0 <= at.min() <= at.max() < size for at, size in indices):
+        raise ValueError(f"{name}: an index is outside the shape {X.shape} of this sparse matrix")
+    return X
+
+
+def csr(name: str, X: Any) -> Any:
+    """A matrix of :mod:`scipy.sparse` in its form "csr", or a ValueError where it cannot be one.
+
+    SciPy and compiled code read and write wherever the arrays of a matrix point, so these are
+    checked before either sees them: a file, or another program, may have made them.
+
+    >>> from scipy.sparse import csr_array
+    >>> csr("X", csr_array(([1.0], [7], [0, 1]), shape=(1, 5)))
+    Traceback (most recent call last):
+    ValueError: X: an index is outside the shape (1, 5) of this sparse matrix
+    """
+    if X.dtype.kind not in "fiub":
+        raise TypeError(f"{name}: expected real numbers, got dtype {X.dtype}")
+    if X.ndim != 2:
+        raise ValueError(f"{name}: expected 2 axes, got shape {X.shape}")
+    with validation.foreign(name):
+        return checked(name, X).tocsr()
+
+
 def split(pairs: Sequence[Pairs]) -> dict[str, NDArray[Any]]:
     """Rows as plain arrays for a file: where each begins, columns, values.
 
@@ -199,7 +242,7 @@ def joined(arrays: dict[str, NDArray[Any]], dimension: int) -> SparseRows:
     if not (kinds and starts.ndim == columns.ndim == 1 and columns.shape == values.shape):
         raise ValueError("x: sparse rows are not three arrays of numbers")
     ends = starts.size and starts[0] == 0 and starts[-1] == columns.size
-    if not ends or (np.diff(starts) < 0).any() or not _rising(starts, columns, dimension):
+    if not ends or (starts[1:] < starts[:-1]).any() or not _rising(starts, columns, dimension):
         raise ValueError("x: sparse rows contradict themselves")
     pairs = np.empty(columns.size, PAIR)
     pairs["column"], pairs["value"] = columns, validation.finite("x", values)
@@ -222,15 +265,15 @@ def matrix(arrays: dict[str, NDArray[Any]], dimension: int) -> Any:
 def _refuse(name: str, given: object) -> None:
     if is_sparse(given):
         raise TypeError(
-            f"{name}: this learner has dense rows; a lasec.Tracker whose first row is sparse, one "
-            "with rule=lasec.rules.SparseTracking(), and lasec.DiagonalLASEC take sparse rows"
+            f"{name}: this learner has dense rows; a lasec.Tracker whose first row is sparse, and "
+            "one with rule=lasec.rules.SparseTracking(), take sparse rows"
         )
 
 
 def _one_row(x: Any) -> Any:
     """A sparse row, with one axis or two, as a matrix of one row."""
     if x.ndim == 1:
-        return x.reshape(1, -1)
+        return checked("x", x).reshape(1, -1)
     if x.shape[0] != 1:
         raise ValueError(f"x: expected one row, got {x.shape[0]}")
     return x
@@ -238,17 +281,35 @@ def _one_row(x: Any) -> Any:
 
 def _csr(name: str, X: Any) -> tuple[Counter, Counter, NDArray[Any]]:
     """The arrays of a sparse matrix: columns rise, and no value is 0."""
-    if X.dtype.kind not in "fiub":
-        raise TypeError(f"{name}: expected real numbers, got dtype {X.dtype}")
-    if X.ndim != 2:
-        raise ValueError(f"{name}: expected 2 axes, got shape {X.shape}")
-    given = X.tocsr()
-    starts, columns = given.indptr.astype(np.int64), given.indices
-    if not _rising(starts, columns, X.shape[1]) or not given.data.all():
-        given = given.copy()
-        given.sum_duplicates()
-        given.eliminate_zeros()
-    return given.indptr.astype(np.int64), given.indices, given.data
+    given = csr(name, X)
+    starts = given.indptr.astype(np.int64)
+    columns, values = given.indices[: starts[-1]], given.data[: starts[-1]]
+    if _rising(starts, columns, X.shape[1]) and values.all():
+        return starts, columns, values
+    # A new matrix: what this one says about its own order may be wrong.
+    made = sys.modules["scipy.sparse"].csr_array((values, columns, starts), X.shape, copy=True)
+    made.sum_duplicates()
+    made.eliminate_zeros()
+    return made.indptr.astype(np.int64), made.indices, made.data
+
+
+def _sizes(X: Any) -> tuple[int, int]:
+    """How many rows or columns ``indptr`` counts, and how many ``indices`` tell apart."""
+    rows, columns = X.shape if X.ndim == 2 else (1, *X.shape)
+    if X.format == "bsr":
+        high, wide = X.data.shape[1:]
+        return rows // max(high, 1), columns // max(wide, 1)
+    return (rows, columns) if X.format == "csr" else (columns, rows)
+
+
+def _spans(starts: Counter, places: Counter, data: NDArray[Any], count: int) -> bool:
+    """Whether ``indptr`` rises from 0, once for each row, within the values."""
+    ends = starts.shape == (count + 1,) and starts[0] == 0 and starts[-1] <= places.size
+    return bool(ends and (starts[1:] >= starts[:-1]).all() and len(places) == len(data))
+
+
+def _whole(numbers: Any) -> bool:
+    return type(numbers) is np.ndarray and numbers.ndim == 1 and numbers.dtype.kind in "iu"
 
 
 def _dense(X: NDArray[Any]) -> tuple[Counter, Counter, NDArray[Any]]:
@@ -262,7 +323,7 @@ def _rising(starts: Counter, columns: NDArray[Any], dimension: int) -> bool:
     """Whether the columns of each row rise, within those that there are."""
     if not columns.size:
         return True
-    rises = np.diff(columns) > 0
+    rises = columns[1:] > columns[:-1]
     begins = starts[1:-1]
     rises[begins[(begins > 0) & (begins < columns.size)] - 1] = True
     return bool(rises.all() and columns.min() >= 0 and columns.max() < dimension)

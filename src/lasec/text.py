@@ -21,7 +21,6 @@ import math
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import lru_cache
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -35,39 +34,13 @@ if TYPE_CHECKING:
 
 __all__ = ["TextHasher"]
 
-HASH = "murmur3_x86_32"  # by which the columns of words are found
 _WORD = re.compile(r"\w+")
 _ASCII = bytes(ord(chr(i).lower()) if re.match(r"\w", chr(i)) else 32 for i in range(128)) * 2
 _APART = re.compile(r"[^\w\x00-\x7f]+")  # beyond ASCII, and part of no word
 _COLUMNS = Range(2, 2**31)
 _LENGTHS = Range(1, 20)  # characters
 _ROOM = 200_000  # texts whose columns are remembered
-
-
-class HashedColumns:
-    """The columns of categories: one of ``count``, and a sign, the same in all versions.
-
-    They are the first 8 bytes of a BLAKE2b digest, modulo the columns, and their lowest bit.
-
-    >>> HashedColumns(2**18).of("prize")
-    (162661, -1.0)
-    """
-
-    def __init__(self, count: int) -> None:
-        self.count = count
-        self._known: dict[str, tuple[int, float]] = {}
-
-    def of(self, text: str) -> tuple[int, float]:
-        """The column and the sign of a text."""
-        found = self._known.get(text)
-        if found is None:
-            digest = blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()
-            bits = int.from_bytes(digest, "little")
-            found = (bits >> 1) % self.count, 1.0 if bits & 1 else -1.0
-            if len(self._known) >= _ROOM:
-                self._known.clear()
-            self._known[text] = found
-        return found
+_SHORT = 40  # characters of a text that is: longer ones could fill the memory
 
 
 def words_of(text: str) -> list[str]:
@@ -81,7 +54,6 @@ def words_of(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
-@lru_cache(maxsize=50_000)
 def ngrams_of(word: str, shortest: int, longest: int) -> tuple[str, ...]:
     """The character n-grams of a word and its marks, of these lengths, the shortest first.
 
@@ -96,10 +68,12 @@ def ngrams_of(word: str, shortest: int, longest: int) -> tuple[str, ...]:
     )
 
 
-@lru_cache(maxsize=200_000)
 def _bits(word: str) -> int:
     """The hash of a word."""
     return murmur(word.encode("utf-8", "replace"))
+
+
+_known_ngrams, _known_bits = lru_cache(50_000)(ngrams_of), lru_cache(_ROOM)(_bits)
 
 
 class TextHasher:
@@ -153,9 +127,9 @@ class TextHasher:
         >>> TextHasher(ngrams=(4, 5)).words("it is free")
         ['it', 'is', 'free', '<it>', '<is>', '<fre', 'free', 'ree>', '<free', 'free>']
         """
-        words = words_of(text)
+        words = words_of(_text(text))
         if self.ngrams is not None:
-            words += [part for word in words for part in ngrams_of(word, *self.ngrams)]
+            words += [part for word in words for part in _parts(word, self.ngrams)]
         return words
 
     def column(self, word: str) -> tuple[int, float]:
@@ -164,7 +138,7 @@ class TextHasher:
         >>> TextHasher().column("prize")
         (221993, 1.0)
         """
-        bits = _bits(word)
+        bits = _known_bits(word) if len(word) <= _SHORT else _bits(word)
         return abs(bits) % self.columns, 1.0 if bits >= 0 else -1.0
 
     def counts(self, text: str | Mapping[Hashable, float]) -> dict[int, float]:
@@ -178,7 +152,7 @@ class TextHasher:
         if isinstance(text, Mapping):
             return self._named(text)
         counts: dict[int, float] = {}
-        words = self.words(_text(text))
+        words = self.words(text)
         if self._heard is not None:
             self._heard(words)
         for word in words:
@@ -245,6 +219,11 @@ def _text(given: Any) -> str:
     if not isinstance(given, str):
         raise TypeError(f"texts: expected text or a dict, got {type(given).__name__}")
     return given
+
+
+def _parts(word: str, lengths: tuple[int, int]) -> tuple[str, ...]:
+    """The n-grams of a word; those of a short one are remembered."""
+    return _known_ngrams(word, *lengths) if len(word) <= _SHORT else ngrams_of(word, *lengths)
 
 
 def _lengths(given: Any) -> tuple[int, int]:

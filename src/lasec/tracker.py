@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Self, Unpack
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lasec.errors import StateError
-from lasec.learner import Learner, Options, class_weights
+from lasec.learner import Learner, Options, check_weights, class_weights
 from lasec.learner_state import LearnerState
 from lasec.parameters import number, shown
 from lasec.queries import Budgeted
@@ -46,6 +47,15 @@ class DriftEstimate(NamedTuple):
     hazard: float
     noise: float
 
+    @property
+    def half_life(self) -> float:
+        """The rows after which gradual drift has replaced half of the concept.
+
+        >>> round(DriftEstimate(0, 1.0, 100.0, drift=0.0005, hazard=0.004, noise=0.05).half_life)
+        1386
+        """
+        return math.log(2.0) / self.drift if self.drift > 0.0 else math.inf
+
 
 class Tracker(Learner):
     """The default learner: it tracks a drifting concept, needs no tuning, and keeps a label budget.
@@ -64,16 +74,17 @@ class Tracker(Learner):
     rate
         The label budget: the share of rows whose label is queried.
     audit
-        About which part of the labels is spread evenly over all rows. More of it narrows the
-        intervals, less leaves more labels to the rows that teach most. By default 0.5, and 0.2
-        with class weights.
+        Share of the labels, roughly, that is spread evenly over all rows. A larger share narrows
+        the intervals; a smaller one leaves more labels for uncertain rows. By default 0.5, and
+        0.2 with class weights.
     horizon
-        Number of rows over which the warm-up labels are repaid.
+        Number of rows over which the warm-up labels are repaid; for a shorter stream, its rows.
     class_weight
         What it costs to miss a row of each class: None for 1 each, "balanced" for one over the
-        share of the class, which the model estimates, or weights by label (1 for others). The
-        class with the largest product of weight and probability is predicted, and labels go to
-        rows where that decision is uncertain; margins and probabilities stay calibrated.
+        share of the class, which the model estimates, or weights by label (1 for others), which
+        must be among ``classes`` if these are given. The class with the largest product of weight
+        and probability is predicted, and labels go to rows where that decision is uncertain;
+        margins and probabilities stay calibrated.
     budget
         Another budget instead of ``rate``: labels per day, a total, backpressure.
     lenses
@@ -139,12 +150,7 @@ class Tracker(Learner):
 
     @property
     def rate(self) -> float:
-        """The share of labels that is aimed at, or the labels per unit of time.
-
-        >>> import lasec
-        >>> lasec.Tracker(rate=0.2, seed=0).rate
-        0.2
-        """
+        """The share of labels that is aimed at, or the labels per unit of time."""
         return self._aim.rate
 
     @property
@@ -202,7 +208,7 @@ class Tracker(Learner):
         """Take another rule before the first row, with a blank state of it."""
         model: Any = rule.init(1)
         model.costs[:] = self.state.costs
-        self.rule, self._kind = rule, row_kind(rule, self.precision)
+        self.rule, self._kind = rule, row_kind(rule)
         self.state = model
 
     @property
@@ -241,7 +247,8 @@ def _lensed(rule: AnyTracking | None, lenses: bool) -> AnyTracking:
 def _with_labels(
     classes: Sequence[Hashable] | None, weights: Mapping[Any, float]
 ) -> Sequence[Hashable] | None:
-    """The classes, with those that have a weight; -1 comes before +1."""
-    known = list(classes or ())
-    named = [-1, 1] if set(weights) == {-1, 1} else list(weights)
-    return [*known, *(label for label in named if label not in known)] or None
+    """The classes, or those that have a weight if none are given; -1 comes before +1."""
+    if classes:
+        check_weights(weights, classes)
+        return classes
+    return ([-1, 1] if set(weights) == {-1, 1} else list(weights)) or None

@@ -5,6 +5,7 @@ This module imports nothing of lasec; everything else may import it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
 
@@ -72,7 +73,8 @@ class Context(NamedTuple):
 class Decision(NamedTuple):
     """What ``ask`` answers: a prediction, and whether its label is wanted.
 
-    ``label`` is -1 or +1 from a learner, and a class by its name from a session. ``propensity`` is
+    ``label`` is -1 or +1 from a learner, and a class by its name from a session: None where there
+    is no prediction, as before the first label (a :class:`~lasec.Meter` takes 0). ``propensity`` is
     the probability with which the label was going to be queried; ``asked`` is the result of that
     random draw. ``ticket`` numbers the rows from 0 and is what ``tell`` wants back.
 
@@ -127,9 +129,15 @@ class Outcome(NamedTuple):
     settled: bool = True
 
     @property
-    def correct(self) -> bool:
-        """Whether the prediction that was given out agrees with the label."""
-        return bool(self.decision.label == self.y)
+    def correct(self) -> bool | None:
+        """Whether the prediction that was given out agrees with the label; None without one.
+
+        >>> asked = Decision(None, 0.0, 2.0, propensity=0.5, asked=True, ticket=7)
+        >>> Outcome(decision=asked, y="ham", mistake=True, updated=True).correct is None
+        True
+        """
+        label = self.decision.label
+        return None if label is None else bool(label == self.y)
 
 
 class LearnFrom(StrEnum):
@@ -146,32 +154,14 @@ class LearnFrom(StrEnum):
 class Aggregate(StrEnum):
     """What counts when a question gets several answers that may contradict each other.
 
-    The first answer, and later ones are refused; each new answer that differs from the one before,
-    as long as the question is remembered; or that of the majority, once it is certain.
+    The first answer, and later ones are refused; or that of the majority, once it is certain.
 
     >>> Aggregate("majority") is Aggregate.MAJORITY
     True
     """
 
     FIRST = "first"
-    LAST = "last"
     MAJORITY = "majority"
-
-
-class Precision(StrEnum):
-    """How many digits a model keeps: double (the default), or single in half the memory.
-
-    >>> Precision("single").kind
-    dtype('float32')
-    """
-
-    DOUBLE = "double"
-    SINGLE = "single"
-
-    @property
-    def kind(self) -> np.dtype[Any]:
-        """The type of the numbers."""
-        return np.dtype(np.float64 if self is Precision.DOUBLE else np.float32)
 
 
 class State(Protocol):
@@ -206,15 +196,8 @@ class SymmetricState(Protocol):
         """The names of the arrays whose last two axes are symmetric, to the last bit."""
 
 
-@runtime_checkable
-class UpgradedState(Protocol):
-    """A state whose arrays had another meaning in earlier files."""
-
-    def upgrade(self) -> None:
-        """Bring the arrays of an earlier file to what they mean today, in place."""
-
-
 S = TypeVar("S", bound=State)
+T = TypeVar("T")
 
 
 class Rule(Protocol[S]):
@@ -234,9 +217,23 @@ class Rule(Protocol[S]):
     def update(self, state: S, x: Vector, y: float, draw: float) -> None:
         """Learn the label ``y`` (+1 or -1) of ``x``."""
 
-    @property
-    def reference(self) -> str:
-        """The paper that the rule comes from."""
+
+def facts(**given: Any) -> Callable[[type[T]], type[T]]:
+    """What a class of rules or states declares by the protocols of this module, as a decorator.
+
+    >>> @facts(depends_on_time=True)
+    ... class Half(NamedTuple):
+    ...     share: float = 0.5
+    >>> isinstance(Half(), TimedRule), isinstance(Half(), SparseRule)
+    (True, False)
+    """
+
+    def declared(kind: type[T]) -> type[T]:
+        for name, value in given.items():
+            setattr(kind, name, value)
+        return kind
+
+    return declared
 
 
 @runtime_checkable
@@ -248,24 +245,6 @@ class TimedRule(Protocol):
 
     @property
     def depends_on_time(self) -> Literal[True]:
-        """Always true."""
-
-
-@runtime_checkable
-class ProbabilityRule(Protocol):
-    """A rule whose margins are P(y = +1) - P(y = -1), and so within -1 and 1."""
-
-    @property
-    def has_probabilities(self) -> Literal[True]:
-        """Always true."""
-
-
-@runtime_checkable
-class DoubleRule(Protocol):
-    """A rule whose state cannot be kept in single precision."""
-
-    @property
-    def needs_double(self) -> Literal[True]:
         """Always true."""
 
 
@@ -326,8 +305,8 @@ class SparseRule(Protocol):
     """
 
     @property
-    def is_sparse(self) -> bool:
-        """True, unless it holds another rule, for dense rows."""
+    def is_sparse(self) -> Literal[True]:
+        """Always true."""
 
     def admit(self, state: Any, x: Any) -> bool:
         """Make a place for the columns of a row; False if the state must grow first."""
@@ -340,35 +319,6 @@ class SparseRule(Protocol):
 
     def grown_shapes(self, arrays: Any) -> dict[str, tuple[int, ...]]:
         """The shapes of a state that has grown to the size of these arrays."""
-
-
-@runtime_checkable
-class ConditionedRule(Protocol):
-    """A rule with a covariance, which refuses rows beyond its conditioning limit.
-
-    A rule whose lengths are not those of the rows has ``squared_norm(x)`` for ``|x|^2`` as well.
-    """
-
-    def conditioning(self, size: float, largest: float) -> float:
-        """By what factor a label at an x with ``|x|^2 = size`` could shrink the covariance.
-
-        ``largest`` is its largest variance. Rows beyond 1e12 (in single precision, 1e3) are
-        refused.
-        """
-
-
-@runtime_checkable
-class SecondOrderRule(Protocol):
-    """A rule that moves a :class:`~lasec.rules.gaussian.Gaussian` by steps along Cx.
-
-    It sees a row only through m = x'w and q = x'Cx, and so can be run in blocks.
-    """
-
-    def judge(self, m: float, q: float) -> Margin:
-        """What the model says about a row."""
-
-    def step(self, m: float, q: float, y: float) -> Any:
-        """The :class:`~lasec.rules.gaussian.Step` for the label ``y``."""
 
 
 class Mercer(Protocol):
@@ -387,10 +337,6 @@ class Query(Protocol):
     @property
     def has_propensity(self) -> bool:
         """Whether every probability is positive, so that unbiased estimates are possible."""
-
-    @property
-    def reference(self) -> str:
-        """The paper that the query rule comes from."""
 
 
 @runtime_checkable
@@ -423,15 +369,6 @@ class BudgetQuery(StatefulQuery, Protocol):
 
     def boost(self, state: Vector, labels: float, ticks: float) -> None:
         """Spend ``labels`` earlier, to be saved again over the next ``ticks``."""
-
-
-@runtime_checkable
-class VarianceQuery(Protocol):
-    """A query that says how it depends on the variance, so that ``run`` can be lazy."""
-
-    @property
-    def rises_with_variance(self) -> bool:
-        """Whether it never falls where the variance grows and the size of the margin does not."""
 
 
 class RandomQuery(Query, Protocol):

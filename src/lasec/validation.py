@@ -15,9 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from lasec.parameters import REAL, WHOLE, shown
 
-# No product that a rule forms from rows up to this size can overflow; in single precision below.
+# No product that a rule forms from rows up to this size can overflow.
 LARGEST_ENTRY = 1e60
-LARGEST_SINGLE = 1e15
 
 
 @contextmanager
@@ -75,11 +74,10 @@ def real(
 
 def finite(name: str, numbers: NDArray[Any]) -> NDArray[Any]:
     """``numbers`` themselves, if all are of a usable size."""
-    most = LARGEST_ENTRY if numbers.itemsize == 8 else LARGEST_SINGLE
-    if numbers.size and not np.abs(numbers).max() <= most:
+    if numbers.size and not np.abs(numbers).max() <= LARGEST_ENTRY:
         if not np.isfinite(numbers).all():
             raise ValueError(f"{name}: contains NaN or infinity")
-        raise ValueError(f"{name}: contains a value beyond {most:g} in size")
+        raise ValueError(f"{name}: contains a value beyond {LARGEST_ENTRY:g} in size")
     return numbers
 
 
@@ -263,6 +261,21 @@ def ticket(value: object) -> int:
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, WHOLE):
         raise TypeError(f"ticket: expected a whole number, got {shown(value)}")
     return int(value)
+
+
+def ticket_or_id(question: object, id: object) -> tuple[Any, Any]:  # noqa: A002
+    """How a question is named: by its ticket or by the id of its row, and None for the other.
+
+    A whole number is a ticket, and everything else an id; as ``id``, a number is never a ticket.
+
+    >>> ticket_or_id(7, None), ticket_or_id("mail-7", None), ticket_or_id(None, 7)
+    ((7, None), (None, 'mail-7'), (None, 7))
+    """
+    if (question is None) == (id is None):
+        raise TypeError("expected the ticket of a question, or the id of its row")
+    if id is None and isinstance(question, WHOLE):
+        return question, None
+    return None, question if id is None else id
 
 
 def given(draws: ArrayLike | None, count: int) -> NDArray[np.float64]:

@@ -18,13 +18,12 @@ pytestmark = pytest.mark.skipif(
 def test_kernel_writes_rows_of_ratios():
     from benchmarks import kernel
 
-    rows = list(kernel.run_against_product(50, 600, runs=1))
+    rows = [kernel.run_against_product(50, 600, runs=1)]
     rows.append(kernel.rounds_against_product(50, 100, runs=1))
     for row in rows:
         assert {"d", "mode", "ours_us", "bare_us", "ratio"} <= row.keys()
         assert row["ratio"] == pytest.approx(row["ours_us"] / row["bare_us"], abs=2e-3, rel=2e-3)
-    assert [row["mode"] for row in rows[:3]] == ["all labels", "40 % asked", "10 % asked"]
-    assert rows[1]["asked"] == pytest.approx(0.4, abs=0.05)
+    assert [row["mode"].partition(",")[0] for row in rows] == ["all labels", "ask + tell"]
 
 
 def test_the_pseudocode_is_the_algorithm():

@@ -6,6 +6,7 @@ import pytest
 
 import lasec
 from lasec import papers
+from ownrule import Averaging
 
 NAMED = [
     lasec.LASEC, lasec.LASEC_SS, lasec.SOP, lasec.SOP_SS, lasec.Perceptron, lasec.Perceptron_SS,
@@ -80,18 +81,23 @@ def test_every_paper_has_a_key_of_its_own_and_is_found_by_its_text():
     every = [paper for paper in vars(papers).values() if isinstance(paper, papers.Paper)]
     assert len({paper.key for paper in every}) == len(every) >= 11
     for paper in every:
-        assert papers.bibtex(paper.text) == paper.bibtex
+        assert papers.entries(paper.text) == paper.bibtex
 
 
 def test_a_text_of_ones_own_becomes_a_note():
     text = r"Ä. Ünal & B_C {100 %} \cite. 2024."
-    ((kind, key, fields),) = entries(papers.bibtex(f"{text}\n\n{text}"))
+    ((kind, key, fields),) = entries(papers.entries(f"{text}\n\n{text}"))
     assert (kind, key) == ("misc", "nal2024")
     assert fields["note"] == r"Ä. Ünal \& B\_C \{100 \%\} \textbackslash{}cite. 2024."
-    assert papers.bibtex("") == ""
+    assert papers.entries("") == ""
 
 
 def test_the_reflection_and_the_projection_cite_whom_they_are_due_to():
     assert "Dasgupta" in lasec.cite(lasec.Modified(2)).splitlines()[0]
     assert "Blum" in lasec.cite(lasec.Modified(2)).splitlines()[1]
     assert lasec.cite(lasec.Modified(2, reflect=False)).startswith("A. Blum")
+
+
+def test_a_rule_of_ones_own_is_cited_by_its_reference():
+    learner = lasec.Learner(Averaging(), lasec.queries.Uniform(0.5), dimension=2)
+    assert lasec.cite(learner) == Averaging().reference

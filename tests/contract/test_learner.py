@@ -38,10 +38,6 @@ class Counting(NamedTuple):
     def conditioning(self, size, largest):
         return 1e20 if size > 4.0 else 0.0
 
-    @property
-    def reference(self):
-        return "none"
-
 
 def make(**options):
     rule, query = lasec.rules.SecondOrder(0.01), lasec.queries.MarginSampling(0.5)
@@ -169,11 +165,10 @@ def test_a_new_query_begins_with_a_state_of_its_own():
     assert learner.ask(X[101]).propensity == 0.25
 
 
-@pytest.mark.parametrize("precision", ["double", "single"])
 @pytest.mark.parametrize("classes", [None, ["a", "b", "c"]])
-def test_more_features_are_as_if_they_had_been_zero_before(precision, classes):
+def test_more_features_are_as_if_they_had_been_zero_before(classes):
     """With a spare feature at the end, in which every row had a zero."""
-    options = {"learn_from": "labels", "precision": precision, "classes": classes}
+    options = {"learn_from": "labels", "classes": classes}
     rule = lasec.rules.SecondOrder(0.01)
     small, large = (lasec.Learner(rule, dimension=d, **options) for d in (5, 8))
     names = np.where(X[:, 0] > 0.5, "a", np.where(X[:, 1] > 0.0, "b", "c")) if classes else Y
@@ -184,9 +179,8 @@ def test_more_features_are_as_if_they_had_been_zero_before(precision, classes):
     wide[:, 4:7] = X[:, :3] ** 2
     small.run(wide[100:], names[100:])
     large.run(wide[100:], names[100:])
-    tolerance = 1e-9 if precision == "double" else 1e-3
     np.testing.assert_allclose(
-        small.class_margins(wide), large.class_margins(wide), rtol=tolerance, atol=tolerance
+        small.class_margins(wide), large.class_margins(wide), rtol=1e-9, atol=1e-9
     )
     again = lasec.Learner.from_bytes(small.to_bytes())
     np.testing.assert_array_equal(again.margins(wide), small.margins(wide))
@@ -220,3 +214,65 @@ def test_a_learner_is_not_widened_with_open_questions_or_to_fewer_features():
     with pytest.raises(ValueError, match="known"):
         learner.widen(5, known=5)
     assert learner.dimension == 4
+
+
+def test_a_state_that_could_not_be_loaded_is_not_written():
+    learner = make(dimension=4)
+    learner.run(X[:50], Y[:50])
+    learner.state.weights[2] = np.nan
+    with pytest.raises(lasec.errors.StateError, match="invalid"):
+        learner.to_bytes()
+
+
+def test_open_questions_get_the_codes_of_a_third_class():
+    """The labels of their decisions stay what they were, and what was predicted for them too."""
+    learner = make(dimension=4, classes=["ham", "spam"])
+    for x, y in zip(X[:40], Y[:40], strict=True):
+        learner.tell(learner.ask(x, draw=0.0).ticket, "spam" if y > 0 else "ham")
+    before = [learner.ask(x, draw=0.0) for x in X[40:50]]
+    assert {decision.label for decision in before} == {"ham", "spam"}
+    assert learner.tell(before[0].ticket, "eggs").correct is False
+    assert [decision.label for decision in learner.questions] == [d.label for d in before[1:]]
+    assert learner.tell(before[1].ticket, before[1].label).correct
+    for name in ("bread", "salt"):
+        learner.tell(learner.ask(X[60], draw=0.0).ticket, name)
+    assert [decision.label for decision in learner.questions] == [d.label for d in before[2:]]
+
+
+def test_a_new_class_within_a_run_is_met_only_if_its_row_is_asked():
+    query = lasec.queries.Uniform(0.5)
+    labels, draws = ["ham", "spam", "eggs", "ham", "bread", "spam"], [0.0, 0.0, 0.9, 0.0, 0.4, 0.6]
+    learner = lasec.Learner(lasec.rules.SecondOrder(0.01), query, dimension=4, seed=3)
+    records = learner.run(X[:6], labels, draws=draws)
+    assert records.asked.tolist() == [True, True, False, True, True, False]
+    assert learner.classes == ("ham", "spam", "bread")
+    assert learner.told == 4
+
+
+def test_the_first_rows_of_a_learner_can_be_those_it_predicts():
+    learner = make(dimension=None)
+    assert learner.predict(X[:3]).tolist() == [1, 1, 1]
+    assert (learner.is_sized, learner.dimension, learner.rows) == (True, 4, 0)
+    with pytest.raises(ValueError, match="4 features"):
+        learner.predict(X[:3, :2])
+
+
+def test_rounds_and_weights_within_their_limits():
+    learner = make(dimension=4)
+    assert learner.margins(X[:2], first=0).tolist() == [0.0, 0.0]
+    assert len(learner.margins(X[:2], first=2**62)) == 2
+    for first in (-1, 2**62 + 1):
+        with pytest.raises(ValueError, match="first"):
+            learner.margins(X[:2], first=first)
+    assert lasec.learner.class_weights({"a": 1e-9, "b": 1e9}) == {"a": 1e-9, "b": 1e9}
+    for weight in (1e-10, 1e9 + 0.5):
+        with pytest.raises(ValueError, match="class_weight"):
+            lasec.learner.class_weights({"a": weight})
+
+
+def test_a_row_that_is_too_large_is_named_among_others():
+    learner = lasec.Learner(Counting(), dimension=2, seed=1)
+    with pytest.raises(ValueError, match=r"^x: too large"):
+        learner.views([[3.0, 0.0]])
+    with pytest.raises(ValueError, match=r"^X: row 1: too large"):
+        learner.views([[1.0, 0.0], [3.0, 0.0]])

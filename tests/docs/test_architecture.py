@@ -12,7 +12,7 @@ def contract():
     """The layers that import-linter holds, from the top, as sets of rooms."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
     contracts = settings["tool"]["importlinter"]["contracts"]
-    (layers,) = (one["layers"] for one in contracts if one["type"] == "layers")
+    (layers,) = (one["layers"] for one in contracts if one.get("containers") == ["lasec"])
     return [set(layer.split(" | ")) for layer in layers]
 
 

@@ -8,9 +8,10 @@ hold long commands, of which it is seen that they exist and have the options tha
 
 import os
 import re
+import signal
 import subprocess
 import sys
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from io import StringIO
 from pathlib import Path
 
@@ -28,7 +29,7 @@ REAL = re.compile(r"LASEC_DATA")  # such a page needs the real data
 
 
 # What a command without a terminal says each minute; whether it takes that long, a page can't tell.
-PROGRESS = re.compile(r"lasec: \S+: +\d+ %  [\d,]+ rows  ")
+PROGRESS = re.compile(r"lasec: (\S+: +\d+ %  [\d,]+ rows  |about [\d:]+ to go)")
 
 
 def blocks(page):
@@ -44,7 +45,10 @@ def place(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     if DATA.is_dir():
         monkeypatch.setenv("LASEC_DATA", str(DATA))
-    return tmp_path
+    yield tmp_path
+    for file in tmp_path.glob("*.pid"):  # a server that a page left behind, because a block failed
+        with suppress(ProcessLookupError):
+            os.kill(int(file.read_text()), signal.SIGKILL)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """What the README and the pages next to it say of results is what the published rows say."""
 
 from pathlib import Path
+from statistics import mean, median
 
 import pytest
 from experiments import readme
@@ -96,3 +97,30 @@ def test_where_no_change_beats_the_tracker():
     best = max(row["accuracy"] for row in rows if row["learner"] == "tracker")
     assert best < next(row["accuracy"] for row in rows if row["learner"] == "previous")
     assert "on Covertype it does so at every budget below 100 %" in words("README.md")
+
+
+def test_how_much_longer_a_row_takes_with_lenses():
+    """The CPU times of docs/results/lenses, on every page that says it."""
+    rows = read_csv(RESULTS / "lenses" / "lenses.csv")
+
+    def taken(stream, learner):
+        found = [row for row in rows if (row["stream"], row["learner"]) == (stream, learner)]
+        return mean(float(row["us"]) for row in found if float(row["rate"]) == 0.1)
+
+    ratios = [
+        taken(stream, "lenses") / taken(stream, "Tracker")
+        for stream in dict.fromkeys(row["stream"] for row in rows)
+    ]
+    assert round(median(ratios)) == 6
+    said = f"the median of {len(ratios)} streams; from {min(ratios):.0f} to {max(ratios):.0f}"
+    assert said in words("docs/lenses.md")
+    for page in ("lenses", "which-algorithm", "decisions/0021-lenses"):
+        text = words(f"docs/{page}.md")
+        assert "about six times" in text
+        assert "about five times" not in text
+        assert "about ten times" not in text
+
+
+def test_the_api_page_opens_with_the_session():
+    page = (ROOT / "docs" / "api.md").read_text()
+    assert page.index("autoclass::") == page.index("autoclass:: lasec.Session")

@@ -17,7 +17,7 @@ PHRASES = (
     r"centred", r"labelled", r"behaviour", r"colour", r"licence", r"standardise\w*", r"cancelled",
 )  # fmt: skip
 BAD = re.compile(rf"(?<![\w.`])({'|'.join(PHRASES)})(?![\w`])", re.IGNORECASE)
-# Where a phrase has another use: the name in files of 0.1.0, the rounds of a cipher, the paper's.
+# Where a phrase has another use: the rounds of a cipher.
 ELSEWHERE = {
     "src/lasec/random.py": {"rounds"},
 }  # fmt: skip

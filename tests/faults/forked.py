@@ -26,12 +26,12 @@ class Result(NamedTuple):
     seconds: float
 
 
-def run_all(calls, folder):
-    """The results of calls, made in ``folder``."""
+def run_all(calls, folder, *, words=False):
+    """The results of calls, made in ``folder``; with ``words``, some of tables of texts."""
     asked = json.dumps([(list(map(str, arguments)), given) for arguments, given in calls])
     done = subprocess.run(
-        [sys.executable, __file__, str(folder)], input=asked, capture_output=True, text=True,
-        check=False, timeout=600,
+        [sys.executable, __file__, str(folder), *["words"] * words], input=asked,
+        capture_output=True, text=True, check=False, timeout=600,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return [Result(*result) for result in json.loads(done.stdout.splitlines()[-1])]
@@ -85,16 +85,19 @@ def one(arguments, given):
     return os.waitstatus_to_exitcode(status), out, err, time.monotonic() - begin
 
 
-def serve(folder):
+def serve(folder, words):
     calls = json.loads(sys.stdin.read())
     os.chdir(folder)
     real, sys.stdout, sys.stderr = sys.stdout, io.StringIO(), io.StringIO()
     Path(".warm.csv").write_text("x,y\n" + "1,a\n2,b\n" * 20)
     for name in ("tracker", "perceptron"):
         command(["run", ".warm.csv", "-l", "y", "-a", name])
+    Path(".words.csv").write_text("x,z,y\n" + "1,so many words here,a\n2,and others,b\n" * 20)
+    for more in ([], ["--ignore", "x"]) if words else ():
+        command(["run", ".words.csv", "-l", "y", "--text", "z", *more])
     command(["ask", "-m", ".warm.lasec", "--classes", "a,b", os.devnull])
     json.dump([one(arguments, given) for arguments, given in calls], real)
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1])
+    serve(sys.argv[1], "words" in sys.argv[2:])

@@ -21,6 +21,7 @@ from sklearn.linear_model import SGDClassifier
 import lasec
 import lasec.river
 import lasec.sklearn
+from fleets import simulate
 from lasec.metrics import Costs
 from lasec.queries import Always, Budgeted, MarginSampling, Uniform, VarianceThreshold
 from lasec.selector import Selector
@@ -129,7 +130,7 @@ def tracker():
 
 
 def meter():
-    made, asking = lasec.Meter(window=20, decay=20.0, costs=Costs(false_negative=2.0)), tracker()
+    made, asking = lasec.Meter(window=20, costs=Costs(false_negative=2.0)), tracker()
     for row, sign in zip(ROWS, SIGNS, strict=True):
         decision = asking.ask(row)
         made.ask(decision)
@@ -147,7 +148,7 @@ def gate():
 
 def fleet():
     made = lasec.Fleet(lasec.rules.SecondOrder(0.01), MarginSampling(0.5), models=3, dimension=3)
-    made.run(np.arange(80) % 3, ROWS, SIGNS)
+    simulate(made, np.arange(80) % 3, ROWS, SIGNS)
     return made
 
 
@@ -193,7 +194,7 @@ TARGETS = {
         ("ask", {"x": ROWS[0], "time": 1.0, "coin": 0.5}),
         ("tell", {"ticket": 82, "y": 1}),
         ("learn", {"x": ROWS[0], "y": -1}),
-        ("run", {"X": PAIR, "y": TWO, "times": [1.0, 2.0], "draws": [0.1, 0.2], "lazy": False}),
+        ("run", {"X": PAIR, "y": TWO, "times": [1.0, 2.0], "draws": [0.1, 0.2]}),
         ("answer", {"X": PAIR, "y": TWO, "tickets": [0, 1]}),
         ("views", {"X": PAIR, "first": 3}),
         ("class_margins", {"X": PAIR}),
@@ -207,7 +208,7 @@ TARGETS = {
         ("ask", {"x": ROWS[0], "time": 1.0, "coin": 0.5}),
         ("tell", {"ticket": 1, "y": 1}),
         ("learn", {"x": ROWS[0], "y": -1}),
-        ("run", {"X": PAIR, "y": TWO, "times": [1.0, 2.0], "draws": [0.1, 0.2], "lazy": True}),
+        ("run", {"X": PAIR, "y": TWO, "times": [1.0, 2.0], "draws": [0.1, 0.2]}),
         ("boost", {"labels": 5.0, "over": 10.0}),
         ("predict_proba", {"X": PAIR}),
     ],
@@ -238,7 +239,6 @@ TARGETS = {
         ("from_bytes", {"data": b""}),
     ],
     fleet: [
-        ("run", BATCH | {"y": TWO}),
         ("serve", BATCH | {"y": [0, 1], "tickets": [-1, 0], "after": [-1, -1]}),
         ("draws", {"keys": [0, 1], "numbers": [5, 6]}),
         ("pack", {"keys": [0, 1]}),
@@ -271,13 +271,13 @@ TARGETS = {
 MODEL = {"rule": lasec.rules.SecondOrder(), "query": Always(), "dimension": 2}
 COUNTS = {"seed": 1, "max_pending": 5, "max_age": 5.0, "aggregate": "first", "annotators": 3}
 CONSTRUCTORS = [
-    (lasec.Learner, MODEL | COUNTS | {"learn_from": "labels", "precision": "double", "name": "x"}),
+    (lasec.Learner, MODEL | COUNTS | {"learn_from": "labels", "name": "x"}),
     (lasec.Tracker, {"dimension": 2, "rate": 0.1, "horizon": 10_000} | COUNTS),
     (lasec.Tracker, {"dimension": 2, "budget": Budgeted(), "rule": lasec.rules.Tracking()}),
     (lasec.LASEC_SS, {"dimension": 2, "aggressiveness": 0.5, "drift": 0.1, "ridge": 1.0}),
     (lasec.Fleet, MODEL | {"models": 2, "seed": 1, "seeds": [1, 2], "threads": 1}),
     (Selector, {"query": Always(), "seed": 1}),
-    (lasec.Meter, {"window": 10, "decay": 5.0, "patience": 5, "probability": None, "costs": None}),
+    (lasec.Meter, {"window": 10, "patience": 5, "probability": None, "costs": None}),
     (lasec.RunSummary, {"window": 10, "points": 5, "segments": 2}),
     (Budgeted, dict(zip(Budgeted._fields, Budgeted(), strict=True))),
     (Budgeted.every, {"window": "1d", "labels": 5}),
@@ -394,7 +394,7 @@ def test_arrays_that_no_memory_holds(given):
         (learner(), "ask", (given,)), (learner(), "run", (given, given)),
         (lasec.Tracker(), "ask", (given,)), (lasec.Tracker(), "run", (given, given)),
         (learner(), "run", (PAIR, given)), (meter(), "extend", (columns(margin=given), TWO)),
-        (gate(), "decide_all", (given,)), (fleet(), "run", (given, given, given)),
+        (gate(), "decide_all", (given,)),
         (fleet(), "serve", ([0, 1], PAIR, [0, 0], given)), (fleet(), "draws", ([0], given)),
         (sk_tracker(), "should_ask", (given,)), (sk_tracker(), "predict", (given,)),
     ):  # fmt: skip
@@ -435,3 +435,39 @@ def test_a_refused_first_row_does_not_settle_the_dimension():
             tracker.ask(row)
     assert tracker.ask([1.0, 2.0, 3.0]).ticket == 0
     assert tracker.dimension == 3
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda **most: lasec.Tracker(2, rate=1.0, **most), lambda **most: lasec.LASEC(2, **most)],
+)
+def test_labels_cannot_make_more_classes_than_max_classes(make):
+    """Each class takes time and memory, and labels may come from anyone."""
+    assert make().max_classes == 100
+    learner = make(max_classes=3, seed=0)
+    for label in "abc":
+        learner.learn([1.0, 2.0], label)
+    ticket, before = learner.ask([0.5, 1.0]).ticket, learner.to_bytes()
+    for again in (learner, lasec.Learner.from_bytes(before), copy.deepcopy(learner)):
+        for call in (
+            lambda at=again: at.learn([1.0, 2.0], "d"),
+            lambda at=again: at.tell(ticket, "d"),
+            lambda at=again: at.run([[1.0, 2.0], [2.0, 1.0]], ["a", "d"]),
+            lambda at=again: at.answer([[1.0, 2.0]], ["d"], [0]),
+        ):
+            with pytest.raises(
+                ValueError, match=r"'d' would be a new class, and there are 3 .*max"
+            ):
+                call()
+        assert again.to_bytes() == before
+    assert learner.tell(ticket, "b").decision.ticket == ticket
+
+
+def test_classes_that_are_named_may_be_more_than_max_classes():
+    many = [f"class {k}" for k in range(5)]
+    for learner in (lasec.LASEC(2, max_classes=3, classes=many), lasec.LASEC(2, max_classes=3)):
+        learner.name_classes(many)
+        learner.learn([1.0, 2.0], "class 4")
+        with pytest.raises(ValueError, match="max_classes=3"):
+            learner.learn([1.0, 2.0], "class 5")
+        assert learner.classes == tuple(many)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import lasec
+from fleets import simulate
 from lasec.clock import Clock
 from lasec.queries import Budgeted
 from lasec.selector import Selector
@@ -53,7 +54,7 @@ def test_a_gate_and_a_fleet_hold_their_clocks_too():
         lasec.rules.SecondOrder(), Budgeted.every("1d", labels=20), models=1, dimension=5, seed=1
     )
     with pytest.warns(UserWarning, match="ahead"):
-        asked = fleet.run(np.zeros(len(y), int), X, y, times=times).asked
+        asked = simulate(fleet, np.zeros(len(y), int), X, y, times=times).asked
     assert asked.reshape(10, -1).sum(axis=1)[2:].min() >= 12
 
 

@@ -139,10 +139,8 @@ BARE = [
 ]  # fmt: skip
 OPTIONS = [
     ["--rate", "nan"], ["--rate", "inf"], ["--rate", "-1"], ["--rate", "1e400"],
-    ["--rate", "x\x1b[2J"], ["--rate", "0"], ["--hash-buckets", "0"],
-    ["--hash-buckets", "99999999999999999999"], ["--hash-buckets", "20000", "--category", "x"],
-    ["--hash-buckets", "1000001", "--category", "x"],
-    ["--hash-buckets", "900000", "--category", "x", "-a", "perceptron"], ["--seed", "-1"],
+    ["--rate", "x\x1b[2J"], ["--rate", "0"], ["--category", "x"],
+    ["--category", "x", "-a", "perceptron"], ["--text", "x", "-a", "perceptron"], ["--seed", "-1"],
     ["--seed", "9" * 30], ["--seed", "x"], ["--limit", "0"], ["--limit", "9" * 30],
     ["--limit", "1"], ["--set", "drift"], ["--set", "=1"], ["--set", "drift=nan"],
     ["--set", "drift=1e999"], ["--set", "slots=1e300"], ["--set", "slots=99999999"],
@@ -255,7 +253,7 @@ def calls(folder):
         ["ask", "-m", "folder.csv"], ["ask", "-m", "q.lasec", "--classes", "a"],
         ["ask", "-m", "q.lasec", "--classes", "a,a"], ["ask", "-m", "q.lasec", "--classes", ",,"],
         ["ask", "-m", "no/where.lasec", "--classes", "a,b"], ["tell", "-m", "nowhere.lasec"],
-        ["ask", "-m", "q.lasec", "--classes", "a,b", "--hash-buckets", "20000", "--text", "x"],
+        ["ask", "-m", "q.lasec", "--classes", "a,b", "--text", "x"],
         ["nope\x1b[2J"], ["--nope"], [], ["run"], ["-h"], ["run", "--help"],
     ):  # fmt: skip
         yield arguments, '{"x": 1}\n'
@@ -265,7 +263,7 @@ def calls(folder):
 def results(tmp_path_factory):
     folder = tmp_path_factory.mktemp("hostile")
     made = list(calls(folder))
-    return list(zip(made, run_all(made, folder), strict=True))
+    return list(zip(made, run_all(made, folder, words=True), strict=True))
 
 
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")

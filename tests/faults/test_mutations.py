@@ -85,7 +85,7 @@ def gate_file(query):
 
 def table_file():
     rows = [{"price": float(i % 5), "shop": "north" if i % 2 else "south"} for i in range(40)]
-    encoder = Encoder.fit(pa.RecordBatch.from_pylist(rows), hash_buckets=2)
+    encoder = Encoder.fit(pa.RecordBatch.from_pylist(rows))
     desk = TableLearner(lasec.Tracker(encoder.dimension, rate=0.5), encoder, classes=["a", "b"])
     for i, decision in enumerate(desk.ask(rows)):
         if decision.asked and i % 3:
@@ -116,17 +116,6 @@ def alarm_file(rounds=700, kind=DropAlarm, **options):
     return alarm.to_bytes()
 
 
-def gain_file():
-    tracker = lasec.Tracker(3, rate=0.3, seed=3)
-    gain = lasec.LabelGain(tracker, labels=30)
-    for i in range(300):
-        decision = tracker.ask(ROWS[i])
-        gain.ask(decision, ROWS[i])
-        if decision.asked and i % 7:
-            gain.tell(tracker.tell(decision.ticket, SIGNS[i]))
-    return gain.to_bytes()
-
-
 # What a loaded one must still do -----------------------------------------------------------------
 
 
@@ -143,11 +132,11 @@ def use_learner(made):
 
 def use_meter(made):
     yield lambda: made.accuracy
-    for over in ("window",) * (made.window is not None) + ("decay",) * (made.decay is not None):
-        yield lambda over=over: made.estimate("f1", over=over)
+    if made.window is not None:
+        yield lambda: made.estimate("f1", over="window")
     yield lambda: made.estimate("log_loss", interval="anytime")
     if made.costs is not None:
-        yield lambda: made.estimate("cost", method="ipw")
+        yield lambda: made.estimate("cost")
     yield lambda: made.plan(width=0.1)
     if made.oldest is not None:
         yield lambda: made.cancel(made.oldest)
@@ -162,15 +151,6 @@ def use_alarm(made):
         yield lambda asked=asked: made.tell(lasec.Outcome(asked, -1, True, True))
     yield lambda: made.cancel(3)
     yield lambda: made.evidence
-    yield made.to_bytes
-
-
-def use_gain(made):
-    asked = lasec.Decision(1, 0.5, 0.0, 0.5, asked=True, ticket=2**53 - 9)
-    yield lambda: made.ask(asked, np.ones(3))
-    yield lambda: made.tell(lasec.Outcome(asked, -1, True, True))
-    yield lambda: made.cancel(3)
-    yield lambda: made.gain
     yield made.to_bytes
 
 
@@ -217,12 +197,12 @@ def kinds():
     run = (lasec.RunSummary.from_bytes, use_run)
     return {
         "second order": (learner_file(SecondOrder(0.05, 0.5), MarginSampling(0.5)), *learner),
-        "budget": (learner_file(BudgetPerceptron(5), Uniform(0.4), aggregate="last"), *learner),
+        "budget": (learner_file(BudgetPerceptron(5), Uniform(0.4)), *learner),
         "shifting": (learner_file(ShiftingPerceptron(0.3), timed, aggregate="majority"), *learner),
         "tracker": (tracker_file(), lasec.Tracker.from_bytes, use_learner),
         "any learner": (tracker_file(), read_learner, use_learner),
         "meter, window": (meter_of(window=100).to_bytes(), *meter),
-        "meter, decay": (meter_of(window=None, decay=50.0, costs=COSTS).to_bytes(), *meter),
+        "meter, costs": (meter_of(window=None, costs=COSTS).to_bytes(), *meter),
         "meter, patience": (meter_of(window=64, patience=40).to_bytes(), *meter),
         "meter, new": (lasec.Meter().to_bytes(), *meter),
         "run": (run_file(groups=False), *run),
@@ -235,9 +215,6 @@ def kinds():
         ),
         "input alarm, young": (
             alarm_file(9, kind=InputAlarm), InputAlarm.from_bytes, use_alarm,
-        ),
-        "label gain": (
-            gain_file(), lambda data: lasec.LabelGain.from_bytes(data, lasec.Tracker(3)), use_gain,
         ),
         "table": (table_file(), TableLearner.from_bytes, use_table),
         "session": (session_file(), lasec.Session.from_bytes, use_session),

@@ -1,5 +1,6 @@
 """Broken cells, lines and names in tables cost themselves, and no more."""
 
+import datetime as dt
 import io
 import json
 import os
@@ -12,18 +13,22 @@ from hashlib import sha256
 import numpy as np
 import pyarrow as pa
 import pytest
+from typer.testing import CliRunner
 
 import lasec
 from faults.forked import run_all
 from lasec import make
+from lasec.cli.app import app
 from lasec.errors import TableError
 from lasec.persistence import codec
 from lasec.registry import ALGORITHMS
-from lasec.tables import Encoder, Kind, TableLearner, open_table, table_of
+from lasec.tables import Encoder, Kind, TableLearner, open_table, source, table_of
 from lasec.tables.bad_cells import MISSING, MOSTLY
-from lasec.tables.cells import as_label, batch_of, in_order
+from lasec.tables.cells import as_label, batch_of, in_order, moments
 from lasec.tables.kinds import Column, nearest
 from lasec.tables.objects import DEEPEST, too_deep
+from lasec.tables.replay import Replay
+from lasec.tables.vocabulary import MOST, Vocabulary
 
 LATER = 4_500_000  # bytes: beyond what is looked at first
 
@@ -41,7 +46,7 @@ def read(path, **options):
 
 def kinds(path, **options):
     with open_table(path, **options) as table:
-        return {c.name: (c.kind, c.why) for c in Encoder.fit(table.head, hash_buckets=8).columns}
+        return {c.name: (c.kind, c.why) for c in Encoder.fit(table.head).columns}
 
 
 def column(good, bad, count=100):
@@ -193,6 +198,22 @@ def test_labels_with_underscores_are_labels_of_their_own():
         batch_of([{"x": "1_0"}], [Column("x", Kind.NUMBER)])
 
 
+@pytest.mark.parametrize(
+    ("cell", "number"),
+    [(10, 10.0), (1.5, 1.5), ("10", 10.0), (" 1e1 ", 10.0), ("", None), (None, None)],
+)
+def test_a_number_of_a_row_of_cells_may_be_text(cell, number):
+    columns = [Column("price", Kind.NUMBER), Column("words", Kind.PAIRS)]
+    (read_,) = batch_of([{"price": cell, "words": {"7": 2, "08": "3"}}], columns).to_pylist()
+    assert read_ == {"price": number, "words": [(7, 2.0), (8, 3.0)]}
+
+
+@pytest.mark.parametrize("cell", ["1_0", "cheap", [1.0], {"a": 1}, 10**400])
+def test_what_is_no_number_is_refused_with_its_column(cell):
+    with pytest.raises(TableError, match=r"^price: expected a number, got"):
+        batch_of([{"price": cell}], [Column("price", Kind.NUMBER)])
+
+
 @pytest.mark.parametrize("line", ["1 -5:1 2:1", "1 2:1 -5:1", "1 9223372036854775808:1 2:1",
                                   "1 1_0:1", "1 1:1_0", "1 +5:1", "1 1:2:3", "1 \u0661:1", "1 5",
                                   "1 :1"])  # fmt: skip
@@ -212,6 +233,78 @@ def test_depth_is_that_of_values_and_not_of_text():
     assert too_deep(b"[" * (DEEPEST + 1) + b"]" * (DEEPEST + 1))
     assert not too_deep(b'{"a": "' + b"[" * 999 + b'\\"' + b"{" * 999 + b'"}')
     assert not too_deep(b"[" + b"{}," * 999 + b"{}]")
+
+
+def test_lists_and_objects_count_alike():
+    """Depth is what is open at a time, of either kind."""
+    half = DEEPEST // 2
+    assert not too_deep(b'[{"a":' * half + b"1" + b"}]" * half)
+    assert too_deep(b'[{"a":' * half + b"[1]" + b"}]" * half)
+
+
+def test_json_lines_may_be_indented_and_have_a_byte_order_mark(tmp_path):
+    rows, _ = read(written(tmp_path, '\ufeff  {"x": 1}\n\t{"x": 2}\r\n\n{"x": 3}', "rows.jsonl"))
+    assert rows["x"].to_pylist() == [1.0, 2.0, 3.0]
+    with pytest.raises(TableError, match=r"line 3: expected an object, got ' 7'"):
+        read(written(tmp_path, '{"x": 1}\n{"x": 2}\n 7\n', "rows.jsonl"))
+
+
+def test_a_long_bad_cell_is_shown_in_part(tmp_path):
+    _, table = read(written(tmp_path, column(lambda i: i / 8, "x" * 60)))
+    assert table.bad.found == {"x": (1, "x" * 40, 18)}
+
+
+def test_what_was_peeked_at_is_read_once():
+    file = Replay(io.BytesIO(b"abcdefgh"), 3)
+    assert (file.read(0), file.read(2), file.read(0), file.read(3)) == (b"", b"ab", b"", b"cde")
+    assert (file.read(), file.read(), file.read(1)) == (b"fgh", b"", b"")
+    assert Replay(io.BytesIO(b"abcdefgh"), 3).read() == b"abcdefgh"
+    assert file.readable()
+
+
+def test_a_vocabulary_keeps_counts_and_forgets_the_rarest_half():
+    with pytest.raises(ValueError, match="a word is no text"):
+        Vocabulary({7: 1})
+    for count in (0, 2**62 + 1):
+        with pytest.raises(ValueError, match="vocabulary"):
+            Vocabulary({"free": count})
+    words = Vocabulary({f"w{i}": 2 + (i < 100) for i in range(MOST)} | {"most": 2**62})
+    assert len(words) == MOST + 1
+    words.hear(["x" * 60, "x" * 61])
+    assert len(words) == MOST // 2
+    assert words.most(1) == ["most"]
+    assert words["w7"] == 3
+    assert "x" * 61 not in words
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array([dt.date(2026, 1, 1), dt.date(2026, 1, 2)]),
+        pa.array([dt.datetime(2026, 1, 1), dt.datetime(2026, 1, 2)], pa.timestamp("ms")),
+        pa.array(["2026-01-01", "2026-01-02"]),
+        pa.array([1_767_225_600, 1_767_312_000]),
+    ],
+    ids=lambda values: str(values.type),
+)
+def test_dates_times_and_numbers_are_seconds(values):
+    assert moments(values).tolist() == [1_767_225_600.0, 1_767_312_000.0]
+
+
+def test_an_encoder_says_how_wide_its_rows_are():
+    """In the form with a column for each word, and in the dense one."""
+    rows = [{"price": float(i), "text": f"so many words {i % 3}"} for i in range(40)]
+    head = pa.RecordBatch.from_pylist(rows)
+    for options, dense, width in (
+        ({"words": 64}, 1, 65), ({"words": 64, "constant": True}, 1, 65),
+        ({"kinds": {"text": Kind.IGNORED}}, 1, 1),
+        ({"kinds": {"text": Kind.IGNORED}, "constant": True}, 2, 2),
+    ):  # fmt: skip
+        encoder = Encoder.fit(head, **{"kinds": {"text": Kind.TEXT}} | options)
+        assert (encoder.dense_dimension, encoder.dimension) == (dense, width)
+        assert encoder.encode(head).shape == (40, width)
+    alone = Encoder.fit(head.drop_columns(["text"]))
+    assert (alone.dimension, alone.pairs, alone.words) == (1, 0, 0)
 
 
 def test_blank_lines_hide_no_deep_one(tmp_path):
@@ -268,11 +361,24 @@ def test_a_learner_that_is_too_large_is_refused(name, dimension):
     assert make("perceptron-ss", 500_000).dimension == 500_000
 
 
-def test_long_rows_are_encoded_a_few_at_a_time(tmp_path):
-    written(tmp_path, "x,y\n" + "1,a\n2,b\n" * 2_000)
-    wide = ["--hash-buckets", "900000", "-a", "perceptron", "--category", "x"]
-    [result] = run_all([(["run", "rows.csv", "-l", "y", "--limit", "60", *wide], "")], tmp_path)
-    assert result.code == 0, result
+def test_long_rows_are_encoded_a_few_at_a_time(tmp_path, monkeypatch):
+    path = written(tmp_path, "x,y\n" + "1,a\n2,b\n" * 300)
+    sizes, said = [], []
+    encode = Encoder.encode
+
+    def noted(encoder, batch):
+        sizes.append(batch.num_rows)
+        return encode(encoder, batch)
+
+    monkeypatch.setattr(Encoder, "encode", noted)
+    for most in (source.BATCH, 8 * 2 * 100):  # two features
+        monkeypatch.setattr(source, "BATCH", most)
+        call = ["run", str(path), "-l", "y", "-a", "perceptron", "--json"]
+        done = CliRunner().invoke(app, call)
+        assert done.exit_code == 0, done.output
+        said.append(json.loads(done.stdout)["accuracy"])
+    assert sizes == [600, *[100] * 6]
+    assert said[0] == said[1]
 
 
 def test_the_nearest_of_many_names_is_found_quickly():

@@ -88,7 +88,7 @@ def results(tmp_path_factory):
     folder = tmp_path_factory.mktemp("terminal")
     for name, text in FILES.items():
         (folder / name).write_bytes(text.encode())
-    made = run_all([(arguments, "") for arguments, _ in CHANNELS.values()], folder)
+    made = run_all([(arguments, "") for arguments, _ in CHANNELS.values()], folder, words=True)
     return dict(zip(CHANNELS, made, strict=True))
 
 

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lasec.cli.app import app
-from lasec.tables import Encoder, TableLearner
+from lasec.tables import Encoder, TableLearner, watched
 from lasec.tables.encoder import key_of
 
 HAM = ["shall", "we", "meet", "at", "noon", "as", "always", "see", "you", "lunch", "me", "today"]
@@ -65,9 +65,10 @@ def test_each_column_goes_its_own_way(run):
 def test_a_row_is_numbers_then_words():
     columns = {name: values for name, values in mails(80).items() if name != "kind"}
     batch = pa.RecordBatch.from_pydict(columns)
-    encoder, dense = Encoder.fit(batch, words=64), Encoder.fit(batch.drop_columns(["text"]))
-    X, D = encoder.encode(batch), dense.encode(batch.drop_columns(["text"]))
-    np.testing.assert_array_equal(X[:, :3].toarray(), D[:, :3])
+    others = batch.drop_columns(["text", "sender"])
+    encoder, dense = Encoder.fit(batch, words=64), Encoder.fit(others)
+    X, D = encoder.encode(batch), dense.encode(others)
+    np.testing.assert_array_equal(X[:, :3].toarray(), D)
     words, senders = (
         encoder.rows_of(keys)[1:, 3:]
         for keys in ([], [key_of("sender", s) for s in columns["sender"]])
@@ -82,7 +83,7 @@ def test_a_row_is_numbers_then_words():
 
 def test_a_new_category_is_a_column_of_its_own():
     batch = pa.RecordBatch.from_pydict({k: v for k, v in mails(80).items() if k != "kind"})
-    encoder = Encoder.fit(batch, words=2**18)
+    encoder = Encoder.fit(batch)
     late = batch.slice(0, 1).set_column(2, "folder", pa.array(["archive"]))
     plain, new = encoder.encode(batch.slice(0, 1)), encoder.encode(late)
     assert not new[:, 1:3].nnz
@@ -108,12 +109,49 @@ def test_explain_names_words_and_senders(run):
 
 
 def test_compare_gives_the_tracker_what_run_gives_it(file, run):
-    names = "tracker,perceptron-ss"
-    shown = shell("compare", file, "--label", "kind", "--rate", "0.2", "--seed", "0",
-                  "--algorithms", names, "--json")  # fmt: skip
+    shown = shell("compare", file, "--label", "kind", "--rate", "0.2", "--seed", "0", "--json")
     found = {row["algorithm"]: row for row in json.loads(shown)["algorithms"]}
+    assert list(found) == ["Tracker", "Tracker, uniform"]  # the usual ones that take sparse rows
     assert found["Tracker"]["accuracy"] == run[1]["accuracy"]
-    assert found["Budgeted Perceptron-SS"]["accuracy"] > 0.5
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        ((), "column 'text' is text"),
+        (("--ignore", "text"), "column 'sender' has many categories, or few rows for each"),
+    ],
+)
+def test_other_algorithms_refuse_texts_and_many_categories(file, options, what):
+    for more in (("run",), ("compare", "--algorithms", "tracker,perceptron-ss")):
+        name = () if more[1:] else ("--algorithm", "perceptron-ss")
+        call = [more[0], str(file), "--label", "kind", *more[1:], *name, *options]
+        done = CliRunner().invoke(app, call)
+        assert done.exit_code == 2
+        assert f"perceptron-ss takes no sparse rows, and {what}: use the tracker" in done.output
+        assert "(--ignore COLUMN)" in done.output
+    ignored = ("--ignore", "text", "--ignore", "sender")
+    call = ("run", file, "--label", "kind", "--algorithm", "perceptron-ss", "--json", *ignored)
+    assert json.loads(shell(*call))["features"] == 4  # length, two folders, a one
+
+
+def test_alarms_look_at_numbers_beside_many_categories():
+    columns = {k: v for k, v in mails(80).items() if k in ("length", "folder", "sender")}
+    batch = pa.RecordBatch.from_pydict(columns)
+    encoder = Encoder.fit(batch)
+    assert encoder.words == 2**18
+    named = watched.names(encoder)
+    assert named == (
+        "length",
+        "folder = inbox",
+        "folder = other",
+        "folder = another value",
+        "sender",
+    )
+    seen = watched.cells(encoder, batch, encoder.encode(batch))
+    np.testing.assert_array_equal(seen[:, 0], columns["length"])
+    np.testing.assert_array_equal(seen[:, 2], np.array(columns["folder"]) == "other")
+    assert not seen[:, 3:].any()
 
 
 def test_ask_and_tell(tmp_path):
@@ -136,13 +174,3 @@ def test_ask_and_tell(tmp_path):
     assert all(row["learned"] for row in told)
     hidden = [{"text": "claim free prize now cash", "length": 3.0, "folder": "new", "sender": None}]
     assert said("predict", hidden)[0]["prediction"] == "spam"
-
-
-def test_a_model_with_buckets_goes_on_with_buckets():
-    """As files from before have it, whose header says nothing of words."""
-    batch = pa.RecordBatch.from_pydict({k: v for k, v in mails(80).items() if k != "kind"})
-    before = Encoder.fit(batch)
-    header = {k: v for k, v in before.header().items() if k not in ("words", "vocabulary")}
-    after = Encoder.restore(header, {k: v.copy() for k, v in before.arrays().items()})
-    assert (after.words, after.dimension) == (0, 3 + 256)
-    np.testing.assert_array_equal(after.encode(batch), before.encode(batch))

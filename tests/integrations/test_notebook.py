@@ -53,7 +53,7 @@ def things():
     keys = np.arange(2_000) % 2
     empty = lasec.Tracker(dimension=5).run(X[:0], Y[:0])
     one = lasec.Tracker(dimension=5).run(X[:1], Y[:1])
-    rounds = fleet.run(keys, X, Y)
+    rounds = fleet.serve(keys, X, Y, tickets=np.full(2_000, fleet.UNASKED))
     return [tracker, fresh, records, run, found, rounds, empty, one, lasec.RunSummary()]
 
 

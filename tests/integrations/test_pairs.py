@@ -61,9 +61,11 @@ def matrix(rows):
 
 def test_a_run_is_the_tracker_on_the_same_sparse_rows(rows, run):
     out, facts = run
-    tracker = lasec.Tracker(rate=0.3, seed=0, classes=["-1", "1"])
+    tracker = lasec.Tracker(rate=0.3, horizon=len(rows), seed=0, classes=["-1", "1"])
     records = tracker.run(matrix(rows), [str(int(y)) for y, _ in rows])
-    assert facts["accuracy"] == pytest.approx(records.accuracy)
+    predicted = records.sign != 0
+    assert facts["unpredicted"] == (~predicted).sum()
+    assert facts["accuracy"] == pytest.approx(1.0 - records.mistake[predicted].mean())
     assert records.accuracy > 0.8
     assert facts["labels"] == records.labels
     kept = TableLearner.load(out / "model.lasec").learner
@@ -80,25 +82,38 @@ def test_no_row_of_pairs_becomes_dense(svmlight, monkeypatch):
     assert facts["features"] == 2**31
 
 
-def test_few_features_hash_buckets_and_other_algorithms_are_dense(svmlight, tmp_path):
+def test_few_features_are_dense_and_other_algorithms_refuse_many(svmlight, tmp_path):
     few = tmp_path / "few.svm"
     few.write_text("+1 1:0.5 3:2\n-1 2:1\n" * 20)
-    for file, more, features in (
-        (few, (), 4),
-        (svmlight, ("--hash-buckets", "64"), 64),
-        (svmlight, ("--algorithm", "perceptron-ss"), 257),
-    ):
-        facts = json.loads(shell("run", file, "--json", "--seed", "0", *more))
+    for more, features in ((), 4), (("--algorithm", "perceptron-ss"), 5):
+        facts = json.loads(shell("run", few, "--json", "--seed", "0", *more))
         assert facts["features"] == features
+    done = CliRunner().invoke(app, ["run", str(svmlight), "--algorithm", "perceptron-ss"])
+    assert done.exit_code == 2
+    assert "no sparse rows, and column 'features' has many features: use the tracker" in done.output
 
 
 def test_compare_gives_pairs_to_the_tracker(svmlight, run):
-    names = "tracker,perceptron-ss"
-    shown = shell(
-        "compare", svmlight, "--rate", "0.3", "--seed", "0", "--algorithms", names, "--json"
-    )
+    shown = shell("compare", svmlight, "--rate", "0.3", "--seed", "0", "--json")
     found = {row["algorithm"]: row["accuracy"] for row in json.loads(shown)["algorithms"]}
-    assert found["Tracker"] == run[1]["accuracy"] > found["Budgeted Perceptron-SS"]
+    assert list(found) == ["Tracker", "Tracker, uniform"]
+    assert found["Tracker"] == run[1]["accuracy"]
+
+
+def test_pairs_stand_beside_words_and_numbers():
+    """Few or many: their indices are columns of the sparse part, beyond the last from 0 again."""
+    texts = pa.array(["win a free prize now", "see you at lunch, then"])
+    for index in (3, 64 + 3):
+        pairs = pa.array([[(index, 1.5)], []], PAIRS)
+        names = ["price", "text", "pairs"]
+        batch = pa.RecordBatch.from_arrays([pa.array([1.0, 3.0]), texts, pairs], names)
+        encoder, alone = (
+            Encoder.fit(rows, words=64) for rows in (batch, batch.drop_columns(["pairs"]))
+        )
+        assert (encoder.dimension, encoder.dense) == (65, 1)
+        extra = (encoder.encode(batch) - alone.encode(batch)).toarray()
+        assert extra[0, 1 + 3] == 1.5
+        assert np.abs(extra).sum() == 1.5
 
 
 def test_parquet_and_several_columns_of_pairs(rows, tmp_path):
@@ -106,7 +121,7 @@ def test_parquet_and_several_columns_of_pairs(rows, tmp_path):
     two = pa.array([[(3, 4.0)], [(2**31 + 7, 1.0)], [(9, float("nan"))]], PAIRS)
     pa.parquet.write_table(pa.table({"a": one, "b": two}), tmp_path / "rows.parquet")
     table = open_table(tmp_path / "rows.parquet")
-    encoder = Encoder.fit(table.head, words=2**18)
+    encoder = Encoder.fit(table.head)
     found = encoder.encode(next(table.batches()))
     assert sorted(zip(*map(np.ndarray.tolist, found.nonzero()), strict=True)) == [
         (0, 3), (0, 5000), (1, 7),

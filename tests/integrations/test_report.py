@@ -5,13 +5,14 @@ import shutil
 import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import lasec
 import lasec.reports
-from lasec.reports.source import beaten
+from lasec.reports.source import _missed, beaten
 
 EVIL = "<script>alert('x')</script>"
 ROWS = 3_000
@@ -134,9 +135,11 @@ def test_the_page_says_what_the_summary_says(pages):
     run, learner = followed(lasec.Tracker(rate=0.2), groups=GROUPS)
     words = " ".join(Page(pages["full"].read_text()).words)
     here = run.estimate
-    interval = f"95 % CI {100 * here.low:.1f}-{100 * here.high:.1f} %, {run.labels:,} labels"
+    assert (run.unpredicted, here.labels) == (1, run.labels - 1)  # the first row is queried
+    interval = f"95 % CI {100 * here.low:.1f}-{100 * here.high:.1f} %, {here.labels:,} labels"
     assert f"Estimated accuracy {100 * here.value:.1f} % {interval}" in words
-    assert f"True accuracy (all labels) {100 * run.accuracy:.1f} %" in words
+    silent = "1 row before the first label has no prediction"
+    assert f"True accuracy (all labels) {100 * run.accuracy:.1f} % 3,000 rows; {silent}" in words
     assert f"Labels queried {run.labels:,} budget {0.2 * ROWS:,.0f};" in words
     for name, value in run.baselines.items():
         assert f"Baseline: {name} {100 * value:.1f} %" in words
@@ -154,11 +157,17 @@ def test_what_a_reader_must_know_is_said(pages):
     assert "this query is deterministic" in words["threshold"]
     assert "this query is deterministic" not in words["full"]
     assert "have not come by the end" in words["late"]
-    assert "every label was queried" in words["one"]
+    assert "1 row before the first label has no prediction" in words["one"]
+    assert "rows before the first label have no prediction" in words["late"]
+    assert "Worst case" not in words["full"] + words["late"]
     assert "nothing can be estimated" in words["none"]
     assert "This query has no budget" in words["plain"]
-    assert "Estimated drift rate: " in words["full"]
-    assert "drift rate" not in words["plain"] + words["short"]
+    assert "of the concept per 1,000 rows" not in words["full"]
+    assert re.search(
+        r"half of what was learned is out of date after about [\d,]+ rows|No gradual drift",
+        words["full"],
+    )
+    assert "radual drift" not in words["plain"] + words["short"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -227,16 +236,48 @@ def said(path):
 def test_answers_that_came_behind_an_open_question_are_not_denied(tmp_path):
     learner = lasec.Tracker(rate=0.1)
     delay = np.full(ROWS, 20.0)
-    delay[0] = np.inf
+    delay[0] = np.inf  # before the first label there is no prediction: nothing waits for it
     found = lasec.evaluate(learner, X, Y, delay=delay)
+    assert found.records.asked[0]
+    words = said(write(tmp_path, "silent", found, learner))
+    assert found.estimate.until > ROWS - 60
+    assert "the label of row 1 has not come" not in words
+    assert "Estimated accuracy unknown" not in words
+    first = np.flatnonzero(found.records.asked & (found.records.sign != 0))[0]
+    delay[first] = np.inf
+    found = lasec.evaluate(learner := lasec.Tracker(rate=0.1), X, Y, delay=delay)
     words = said(write(tmp_path, "open", found, learner))
-    assert "Estimates cover the first 0 of 3,000 rows: the label of row 1 has not come" in words
+    covered = f"Estimates cover the first {found.estimate.until:,} of 3,000 rows: the label of row"
+    assert found.estimate.until <= first
+    assert f"{covered} {first + 1:,} has not come" in words
     assert "Estimated accuracy unknown" in words
-    delay[0], delay[np.flatnonzero(found.records.asked)[200]] = 20.0, np.inf
+    delay[first], delay[np.flatnonzero(found.records.asked)[200]] = 20.0, np.inf
     found = lasec.evaluate(learner := lasec.Tracker(rate=0.1), X, Y, delay=delay)
     words = said(write(tmp_path, "half", found, learner))
-    covered = f"Estimates cover the first {found.estimate.rows:,} of 3,000 rows: the label of row"
+    assert found.estimate.rows == found.estimate.until - found.unpredicted > 1_000
+    covered = f"Estimates cover the first {found.estimate.until:,} of 3,000 rows: the label of row"
     assert f"{covered} {found.meter.oldest + 1:,} has not come" in words
+
+
+def test_lost_answers_have_a_worst_case(tmp_path):
+    delay = np.where(np.random.default_rng(4).random(ROWS) < 0.1, np.inf, 20.0)
+    learner = lasec.Tracker(rate=0.2, max_age=100)
+    run = lasec.evaluate(learner, X, Y, delay=delay)
+    here, words = run.estimate, said(write(tmp_path, "lost", run, learner))
+    assert here.lost > 20
+    assert here.worst_low < here.low < here.high < here.worst_high
+    ends = f"{100 * here.worst_low:.1f}-{100 * here.worst_high:.1f} %"
+    gone = f"{here.lost} labels queried and never came: all wrong, or all right"
+    assert f"Worst case {ends} {gone}" in words
+    assert f"{run.unpredicted} rows before the first label have no prediction" in words
+
+
+def test_a_missed_accuracy_is_admitted_of_a_whole_run_only():
+    here = lasec.metrics.Estimate(0.9, 0.88, 0.92, rows=97, labels=50, until=100)
+    source = SimpleNamespace(estimate=here, rows=100, unpredicted=3, accuracy=0.87)
+    assert "outside the 95 % interval" in _missed(source)[0]
+    for fine in ({"accuracy": 0.91}, {"unpredicted": 2}):
+        assert _missed(SimpleNamespace(**vars(source) | fine)) == []
 
 
 def test_a_drift_estimate_needs_labels(tmp_path):
@@ -335,7 +376,8 @@ def test_the_calendar_does_not_grow_with_the_run():
 def test_the_reliability_diagram_counts_right():
     X, y = lasec.streams.stationary(8_000, dimension=4, noise=0.1, seed=5)
     run = lasec.evaluate(lasec.Tracker(rate=0.3, seed=0), X, y)
-    p = (1.0 + run.records.margin) / 2.0
+    predicted = run.records.sign != 0
+    y, p = y[predicted], (1.0 + run.records.margin[predicted]) / 2.0
     place = np.searchsorted(np.arange(1, 10) / 10, p, side="right")  # 10 p would round up
     bins = run.reliability
     assert [b.rows for b in bins] == np.bincount(place)[np.unique(place)].tolist()
@@ -344,7 +386,7 @@ def test_the_reliability_diagram_counts_right():
         assert b.predicted == pytest.approx(p[place == k].mean(), abs=1e-9)
     inside = [b.frequency in b.estimate for b in bins]
     assert sum(inside) >= len(inside) - 2
-    assert lasec.evaluate(lasec.LASEC_SS(4), X, y).reliability == []
+    assert lasec.evaluate(lasec.LASEC_SS(4), X[predicted], y).reliability == []
 
 
 def test_classes_have_names(tmp_path):
@@ -383,7 +425,10 @@ def test_three_classes_have_a_table_and_a_confusion_matrix(tmp_path):
 
 def test_one_row_is_one_row(tmp_path):
     one = said(write(tmp_path, "one", *followed(lasec.LASEC(4), rows=1)))
-    assert "1 row; every label was queried" in one
+    assert "unknown 1 row; 1 row before the first label has no prediction" in one
+    many = said(write(tmp_path, "many", *followed(lasec.LASEC(4), rows=300)))
+    silent = "1 row before the first label has no prediction"
+    assert f"300 rows; {silent}; every label was queried" in many
     nothing = said(write(tmp_path, "none", lasec.RunSummary(), lasec.LASEC(4)))
     assert "There are no rows" in nothing
     assert "unknown" not in nothing
@@ -407,6 +452,25 @@ def test_runs_without_rows_and_of_different_lengths(tmp_path):
     assert f"{table.rows[0][0]} has the highest true accuracy, {table.rows[0][1]}" in words
     lasec.reports.compare(tmp_path / "n.html", {"empty": runs["empty"]})
     assert "no rows, so there is nothing to compare" in said(tmp_path / "n.html")
+
+
+@pytest.mark.parametrize(("count", "said"), [(3, "alarm"), (57, "alarm (the last 20 of 57)")])
+def test_alarms_are_marks_in_the_figure_and_lines_on_the_page(tmp_path, count, said):
+    """No fence of red lines, however many there are."""
+    run, learner = followed(lasec.LASEC_SS(4), rows=2_000)
+    drop = lasec.alarms.Alarm("drop", 0, 1e5, 0.17, 0.46, 0, low=0.36, high=0.56, labels=64)
+    run.alarms.extend(drop._replace(ticket=30 * at, since=20 * at) for at in range(1, count + 1))
+    axes = run.draw().axes[0]
+    (marks,) = [line for line in axes.lines if line.get_label().startswith("alarm")]
+    assert (marks.get_label(), marks.get_marker(), marks.get_linestyle()) == (said, "v", "None")
+    rows = [alarm.ticket + 1 for alarm in run.alarms[-20:]]
+    assert marks.get_xdata().tolist() == rows
+    assert not [line for line in axes.lines if len(set(line.get_xdata())) == 1]
+    text = write(tmp_path, "page", run, learner).read_text().replace("&nbsp;", " ")
+    assert [lasec.alarms.described(alarm) in text for alarm in run.alarms] == (
+        [False] * max(count - 5, 0) + [True] * min(count, 5)
+    )
+    assert ("The last 5 of 57." in text) == (count == 57)
 
 
 def test_any_name_can_be_drawn(tmp_path):

@@ -309,7 +309,8 @@ def test_a_label_that_never_comes_is_given_up(selective):
     for options in ({"max_age": 50}, {"max_pending": 100}):
         given_up = run(**options).meter
         assert given_up.lost == 1
-        assert given_up.accuracy.rows == 1250
+        assert given_up.accuracy.rows == 1250 - given_up.unpredicted
+        assert given_up.unpredicted == (not selective)  # River's model predicts at once
         assert given_up.accuracy.value == pytest.approx(model.meter.accuracy.value, abs=0.01)
     # a question is open for max_age rows, and not for one more
     model = run(max_age=50)
@@ -464,13 +465,16 @@ def test_a_ticket_is_good_for_one_answer():
     model = TrackerClassifier(rate=1.0, max_pending=2)
     tickets = [model.ask_one({"a": float(t)}).ticket for t in range(3)]
     assert model.pending == (1, 2)
-    assert model.tell_one(2, "x") is False
+    assert model.tell_one(2, "x") is None  # nothing was predicted before the first label
     for ticket in (0, 2, 99):
         with pytest.raises(lasec.TicketError, match=f"ticket {ticket} "):
             model.tell_one(ticket, "x")
     assert tickets == [0, 1, 2]
-    assert model.ask_one({"a": 1.0}).label == "x"
     assert model.meter.lost == 1
+    for said, right in (("x", True), ("y", False)):
+        asked = model.ask_one({"a": 1.0})
+        assert (asked.label, model.tell_one(asked.ticket, said)) == ("x", right)
+    assert (model.meter.unpredicted, model.meter.accuracy.rows) == (3, 2)
 
 
 @pytest.mark.parametrize(

@@ -5,16 +5,19 @@ import math
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from experiments.intervals import coverage, frontier, scenarios, widths
+from experiments.intervals import coverage, frontier, scenarios, weighted, widths
 from experiments.intervals.tables import KEYS, document, summary
 from experiments.journal import Journal
 from experiments.output import read_csv
 
 import lasec
+from labels.synthetic import tossed, world
 from lasec.metrics.confidence_sequence import evidence
+from lasec.metrics.proportion import student
 from lasec.metrics.sums import MINUS, PLUS, SUMS, Column
 from lasec.persistence.container import unpack
 
@@ -98,6 +101,41 @@ def test_the_truth_is_that_of_the_rounds_an_estimate_speaks_of():
     assert 0.85 < run.heard[: whole.until].sum() / run.records.asked[: whole.until].sum() < 0.95
     precision = coverage.truth(run, "precision", whole)
     assert precision == (run.y[: whole.until] == 1)[run.records.label[: whole.until] == 1].mean()
+
+
+@pytest.mark.parametrize("lost", [0.0, 0.3])
+def test_the_other_estimators_are_their_definitions(lost):
+    rows = 3_000
+    chunk = tossed(world(rows, seed=1, rate=0.2), seed=1)
+    heard = chunk.asked & (np.random.default_rng(1).random(rows) >= lost)
+    meter = lasec.Meter()
+    answers = [int(y) if here else None for y, here in zip(chunk.y, heard, strict=True)]
+    meter.extend(chunk, answers)
+    wrong = (chunk.label != chunk.y) * 1.0
+    records = SimpleNamespace(**vars(chunk), mistake=wrong > 0.0)
+    run = scenarios.Run(chunk.y, records, meter, heard, always=True)
+    share = (heard / chunk.propensity).sum() / (chunk.asked / chunk.propensity).sum()
+    q, z = chunk.propensity * share, heard
+    found = {name: weighted.estimated(run, name) for name in ("ipw", "snipw", "decay")}
+    ipw = 1.0 - (z * wrong / q).sum() / rows
+    assert found["ipw"].value == pytest.approx(ipw, rel=1e-10)
+    sides = [chunk.label == label for label in (1, -1)]
+    errors = [n.sum() * (n * z * wrong / q).sum() / (n * z / q).sum() for n in sides]
+    assert found["snipw"].value == pytest.approx(1.0 - sum(errors) / rows, rel=1e-10)
+    guess = np.where(chunk.label > 0, 1.0 - chunk.p, chunk.p)
+    w = np.exp(-(rows - np.minimum((np.arange(rows) // 32 + 1) * 32, rows)) / 1_000.0)
+    share = (w * heard / chunk.propensity).sum() / (w * chunk.asked / chunk.propensity).sum()
+    q = chunk.propensity * share
+    error = (w * (guess + z * (wrong - guess) / q)).sum() / w.sum()
+    assert found["decay"].value == pytest.approx(1.0 - error, rel=1e-10)
+    assert {one.until for one in found.values()} == {rows}
+    if lost:
+        return
+    u = z * (1.0 - q) * (wrong - guess) ** 2 / q**2
+    whole, parts = (w**2 * u).sum(), (w**4 * u**2).sum()
+    reach = student(0.95, whole**2 / parts - 1.0) * np.sqrt(whole) / w.sum()
+    ends = found["decay"].value - reach, found["decay"].value + reach
+    assert found["decay"][1:3] == pytest.approx(ends, rel=1e-10)
 
 
 def test_the_plain_mean_fails_and_ours_does_not():

@@ -30,7 +30,8 @@ def tracked(rows=2_000):
     records = lasec.Tracker(rate=0.2, seed=1).run(*stream)
     guess = means.doubt(records.label, records.margin)
     wrong = records.mistake.astype(np.float64)
-    return stream, records, ppi.Rows(guess, records.propensity, records.asked, wrong)
+    rows = ppi.Rows(guess, records.propensity, records.asked, wrong)
+    return stream, records, rows.part(records.sign != 0)  # there is a prediction
 
 
 def normal(value, deviation):

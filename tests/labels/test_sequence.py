@@ -126,7 +126,7 @@ def test_the_normal_interval_fails_when_looked_at_often_and_the_sequence_does_no
             for i, kind in enumerate(("normal", "anytime")):
                 off[i] |= want not in meter.estimate(interval=kind)
         missed += off
-    assert missed[0] / 80 > 0.2
+    assert missed[0] / 80 > 0.15  # three times what it promises for a single look
     assert missed[1] / 80 <= 0.05
 
 

@@ -1,18 +1,16 @@
-"""Blocks, lazy or not, of any size, make the decisions of the row-by-row form.
+"""Blocks of any size make the decisions of the row-by-row form.
 
 ``LASEC_ROUNDS=1000000 pytest tests/parity/test_blocks.py`` compares a million rows each.
 """
 
 import os
 
-import numba
 import numpy as np
 import pytest
 
 import lasec
 from lasec.kernel import engine
 from lasec.kernel.chunk import Chunk, Columns
-from lasec.kernel.eigenvalue_bound import EigenvalueBound, from_traces, holds, tighten
 
 ROUNDS = int(os.environ.get("LASEC_ROUNDS", "4000"))
 NARROW, WIDE = 12, 140  # on both sides of the dimension from which on only a triangle is kept
@@ -43,7 +41,7 @@ ALGORITHMS = {
     ),
 }
 # Of block sizes, 0 is the one that run chooses.
-FORMS = [(block, lazy) for block in (0, 1, 2, 7, 31, 64, 256) for lazy in (False, True)]
+SIZES = (0, 1, 2, 7, 31, 64, 256)
 
 
 def row_by_row(learner, X, y):
@@ -56,11 +54,11 @@ def row_by_row(learner, X, y):
     return columns
 
 
-def in_blocks(learner, X, y, block, lazy):
-    bad, columns, learner.state, _ = engine.run(
+def in_blocks(learner, X, y, block):
+    bad, columns, learner.state = engine.run(
         learner.rule, learner.query, learner.state, learner.query_state,
         Chunk(X, y, np.uint64(learner.seed), 0), mistakes_only=learner.learn_from == "mistakes",
-        lazy=lazy, block=block,
+        block=block,
     )  # fmt: skip
     assert bad == -1
     return columns
@@ -73,77 +71,19 @@ def test_the_decisions_are_those_of_the_rows(build, dimension):
     y = y.astype(float)
     rows = build(dimension)
     expected = row_by_row(rows, X, y)
-    for block, lazy in FORMS:
+    for block in SIZES:
         learner = build(dimension)
-        columns = in_blocks(learner, X, y, block, lazy)
+        columns = in_blocks(learner, X, y, block)
         for name in ("label", "asked", "mistake", "updated"):
             np.testing.assert_array_equal(getattr(columns, name), getattr(expected, name))
-        known = ~np.isnan(columns.propensity)
-        assert (known | ~columns.asked).all()
-        assert lazy or known.all()
         for name in ("margin", "variance", "propensity"):
             np.testing.assert_allclose(
-                getattr(columns, name)[known], getattr(expected, name)[known], rtol=1e-9, atol=1e-11
+                getattr(columns, name), getattr(expected, name), rtol=1e-9, atol=1e-11
             )
         for ours, theirs in zip(learner.state, rows.state, strict=True):
             scale = np.abs(theirs).max()
             np.testing.assert_allclose(ours, theirs, rtol=0.0, atol=1e-11 * scale)
         np.testing.assert_array_equal(learner.state.cov, learner.state.cov.T)
-
-
-def test_lazy_runs_skip_most_rows_where_few_are_asked():
-    X, y = lasec.streams.switching(4_000, dimension=80, every=500, seed=8)
-    learner = lasec.LASEC_SS(80, drift=0.01, ridge=0.5, aggressiveness=0.001)
-    records = learner.run(X, y, lazy=True)
-    known = ~np.isnan(records.variance)
-    assert records.rate < 0.12
-    assert known.mean() < 0.3
-    assert known[records.asked].all()
-
-
-def test_narrow_rows_are_all_computed():
-    X, y = lasec.streams.switching(1_000, dimension=20, every=500, seed=8)
-    records = lasec.LASEC_SS(20, aggressiveness=0.01).run(X, y, lazy=True)
-    assert not np.isnan(records.variance).any()
-
-
-@pytest.mark.parametrize(
-    "learn",
-    [
-        lambda learner, X, y: learner.run(X[:3], y[:3], lazy=True),
-        lambda learner, X, y: learner.run(X, y),
-        lambda learner, X, y: learner.run(X, y, lazy=True),
-        lambda learner, X, y: learner.tell(learner.ask(X[0]).ticket, y[0]),
-        lambda learner, X, y: learner.learn(X[0], y[0]),
-    ],
-    ids=["few rows", "eager", "lazy", "tell", "learn"],
-)
-def test_what_is_known_of_eigenvalues_never_outlives_the_covariance(learn):
-    """Up to as many updates as weights, each raises the largest eigenvalue by its drift."""
-    X, y = lasec.streams.switching(30, dimension=64, every=500, seed=8)
-    rule, query = (
-        lasec.rules.SecondOrder(drift=1.9, ridge=0.5),
-        lasec.queries.MarginSampling(np.inf),
-    )
-    learner = lasec.Learner(rule, query, dimension=64, learn_from="labels")
-    learner.run(X[:10], y[:10], lazy=True)
-    assert learner._now.bound.numbers[0] == pytest.approx(2.0 + 10 * 1.9, rel=1e-6)
-    learn(learner, X[10:], y[10:])
-    assert learner.updates > 10
-    known = np.inf if learner._now.bound is None else learner._now.bound.numbers[0]
-    assert known >= np.linalg.eigvalsh(learner.state.cov)[-1] * (1.0 - 1e-9)
-
-
-def test_a_query_that_promises_nothing_is_never_run_lazily():
-    from ownrule import Contrary
-
-    X, y = lasec.streams.switching(2_000, dimension=64, every=500, seed=8)
-    rule = lasec.rules.SecondOrder(0.01, ridge=50.0)
-    eager, lazy = (lasec.Learner(rule, Contrary(), dimension=64) for _ in range(2))
-    expected, records = eager.run(X, y), lazy.run(X, y, lazy=True)
-    np.testing.assert_array_equal(records.asked, expected.asked)
-    assert not np.isnan(records.variance).any()
-    assert 0.05 < records.rate < 0.9
 
 
 def test_a_row_that_only_an_earlier_row_of_its_block_makes_learnable():
@@ -166,39 +106,6 @@ def test_a_refused_row_in_a_late_block_leaves_no_trace():
         with pytest.raises(ValueError, match=words):
             learner.run(X, y)
         assert learner.to_bytes() == before
-
-
-@pytest.mark.parametrize("kind", [np.float64, np.float32])
-@pytest.mark.parametrize("drift", [0.0, 0.01])
-def test_the_bound_is_above_the_largest_eigenvalue(drift, kind):
-    tightened = numba.njit(tighten.py_func)
-    rng, d = np.random.default_rng(1), 20
-    C, known = np.eye(d) * 2.0, EigenvalueBound.unknown(d, np.dtype(kind))
-    looks = []
-    for _ in range(300):
-        bound = tightened(known, C.astype(kind), 40)
-        largest = np.linalg.eigvalsh(C)[-1]
-        looks.append(bound / largest)
-        assert bound >= largest * (1.0 - 1e-6)
-        x = rng.standard_normal(d) * rng.exponential(1.0)
-        g = C @ x
-        C += drift * np.eye(d) - np.outer(g, g) / (1.0 + x @ g)
-        known.numbers[0] += drift
-    assert np.median(looks[50:]) < 1.35
-
-
-@pytest.mark.parametrize("kind", [np.float64, np.float32])
-def test_bounds_are_certified_only_if_they_hold(kind):
-    certified = numba.njit(holds.py_func)
-    traced = numba.njit(from_traces.py_func)
-    rng = np.random.default_rng(2)
-    for d in (1, 2, 5, 30):
-        Q = np.linalg.qr(rng.standard_normal((d, d)))[0]
-        C = ((Q * rng.uniform(0.1, 3.0, d)) @ Q.T).astype(kind)
-        largest = np.linalg.eigvalsh(C.astype(float))[-1]
-        assert certified(1.01 * largest, C)
-        assert not certified(0.999 * largest, C)
-        assert largest <= traced(C) <= np.sqrt(d) * 3.1
 
 
 @pytest.mark.parametrize("size", [1e10, 1e15, 1e30, 1e55])

@@ -57,6 +57,23 @@ def test_terms_equal_the_papers_sums(b, c, aggressiveness):
 
 
 @pytest.mark.parametrize(("b", "c"), SETTINGS)
+@pytest.mark.parametrize("a", [0.1, 2.0])
+def test_the_steps_of_the_proof_hold_on_runs(b, c, a):
+    """Equations (8) and (9), from which the paper derives Theorems 2 and 4."""
+    stream = small()
+    records, terms = run(stream, b, c, a)
+    M = terms.updated
+    p, y, references = records.margin[M], stream.y[M], terms.margins[M] * stream.y[M]
+    squares = terms.A - terms.fit + np.sum((y - references) ** 2)
+    assert M.sum() >= 20
+    assert np.sum((p - y) ** 2) <= squares + terms.B + 1e-9
+    for gamma in GAMMAS:
+        loss = np.maximum(0.0, gamma - terms.margins[M]).sum()
+        right = a / gamma * loss + terms.B / 2 + a**2 / (2 * gamma**2) * terms.A
+        assert np.sum(np.abs(p) + a) <= right + 1e-9
+
+
+@pytest.mark.parametrize(("b", "c"), SETTINGS)
 @pytest.mark.parametrize("gamma", GAMMAS)
 def test_supervised_bounds_equal_the_paper(b, c, gamma):
     stream = small()
@@ -251,9 +268,12 @@ def test_selective_bounds_are_satisfied(aggressiveness):
             assert explicit <= corollary.value
 
 
-def test_the_first_optimal_caution():
+def test_the_first_optimal_aggressiveness():
     runs = [run(small(), 0.5, 108.0, 0.1, seed)[1] for seed in range(5)]
-    assert bounds.best_caution(runs, gamma=2.0) == bounds.selective(runs, gamma=2.0).aggressiveness
+    assert (
+        bounds.best_aggressiveness(runs, gamma=2.0)
+        == bounds.selective(runs, gamma=2.0).aggressiveness
+    )
     with pytest.raises(ValueError, match="aggressiveness, gamma"):
         bounds.selective(runs)
 

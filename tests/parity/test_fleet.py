@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import lasec
+from fleets import simulate
 
 MODELS, DIMENSION, ROWS = 40, 6, 6_000
 RULE, QUERY = lasec.rules.SecondOrder(0.02, 0.5), lasec.queries.MarginSampling(0.05)
@@ -29,7 +30,7 @@ def alone(whole, key):
 def test_each_model_is_a_learner_of_its_own(batch):
     keys, X, y = batch
     whole = fleet()
-    records = whole.run(*batch)
+    records = simulate(whole, *batch)
     assert 0.1 < records.rate < 0.9
     for key in range(MODELS):
         mine, single = keys == key, alone(whole, key)
@@ -52,9 +53,9 @@ def test_each_model_is_a_learner_of_its_own(batch):
 @pytest.mark.parametrize("threads", [1, 2, 7, 64])
 def test_threads_and_cuts_change_nothing(batch, threads):
     expected, cut = fleet(threads=1), fleet(threads=threads)
-    records = expected.run(*batch)
+    records = simulate(expected, *batch)
     pieces = [
-        cut.run(*(array[part] for array in batch))
+        simulate(cut, *(array[part] for array in batch))
         for part in np.split(np.arange(ROWS), [0, 7, 500, 3_000])
     ]
     for name in ("asked", "updated", "ticket", "key"):
@@ -68,10 +69,10 @@ def test_threads_and_cuts_change_nothing(batch, threads):
 
 def test_draws_can_be_passed(batch):
     hardly, always = fleet(), fleet()
-    records = hardly.run(*batch, draws=np.full(ROWS, 1.0 - 1e-12))
+    records = simulate(hardly, *batch, draws=np.full(ROWS, 1.0 - 1e-12))
     np.testing.assert_array_equal(records.asked, records.propensity == 1.0)
     assert 0 < records.labels < ROWS / 10
-    assert always.run(*batch, draws=np.zeros(ROWS)).labels == ROWS
+    assert simulate(always, *batch, draws=np.zeros(ROWS)).labels == ROWS
 
 
 def test_models_have_draws_of_their_own():
@@ -87,10 +88,10 @@ def test_a_row_too_large_is_one_models_trouble_only(batch):
     clean = lasec.Fleet(rule, models=MODELS, dimension=DIMENSION)
     dirty = lasec.Fleet(rule, models=MODELS, dimension=DIMENSION)
     bad = [0, 17, 18, 999]
-    expected = clean.run(np.delete(keys, bad), np.delete(X, bad, axis=0), np.delete(y, bad))
+    expected = simulate(clean, np.delete(keys, bad), np.delete(X, bad, axis=0), np.delete(y, bad))
     broken = X.copy()
     broken[bad] *= 1e9
-    records = dirty.run(keys, broken, y)
+    records = simulate(dirty, keys, broken, y)
     assert np.flatnonzero(records.refused).tolist() == bad
     assert not records.asked[bad].any()
     assert np.isnan(records.margin[bad]).all()
@@ -105,6 +106,7 @@ def test_bad_batches_are_refused_whole(batch):
     state = whole.state.cov.copy()
     nan = X.copy()
     nan[5_000, 2] = np.nan
+    given = {"tickets": np.full(ROWS, whole.UNASKED)}
     for arguments, error, words in (
         ((keys, nan, y), ValueError, "^X: contains NaN"),
         ((keys, X[:, :3], y), ValueError, "^X: expected 6 features"),
@@ -115,19 +117,16 @@ def test_bad_batches_are_refused_whole(batch):
         ((keys, X, y * 2), ValueError, "^y: expected one of"),
     ):
         with pytest.raises(error, match=words):
-            whole.run(*arguments)
+            whole.serve(*arguments, **given)
     np.testing.assert_array_equal(whole.state.cov, state)
     assert whole.rows.sum() == 0
-    assert len(whole.run([], np.empty((0, DIMENSION)), [])) == 0
+    assert len(whole.serve([], np.empty((0, DIMENSION)), [])) == 0
 
 
-def test_wide_models_and_single_precision():
+def test_covariances_of_wide_models_are_symmetric():
     rng = np.random.default_rng(4)
     keys, X = rng.integers(3, size=600), rng.standard_normal((600, 150))
     y = np.where(X[:, 0] >= 0.0, 1, -1)
-    double = lasec.Fleet(RULE, models=3, dimension=150)
-    single = lasec.Fleet(RULE, models=3, dimension=150, precision="single")
-    expected, records = double.run(keys, X, y), single.run(keys, X, y)
-    assert single.state.cov.dtype == np.float32
-    assert abs(expected.accuracy - records.accuracy) < 0.01
-    np.testing.assert_array_equal(double.state.cov, double.state.cov.transpose(0, 2, 1))
+    fleet = lasec.Fleet(RULE, models=3, dimension=150)
+    simulate(fleet, keys, X, y)
+    np.testing.assert_array_equal(fleet.state.cov, fleet.state.cov.transpose(0, 2, 1))

@@ -8,6 +8,7 @@ import pytest
 
 import lasec
 from catalogue import RULES
+from fleets import simulate
 from lasec.queries import Budgeted, MarginSampling, Uniform, VarianceThreshold
 from lasec.rules import Perceptron, SecondOrder, Tracking
 
@@ -18,7 +19,7 @@ def trained(rule, query=lasec.queries.Always(), models=6, dimension=4, **options
     fleet = lasec.Fleet(rule, query, models=models, dimension=dimension, **options)
     rng = np.random.default_rng(1)
     X = rng.standard_normal((200, dimension))
-    fleet.run(rng.integers(models, size=200), X, np.where(X[:, 0] >= 0.0, 1, -1))
+    simulate(fleet, rng.integers(models, size=200), X, np.where(X[:, 0] >= 0.0, 1, -1))
     return fleet
 
 
@@ -50,11 +51,11 @@ def test_packing_is_exact_to_the_bit(rule):
     np.testing.assert_array_equal(other.pack(KEYS), packed)
 
 
-def test_single_precision_and_bytes_from_elsewhere():
-    fleet = filled(SecondOrder(0.01), precision="single")
-    assert fleet.size == 16 + 40
+def test_bytes_from_elsewhere():
+    fleet = filled(SecondOrder(0.01))
+    assert fleet.size == 32 + 80
     loose = np.frombuffer(b"." + fleet.pack(KEYS).tobytes(), np.uint8)[1:].reshape(3, -1)
-    other = lasec.Fleet(SecondOrder(0.01), models=6, dimension=4, precision="single")
+    other = lasec.Fleet(SecondOrder(0.01), models=6, dimension=4)
     other.unpack(KEYS, loose)
     same_state(other, fleet, KEYS)
 
@@ -116,7 +117,6 @@ def test_a_learner_of_another_kind_is_refused():
         ("query", Budgeted(0.2, inner=VarianceThreshold(0.5))),
         ("dimension", 3),
         ("learn_from", "labels"),
-        ("precision", "single"),
     ):
         with pytest.raises(ValueError, match=f"^{name}: this fleet's is"):
             fleet.put(0, lasec.Learner(**fits | {name: value}))
@@ -146,4 +146,4 @@ def test_a_fleet_can_be_pickled():
     fleet = trained(Perceptron())
     for other in (pickle.loads(pickle.dumps(fleet)), copy.deepcopy(fleet)):
         same_state(other, fleet)
-        other.run([0], [np.ones(4)], [1])
+        simulate(other, [0], [np.ones(4)], [1])

@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 
 import lasec
+from fleets import simulate
 from lasec.errors import StateError
 from lasec.persistence.container import pack, unpack
 from lasec.queries import Always, Budgeted, MarginSampling
 from lasec.rules import Perceptron, SecondOrder, Tracking
 
 KINDS = [
-    (SecondOrder(0.01), MarginSampling(0.2), "double"),
-    (SecondOrder(0.01), MarginSampling(0.2), "single"),
-    (Perceptron(), Budgeted(rate=0.3), "double"),
-    (Tracking(slots=3), Always(), "double"),
+    (SecondOrder(0.01), MarginSampling(0.2)),
+    (Perceptron(), Budgeted(rate=0.3)),
+    (Tracking(slots=3), Always()),
 ]
 PARTS = ("memory", "seeds", "rows", "asked", "told", "updates", "waiting")
 
@@ -24,17 +24,17 @@ def batch(seed, models=4, dimension=3):
     return rng.integers(models, size=120), X, np.where(X[:, 0] >= 0.1, 1.0, -1.0)
 
 
-def used(rule=SecondOrder(0.01), query=MarginSampling(0.2), precision="double"):  # noqa: B008
-    fleet = lasec.Fleet(rule, query, models=4, dimension=3, precision=precision, lead=None)
-    fleet.run(*batch(1))
+def used(rule=SecondOrder(0.01), query=MarginSampling(0.2)):  # noqa: B008
+    fleet = lasec.Fleet(rule, query, models=4, dimension=3, lead=None)
+    simulate(fleet, *batch(1))
     keys, X, _ = batch(2)
     fleet.serve(keys, X, np.zeros(120))
     return fleet
 
 
-@pytest.mark.parametrize(("rule", "query", "precision"), KINDS)
-def test_a_saved_fleet_goes_on_to_the_bit(rule, query, precision, tmp_path):
-    fleet = used(rule, query, precision)
+@pytest.mark.parametrize(("rule", "query"), KINDS)
+def test_a_saved_fleet_goes_on_to_the_bit(rule, query, tmp_path):
+    fleet = used(rule, query)
     fleet.save(tmp_path / "fleet.lasec")
     other = lasec.Fleet.load(tmp_path / "fleet.lasec")
     assert other.waiting.sum() > 0
@@ -49,7 +49,7 @@ def test_a_saved_fleet_goes_on_to_the_bit(rule, query, precision, tmp_path):
             np.testing.assert_array_equal(its, one)
             assert its.dtype == one.dtype
             assert its.flags.writeable
-        mine, its = fleet.run(*batch(3)), other.run(*batch(3))
+        mine, its = simulate(fleet, *batch(3)), simulate(other, *batch(3))
         np.testing.assert_array_equal(its.asked, mine.asked)
         np.testing.assert_array_equal(its.propensity, mine.propensity)
 

@@ -137,13 +137,6 @@ def test_labels_of_any_kind():
         lasec.LASEC(dimension=2).learn([1.0, 0.0], None)
 
 
-def test_single_precision_stays_single():
-    X, y = stream()
-    learner = lasec.Learner(SecondOrder(0.1), dimension=D, precision="single")
-    learner.run(X, y)
-    assert {array.dtype for array in learner.state} == {np.dtype(np.float32)}
-
-
 def test_what_cannot_be():
     with pytest.raises(ValueError, match="not a plain rule"):
         OneVsRest(Tracking())

@@ -35,7 +35,7 @@ def degenerate(seed):
 STREAMS = (synthetic, correlated, degenerate)
 
 SECOND = [(0.5, 108.0), (1.0, 1000.0), (0.05, 10.0), (20.0, 25.0)]
-CAUTIONS = [0.02, 0.1, 0.5, 5.0]
+AGGRESSIVENESS = [0.02, 0.1, 0.5, 5.0]
 RIDGES = [0.05, 1.0, 16.0, 500.0]
 DECAYS = [0.0, 0.01, 1.0, 50.0]
 EXPONENTS = [0.1, 0.3, 0.5, 0.9]
@@ -44,7 +44,7 @@ EXPONENTS = [0.1, 0.3, 0.5, 0.9]
 def cases():
     """Name, number of the setting, learner and reference by dimension, query, mistakes only."""
     for i in range(4):
-        (b, c), a, ridge, kappa = SECOND[i], CAUTIONS[i], RIDGES[i], EXPONENTS[i]
+        (b, c), a, ridge, kappa = SECOND[i], AGGRESSIVENESS[i], RIDGES[i], EXPONENTS[i]
         decay, budget, reflect = DECAYS[i], [10, 50, 200, 10_000][i], i % 2 == 0
         ss, bbq = coin(a), threshold(kappa)
         yield (

@@ -33,7 +33,7 @@ def same(one, other, tolerance=0.0):
     np.testing.assert_allclose(one.propensity, other.propensity, rtol=tolerance, atol=tolerance)
 
 
-def test_infinite_caution_is_the_supervised_algorithm(stream):
+def test_infinite_aggressiveness_is_the_supervised_algorithm(stream):
     rule = SecondOrder(drift=0.01, ridge=0.5)
     same(run(stream, rule, MarginSampling(aggressiveness=math.inf)), run(stream, rule))
 

@@ -209,47 +209,9 @@ class Controller:
         self.usual += (abs(margin) - self.usual) / min(self.rows, 500)
 
 
-class StrictController:
-    """The strict query: a bucket of tokens, and odds of asking that hold every window."""
-
-    def __init__(self, rate, horizon=10_000):
-        self.rate, self.integral = rate, 0.0
-        self.loan = min(50.0, 0.05 * rate * horizon * min(1.0, 20.0 * rate))
-        self.repay = self.loan / horizon
-        self.burst = 2.0 * (16.0 + 100.0 * rate + self.loan)
-        self.tokens = self.burst / 2.0
-        self.gain = np.clip((0.1 / rate) ** 3, 0.08, 8.0)
-        self.first = True
-
-    def refill(self):
-        if not self.first:
-            self.tokens = min(self.burst, self.tokens + self.rate)
-            self.loan = max(0.0, self.loan - self.repay)
-        self.first = False
-
-    def probability(self, margin):
-        self.refill()
-        if self.rate == 1.0:
-            return 1.0
-        if self.tokens < 1.0:
-            return 0.0
-        shift = self.gain * (self.tokens - self.burst / 2.0 + self.loan) + self.integral
-        p = np.clip((1.0 - margin**2) ** 4, 0.01, 1.0 - 1e-6)
-        odds = p / (1.0 - p) * np.exp(np.clip(shift, -18.0, 18.0))
-        floor = 0.5 * self.rate
-        allowed = np.clip(self.tokens / 8.0 - 1.0, 0.0, 1.0)
-        return floor + (1.0 - floor) * odds / (1.0 + odds) * allowed
-
-    def spend(self, margin, asked):
-        self.tokens -= asked
-        surplus = self.tokens - self.burst / 2.0 + self.loan
-        step = self.rate * min(self.gain, 0.3) ** 2 / 4.0 * surplus
-        self.integral = np.clip(self.integral + step, -18.0, 18.0)
-
-
-def play(d, rate, X, y, coins, horizon=10_000, controller=Controller):
+def play(d, rate, X, y, coins, horizon=10_000):
     """Predict, ask, learn; gives margins, propensities, what was asked, and the model."""
-    model, query = Tracker(d), controller(rate, horizon)
+    model, query = Tracker(d), Controller(rate, horizon)
     rows = []
     for t, (x, label) in enumerate(zip(X, y, strict=True), start=1):
         margin = model.margin(x, t)

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -39,6 +40,9 @@ def found_in(folder):
     return json.loads(done.stdout)
 
 
+as_they_are = cache(found_in)
+
+
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory):
     folder = tmp_path_factory.mktemp("copy")
@@ -57,16 +61,92 @@ def copy(tmp_path_factory):
         ("src/lasec/cli/app.py", set()),
         ("src/lasec/kernel/rows.py", {"LASEC", "Perceptron", "Shifting"}),
         ("src/lasec/streams/synthetic.py", {"LASEC", "Perceptron", "Shifting"}),
+        ("src/lasec/learner.py", set()),
+        ("src/lasec/notebook.py", set()),
+        ("src/lasec/files.py", set()),
+        ("src/lasec/persistence/codec.py", set()),
+        ("src/lasec/sparse.py", set()),
+        ("src/lasec/murmur.py", set()),
         ("experiments/figures.py", set()),
     ],
 )
 def test_changed_code_makes_its_own_results_stale(copy, file, stale):
-    before = found_in(copy)
+    assert changed(copy, file, lambda text: text + "\nCHANGED = True\n") == stale
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "stale"),
+    [
+        ("src/lasec/learner.py", "        selector = copy(now.selector)\n",
+         "        selector = copy(now.selector)\n        codes = -codes\n", set(PARAMETERS)),
+        ("src/lasec/kernel/rows.py", "1.0 if seen.raw >= 0.0 else", "1.0 if seen.raw > 0.0 else",
+         set(PARAMETERS)),
+        ("src/lasec/kernel/rows.py", '"""One step of one row', '"""# One row', set()),
+        ("src/lasec/kernel/rows.py", "# noqa: PLR0124, NaN is not", "# other words", set()),
+    ],
+)  # fmt: skip
+def test_code_counts_where_it_makes_numbers_and_words_do_not(copy, file, old, new, stale):
+    """A line of the way that rows take through a learner counts; docstrings and comments do not."""
+    assert old in (copy / file).read_text()
+    assert changed(copy, file, lambda text: text.replace(old, new)) == stale
+
+
+def changed(copy, file, change):
+    """The learners whose digests a change to a file of the copy changes."""
+    before = as_they_are(copy)
     text = (copy / file).read_text()
-    (copy / file).write_text(text + "\nCHANGED = True\n")
+    (copy / file).write_text(change(text))
     after = found_in(copy)
     (copy / file).write_text(text)
-    assert {name for name in before if before[name] != after[name]} == stale
+    return {name for name in before if before[name] != after[name]}
+
+
+# What a run goes through that makes no number: locks, clocks, books of questions, names of classes,
+# checks of arguments, the cache of compiled code, and the beginning of arrays.
+ASIDE = {
+    "lasec.busy", "lasec.classes", "lasec.clock", "lasec.kernel.cache", "lasec.parameters",
+    "lasec.sparse", "lasec.validation",
+}  # fmt: skip
+BOOKS = {
+    "lasec.book:Book.__len__", "lasec.learner:Learner.run", "lasec.learner:Learner._aged",
+    "lasec.records:Records.__len__",
+    "lasec.records:Records.__post_init__", "lasec.selector:Selector.__copy__",
+    "lasec.selector:Selector.__getstate__", "lasec.selector:Selector.note",
+    "lasec.selector:Selector.times",
+}  # fmt: skip
+
+
+def test_a_run_goes_through_nothing_that_its_digest_leaves_out():
+    """Every function of lasec that a run of a contestant calls is behind its digest, or aside."""
+    from experiments.contestants import SELECTIVE
+
+    import lasec
+
+    X, y = lasec.streams.switching(300, dimension=5, every=50, seed=1)
+    seen = set()
+
+    def follow(frame, event, _):
+        name = frame.f_globals.get("__name__", "")
+        written = frame.f_code.co_filename != "<string>"  # by hand, not by a dataclass
+        if event == "call" and name.startswith("lasec.") and written:
+            seen.add((name, frame.f_code.co_qualname.partition(".<locals>")[0]))
+
+    behind = set(BOOKS)
+    for contestant in (SUPERVISED | SELECTIVE).values():
+        knob = {contestant.knob.name: 0.5} if contestant.knob else {}
+        learner = contestant.build(5, **next(contestant.grid(1.0)), **knob, seed=1)
+        behind |= set(digests.closure(type(learner.rule).__module__, digests.CHECKS))
+        learner.run(X, y)
+        sys.setprofile(follow)
+        records = learner.run(X, y)
+        assert records.accuracy + records.rate > 0
+        sys.setprofile(None)
+    for part in digests.RUN:
+        behind |= {part} if ":" in part else set(digests.closure(part, digests.ALL))
+    assert seen
+    assert {
+        f"{m}:{f}" for m, f in seen if m not in behind | ASIDE and f"{m}:{f}" not in behind
+    } == set()
 
 
 def test_a_changed_grid_makes_its_tuning_stale(monkeypatch):
@@ -81,8 +161,6 @@ def test_a_changed_grid_makes_its_tuning_stale(monkeypatch):
 
 def test_a_changed_data_file_is_run_again(tmp_path, monkeypatch):
     """Into the same folder: the results of the file that changed, and no others."""
-    from experiments import datasets
-
     rng = np.random.default_rng(0)
     X, y = rng.uniform(-1, 1, (600, 256)), rng.integers(0, 10, 600)
     monkeypatch.setenv("LASEC_DATA", str(tmp_path / "usps.npz"))
@@ -90,7 +168,7 @@ def test_a_changed_data_file_is_run_again(tmp_path, monkeypatch):
 
     def run():
         np.savez(tmp_path / "usps.npz", X=X, y=y)
-        for cached in (datasets._digits, datasets.behind, _behind_of_runs()):
+        for cached in caches():
             cached.cache_clear()
         with Journal(tmp_path / "journal.jsonl", 1) as journal:
             results = journal.run("both", tasks)
@@ -104,14 +182,14 @@ def test_a_changed_data_file_is_run_again(tmp_path, monkeypatch):
     assert lines == 3
     assert second[1] == first[1]
     assert second[0] != first[0]
-    for cached in (datasets._digits, datasets.behind, _behind_of_runs()):
+    for cached in caches():
         cached.cache_clear()
 
 
-def _behind_of_runs():
-    from experiments import measuring
+def caches():
+    from experiments import datasets, measuring
 
-    return measuring._behind
+    return datasets._digits, datasets.behind, datasets.checksum, measuring._behind
 
 
 def test_a_result_says_where_it_comes_from(tmp_path, capsys):

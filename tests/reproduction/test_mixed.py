@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from experiments.mixed import command, learners
-from experiments.mixed.learners import BOTH, BUCKETS, OTHERS, TEXT, WAYS, coded
+from experiments.mixed.learners import BOTH, OTHERS, TEXT, WAYS, coded
 from experiments.mixed.streams import LABEL, NOISE, STREAMS, UNSEEN, table
 from experiments.output import read_csv
 
@@ -36,14 +36,9 @@ def mails(monkeypatch):
 def test_the_ways_read_what_they_say(mails):
     shapes = {way: coded("youtube", way, 1.0) for way in WAYS}
     assert {way: made.X.shape[1] for way, made in shapes.items()} == {
-        BOTH: 2**18 + 1, TEXT: 2**18, OTHERS: 1, BUCKETS: 257,
+        BOTH: 2**18 + 1, TEXT: 2**18, OTHERS: 1,
     }  # fmt: skip
-    assert {way: made.dense for way, made in shapes.items()} == {
-        BOTH: 1,
-        TEXT: 0,
-        OTHERS: 0,
-        BUCKETS: 0,
-    }
+    assert {way: made.dense for way, made in shapes.items()} == {BOTH: 1, TEXT: 0, OTHERS: 0}
 
 
 def test_both_parts_are_worth_more_than_one(mails):

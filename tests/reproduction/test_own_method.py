@@ -93,6 +93,20 @@ def test_a_changed_grid_is_tuned_again(place):
     assert "PassiveAggressive" in tuned[0]
 
 
+def test_a_query_of_ones_own_stands_in_the_panel(tmp_path):
+    """The query of the guide by the command of the guide, at about the panel's query rate."""
+    query = re.search(r"```python\n(import math.*?)```", PAGE, re.DOTALL)[1]
+    line = re.search(r"python -m experiments (panel b(?:.*\\\n)*.*)", PAGE)[1]
+    (tmp_path / "exponential.py").write_text(query)
+    run(tmp_path, *line.replace("\\\n", " ").split())
+    with open(tmp_path / "mine" / "panel_b.csv", newline="") as file:
+        found = by(list(csv.DictReader(file)), "ExponentialLASEC")
+    last = max(int(row["t"]) for row in found)
+    rates = [int(row["queries"]) / last for row in found if int(row["t"]) == last]
+    assert len(rates) == 4  # two runs under two protocols
+    assert 0.03 < sum(rates) / len(rates) < 0.25
+
+
 @pytest.mark.parametrize(
     ("place_", "words"),
     [("pa", "not of the form module:Name"), ("nothing:Here", "no module 'nothing'"),

@@ -82,7 +82,7 @@ def test_real_texts(name, data_folder, monkeypatch):
 
 def test_a_file_is_read_and_learned_beside_vowpal_wabbit(tmp_path, monkeypatch):
     pytest.importorskip("vowpalwabbit")
-    name = "DiagonalLASEC-SS, 10 %"
+    name = "Tracker, 10 %"
     monkeypatch.setattr(reading, "OURS", {name: reading.OURS[name]})
     monkeypatch.setattr(reading, "STREAMS", ("100 words",))
     monkeypatch.setattr(reading, "VOCABULARY", 500)

@@ -1,31 +1,12 @@
 """A server in a process of its own, as people run it."""
 
-import os
 import signal
-import socket
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import httpx
 import pytest
-
-# The first argument is the store, the second the port, the third where the owner's key is kept.
-PROGRAM = """
-import sys
-from pathlib import Path
-from lasec.service import Service
-from lasec.service.listen import Server
-
-url, port, key = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
-service = Service(url)
-service.open()
-if not key.exists():
-    key.write_text(service.new_key("acme", "owner", "owner"))
-Server(service, port=port).run()
-service.stop()
-"""
+from experiments.serving.databases import free_port
+from experiments.serving.process import owner_key, serve
 
 
 class Server:
@@ -34,8 +15,9 @@ class Server:
     def __init__(self, folder, store=None):
         self.folder = Path(folder)
         self.store = store or str(self.folder / "service.db")
-        self._port = _free_port()
-        self._process = None
+        self.log = self.folder / "server.log"
+        self._port = free_port()
+        self._running = None
         self.url = f"http://127.0.0.1:{self._port}"
         limits = httpx.Limits(max_keepalive_connections=0)  # the server may be another by then
         self.http = httpx.Client(
@@ -44,35 +26,23 @@ class Server:
 
     @property
     def owner(self):
-        """The owner's key of the tenant "acme"."""
-        return (self.folder / "owner.key").read_text()
+        """The owner's key."""
+        return owner_key(self.log)
+
+    @property
+    def process(self):
+        """The process that runs, or has ended by itself."""
+        return self._running.process
 
     def start(self):
         """Start it, and wait until it takes requests."""
-        with (self.folder / "server.log").open("ab") as log:
-            self._process = subprocess.Popen(
-                [sys.executable, "-c", PROGRAM, self.store, str(self._port),
-                 str(self.folder / "owner.key")],
-                stdout=log, stderr=log, env=os.environ | {"PYTHONUNBUFFERED": "1"},
-            )  # fmt: skip
-        until = time.monotonic() + 120
-        while not self._ready():
-            if self._process.poll() is not None or time.monotonic() > until:
-                raise RuntimeError((self.folder / "server.log").read_text()[-2000:])
-            time.sleep(0.05)
-
-    def _ready(self):
-        try:
-            return self.http.get("/readyz").status_code == 200
-        except httpx.TransportError:
-            return False
+        self._running = serve(self.store, self._port, self.log)
 
     def stop(self, how=signal.SIGTERM):
         """Stop it, as an operator does; with SIGKILL, as a crash does."""
-        if self._process is not None:
-            self._process.send_signal(how)
-            self._process.wait(60)
-            self._process = None
+        if self._running is not None:
+            self._running.end(how)
+            self._running = None
 
     def call(self, method, path, body=None, *, key=None):
         """The reply's JSON to a request, by default with the owner's key."""
@@ -80,12 +50,6 @@ class Server:
         reply = self.http.request(method, path, json=body, headers=headers)
         assert reply.is_success, (reply.status_code, reply.text)
         return reply.json() if reply.content else None
-
-
-def _free_port():
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
 
 
 @pytest.fixture(scope="module")
@@ -96,3 +60,9 @@ def server(tmp_path_factory):
     yield made
     made.stop()
     made.http.close()
+
+
+@pytest.fixture
+def option(pytestconfig):
+    """The value of an option of the long tests."""
+    return pytestconfig.getoption

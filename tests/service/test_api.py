@@ -12,7 +12,9 @@ import pytest
 import lasec
 from lasec.service import NewModel, Service
 from lasec.service.app import ROUTES
+from lasec.service.settings import OPEN
 from lasec.service.store import TakenError
+from lasec.service.writer import Room
 from service.running import running
 
 KEYS = ("ticket", "prediction", "margin", "query_probability", "asked")
@@ -26,8 +28,9 @@ def api(tmp_path_factory):
 
 def alone(rate=0.3, seed=5, width=3):
     made = lasec.registry.make(
-        "tracker", width, rate=rate, seed=seed, classes=["ham", "spam"], max_age=100_000.0
-    )
+        "tracker", width, rate=rate, seed=seed, classes=["ham", "spam"], max_age=100_000.0,
+        max_pending=OPEN,
+    )  # fmt: skip
     return lasec.Session(made)
 
 
@@ -124,7 +127,7 @@ def test_another_tenant_finds_nothing_on_any_route(api):
     bodies = {
         "ask": {"rows": [[1.0, 2.0, 3.0]]}, "predict": {"rows": [[1.0, 2.0, 3.0]]},
         "tell": {"answers": [{"id": "a", "label": "ham"}]}, "lease": {},
-        "cancel": {"questions": [0]},
+        "cancel": {"questions": [{"ticket": 0}]},
         "learn": {"rows": [[1.0, 2.0, 3.0]], "labels": ["ham"]},
         "answers": {"ticket": 0, "label": "ham"}, "{model}": {"status": "paused"},
     }  # fmt: skip
@@ -237,7 +240,7 @@ def test_labels_come_late_get_lost_and_the_estimate_says_what_that_can_cost(api)
     said = api("POST", f"{path}/ask", {"rows": X.tolist()}).json()["decisions"]
     asked = [d["ticket"] for d in said if d["asked"]]
     lost, kept = asked[::10], [t for t in asked if t not in asked[::10]]
-    api("POST", f"{path}/cancel", {"questions": lost})
+    api("POST", f"{path}/cancel", {"questions": [{"ticket": t} for t in lost]})
     answers = [{"ticket": t, "label": "spam" if y[t - 1] > 0 else "ham"} for t in reversed(kept)]
     api("POST", f"{path}/tell", {"answers": answers})
     found = api("GET", f"{path}/accuracy").json()["all"]
@@ -246,6 +249,27 @@ def test_labels_come_late_get_lost_and_the_estimate_says_what_that_can_cost(api)
     labels = np.where(y > 0, "spam", "ham")
     correct = np.mean([d["prediction"] == name for d, name in zip(said, labels, strict=True)])
     assert found["worst_low"] <= correct <= found["worst_high"]
+
+
+def test_rows_before_the_first_label_are_in_no_estimate(api):
+    path = api.made(name="silent", algorithm="perceptron")
+    X, y = lasec.streams.switching(100, dimension=3, seed=4)
+    names = np.where(y > 0, "spam", "ham").tolist()
+    said = api("POST", f"{path}/ask", {"rows": X[:30].tolist()}).json()["decisions"]
+    assert [d["prediction"] for d in said] == [None] * 30
+    answers = [{"ticket": d["ticket"], "label": names[d["ticket"]]} for d in said]
+    told = api("POST", f"{path}/tell", {"answers": answers}).json()["outcomes"]
+    assert [o["correct"] for o in told] == [None] * 30
+    found = api("GET", f"{path}/accuracy").json()
+    assert (found["unpredicted"], found["all"]["rows"], found["all"]["value"]) == (30, 0, None)
+    right = []
+    for x, name in zip(X[30:].tolist(), names[30:], strict=True):
+        (d,) = api("POST", f"{path}/ask", {"rows": [x]}).json()["decisions"]
+        right.append(d["prediction"] == name)
+        api("POST", f"{path}/tell", {"answers": [{"ticket": d["ticket"], "label": name}]})
+    found = api("GET", f"{path}/accuracy").json()
+    assert (found["unpredicted"], found["all"]["rows"]) == (30, 70)
+    assert found["all"]["value"] == pytest.approx(np.mean(right))
 
 
 def test_new_settings_that_make_no_sense_are_refused(api):
@@ -272,7 +296,7 @@ def test_metrics_speak_prometheus(api):
 
 def test_requests_beyond_the_room_are_told_to_come_back(api, monkeypatch):
     path = api.made(name="full")
-    monkeypatch.setattr(api.service.writer, "room", 0)
+    monkeypatch.setattr(api.service.writer, "room", Room(tenant=0))
     found = api("POST", f"{path}/ask", {"rows": [[1.0, 2.0, 3.0]]})
     assert found.status_code == 503
     assert found.headers["retry-after"] == "1"

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+import time
 
 import httpx
 import pytest
+import uvicorn
+from experiments.serving.databases import free_port
+from typer.testing import CliRunner
 
 import lasec
-from lasec.client import AsyncClient, Client, RefusedError
+from lasec.cli.app import app
+from lasec.client import AsyncClient, AwayError, Client, RefusedError
+from lasec.service import Service, application
 from service.running import running
 
 
@@ -84,3 +91,65 @@ def test_a_lost_reply_is_asked_for_again_and_nothing_happens_twice(api):
         assert model.tell(2, "ham").settled
         client._http._transport.close()
     assert api("GET", "/v1/models/flaky").json()["rows"] == 5
+
+
+def took(call):
+    """The seconds until a call says that nobody is there, and its words."""
+    began = time.monotonic()
+    with pytest.raises(AwayError) as said:
+        call()
+    return time.monotonic() - began, str(said.value)
+
+
+def test_a_dead_server_costs_one_second_and_a_message_with_its_address():
+    url = f"http://127.0.0.1:{free_port()}"
+    expected = f"{url} cannot be reached (Connection refused): is lasec serve running there?"
+    with Client(url, "lasec_x") as client:
+        model = client.model("mails")
+        for call in (client.models, lambda: model.ask([1.0]), lambda: client.new_key("ann")):
+            seconds, words = took(call)
+            assert 0.8 < seconds < 2.5
+            assert words == expected
+
+    async def awaited():
+        async with AsyncClient(url, "lasec_x") as client:
+            await client.models()
+
+    seconds, words = took(lambda: asyncio.run(awaited()))
+    assert 0.8 < seconds < 2.5
+    assert words.startswith(f"{url} cannot be reached (")
+    with Client("127.0.0.1:8077", "lasec_x") as client:  # no protocol
+        seconds, words = took(client.models)
+        assert seconds < 0.5
+        assert "127.0.0.1:8077 cannot be reached" in words
+
+
+def test_a_command_says_the_address_of_a_dead_server():
+    url = f"http://127.0.0.1:{free_port()}"
+    given, began = {"LASEC_URL": url, "LASEC_KEY": "lasec_x"}, time.monotonic()
+    done = CliRunner().invoke(app, ["labels", "export", "mails"], env=given)
+    assert time.monotonic() - began < 2.5
+    assert done.exit_code == 2
+    assert done.stderr.startswith(f"lasec: {url} cannot be reached")
+
+
+def test_patience_outlives_a_restart(tmp_path):
+    port = free_port()
+
+    def serve():
+        time.sleep(1.5)
+        service = Service(str(tmp_path / "store.db"))
+        server = uvicorn.Server(
+            uvicorn.Config(application(service), port=port, log_level="error", access_log=False)
+        )
+        servers.append(server)
+        server.run()
+
+    servers: list[uvicorn.Server] = []
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    patient = Client(f"http://127.0.0.1:{port}", "lasec_x", patience=60.0)
+    with patient as client, pytest.raises(RefusedError, match="this key is nobody's"):
+        client.models()
+    servers[0].should_exit = True
+    thread.join()

@@ -15,7 +15,7 @@ import typer.testing
 from lasec.cli.app import app
 from lasec.client import Client
 from lasec.errors import TableError
-from lasec.handover.exchange import Answer, Done, Shown, exchange
+from lasec.handover.exchange import Answer, Done, Shown, Unreadable, exchange, repeat
 from lasec.handover.files import Files
 from lasec.handover.hints import Hints
 
@@ -90,7 +90,7 @@ def test_questions_are_listed_in_pages_to_those_who_may_see_them(client, server)
     assert page(client.new_key("someone")).status_code == 403
     model.tell(tickets[0], "ham")
     assert [question.ticket for question in model.questions()] == tickets[1:]
-    assert model.questions(closed=60.0)[0].status == "closed"
+    assert model.questions(closed=60.0)[0].status == "answered"
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl"])
@@ -156,6 +156,28 @@ def test_what_is_changed_or_gone_in_time_is_taken_back_and_later_only_counted(cl
     wall.answers.append(Answer(tickets[0], "wall/2", "spam"))
     assert exchange(model, wall) == Done(late=2, shown=1)
     assert told(server, "changed") == {tickets[0]: "spam", tickets[2]: "spam"}
+
+
+def test_the_loop_goes_on_with_what_can_be_read_and_says_what_it_left_out(client, server):
+    model, tickets = filled(client, "unreadable", rows=2)
+    wall, said = Wall(), []
+    wall.answers = [Unreadable("ticket 7: no time"), Answer(tickets[0], "wall/1", "ham")]
+    looks = iter([None, TableError("all of it is nonsense"), None, KeyboardInterrupt()])
+
+    class Damaged(Wall):
+        def look(self, questions):
+            if (flaw := next(looks)) is not None:
+                raise flaw
+            return list(wall.answers)
+
+    with pytest.raises(KeyboardInterrupt):
+        repeat(model, Damaged(), wait=lambda: time.sleep(0.5), say=said.append)
+    left_out = {"unreadable": 1, "why": "ticket 7: no time"}
+    first, second, third = said
+    assert first == Done(answered=1, shown=1, **left_out)
+    assert second == "unreadable: all of it is nonsense"
+    assert third == Done(shown=1, **left_out)
+    assert told(server, "unreadable") == {tickets[0]: "ham"}
 
 
 def test_files_that_make_no_sense_are_refused(tmp_path):

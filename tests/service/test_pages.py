@@ -87,14 +87,18 @@ def asked(server, request):
             "name": name, "classes": list(classes), "features": 2, "algorithm": "perceptron",
             "seed": 0, "asking": {"grace": 1.0} | asking,
         })  # fmt: skip  # it queries every label
-        if items:
-            rows = [[1.0, float(at)] for at in range(len(items))]
-            body = {"rows": rows, "items": items}
-            said = server.call("POST", f"/v1/models/{name}/ask", body)["decisions"]
-            assert all(one["asked"] for one in said)
+        question(server, name, items)
         return name
 
     return asked
+
+
+def question(server, model, items, first=0):
+    """Ask about the items, of which each is a question."""
+    for at, item in enumerate(items, first):
+        body = {"rows": [[1.0, float(at)]], "items": [item]}
+        (said,) = server.call("POST", f"/v1/models/{model}/ask", body)["decisions"]
+        assert said["asked"]
 
 
 @pytest.fixture
@@ -217,7 +221,7 @@ def test_every_class_has_a_key_and_a_held_key_answers_once(server, asked, link, 
 def test_without_single_keys_only_buttons_answer(asked, link, opened):
     page = opened(link(asked(["a", "b"])))
     ticket_after(page)
-    page.click("summary")
+    page.click("summary:text-is('Help')")
     page.uncheck("#keys")
     page.keyboard.press("1")
     assert page.locator("#item").get_attribute("data-ticket") == "0"
@@ -416,15 +420,34 @@ def test_names_stay_text_on_the_owners_page(server, asked, opened):
     assert page.evaluate("window.pwned") is None
 
 
+def test_a_model_that_cannot_be_read_is_an_alarm(server, asked, opened):
+    model = asked([{"text": "one"}])
+    server.stop()
+    with sqlite3.connect(server.store) as database:
+        database.execute("UPDATE snapshots SET data = ? WHERE model = ?", (b"broken", model))
+    database.close()
+    server.start()
+    page = opened(f"/owner#key={server.owner}&model={model}")
+    page.get_by_text("Set aside: not a lasec model").wait_for()
+    assert "cannot read this model" in page.locator("#status").inner_text()
+    assert page.locator("#pause").is_hidden()
+    server.call("DELETE", f"/v1/models/{model}")
+
+
 def test_the_owner_sees_figures(server, asked, link, opened):
-    model = asked([f"mail {at}" for at in range(40)], overlap=1.0)
-    answers = [{"ticket": at, "label": "ham"} for at in range(30)]
-    server.call("POST", f"/v1/models/{model}/tell", {"answers": answers})
+    model = asked(["mail 0"], overlap=1.0)
+    tell = f"/v1/models/{model}/tell"
+    server.call("POST", tell, {"answers": [{"ticket": 0, "label": "ham"}]})
+    question(server, model, [f"mail {at}" for at in range(1, 40)], first=1)
+    answers = [{"ticket": at, "label": "ham"} for at in range(1, 30)]
+    server.call("POST", tell, {"answers": answers})
     for person in ("Ann", "Bob"):
         press(opened(link(model, person)), "11" if person == "Ann" else "12")
     time.sleep(1.5)  # the grace time
     page = opened(f"/owner#key={server.owner}&model={model}")
     playwright.expect(page.locator("#accuracy")).to_contain_text("%")
+    silent = "1 row before the first label has no prediction."
+    playwright.expect(page.locator("#covered")).to_contain_text(silent)
     figures = server.call("GET", f"/v1/models/{model}/accuracy")["all"]
     assert page.locator("#accuracy").inner_text() == f"{100 * figures['value']:.1f}\xa0%"
     assert f"95 % CI {100 * figures['low']:.1f}" in page.locator("#interval").inner_text()
@@ -439,10 +462,17 @@ def test_the_owner_sees_figures(server, asked, link, opened):
 
 
 def test_lost_answers_widen_the_bounds(server, asked, opened):
-    model = asked([f"mail {at}" for at in range(20)])
-    answers = [{"ticket": at, "label": "ham"} for at in range(16)]
-    server.call("POST", f"/v1/models/{model}/tell", {"answers": answers})
-    server.call("POST", f"/v1/models/{model}/cancel", {"questions": [16, 17, 18, 19]})
+    model = asked(["mail 0"])
+    tell = f"/v1/models/{model}/tell"
+    server.call("POST", tell, {"answers": [{"ticket": 0, "label": "ham"}]})
+    question(server, model, [f"mail {at}" for at in range(1, 20)], first=1)
+    answers = [{"ticket": at, "label": "ham"} for at in range(1, 16)]
+    server.call("POST", tell, {"answers": answers})
+    server.call(
+        "POST",
+        f"/v1/models/{model}/cancel",
+        {"questions": [{"ticket": t} for t in (16, 17, 18, 19)]},
+    )
     page = opened(f"/owner#key={server.owner}&model={model}")
     playwright.expect(page.locator("#worst")).to_contain_text(
         "4 labels were queried and never came"
@@ -450,6 +480,17 @@ def test_lost_answers_widen_the_bounds(server, asked, opened):
     figures = server.call("GET", f"/v1/models/{model}/accuracy")["all"]
     low, high = 100 * figures["worst_low"], 100 * figures["worst_high"]
     playwright.expect(page.locator("#worst")).to_contain_text(f"{low:.1f}-{high:.1f}")
+
+
+def test_without_a_prediction_there_is_no_estimate(server, asked, opened):
+    model = asked([f"mail {at}" for at in range(20)])
+    answers = [{"ticket": at, "label": "ham"} for at in range(20)]
+    server.call("POST", f"/v1/models/{model}/tell", {"answers": answers})
+    page = opened(f"/owner#key={server.owner}&model={model}")
+    silent = "20 rows before the first label have no prediction."
+    playwright.expect(page.locator("#covered")).to_have_text(silent)
+    playwright.expect(page.locator("#accuracy")).to_have_text("no estimate yet")
+    playwright.expect(page.locator("#interval")).not_to_contain_text("%")
 
 
 def point(minute, value, half):
@@ -485,16 +526,31 @@ def test_the_axes_of_the_chart_are_honest(server, asked, opened):
 
 
 @pytest.mark.parametrize(
-    ("rate", "per_day", "spent", "said"),
+    ("rate", "per_day", "early", "spent", "said"),
     [
-        (0.1, None, "90", "Budget: 10 % of rows, 10 left so far"),
-        (0.07, None, "90", "Budget: 7 % of rows, 20 above the budget so far"),
-        (None, 50.0, "12 of 50", "labels queried since 00:00 UTC, 38 left"),
+        (0.1, None, 45.2, "90", "Budget: 10 % of rows, 10 left; at most 176 so far"),
+        (
+            0.07, None, 20.4, "90",
+            "Budget: 7 % of rows, 20 ahead of it (warm-up of 20, repaid by row 10,000); "
+            "at most 176 so far",
+        ),
+        (
+            0.07, None, 0.0, "90",
+            "Budget: 7 % of rows, 20 ahead of it (carried over); at most 176 so far",
+        ),
+        (None, 50.0, 7.0, "12 of 50", "labels queried since 00:00 UTC, 38 left"),
+        (
+            None, 10.0, 7.0, "12 of 10",
+            "labels queried since 00:00 UTC, 2 ahead of it (warm-up of 7, repaid over ten days)",
+        ),
     ],
-)
-def test_the_budget_that_is_left(server, asked, opened, rate, per_day, spent, said):
+    ids=["left", "warm-up", "carried over", "today", "today, warm-up"],
+)  # fmt: skip
+def test_the_budget_that_is_left(server, asked, opened, rate, per_day, early, spent, said):
     found = {"rows": 1_000, "asked": 90, "answered": 80, "lost": 1, "open": 9, "rate": rate,
-             "labels_per_day": per_day, "asked_today": 12, "oldest": 7_300.0}  # fmt: skip
+             "labels_per_day": per_day, "asked_today": 12, "oldest": 7_300.0, "warm_up": early,
+             "repaid_by": None if per_day else 10_000,
+             "cap": None if per_day else 176.4}  # fmt: skip
     model = asked([], suffix="-model")
     page = opened("/owner")
     page.route("**/budget", lambda route: route.fulfill(json=found))
@@ -546,9 +602,130 @@ def test_a_viewer_changes_nothing_and_an_annotator_sees_no_figures(server, asked
     page = opened(f"/owner#key={key}&model={model}")
     playwright.expect(page.locator("#status")).to_have_text("Active")
     playwright.expect(page.locator("#pause")).to_be_hidden()
-    playwright.expect(page.locator("#new-key")).to_be_hidden()
+    for part in ("#new-key", "#review", "#instruct", "#create"):
+        playwright.expect(page.locator(part)).to_be_hidden()
     page = opened("/owner" + link(model)[1:])
     playwright.expect(page.locator("#key-error")).to_contain_text("cannot see the figures")
+
+
+def test_a_model_is_made_from_the_form(server, opened):
+    page = opened(f"/owner#key={server.owner}")
+    playwright.expect(page.locator("#create")).to_be_visible()
+    if not page.locator("#new-model").is_visible():  # it is open where there is no model
+        page.click("#create summary")
+    page.fill("#new-name", "from-the-form")
+    page.fill("#new-classes", "good")
+    page.select_option("#kind", "columns")
+    page.fill("#columns input", "price")
+    page.click("#add")
+    page.locator("#columns input").nth(1).fill("shop")
+    page.locator("#columns select").nth(1).select_option("category")
+    page.click("#add")  # a column without a name is none
+    page.fill("#amount", "50")
+    page.fill("#overlap", "25")
+    page.click("#make")
+    playwright.expect(page.locator("#new-problem")).to_have_text("Give two or more classes.")
+    page.fill("#new-classes", "good, bad")
+    page.click("#make")
+    example = page.locator("#example")
+    playwright.expect(example).to_contain_text('client.model("from-the-form")', timeout=300_000)
+    playwright.expect(example).to_contain_text('{"price":1.5,"shop":"a"}')
+    found = server.call("GET", "/v1/models/from-the-form")
+    assert (found["classes"], found["columns"]) == (["good", "bad"], ["price", "shop"])
+    assert server.call("GET", "/v1/models/from-the-form/budget")["rate"] == 0.5
+    body = {"rows": [{"price": 1.5, "shop": "a"}], "ids": ["row-1"]}
+    (said,) = server.call("POST", "/v1/models/from-the-form/ask", body)["decisions"]
+    assert "error" not in said
+    playwright.expect(page.locator("#status")).to_have_text("Active")
+    page.fill("#new-name", "from-the-form")
+    page.fill("#new-classes", "good, bad")
+    page.click("#make")
+    playwright.expect(page.locator("#new-problem")).to_contain_text("there is a model of the name")
+
+
+def test_instructions_are_above_the_question_until_they_are_read(server, asked, link, opened):
+    model = asked(["a", "b", "c"])
+    page = opened(f"/owner#key={server.owner}&model={model}")
+    text = "<b>Ads</b> are spam.\nNews is not."
+    page.fill("#instructions", text)
+    page.click("#instruct button")
+    playwright.expect(page.locator("#instructed")).to_contain_text("Saved")
+    theirs = opened(link(model))
+    shown = theirs.locator("#instructions-text")
+    playwright.expect(shown).to_have_text(text)
+    assert shown.bounding_box()["y"] < theirs.locator("#item").bounding_box()["y"]
+    assert shown.locator("b").count() == 0
+    theirs.click("#instructions summary")
+    playwright.expect(shown).to_be_hidden()
+    theirs.reload()
+    ticket_after(theirs)
+    playwright.expect(theirs.locator("#instructions")).to_be_visible()
+    playwright.expect(shown).to_be_hidden()
+    page.fill("#instructions", "Ads are news now.")
+    page.click("#instruct button")
+    playwright.expect(page.locator("#instructed")).to_contain_text("Saved")
+    press(theirs, "1")
+    playwright.expect(shown).to_have_text("Ads are news now.")
+    playwright.expect(shown).to_be_visible()
+
+
+def test_answers_are_reviewed_corrected_and_downloaded(server, asked, link, opened):
+    items = [{"text": f"mail {at}"} for at in range(14)]
+    model = asked(items, overlap=1.0, grace=0.0)
+    path = f"/v1/models/{model}"
+    for ticket in range(12):
+        body = {"ticket": ticket, "label": "ham", "by": "Ann"}
+        server.call("POST", f"{path}/answers", body)
+    server.call("POST", f"{path}/answers", {"ticket": 0, "label": "spam", "by": "=Bob"})
+    labels_of(server, model, 12)
+    page = opened(f"/owner#key={server.owner}&model={model}")
+    rows = page.locator("#answers tr")
+    playwright.expect(rows).to_have_count(10)
+    playwright.expect(page.locator("#people")).to_contain_text("0.0\xa0% of 1")
+    page.click("#older")
+    playwright.expect(rows).to_have_count(3)
+    page.click("#newest")
+    playwright.expect(rows).to_have_count(10)
+    page.select_option("#whose", "=Bob")
+    playwright.expect(rows).to_have_count(1)
+    playwright.expect(rows).to_contain_text("Second answer, not learned")
+    page.select_option("#whose", "Ann")
+    first = rows.filter(has_text="mail 11")
+    first.get_by_role("button", name="Correct").click()
+    edit = page.locator("#answers .edit")
+    playwright.expect(edit).to_contain_text("has learned \u2068ham\u2069 and cannot unlearn it")
+    edit.locator("select").select_option("spam")
+    edit.get_by_role("button", name="Save").click()
+    playwright.expect(page.locator("#corrected")).to_contain_text("cannot unlearn")
+    playwright.expect(first).to_contain_text("spam (corrected, was ham)")
+    playwright.expect(first).to_contain_text("Learned ham before the correction")
+    with page.expect_download() as kept:
+        page.click("#save-csv")
+    assert kept.value.suggested_filename == f"{model}-labels.csv"
+    table = kept.value.path().read_text().splitlines()
+    assert len(table) == 1 + 12  # those of one person
+    assert table[-1].startswith("11,,spam,Ann,")
+    page.select_option("#whose", "")
+    with page.expect_download() as kept:
+        page.click("#save-jsonl")
+    lines = [json.loads(line) for line in kept.value.path().read_text().splitlines()]
+    assert len(lines) == 13
+    assert {line["by"] for line in lines} == {"Ann", "=Bob"}
+    playwright.expect(page.locator("#people")).to_contain_text("Ann")
+    assert server.call("GET", f"{path}/agreement")["corrected"] == {"Ann": 1}
+
+
+def test_a_correction_in_time_is_learned_and_a_refresh_does_not_end_it(server, asked, opened):
+    model = asked([{"text": "mail"}], grace=600.0)
+    path = f"/v1/models/{model}"
+    server.call("POST", f"{path}/answers", {"ticket": 0, "label": "ham", "by": "Ann"})
+    page = opened(f"/owner#key={server.owner}&model={model}")
+    page.get_by_role("button", name="Correct").click()
+    time.sleep(11)  # the page is refreshed meanwhile
+    page.locator("#answers .edit select").select_option("spam")
+    page.locator("#answers .edit").get_by_role("button", name="Save").click()
+    playwright.expect(page.locator("#corrected")).to_contain_text("it learns 'spam'")
+    playwright.expect(page.locator("#answers")).to_contain_text("Not learned yet")
 
 
 # Both pages
@@ -570,9 +747,15 @@ def test_nothing_scrolls_sideways(server, asked, link, opened, width):
     assert min(heights) >= 42  # and borders
     page.click("text=Help")
     assert across(page) == width
+    body = {"ticket": 1, "label": "w" * 60, "by": "v" * 100}
+    server.call("POST", f"/v1/models/{model}/answers", body)
     page.goto(f"{server.url}/owner#key={server.owner}&model={model}")
-    playwright.expect(page.locator("#open")).to_have_text("2")
-    page.click("text=All keys")
+    playwright.expect(page.locator("#open")).to_have_text(re.compile("[12]"))
+    for summary in page.locator("summary").all():
+        summary.click()
+    page.select_option("#kind", "columns")
+    playwright.expect(page.locator("#answers tr")).to_have_count(1)
+    page.locator("#answers button").click()
     assert across(page) == width
 
 
@@ -641,7 +824,19 @@ def test_axe_finds_nothing_serious(server, asked, link, opened, axe, scheme, siz
     assert complaints(page, axe) == []
 
 
-@pytest.mark.parametrize("path", ["/", "/owner", "/annotate.js", "/owner.js", "/page.js"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "/owner",
+        "/annotate.js",
+        "/owner.js",
+        "/owner-answers.js",
+        "/owner-create.js",
+        "/owner-text.js",
+        "/page.js",
+    ],
+)
 def test_pages_allow_no_foreign_or_inline_code(server, path):
     reply = httpx.get(server.url + path, trust_env=False)
     policy = reply.headers["Content-Security-Policy"]

@@ -37,14 +37,14 @@ with event.install_recorder("numba:compiler_lock") as seen:
         rows = Rows.of_numbers(np.ones((1, 3))) if model.name == "numbers" else None
         rows = rows or Rows(cells=[{"body": "a prize"}])
         for number in range(100):
-            (said,) = service.do_now(service.ask(model, rows, AskBody([]))[0])
+            (said,) = service.do_now(service.ask(model, rows, AskBody([])))
             if said["asked"]:
                 answers = TellBody([AnswerBody(label="spam", ticket=said["ticket"])])
-                assert service.do_now(service.tell(model, answers)[0])[0]["learned"]
+                assert service.do_now(service.tell(model, answers))[0]["learned"]
                 break
         service.do_now(service.learn(model, rows, LearnBody([], ["ham"])))
         service.do_now(lambda tx, now, known: model.desk.predict(rows))
-        service.do_now(lambda tx, now, known: accuracy(tx, model))
+        service.do_now(lambda tx, now, known: accuracy(model))
 service.stop()
 print("needed", len(seen.buffer))
 """
@@ -68,7 +68,7 @@ def test_warming_leaves_the_model_as_it_is(tmp_path):
         desk = api.service.models["acme", "m"].desk
 
         def file():
-            return api.service.do_now(lambda tx, now, known: desk.to_bytes())
+            return api.service.do_now(lambda tx, now, known: desk.packing()())
 
         before = file()
         warm(before)
@@ -112,6 +112,13 @@ def listening(tmp_path):
     service.stop()
 
 
+def wait_for(happens):
+    end = time.monotonic() + 30
+    while not happens():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
 def status(http, path):
     return http.get(path).status_code
 
@@ -122,22 +129,32 @@ def test_it_is_alive_before_it_is_ready(listening):
     refused = http.get("/v1/models")
     assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
     go.set()
-    end = time.monotonic() + 30
-    while status(http, "/readyz") != 200:
-        assert time.monotonic() < end
-        time.sleep(0.02)
+    wait_for(lambda: status(http, "/readyz") == 200)
     assert status(http, "/v1/models") == 200
 
 
-def test_models_that_cannot_be_read_end_the_server(listening):
+def test_a_model_that_cannot_be_read_is_set_aside_and_the_others_are_served(listening):
     http, go, service, failed = listening
-    assert status(http, "/readyz") == 503
-    service.do_now(service.create("acme", NewModel(name="m", classes=["a", "b"], features=3)))
+    for name in ("broken", "sound"):
+        service.do_now(service.create("acme", NewModel(name=name, classes=["a", "b"], features=3)))
     with service.store.transaction() as tx:
-        tx.run("UPDATE snapshots SET data = ?", b"broken")
+        tx.run("UPDATE snapshots SET data = ? WHERE model = 'broken'", b"broken")
+    service.models.clear()
     go.set()
-    end = time.monotonic() + 30
-    while not failed:
-        assert time.monotonic() < end
-        time.sleep(0.02)
-    assert "not a lasec model" in str(failed[0])
+    wait_for(lambda: status(http, "/readyz") == 200)
+    assert not failed
+    refused = http.get("/v1/models/broken")
+    assert refused.status_code == 503
+    assert "not a lasec model" in refused.json()["detail"]
+    listed = {one["name"]: one for one in http.get("/v1/models").json()["models"]}
+    assert listed["sound"]["status"] == "active"
+    assert not listed["sound"]["problem"]
+    assert listed["broken"]["status"] == "set aside"
+    assert "not a lasec model" in listed["broken"]["problem"]
+    assert "lasec_models_set_aside 1" in http.get("/metrics").text
+    asked = http.post("/v1/models/sound/ask", json={"rows": [[1.0, 2.0, 3.0]]})
+    assert asked.status_code == 200
+    again = {"name": "broken", "classes": ["a", "b"], "features": 3}
+    assert http.post("/v1/models", json=again).status_code == 409
+    assert http.delete("/v1/models/broken").status_code == 204
+    assert http.post("/v1/models", json=again, timeout=60).status_code == 200

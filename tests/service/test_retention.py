@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lasec.service import NewModel, Service, people
-from lasec.service.bodies import AskBody, CancelBody, PersonBody
+from lasec.service.bodies import AskBody, CancelBody, PersonBody, QuestionBody
 from lasec.service.operations import Rows
 from lasec.service.settings import Asking
 
@@ -33,17 +33,18 @@ def test_closed_questions_go_with_all_that_people_said(service):
     )  # fmt: skip
     ids = [f"mail-{i}" for i in range(4)]
     rows = Rows.of_numbers(np.random.default_rng(0).normal(size=(4, 3)))
-    service.do_now(service.ask(model, rows, AskBody([], ids=ids))[0])
+    service.do_now(service.ask(model, rows, AskBody([], ids=ids)))
     leased = service.do_now(lambda tx, now, known: people.lease(tx, now, model, "ann", 4))
     for question in leased.questions[:2]:
         said = PersonBody(ticket=question.ticket, label="spam")
         service.do_now(lambda tx, now, known, s=said: people.hear(tx, now, model, "ann", s))
     service.do_now(lambda tx, now, known: service._tell_due(tx, now + 1.0, known))
-    service.do_now(service.cancel(model, CancelBody([leased.questions[2].ticket])))
+    service.do_now(service.cancel(model, CancelBody([QuestionBody(leased.questions[2].ticket)])))
     before = counts(service)
     assert [before[table] for table in TABLES[:4]] == [4, 2, 2, 4]
-    service.do_now(lambda tx, now, known: service._keep_house(tx, now + 58.0))
+    service.do_now(lambda tx, now, known: service._tidied(tx, now + 58.0, model))
     assert [counts(service)[table] for table in TABLES[:4]] == [4, 2, 2, 4]
-    service.do_now(lambda tx, now, known: service._keep_house(tx, now + 120.0))
+    model.tidy_at = 0.0
+    service.do_now(lambda tx, now, known: service._tidied(tx, now + 120.0, model))
     assert [counts(service)[table] for table in TABLES] == [1, 0, 1, 0, 1]  # what is open
     assert service.store.read("SELECT event FROM questions") == [(ids[3],)]

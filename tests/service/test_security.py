@@ -20,9 +20,10 @@ import numpy as np
 import pytest
 from experiments.serving.databases import Postgres
 
-from lasec.service import NewModel, Service, application, service
+from lasec.service import NewModel, Service, application
 from lasec.service.app import PAGES, ROUTES, Api
 from lasec.service.errors import Problem
+from lasec.service.limits import Limits
 from service.conftest import Server
 
 HAS_POSTGRES = shutil.which("initdb") or list(Path("/").glob("usr/lib/postgresql/*/bin/initdb"))
@@ -97,7 +98,7 @@ def test_names_and_labels_are_never_statements(stored):
         answer |= {"say": "later", "label": None}
         assert send(stored, "POST", f"{path}/answers", answer).json()["status"] == "later"
         keyed = {"idempotency_key": text.encode("ascii", "replace").decode().replace("\t", " ")}
-        found = send(stored, "POST", f"{path}/cancel", {"questions": [text]}, **keyed)
+        found = send(stored, "POST", f"{path}/cancel", {"questions": [{"id": text}]}, **keyed)
         assert found.json()["outcomes"][0]["canceled"]
         assert send(stored, "DELETE", f"{path}/events/{quote(text, safe='')}").status_code == 204
         for where in ("/v1/models/{}", "/v1/keys/{}", "/v1/models/{}/journal"):
@@ -120,7 +121,7 @@ def test_what_a_store_cannot_hold_is_refused_and_the_server_lives(stored):
         ("tell", {"answers": [{"ticket": huge, "label": "ham"}]}),
         ("tell", {"answers": [{"ticket": 0, "label": huge}]}),
         ("tell", {"answers": [{"ticket": 0, "label": "ham", "by": nul}]}),
-        ("cancel", {"questions": [huge]}), ("cancel", {"questions": [nul]}),
+        ("cancel", {"questions": [{"id": huge}]}), ("cancel", {"questions": [{"id": nul}]}),
         ("ask", {"rows": [[1.0, 1.0]], "ids": [nul]}),
         ("ask", {"rows": [[1.0, 1.0]], "ids": [long]}),
         ("ask", {"rows": [[1.0, 1.0]], "items": [nested(500)]}),
@@ -140,11 +141,10 @@ def test_what_a_store_cannot_hold_is_refused_and_the_server_lives(stored):
     assert stored.call("GET", f"{path}/budget")["open"] == 2
 
 
-def test_a_model_that_no_store_holds_is_refused(monkeypatch):
-    monkeypatch.setattr(service, "LARGEST", 1_000)
+def test_a_model_that_no_store_holds_is_refused():
     new = NewModel(name="m", classes=["a", "b"], features=2, algorithm="perceptron")
     with pytest.raises(Problem, match="MB"):
-        Service(":memory:").create("acme", new)
+        Service(":memory:", limits=Limits(model=1_000)).create("acme", new)
 
 
 def nested(depth):
@@ -240,11 +240,14 @@ ALLOWED = {  # o: owner, p: app, n: annotator, v: viewer
     "GET /v1/keys": "o", "POST /v1/keys": "o", "DELETE /v1/keys/{name}": "o",
     "GET /v1/models": "opnv", "POST /v1/models": "o",
     "GET /v1/models/{model}": "opnv", "PATCH /v1/models/{model}": "o",
+    "DELETE /v1/models/{model}": "o",
     "GET /v1/models/{model}/file": "o", "PUT /v1/models/{model}/file": "o",
     "POST /v1/models/{model}/ask": "op", "POST /v1/models/{model}/predict": "opv",
     "POST /v1/models/{model}/tell": "op", "POST /v1/models/{model}/learn": "op",
     "GET /v1/models/{model}/questions": "op",
     "POST /v1/models/{model}/cancel": "op", "POST /v1/models/{model}/lease": "opn",
+    "GET /v1/models/{model}/labels": "op", "POST /v1/models/{model}/corrections": "o",
+    "GET /v1/models/{model}/instructions": "opnv", "PUT /v1/models/{model}/instructions": "o",
     "POST /v1/models/{model}/answers": "opn", "GET /v1/models/{model}/accuracy": "opv",
     "GET /v1/models/{model}/budget": "opv", "GET /v1/models/{model}/alarms": "opv",
     "GET /v1/models/{model}/agreement": "opv", "GET /v1/models/{model}/points": "opv",

@@ -22,19 +22,18 @@ def service():
 @pytest.fixture
 def model(service):
     new = NewModel(
-        name="mails", classes=["ham", "spam"], features=2, algorithm="perceptron", rate=1.0,
+        name="mails", classes=["ham", "spam"], features=2, algorithm="perceptron",
         seed=0, asking=Asking(grace=60.0, skips=1),
     )  # fmt: skip
     made = service.do_now(service.create("acme", new))
     body = AskBody([[1.0, 2.0]])
-    run, _ = service.ask(made, Rows.of_numbers(np.array([[1.0, 2.0]])), body)
-    service.do_now(run)
+    service.do_now(service.ask(made, Rows.of_numbers(np.array([[1.0, 2.0]])), body))
     return made
 
 
 def say(service, model, what, label=None):
     body = PersonBody(ticket=0, say=what, label=label)
-    return service.do_now(service.hear(model, "ann", body)).status
+    return service.do_now(service.hear(model, "ann", body, leased=False)).status
 
 
 def today(service, model):

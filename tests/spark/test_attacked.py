@@ -1,4 +1,4 @@
-"""A job in Spark under attack, stopped and started again: keys with NULs, chosen ids, bad lines."""
+"""A job in Spark under attack: keys with NULs, chosen ids, bad lines, names that look alike."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import lasec
 import lasec.spark
-from lasec.spark import EVENTS, LABELS, Job, directory, read, start
+from lasec.spark import EVENTS, LABELS, Job, directory, parsed, read, start
 from lasec.spark.index import seed_of
+from lasec.spark.questions import ticket_of
 from lasec.spark.seeds import FILE
 from spark.box import Box, event
 from spark.twin import coin_of
@@ -121,7 +123,7 @@ def test_bad_lines_are_dead_letters(spark: Any, attacked: Attacked) -> None:
     assert len([row for row in dead if row.batch == 0]) == 2 * len(BAD)
     reasons = {row.outcome for row in dead}
     assert {"key: longer than 256 bytes", "id: longer than 1024 bytes"} <= reasons
-    assert len([row for row in dead if row.batch == 1]) == 2  # tickets that name nothing
+    assert len([row for row in dead if row.batch == 1]) == 3  # tickets that name nothing
 
 
 def test_ids_chosen_for_a_public_seed_are_asked_about_all_the_same(
@@ -157,3 +159,93 @@ def test_the_seed_is_kept_with_the_checkpoint(
     assert str(seed) not in str(refused.value)
     with pytest.raises(ValueError, match="seed: a table needs one"):
         attacked.job.stream(spark.createDataFrame([], EVENTS))
+
+
+# Names that look alike, or like the ticket of another row. Of every two, one gets a label.
+NAMES = [
+    "1", "01", " 1", "1 ", "1.0", "1/2", "%2F", "a/b", "a%2Fb", "", "/", "north%2F1/mail+7", "A",
+    "a", "a b", "a+b", "a%20b", "\u00e9", "e\u0301", "\0", "\0\0", "\n", "x\0y", "x", "?", "\ufffd",
+    "\ufffd\ufffd", "k/1", "~*", "%", "%25", "null", "\u202e1", "i" * 1_024,
+]  # fmt: skip
+WHOSE = ["k", "k/1", "north/1", "north%2F1", "", "\ufffd", "K"]
+ODD = [b"\xff", b"\xfe", b"\xff\xfe", b"a\x80", b"\xed\xa0\x80", b"i" * 1_025, b"i" * 2**20, None]
+WRONG = [
+    "k/%ff", "%ff/%fe", "k/%EF%BF%BD%FF", "%C0%80/1", "k/%ed%a0%80", "k", "1", "k/1/1", "/k/1", "",
+    "k/%", "k/%zz", "k/" + "i" * 2**20, None,
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def alike(spark: Any, tmp_path_factory: Any) -> tuple[str, dict[tuple[str, str], int]]:
+    """A job that asks about every row: what it told, and which labels it got for which rows."""
+    home, rows = tmp_path_factory.mktemp("alike"), [(key, name) for key in WHOSE for name in NAMES]
+    given = {row: 1 - i // 2 % 2 * 2 for i, row in enumerate(rows) if i % 2}
+    events = [(key, name.encode(), 1.0, [1.0, 2.0]) for key, name in rows]
+    events += [("k", name, 1.0, [1.0, 2.0]) for name in ODD]
+    labels: list[Any] = [
+        (None, None, ticket_of(*row), 2.0, y) if i % 2 else (row[0], row[1].encode(), None, 2.0, y)
+        for i, (row, y) in enumerate(given.items())
+    ]
+    labels += [("k", name, None, 2.0, 1) for name in ODD]
+    labels += [(None, None, ticket, 2.0, 1) for ticket in WRONG]
+    kinds = {"events": "key string, id binary, time double, features array<double>",
+             "labels": "key string, id binary, ticket string, time double, y int"}  # fmt: skip
+    sources = []
+    for what, kind in kinds.items():
+        (home / what).mkdir()
+        sources.append(directory(spark, str(home / what), kind))
+    model = lasec.LASEC_SS(dimension=2, drift=0.01, aggressiveness=1e6)
+    places = {"out": str(home / "out"), "checkpoint": str(home / "state")}
+    half = len(labels) // 2  # these come with their events, the others a batch later
+    batches = [("events", events), ("labels", labels[:half])], [("labels", labels[half:])]
+    for number, batch in enumerate(batches):
+        for what, some in batch:
+            table = pd.DataFrame(
+                some, columns=[part.split()[0] for part in kinds[what].split(", ")]
+            )
+            kind = {"y": np.int32} if what == "labels" else {}
+            table.astype(kind).to_parquet(home / what / f"{number}.parquet")
+        start(Job(model, shards=1, patience=0.0), *sources, **places).awaitTermination()
+    return places["out"], given
+
+
+def test_a_label_reaches_its_own_row_only(spark: Any, alike: Any) -> None:
+    out, given = alike
+    asked = [(row.key, row.id) for row in read(spark, out, "questions").collect()]
+    assert len(asked) == len(set(asked)) == len(WHOSE) * len(NAMES)
+    tickets = {row.ticket for row in read(spark, out, "questions").collect()}
+    assert tickets == {ticket_of(*row) for row in asked}
+    assert len(tickets) == len(asked)
+    receipts = read(spark, out, "receipts").collect()
+    assert {row.outcome for row in receipts} == {"learned"}
+    assert {(row.key, row.id): row.y for row in receipts} == given
+    assert len(receipts) == len(given)
+
+
+def test_names_that_are_no_text_are_dead_letters(spark: Any, alike: Any) -> None:
+    dead = [(row.outcome, row.detail) for row in read(spark, alike[0], "dead").collect()]
+    assert len(dead) == 2 * len(ODD) + len(WRONG)
+    assert dead.count(("the row could not be read", "id: not UTF-8")) == 2 * 5
+    assert {outcome for outcome, _ in dead} == {
+        "the row could not be read", "id: longer than 1024 bytes", "id is missing",
+        "key is missing",
+    }  # fmt: skip
+
+
+def test_messages_that_are_not_utf_8_are_bad(spark: Any) -> None:
+    values = [b'{"key": "k", "id": "%s"}' % name for name in (b"\xff", b"\xfe", b"\xef\xbf\xbd")]
+    messages = spark.createDataFrame([(value,) for value in [*values, None]], "value binary")
+    found = [(row.id, row._corrupt_record) for row in parsed(messages, EVENTS).collect()]
+    bad = (None, 'not UTF-8: {"key": "k", "id": "\ufffd"}')
+    assert found == [bad, bad, ("\ufffd", None), (None, None)]
+
+
+@pytest.mark.parametrize("kind", ["struct", "array", "map"])
+def test_names_of_many_parts_are_refused(spark: Any, kind: str) -> None:
+    """As text, {a, b, c} is both ("a, b", "c") and ("a", "b, c")."""
+    job = Job(lasec.LASEC_SS(dimension=2, drift=0.01, aggressiveness=1.0), seed=0)
+    events = "1.0d as time", "array(1.0d, 2.0d) as features"
+    for name, other in (("key", "id"), ("id", "key")):
+        table = spark.range(1).selectExpr(f"{kind}('a', 'b') as {name}", f"'b' as {other}", *events)
+        with pytest.raises(ValueError, match=f"events: {name} is of the type {kind}"):
+            job.stream(table)

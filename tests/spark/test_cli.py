@@ -124,7 +124,7 @@ def test_without_pyspark_there_is_a_line_about_it(tmp_path):
     done = subprocess.run([sys.executable, "-c", code, "spark", "run", "a", "-c", "b"],
                           capture_output=True, text=True, check=False, timeout=100)  # fmt: skip
     assert (done.returncode, done.stderr) == (
-        2, "lasec: Spark needs pyspark: pip install 'lasec[spark]'\n",
+        2, "lasec: Spark needs pyspark: pip install '.[spark]' in a checkout of lasec\n",
     )  # fmt: skip
 
 

@@ -135,7 +135,7 @@ def test_a_key_with_a_nul_teaches_no_other_key() -> None:
 
 @pytest.mark.parametrize(("round_", "x"), [(1, (1.0, 2.0)), (-1, (1.0, 2.0)), (0, (1.0,))])
 def test_a_question_that_its_model_cannot_have_asked(round_: int, x: Any) -> None:
-    """As versions that mixed up keys have left them: the label gets a receipt."""
+    """The label gets a receipt."""
     box = Box()
     box(event("a"))
     question = Asked(round_, 1, 0.2, 1.0, 0.5, NOW, np.array(x)).to_bytes()

@@ -6,12 +6,14 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from pyspark.sql import functions as sql
 
 import lasec
 from lasec.spark import EVENTS, Job, directory, read, start
+from spark import desk
 
 TICKETS: list[tuple[Any, Any, Any, Any]] = [  # ticket, key, id; and whose label it is
     ("a/1", None, None, ("a", "1")),
@@ -85,3 +87,41 @@ def test_a_shard_with_rows_is_not_woken_as_well(spark: Any, tmp_path: Path) -> N
         start(job(), events, out=out, checkpoint=str(tmp_path / "state")).awaitTermination()
     assert read(spark, out).count() == 2
     assert [row.batch for row in read(spark, out, "metrics").orderBy("batch").collect()] == [0, 1]
+
+
+def test_input_of_another_schema(spark: Any, tmp_path: Path) -> None:
+    """Between runs: numbers for texts, packed for lists, timestamps for seconds, more columns."""
+    job = desk.job(shards=1)
+    places = {"out": str(tmp_path / "out"), "checkpoint": str(tmp_path / "checkpoint")}
+    X = np.arange(6.0).reshape(2, 3)
+    tables = {
+        "key bigint, id int, time double, features array<double>": pd.DataFrame(
+            {"key": [7, 8], "id": np.array([1, 2], "i4"), "time": [1.0, 2.0], "features": list(X)}
+        ),
+        "more string, features binary, time timestamp, id string, key string": pd.DataFrame(
+            {"key": ["7", "8"], "id": ["3", "4"], "more": ["x", None],
+             "time": pd.to_datetime([3, 4], unit="s", utc=True).as_unit("us"),
+             "features": [row.tobytes() for row in X]}
+        ),
+    }  # fmt: skip
+    (tmp_path / "events").mkdir()
+    for number, (schema, table) in enumerate(tables.items()):
+        for old in (tmp_path / "events").iterdir():
+            old.unlink()
+        table.to_parquet(tmp_path / f"events/{number}.parquet", index=False)
+        events = directory(spark, str(tmp_path / "events"), schema)
+        start(job, events, **places).awaitTermination()
+    made = read(spark, places["out"]).orderBy("id").collect()
+    assert [(row.key, row.id, row.time, row.round) for row in made] == [
+        ("7", "1", 1.0, 0), ("8", "2", 2.0, 0), ("7", "3", 3.0, 1), ("8", "4", 4.0, 1),
+    ]  # fmt: skip
+    short = directory(spark, str(tmp_path / "events"), "key string, id string, time double")
+    with pytest.raises(ValueError, match=r"events: missing columns \['features'\], got \['key', "):
+        start(job, short, **places)
+    pd.DataFrame({"key": [9], "id": ["5"], "time": [5.0]}).to_parquet(tmp_path / "events/2.parquet")
+    with pytest.raises(Exception, match=r"2\.parquet") as refused:  # a file, not a message
+        start(
+            job, directory(spark, str(tmp_path / "events"), desk.EVENTS), **places
+        ).awaitTermination()
+    assert "key" in str(refused.value)
+    (tmp_path / "events/2.parquet").unlink()

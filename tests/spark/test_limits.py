@@ -13,6 +13,7 @@ import lasec
 from lasec import StateError
 from lasec.spark import Job, PlainStore, Shard, shard
 from lasec.spark.early_labels import KEY_LIMIT, LIMIT
+from lasec.spark.index import Head, ShardIndex
 from lasec.spark.pages import REMEMBERED
 from spark.box import DAY, NOW, Box, dead, event, label, outcomes
 
@@ -207,3 +208,10 @@ def test_keys_that_do_not_fit_into_memory_together(monkeypatch: pytest.MonkeyPat
     pd.testing.assert_frame_equal(*tables, check_exact=True)
     assert models[0] == models[1]
     assert {"learned", "again", "expired", "unknown"} <= set(tables[0].outcome)
+
+
+@pytest.mark.parametrize("number", [3, 5])
+def test_an_index_of_another_format_is_refused(number: int) -> None:
+    data = ShardIndex(Head(job="")).to_bytes()
+    with pytest.raises(StateError, match=f"^another format: the index is in format {number}, this"):
+        ShardIndex.from_bytes(data.replace(b'"format": 4', b'"format": %d' % number))

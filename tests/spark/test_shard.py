@@ -52,7 +52,7 @@ def frame(events: list[Event], labels: list[Label]) -> pd.DataFrame:
 
 
 def serve(job: Job, store: PlainStore, events: list[Event], labels: list[Label]) -> pd.DataFrame:
-    batch = read(frame(events, labels), D, job.model.precision.kind)
+    batch = read(frame(events, labels), D, np.dtype(np.float64))
     return Shard(job.config, store).batch(batch, now=10**12)
 
 

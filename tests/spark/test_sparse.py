@@ -29,8 +29,8 @@ def model() -> lasec.Tracker:
 
 
 def small() -> lasec.Learner:
-    """A model that compiles in no time."""
-    rule = lasec.DiagonalLASEC(HASHER.columns).rule
+    """A model that asks for every label."""
+    rule = lasec.rules.SparseTracking()
     return lasec.Learner(rule, dimension=HASHER.columns, learn_from="labels", seed=0)
 
 
@@ -108,7 +108,7 @@ def test_what_is_no_sparse_row_is_a_dead_letter(cell: Any, reason: str) -> None:
 
 
 def test_rows_of_any_form_are_the_same_rows() -> None:
-    rule = lasec.DiagonalLASEC(4).rule
+    rule = lasec.rules.SparseTracking()
     x = np.array([0.0, 2.0, 0.0, -1.0])
     forms = (x.tolist(), x.tobytes(), {"indices": [3, 1, 1], "values": [-1.0, 1.5, 0.5]})
     learned = []
@@ -132,7 +132,7 @@ def test_a_key_begins_with_a_model_that_has_learned_elsewhere() -> None:
     assert bytes_of(new) == bytes_of(small())
     assert warm.rows == 30
     with pytest.raises(ValueError, match="warm: the model of 'other' does not fit"):
-        box.shard.state.put({"other": lasec.DiagonalLASEC(4)})
+        box.shard.state.put({"other": lasec.Learner(small().rule, dimension=4)})
 
 
 def test_of_a_model_only_the_blocks_that_changed_are_written(

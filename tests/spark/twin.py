@@ -57,7 +57,7 @@ class Twin:
             m = self.model
             self.learners[key] = lasec.Learner(
                 m.rule, m.query, dimension=m.dimension, learn_from=m.learn_from,
-                precision=m.precision, seed=seed_of(self.seed, key), max_pending=10**9,
+                seed=seed_of(self.seed, key), max_pending=10**9,
             )  # fmt: skip
         return self.learners[key]
 

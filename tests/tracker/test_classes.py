@@ -400,31 +400,6 @@ def test_a_new_class_among_the_answers_keeps_the_others():
     assert tracker.told == 1
 
 
-def test_the_last_answer_counts():
-    X, y = stream(3, rows=120)
-    labels = named(y, ["a", "b", "c"])
-    tracker = lasec.Tracker(6, rate=1.0, seed=5, aggregate="last", classes=["a", "b"])
-    tickets = [tracker.ask(x).ticket for x in X]
-    changed = 0
-    for ticket, label in zip(tickets, labels, strict=True):
-        assert tracker.tell(ticket, "a").settled
-        outcome = tracker.tell(ticket, label)
-        assert outcome.updated == (label != "a")
-        assert not tracker.tell(ticket, label).updated
-        changed += outcome.updated
-    assert tracker.classes == ("a", "b", "c")
-    assert tracker.contradicted == changed > 40
-    assert tracker.told == 120
-    assert tracker.updates == 120 + changed
-    assert tracker.pending == tuple(tickets)
-    assert tracker.unanswered == ()
-    loaded = lasec.Tracker.from_bytes(tracker.to_bytes())
-    for one in (tracker, loaded):
-        again = [one.tell(t, c).updated for t, c in zip(tickets, labels, strict=True)]
-        assert not any(again)
-    assert tracker.to_bytes() == loaded.to_bytes()
-
-
 def test_a_class_that_was_never_told_is_never_predicted():
     X, y = stream(3)
     names = ["a", "b", "c", "d", "e"]

@@ -176,6 +176,24 @@ def test_wrong_weights_are_refused(wrong):
         lasec.Tracker(class_weight=wrong)
 
 
+def test_the_weight_of_a_class_that_there_is_not_is_refused():
+    wrong = "class_weight: 'fruad' is not one of the classes"
+    with pytest.raises(ValueError, match=wrong):
+        lasec.Tracker(class_weight={"fruad": 20.0}, classes=["fine", "fraud"])
+    with pytest.raises(ValueError, match=wrong):
+        lasec.registry.make("tracker", 3, class_weight={"fruad": 2.0}, classes=["fine", "fraud"])
+    tracker = lasec.Tracker(3, class_weight={"fraud": 20.0}, seed=0)
+    with pytest.raises(ValueError, match=wrong):
+        tracker.weigh_classes({"fruad": 5.0})
+    assert tracker.known_classes == ("fraud",)
+    tracker.name_classes(["fraud", "fine"])
+    tracker.weigh_classes({"fine": 5.0})
+    assert tracker.state.costs[GIVEN].tolist() == [20.0, 5.0]
+    signs = lasec.Tracker(3, class_weight={-1: 2.0}, seed=0)
+    signs.weigh_classes({1: 3.0})
+    assert signs.state.costs[GIVEN].tolist() == [2.0, 3.0]
+
+
 def test_shares_need_weights():
     with pytest.raises(ValueError, match="weighted=True"):
         lasec.rules.Tracking(balanced=True)

@@ -200,9 +200,24 @@ def test_a_saved_tracker_goes_on(tmp_path):
     )
 
 
-def test_single_precision_is_refused():
-    with pytest.raises(ValueError, match="Tracking needs double precision"):
-        lasec.Learner(Tracking(), dimension=2, precision="single")
+def test_units_that_do_not_follow_from_the_rest_are_refused():
+    X, y = lasec.streams.switching(300, dimension=4, seed=2)
+    tracker = lasec.Tracker(4, rate=1.0, seed=2)
+    tracker.run(X, y)
+    tracker.state.units[0] *= 1.01
+    assert "units" in tracker.state.validate()
+    with pytest.raises(lasec.StateError, match="units"):
+        tracker.to_bytes()
+
+
+@pytest.mark.parametrize("size", [1e-60, 1e-160, 1e-161, 3e-162])
+def test_units_of_tiny_features_are_finite(size):
+    rule, rng = Tracking(), np.random.default_rng(1)
+    state = rule.init(2)
+    for t in range(1, 30):
+        rule.update(state, size * rng.standard_normal(2), 1.0, 0.0, t)
+        assert np.isfinite(state.units).all()
+    assert state.validate() == ""
 
 
 def test_another_learner_is_no_tracker():

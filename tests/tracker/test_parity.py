@@ -7,7 +7,6 @@ import pytest
 
 import lasec
 from lasec import triangle
-from lasec.queries import Budgeted
 from lasec.rules import Probit, Tracking
 from lasec.types import Context
 from reference import tracker as reference
@@ -78,18 +77,6 @@ def test_single_precision_is_enough(stream, rate):
     ours, theirs = single.run(X, y), in_double(double).run(X, y)
     np.testing.assert_array_equal(ours.asked, theirs.asked)
     np.testing.assert_allclose(ours.margin, theirs.margin, atol=1e-3)
-
-
-def test_a_strict_budget_equals_its_equations():
-    X, y = switching(seed=3)
-    tracker = in_double(lasec.Tracker(8, budget=Budgeted(0.1, strict=True), seed=5))
-    ours = tracker.run(X, y)
-    coins = lasec.uniforms(5, 0, ROUNDS)[:, 0]
-    strict = reference.StrictController
-    margin, propensity, asked, _ = reference.play(8, 0.1, X, y, coins, controller=strict)
-    np.testing.assert_array_equal(ours.asked, asked)
-    np.testing.assert_allclose(ours.margin, margin, rtol=1e-7, atol=1e-9)
-    np.testing.assert_allclose(ours.propensity, propensity, rtol=1e-6)
 
 
 def test_births_and_forgotten_slots_are_in_the_comparison():

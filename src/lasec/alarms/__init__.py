@@ -4,6 +4,9 @@ from lasec.alarms.alarm import Alarm, Detector
 from lasec.alarms.drop import DropAlarm
 from lasec.alarms.inputs import InputAlarm
 from lasec.alarms.loading import read
+from lasec.alarms.text import described
 from lasec.alarms.watch import DriftDetector, Watch
 
-__all__ = ["Alarm", "Detector", "DriftDetector", "DropAlarm", "InputAlarm", "Watch", "read"]
+__all__ = [
+    "Alarm", "Detector", "DriftDetector", "DropAlarm", "InputAlarm", "Watch", "described", "read",
+]  # fmt: skip

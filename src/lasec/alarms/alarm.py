@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple, Protocol
 
 from numpy.typing import ArrayLike
@@ -12,11 +13,18 @@ from lasec.types import Decision, Outcome
 class Alarm(NamedTuple):
     """A detected change: of what, at which row, and with which evidence.
 
-    ``kind`` is what was watched ("drop", "input: feature 7" or the name of a detector), ``ticket``
-    the row at which the evidence passed its threshold, ``evidence`` its value then. ``before`` and
-    ``after`` are the estimated error rate (for an input: the mean of the score that moved most
-    clearly, in standard deviations) before and after the change, and ``since`` is the estimated
-    ticket of the change. What a detector does not know is NaN.
+    ``kind`` is what was watched ("drop", "input: price" or the name of a detector), ``ticket`` the
+    row at which the alarm was raised, ``evidence`` how clear it was. ``before`` and ``after`` are
+    the estimated error rate, or what the column was, before and after the change, and ``since`` is
+    the estimated ticket of the change. What a detector does not know is NaN, 0 or "".
+
+    An accuracy drop has ``labels``, the number of labels behind ``after``, and where it was
+    confirmed the 95 % interval ``low`` to ``high``. A change of the input says in ``what`` which
+    figure of the column ``before`` and ``after`` are: its "mean", the "share" of ones, its "spread"
+    (mean absolute deviation) or the share of "missing" cells. ``effect`` is the size of the change
+    (standard deviations; a log ratio; Cohen's h), and ``others`` the number of other columns that
+    changed with it. ``quiet`` is a ticket before which the detector is silent because changes
+    follow each other, 0 otherwise.
 
     >>> alarm = Alarm("drop", ticket=5_210, evidence=1.3e5, before=0.06, after=0.41, since=5_030)
     >>> f"the error rose from {alarm.before:.0%} to {alarm.after:.0%} after row {alarm.since}"
@@ -29,6 +37,13 @@ class Alarm(NamedTuple):
     before: float
     after: float
     since: int
+    low: float = math.nan
+    high: float = math.nan
+    labels: int = 0
+    what: str = ""
+    others: int = 0
+    effect: float = math.nan
+    quiet: int = 0
 
 
 class Detector(Protocol):

@@ -10,7 +10,8 @@ baseline is::
 
 each with one more row added to it that was queried and wrong, so that a few rows without a mistake
 prove nothing. The long memory is exact but slow; a short one takes over where a learner has quickly
-become better, and only there, since its standard error is larger.
+become better, and only there, since its standard error is larger. The ``mean`` is that of the long
+memory: the lowest of four would be too low.
 """
 
 from __future__ import annotations
@@ -71,7 +72,8 @@ class Baseline:
 
     def _look(self) -> None:
         if self._blocks >= LEAST:
-            self.value, self.mean = min(_upper(*sums) for sums in self._sums)
+            self.value = min(_upper(*sums) for sums in self._sums)
+            self.mean = self._sums[0][2] / self._sums[0][0]
 
     def table(self) -> Array:
         """All of it, to be saved: the decaying sums, the two blocks, and how many there were."""
@@ -99,9 +101,9 @@ class Baseline:
         self._look()
 
 
-def _upper(w: float, ww: float, s: float, ss: float, h: float) -> tuple[float, float]:
-    """The upper estimate, with one more row that is wrong and of the mean weight; the mean."""
+def _upper(w: float, ww: float, s: float, ss: float, h: float) -> float:
+    """The upper estimate, with one more row that is wrong and of the mean weight."""
     hit = h / w
     mean = (s + hit) / (w + 1.0)
     variance = max((ss + hit * hit) / (w + 1.0) - mean * mean, 0.0)
-    return max(mean, 0.0) + CAREFUL * math.sqrt(variance * ww) / w, s / w
+    return max(mean, 0.0) + CAREFUL * math.sqrt(variance * ww) / w

@@ -27,8 +27,11 @@ alarms are about ten times rarer than guaranteed, as the error is seldom at thet
 recovers by itself within a hundred rows leaves little evidence, so an ``every`` of 1,000 detects
 about twice the drops that 100,000 detects.
 
-M is also a weight on the rows at which the change may have begun. Sums of X and of the number of
-rows under the same weight estimate the error since the change, and when it was.
+M is also a weight on the rows at which the change may have begun. Sums of X, of the number of rows
+and of labels under the same weight estimate the error since the change, and when it was. They are
+taken at the worst moment, so that error is too high; it is drawn towards the past by 8 labels. With
+``confirm`` the evidence is only a suspicion, which labels that come after it must confirm
+(:mod:`lasec.alarms.confirm`).
 """
 
 from __future__ import annotations
@@ -41,7 +44,9 @@ from numpy.typing import ArrayLike
 from lasec.alarms import saved
 from lasec.alarms.alarm import Alarm
 from lasec.alarms.baseline import Baseline
-from lasec.alarms.waiting import Waiting, raised_by
+from lasec.alarms.confirm import PRIOR, Confirmed, Labels, Past, look
+from lasec.alarms.quiet import Quiet
+from lasec.alarms.waiting import Settled, Waiting, raised_by
 from lasec.metrics.means import aipw
 from lasec.parameters import Range, number
 from lasec.persistence.container import Arrays
@@ -85,6 +90,11 @@ class DropAlarm:
     are lost, the estimate moves towards the model's own probability by the share that is lost.
     ``raised`` says whether the last call raised an alarm; ``evidence`` raises one at ``every``.
 
+    With ``confirm``, an alarm is raised only if the next 32 to 192 labels confirm it: for people,
+    who want few alarms and true numbers. It then has an interval, and after it there is a quiet
+    time (:mod:`lasec.alarms.quiet`). Without, it is raised at once, for a reaction such as
+    ``learner.boost``: its ``after`` is then an estimate at the worst moment.
+
     >>> import lasec
     >>> X, y = lasec.streams.switching(6_000, every=3_000, seed=1)
     >>> tracker, alarm = lasec.Tracker(rate=0.4, seed=0), DropAlarm()
@@ -93,11 +103,11 @@ class DropAlarm:
     ...     alarm.ask(decision)
     ...     if decision.asked and (raised := alarm.tell(tracker.tell(decision.ticket, label))):
     ...         print(raised.ticket, raised.since, round(raised.before, 2), round(raised.after, 2))
-    3041 2996 0.03 0.34
+    3041 2996 0.06 0.29
     """
 
     KIND = "drop-alarm"
-    PARAMETERS = ("drop", "every", "memory", "patience")
+    PARAMETERS = ("drop", "every", "memory", "patience", "confirm")
 
     def __init__(
         self,
@@ -105,15 +115,21 @@ class DropAlarm:
         every: float = 10_000,
         memory: int = 16_000,
         patience: int = 1_000,
+        confirm: bool = False,
     ) -> None:
         self.drop = float(number("drop", drop, float, Range(0.0, 1.0)))
         self.every = float(number("every", every, float, Range(1.0, 1e15)))
         self.memory = int(number("memory", memory, int, Range(64, 2**40)))
         self.patience = int(number("patience", patience, int, Range(1, 2**40)))
+        self.confirm = bool(number("confirm", confirm, bool, None))
         self.raised = False
+        self.quiet = Quiet()
         self._waiting = Waiting(self.patience)
         self._baseline = Baseline(self.memory)
-        self._sums = [(0.0, 0.0, 0.0) for _ in STAKES]
+        self._past = Past()
+        self._fresh = Labels()
+        self._suspicion: Alarm | None = None
+        self._sums = [(0.0, 0.0, 0.0, 0.0) for _ in STAKES]
 
     def ask(self, decision: Decision, x: ArrayLike | None = None) -> Alarm | None:
         """Record the decision about a row, and judge the rows that no open question holds back.
@@ -164,15 +180,11 @@ class DropAlarm:
         >>> DropAlarm().evidence
         0.0
         """
-        return sum(m for m, _, _ in self._sums) / len(STAKES)
+        return sum(m for m, *_ in self._sums) / len(STAKES)
 
     @property
     def before(self) -> float:
-        """The estimated error rate of the past; NaN while too little is known.
-
-        >>> DropAlarm().before
-        nan
-        """
+        """The estimated error rate of the past; NaN while too little is known."""
         return self._baseline.mean
 
     def to_bytes(self) -> bytes:
@@ -189,49 +201,111 @@ class DropAlarm:
         return saved.from_bytes(data, cls.KIND, cls)
 
     def _saved(self) -> tuple[dict[str, Any], Arrays]:
-        sums = np.array(self._sums)
+        found = self._suspicion
+        suspicion = (
+            [] if found is None else [found.ticket, found.evidence, found.before, found.since]
+        )
         return {}, {
-            "waiting": self._waiting.table(), "baseline": self._baseline.table(), "sums": sums
+            "waiting": self._waiting.table(), "baseline": self._baseline.table(),
+            "sums": np.array(self._sums), "quiet": self.quiet.table(), "past": self._past.table(),
+            "fresh": self._fresh.sums.copy(), "suspicion": np.array(suspicion, dtype=np.float64),
         }  # fmt: skip
 
     def _restore(self, header: dict[str, Any], arrays: Arrays) -> None:
         self._waiting.restore(arrays["waiting"])
         self._baseline.restore(arrays["baseline"])
         sums = arrays["sums"]
-        if sums.shape != (len(STAKES), 3) or not (np.abs(sums) < 1e60).all():
+        if sums.shape != (len(STAKES), 4) or not (np.abs(sums) < 1e60).all():
             raise ValueError("sums: not those of an alarm")
-        if not ((sums[:, 0] >= 0.0) & (sums[:, 1] >= sums[:, 0])).all():
+        if not ((sums[:, 0] >= 0.0) & (sums[:, 1] >= sums[:, 0]) & (sums[:, 3] >= 0.0)).all():
             raise ValueError("sums: not those of an alarm")
-        self._sums = [(m, n, s) for m, n, s in sums.tolist()]
+        self._sums = [(m, n, s, k) for m, n, s, k in sums.tolist()]
+        self.quiet.restore(arrays["quiet"])
+        self._past.restore(_sums_of(arrays["past"], 11))
+        self._fresh.sums = _sums_of(arrays["fresh"], 6)
+        if arrays["suspicion"].size:
+            ticket, evidence, before, since = _sums_of(arrays["suspicion"], 4).tolist()
+            self._suspicion = Alarm("drop", int(ticket), evidence, before, before, int(since))
 
     def _advance(self) -> Alarm | None:
         """Judge what can be judged, up to an alarm."""
         self.raised = False
         while (settled := self._waiting.next()) is not None:
-            decision, wrong = settled
-            q, threshold = decision.propensity, self._baseline.value + self.drop
-            if threshold < 1.0:
-                self._bet(aipw(bounded(decision), wrong, q), threshold)
-            self._baseline.add(aipw(doubt(decision), wrong, q), 1.0 / q)
-            if self.evidence >= self.every:
+            alarm = self._suspected(settled) if self._suspicion is None else self._looked(settled)
+            if alarm is not None:
                 self.raised = True
-                return self._restart(decision.ticket)
+                return alarm
         return None
 
-    def _bet(self, x: float, threshold: float) -> None:
-        """One factor on each sum: of weights, of rows since the change, of estimates since."""
-        for i, (stake, (m, n, s)) in enumerate(zip(STAKES, self._sums, strict=True)):
+    def _suspected(self, settled: Settled) -> Alarm | None:
+        """Bet on a row; what passes the threshold is an alarm, or a suspicion."""
+        decision, wrong = settled
+        q, threshold = decision.propensity, self._baseline.value + self.drop
+        if threshold < 1.0 and (not self.confirm or decision.ticket >= self.quiet.until):
+            self._bet(aipw(bounded(decision), wrong, q), threshold, wrong is not None)
+        self._remember(settled)
+        if self.evidence < self.every:
+            return None
+        alarm = self._found(decision.ticket)
+        self._sums = [(0.0, 0.0, 0.0, 0.0) for _ in STAKES]
+        if self.confirm:
+            self._suspicion, self._fresh = alarm, Labels()
+            return None
+        self._baseline.clear()
+        return alarm
+
+    def _looked(self, settled: Settled) -> Alarm | None:
+        """Add a row to those after the suspicion, and look whether they confirm it."""
+        suspicion = self._suspicion
+        assert suspicion is not None
+        decision, wrong = settled
+        self._fresh.add(doubt(decision), wrong, decision.propensity)
+        self._remember(settled)
+        if wrong is None:
+            return None
+        found = look(self._fresh, self._past, suspicion.before, self.drop)
+        if found is None:
+            return None
+        self._suspicion = None
+        if not isinstance(found, Confirmed) or not self.quiet.change(decision.ticket):
+            return None
+        self._baseline.clear()
+        return suspicion._replace(
+            ticket=decision.ticket, **found._asdict(),
+            quiet=self.quiet.until if self.quiet.often else 0,
+        )  # fmt: skip
+
+    def _remember(self, settled: Settled) -> None:
+        """Let a row be part of the past."""
+        decision, wrong = settled
+        q, guess = decision.propensity, doubt(decision)
+        self._baseline.add(aipw(guess, wrong, q), 1.0 / q)
+        if self.confirm and self._suspicion is None:
+            self._past.add(guess, wrong, q)
+
+    def _bet(self, x: float, threshold: float, labeled: bool) -> None:
+        """One factor on each sum: of weights, of rows, estimates and labels since the change."""
+        for i, (stake, (m, n, s, k)) in enumerate(zip(STAKES, self._sums, strict=True)):
             factor = 1.0 + stake * (x - threshold) / (threshold + CUT)
             begun = m + 1.0
-            self._sums[i] = (begun * factor, (n + begun) * factor, (s + begun * x) * factor)
+            told = begun if labeled else 0.0
+            self._sums[i] = (
+                begun * factor, (n + begun) * factor, (s + begun * x) * factor, (k + told) * factor
+            )  # fmt: skip
 
-    def _restart(self, ticket: int) -> Alarm:
-        """The alarm, and a new beginning."""
-        m, n, s = (sum(part) for part in zip(*self._sums, strict=True))
-        alarm = Alarm(
-            "drop", ticket, m / len(STAKES), self.before, min(max(s / n, 0.0), 1.0),
-            max(0, ticket + 1 - round(n / m)),
+    def _found(self, ticket: int) -> Alarm:
+        """The alarm that the evidence is."""
+        m, n, s, k = (sum(part) for part in zip(*self._sums, strict=True))
+        before, labels, since = self.before, k / m, min(max(s / n, 0.0), 1.0)
+        after = (labels * since + PRIOR * min(max(before, 0.0), 0.95)) / (labels + PRIOR)
+        return Alarm(
+            "drop", ticket, m / len(STAKES), before, after, max(0, ticket + 1 - round(n / m)),
+            labels=round(labels),
         )  # fmt: skip
-        self._baseline.clear()
-        self._sums = [(0.0, 0.0, 0.0) for _ in STAKES]
-        return alarm
+
+
+def _sums_of(array: Any, size: int) -> Any:
+    """So many sums, if they can be used."""
+    if array.shape != (size,) or array.dtype != np.float64 or not (np.abs(array) < 1e140).all():
+        raise ValueError("sums: not those of an alarm")
+    return array.copy()

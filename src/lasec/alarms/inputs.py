@@ -1,31 +1,19 @@
 """Detect a change of the input distribution: no label is needed.
 
-Each row is turned into scores: every feature z_i, standardized by the first ``reference`` rows, and
-of the row as a whole the mean of z_i (a common shift), the mean of z_i^2 (a change of scale) and
-the largest abs(z_i) (a few odd features). Each score is sorted into bins, whose edges are quantiles
-of the reference; and all rows after the reference are counted in them. So the rank of a score
-among all before it is known in O(1)::
+Means of blocks of 64 to 16,384 rows are compared with how much such means differ anyway
+(:mod:`lasec.alarms.blocks`), so cycles, slow trends and autocorrelation are no alarms. All columns
+that change together are one alarm, a way back is none, and after an alarm there is a quiet time
+(:mod:`lasec.alarms.quiet`).
 
-    u_t = (below + U (same + 1)) / (rows + 1),      U uniform, below and same: rows in lower bins
-                                                    and in this one
-
-As long as the rows are exchangeable, u_1, u_2, ... of one score are independent and uniform: that
-is exact (Vovk, Gammerman and Shafer, *Algorithmic Learning in a Random World*, 2005). Hence with
-v = 2u - 1, each bet ``1 + k v`` and ``1 + k (2 abs(v) - 1)``, for abs(k) <= 1, has mean 1, and the
-evidence is the mean of the sums M <- (M + 1) bet (Volkhonskiy et al., *Inductive Conformal
-Martingales for Change-Point Detection*, COPA 2017, with the Shiryaev-Roberts form). For each score
-by itself::
-
-    E[rows until a false alarm] >= every
-
-holds exactly. The mean over several scores gives half of its weight to the row as a whole and half
-to the features. For it the bound is nearly exact: the ranks of one score could tell a little about
-coming ranks of another. What no single score shows, such as a change of correlation alone, is not
-seen; and as later rows are counted too, a change is the clearer, the more rows came before it.
+The threshold is that of one false alarm in 5 ``every`` rows if all channels and blocks were
+independent normal variables. That is a calibration, no theorem: docs/alarms.md has the false alarms
+that were measured, by kind of stream.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from statistics import NormalDist
 from typing import Any, Self
 
 import numpy as np
@@ -34,67 +22,72 @@ from numpy.typing import ArrayLike, NDArray
 from lasec import validation
 from lasec.alarms import saved
 from lasec.alarms.alarm import Alarm
+from lasec.alarms.blocks import BASE, LEVEL, MISSING, WHOLE, Blocks, Change
+from lasec.alarms.quiet import Quiet
 from lasec.parameters import Range, number
 from lasec.persistence.container import Arrays
-from lasec.sparse import is_sparse
+from lasec.sparse import checked, is_sparse
 from lasec.types import Decision, Outcome
 
 Array = NDArray[np.float64]
 
-LINEAR = np.array([-0.8, -0.3, 0.3, 0.8])
-SPREAD = np.array([-0.8, 0.8])
-BINS = 20
 MOST_SPARSE = 10_000  # columns of sparse rows
-WHOLE = ("shift", "scale", "largest")
-_ARRAYS = ("mean", "spread", "edges", "below", "total", "sums")
-
-
-def bets(u: Array) -> Array:
-    """The factors for ranks ``u`` in (0, 1), a row a rank: each has mean 1 if u is uniform.
-
-    >>> bets(np.array([0.9])).round(2).tolist()
-    [[0.36, 0.76, 1.24, 1.64, 0.52, 1.48]]
-    """
-    v = 2.0 * u[:, None] - 1.0
-    return np.hstack([1.0 + LINEAR * v, 1.0 + SPREAD * (2.0 * np.abs(v) - 1.0)])
+SIDES = 2
+MARGIN = 5.0  # the threshold is for so many times fewer alarms: scores are not quite normal
+BLOCKS = 4 / 3 / BASE  # blocks of all lengths in a row
 
 
 class InputAlarm:
-    """Raises an alarm when the input distribution has changed; it needs no labels.
+    """Raises an alarm when the distribution of a column has changed; it needs no labels.
 
-    It cannot detect concept drift that leaves the input distribution unchanged. On average at least
-    ``every`` rows pass until a false alarm; :mod:`lasec.alarms.inputs` says what is exact about
-    that. The first ``reference`` rows, and as many after each alarm, only set the scale. With
-    ``confidence``, abs(margin) of each decision is one more score: it then also detects changes of
-    the model's confidence, and takes its learning for one. The ``kind`` of an alarm names the score
-    that moved most clearly.
+    It cannot detect concept drift that leaves the input distribution unchanged, nor a change of
+    correlations alone. The first ``reference`` rows only set the scale. A change must last 200 rows
+    or more, and is found the sooner, the larger it is.
 
+    Parameters
+    ----------
+    every
+        Rows in which there should be at most one false alarm; see :mod:`lasec.alarms.inputs`.
+    reference
+        First rows that set the scale; a multiple of 64 is used.
+    confidence
+        Make abs(margin) of each decision one more column. It then also detects changes of the
+        model's confidence, and takes its learning for one.
+    names
+        The names of the columns, for the ``kind`` of an alarm: "input: price".
+
+    Examples
+    --------
     >>> rng = np.random.default_rng(1)
-    >>> X = rng.standard_normal((3_000, 50))
-    >>> X[2_000:, 7] += 1.0
-    >>> for alarm in InputAlarm().extend(X):
-    ...     print(alarm.kind, alarm.ticket, alarm.since, round(alarm.after - alarm.before, 1))
-    input: feature 7 2041 1983 0.9
+    >>> X = 20.0 + 3.0 * rng.standard_normal((6_000, 2))
+    >>> X[4_000:, 1] += 3.0
+    >>> for alarm in InputAlarm(names=["age", "price"]).extend(X):
+    ...     print(alarm.kind, alarm.what, round(alarm.before), round(alarm.after), alarm.ticket)
+    input: price mean 20 23 4287
     """
 
     KIND = "input-alarm"
-    PARAMETERS = ("every", "reference", "confidence")
+    PARAMETERS = ("every", "reference", "confidence", "names")
 
     def __init__(
         self,
         every: float = 100_000,
-        reference: int = 200,
+        reference: int = 2_048,
         confidence: bool = False,
-        seed: int = 0,
+        names: Sequence[str] = (),
     ) -> None:
         self.every = float(number("every", every, float, Range(1.0, 1e15)))
-        self.reference = int(number("reference", reference, int, Range(2 * BINS, 1_000_000)))
+        self.reference = int(number("reference", reference, int, Range(16 * BASE, 1_000_000)))
         self.confidence = bool(number("confidence", confidence, bool, None))
+        self.names = [*names]
+        if not all(isinstance(name, str) for name in self.names):
+            raise TypeError("names: expected the names of columns as text")
         self.raised = False
         self.rows = 0
-        self._rng = np.random.default_rng(number("seed", seed, int, Range(0, 2**64 - 1)))
-        self._start: list[Array] | None = []  # rows of the reference, until there are enough
-        self._dimension = 0
+        self.quiet = Quiet()
+        self._blocks: Blocks | None = None  # from the end of the reference on
+        self._buffer = np.empty((0, 0))
+        self._filled = self._dimension = 0
 
     def ask(self, decision: Decision, x: ArrayLike | None = None) -> Alarm | None:
         """The same as :meth:`see`, with the arguments in the order of the other alarms.
@@ -123,56 +116,49 @@ class InputAlarm:
         return None
 
     def see(self, x: ArrayLike, decision: Decision | None = None) -> Alarm | None:
-        """Record a row; without a decision, rows have tickets 0, 1, 2 and so on.
+        """Record a row, NaN where a cell is missing.
 
-        >>> InputAlarm().see([0.5, -1.0])
+        Without a decision, rows have tickets 0, 1, 2 and so on.
+
+        >>> InputAlarm().see([0.5, float("nan")])
         """
-        row = self._row(x, decision)
+        row = self._row(x)
+        if self.confidence and decision is None:
+            raise TypeError("decision: with confidence, each row needs its decision")
         ticket = self.rows if decision is None else decision.ticket
-        self.rows += 1
+        if not self._filled:
+            self._clear(row.size)
+        if self.confidence and decision is not None:
+            row = np.append(row, abs(decision.margin))
         self.raised = False
-        if self._start is not None:
-            self._start.append(row)
-            if len(self._start) == self.reference:
-                self._begin(np.array(self._start))
-            return None
-        self._bet(_scores((row - self._mean) / self._spread, self._dimension))
-        if self.evidence < self.every:
-            return None
-        self.raised = True
-        return self._restart(ticket)
+        return self._take(row[None], ticket)
 
     def extend(self, X: ArrayLike) -> list[Alarm]:
         """All alarms of a chunk of rows.
 
-        >>> InputAlarm().extend(np.random.default_rng(1).standard_normal((1_000, 3)))
+        >>> InputAlarm().extend(np.random.default_rng(1).standard_normal((5_000, 3)))
         []
         """
-        raised = [alarm for x in validation.real("X", X, 2) if (alarm := self.see(x))]
-        self.raised = bool(raised)
-        return raised
-
-    @property
-    def evidence(self) -> float:
-        """The evidence for a change; an alarm is raised at ``every``.
-
-        >>> InputAlarm().evidence
-        0.0
-        """
-        if self._start is not None:
-            return 0.0
-        return float(self._weight @ self._sums[0].mean(axis=1))
-
-    @property
-    def _columns(self) -> int:
-        """How many numbers a row has, with the confidence; at least one."""
-        return max(self._dimension + self.confidence, 1)
+        rows = self._usable(validation.real("X", X, 2))
+        if self.confidence:
+            raise TypeError("extend: with confidence, each row needs its decision; use see")
+        found: list[Alarm] = []
+        at = 0
+        while at < len(rows):
+            if not self._filled:
+                self._clear(rows.shape[1])
+            part = rows[at : at + len(self._buffer) - self._filled]
+            at += len(part)
+            alarm = self._take(part, self.rows + len(part) - 1)
+            found += [alarm] if alarm else []
+        self.raised = bool(found)
+        return found
 
     def to_bytes(self) -> bytes:
         """The alarm as bytes that :meth:`from_bytes` reads.
 
-        >>> InputAlarm.from_bytes(InputAlarm(reference=50).to_bytes()).reference
-        50
+        >>> InputAlarm.from_bytes(InputAlarm(reference=4_096).to_bytes()).reference
+        4096
         """
         return saved.to_bytes(self)
 
@@ -182,146 +168,114 @@ class InputAlarm:
         return saved.from_bytes(data, cls.KIND, cls)
 
     def _saved(self) -> tuple[dict[str, Any], Arrays]:
-        random = self._rng.bit_generator.state["state"]
-        header = {
-            "rows": self.rows,
-            "dimension": self._dimension,
-            "random": [random["state"], random["inc"]],
-        }
-        if self._start is not None:
-            return header, {"start": np.array(self._start).reshape(-1, self._columns)}
-        return header, {name: getattr(self, f"_{name}") for name in _ARRAYS}
+        header = {"rows": self.rows, "dimension": self._dimension}
+        rows = {"buffer": self._buffer[: self._filled].copy(), "quiet": self.quiet.table()}
+        return header, rows if self._blocks is None else rows | self._blocks.arrays()
 
     def _restore(self, header: dict[str, Any], arrays: Arrays) -> None:
         self.rows = number("rows", header["rows"], int, Range(0, 2**53))
         self._dimension = number("dimension", header["dimension"], int, Range(0, 2**31))
-        state = dict(self._rng.bit_generator.state)
-        most = Range(0, 2**128 - 1)
-        chosen = [number("random", part, int, most) for part in header["random"]]
-        state["state"] = dict(zip(("state", "inc"), chosen, strict=True))
-        self._rng.bit_generator.state = state
-        if "start" in arrays:
-            start = arrays["start"]
-            if start.shape[1:] != (self._columns,) or not 0 <= len(start) < self.reference:
-                raise ValueError("start: not rows of the reference")
-            self._start = [row.copy() for row in _finite(start)]
-            return
-        self._start = None
-        made = _checked(arrays, self._columns)
-        for name, array in made.items():
-            setattr(self, f"_{name}", array.copy())
-        self._counted, self._weight = int(made["below"][0, BINS]), _weights(self._columns)
+        self.quiet.restore(arrays["quiet"])
+        buffer, columns = arrays["buffer"], self._columns
+        if "base" in arrays:
+            self._blocks = Blocks.restored(arrays, columns, self._threshold)
+        size = BASE if self._blocks else self.reference
+        shape = (len(buffer), columns) if len(buffer) else buffer.shape
+        if buffer.shape != shape or not len(buffer) < size or buffer.dtype != np.float64:
+            raise ValueError("buffer: not rows of a block")
+        if (np.abs(buffer) > validation.LARGEST_ENTRY).any():
+            raise ValueError("buffer: a number beyond all use")
+        if len(buffer) or self._blocks:
+            self._clear(self._dimension)
+            self._buffer[: len(buffer)] = buffer
+            self._filled = len(buffer)
 
-    def _row(self, x: ArrayLike, decision: Decision | None) -> Array:
-        """The row, and the confidence if that is wanted."""
-        if is_sparse(x):
-            x = _every_column(x)
-        row = validation.row(x, self._dimension or max(1, validation.real("x", x, 1).size))
-        self._dimension = row.size
-        if not self.confidence:
-            return row.copy()
-        if decision is None:
-            raise TypeError("decision: with confidence, each row needs its decision")
-        return np.append(row, abs(decision.margin))
+    @property
+    def _columns(self) -> int:
+        return self._dimension + self.confidence
 
-    def _begin(self, rows: Array) -> None:
-        """Set the scale and the bins, and begin to count."""
-        self._start = None
-        self._mean, spread = rows.mean(axis=0), rows.std(axis=0)
-        steady = spread <= 1e-9 * (1.0 + np.abs(self._mean))  # constant, but for rounding
-        self._spread = np.where(steady, 1.0, spread)
-        scores = _scores((rows - self._mean) / self._spread, self._dimension)
-        self._edges = np.quantile(scores, np.arange(1, BINS) / BINS, axis=0).T.copy()
-        count = scores.shape[1]
-        self._weight = _weights(rows.shape[1])
-        self._below = np.zeros((count, BINS + 1))
-        self._total = np.zeros(count)
-        self._counted = 0
-        # Weights of the rows at which the change may have begun; rows and scores since.
-        self._sums = np.zeros((3, count, len(LINEAR) + len(SPREAD)))
+    @property
+    def _threshold(self) -> float:
+        """The score of a change: that of one false alarm in 5 ``every`` rows."""
+        channels = 3 * self._columns + len(WHOLE)
+        tests = MARGIN * channels * self.every * BLOCKS
+        return NormalDist().inv_cdf(1.0 - 1.0 / max(tests, 10.0) / SIDES)
 
-    def _bet(self, scores: Array) -> None:
-        """The rank of each score, the factors, and one more row in the bins."""
-        above = self._edges >= scores[:, None]
-        place = (BINS - 1) - above.sum(axis=1)
-        at = np.arange(len(place))
-        low, high = self._below[at, place], self._below[at, place + 1]
-        u = (low + self._rng.random(len(place)) * (high - low + 1.0)) / (self._counted + 1.0)
-        self._below[:, 1:BINS] += above
-        self._below[:, BINS] += 1.0
-        begun = self._sums[0] + 1.0
-        self._sums[0] = begun
-        self._sums[1] += begun
-        self._sums[2] += begun * scores[:, None]
-        self._sums *= bets(u)
-        self._total += scores
-        self._counted += 1
+    def _clear(self, dimension: int) -> None:
+        """Make room for the rows of the reference, or of a block."""
+        self._dimension = dimension
+        size = BASE if self._blocks else self.reference
+        if self._buffer.shape != (size, self._columns):
+            self._buffer = np.empty((size, self._columns))
 
-    def _restart(self, ticket: int) -> Alarm:
-        """The alarm, and a new beginning."""
-        evidence = self.evidence
-        best = np.argmax(self._weight[:, None] * self._sums[0])
-        score, bet = divmod(int(best), self._sums.shape[2])
-        m, n, s = self._sums[:, score, bet]
-        earlier = max(self._counted - n / m, 1.0)
-        before = (self._total[score] - s / m) / earlier
-        self._start = []
+    def _row(self, x: ArrayLike) -> Array:
+        """A row that :meth:`_usable` has seen."""
+        row = _every_column(x) if is_sparse(x) else validation.real("x", x, 1)
+        return self._usable(row)
+
+    def _usable(self, rows: Array) -> Array:
+        """The rows; what is no number of a usable size is missing."""
+        width = rows.shape[-1]
+        if width != (self._dimension or width) or not width:
+            raise ValueError(f"x: expected {self._dimension or 'some'} features, got {width}")
+        if rows.size and not np.abs(rows).max() <= validation.LARGEST_ENTRY:
+            return np.where(np.abs(rows) <= validation.LARGEST_ENTRY, rows, np.nan)
+        return rows
+
+    def _take(self, rows: Array, ticket: int) -> Alarm | None:
+        """Add rows for which the buffer has room, the last of them with this ticket."""
+        end = self._filled + len(rows)
+        self._buffer[self._filled : end] = rows
+        self.rows += len(rows)
+        self._filled = end
+        return self._judged(ticket) if end == len(self._buffer) else None
+
+    def _judged(self, ticket: int) -> Alarm | None:
+        """Begin with the reference, or add a block."""
+        self._filled = 0
+        if self._blocks is None:
+            self._blocks = Blocks(self._buffer, self._threshold)
+            return None
+        changes = self._blocks.add(self._buffer)
+        if not changes or not self.quiet.change(self.rows):
+            return None
+        self.raised = True
+        return self._alarm(ticket, changes)
+
+    def _alarm(self, ticket: int, changes: list[Change]) -> Alarm:
+        """What is said of the changes: the clearest, and how many others there are."""
+        first = changes[0]
         return Alarm(
-            f"input: {self._name(score)}", ticket, evidence, float(before), float(s / n),
-            max(0, ticket + 1 - round(n / m)),
+            f"input: {self._name(first.column)}", ticket, first.score, first.before, first.after,
+            max(0, ticket + 1 - first.rows), what=self._what(first), others=len(changes) - 1,
+            effect=first.effect,
+            quiet=ticket + 1 + self.quiet.length if self.quiet.often else 0,
         )  # fmt: skip
 
-    def _name(self, score: int) -> str:
-        """What a score is about."""
-        columns = self._mean.size
-        if score >= columns:
-            return WHOLE[score - columns]
-        return f"feature {score}" if score < self._dimension else "confidence"
+    def _what(self, change: Change) -> str:
+        """What of a column has changed."""
+        if change.channel == LEVEL:
+            assert self._blocks is not None
+            return "share" if self._blocks.is_share(change) else "mean"
+        return "missing" if change.channel == MISSING else "spread"
+
+    def _name(self, column: int) -> str:
+        """The column by its name, or its number."""
+        if column >= self._columns:
+            return WHOLE[column - self._columns]
+        if column >= self._dimension:
+            return "confidence"
+        named = len(self.names) == self._dimension
+        return self.names[column] if named else f"feature {column}"
 
 
 def _every_column(x: Any) -> Array:
-    """A sparse row as numbers for all columns, since each has scores of its own."""
+    """A sparse row as numbers for all columns, since each has blocks of its own."""
     columns = x.shape[-1]
     if columns > MOST_SPARSE:
         raise ValueError(
-            f"x: an alarm about the input keeps scores of each column, and {columns:,} are too "
+            f"x: an alarm about the input keeps means of each column, and {columns:,} are too "
             f"many (at most {MOST_SPARSE:,} of sparse rows)"
         )
-    dense: Array = x.toarray().ravel()
+    dense: Array = checked("x", x).toarray().ravel()
     return dense
-
-
-def _weights(columns: int) -> Array:
-    """The weight of each score: half for the columns, half for the row as a whole."""
-    return np.repeat([0.5 / columns, 0.5 / len(WHOLE)], [columns, len(WHOLE)])
-
-
-def _finite(array: Array) -> Array:
-    if array.dtype != np.float64 or not (np.abs(array) < 1e140).all():
-        raise ValueError("an array of an alarm holds NaN or a number beyond all use")
-    return array
-
-
-def _checked(arrays: Arrays, columns: int) -> Arrays:
-    """The arrays of an alarm that counts, if they can be that."""
-    count = columns + len(WHOLE)
-    shapes = ((columns,), (columns,), (count, BINS - 1), (count, BINS + 1), (count,),
-              (3, count, len(LINEAR) + len(SPREAD)))  # fmt: skip
-    made = {name: _finite(arrays[name]) for name in _ARRAYS}
-    sound = all(array.shape == shape for array, shape in zip(made.values(), shapes, strict=True))
-    if not (
-        sound and (made["spread"] > 0.0).all() and (np.diff(made["edges"]) >= 0.0).all()
-        and (made["below"][:, 0] == 0.0).all() and (np.diff(made["below"]) >= 0.0).all()
-        and (made["below"][:, BINS] == made["below"][0, BINS]).all()
-        and (made["below"] % 1.0 == 0.0).all() and (made["sums"][0] >= 0.0).all()
-        and (made["sums"][1] >= made["sums"][0]).all()
-    ):  # fmt: skip
-        raise ValueError("the arrays are not those of an alarm")
-    return made
-
-
-def _scores(z: Array, dimension: int) -> Array:
-    """The columns themselves, and what is said of the rows as a whole."""
-    rows = z[..., :dimension]
-    whole = (rows.mean(axis=-1), (rows**2).mean(axis=-1), np.abs(rows).max(axis=-1))
-    return np.concatenate([z, np.stack(whole, axis=-1)], axis=-1)

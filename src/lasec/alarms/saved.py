@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 from lasec.errors import StateError
 from lasec.persistence.container import Arrays, pack, restored
 
-FORMAT = 1
 T = TypeVar("T")
 
 
@@ -20,7 +19,7 @@ def to_bytes(part: Any) -> bytes:
     """The whole of an alarm."""
     header, arrays = part._saved()
     parameters = {name: getattr(part, name) for name in part.PARAMETERS}
-    return pack({"kind": part.KIND, "format": FORMAT, "parameters": parameters, **header}, arrays)
+    return pack({"kind": part.KIND, "parameters": parameters, **header}, arrays)
 
 
 def from_bytes(data: bytes, kind: str, make: Callable[..., T]) -> T:
@@ -29,8 +28,6 @@ def from_bytes(data: bytes, kind: str, make: Callable[..., T]) -> T:
     def build(header: dict[str, Any], arrays: Arrays) -> T:
         if header.get("kind") != kind:
             raise StateError(f"foreign: this is not a {kind}")
-        if header["format"] != FORMAT:
-            raise StateError(f"newer: a {kind} of format {header['format']}, not {FORMAT}")
         made: Any = make(**header["parameters"])
         made._restore(header, arrays)
         return made  # type: ignore[no-any-return]

@@ -53,13 +53,13 @@ class Waiting:
         return len(self._rows)
 
     def ask(self, decision: Decision) -> None:
-        """Add a row; one that could not be queried tells nothing, and is left out."""
+        """Add a row; one that could not be queried or has no prediction is left out."""
         if not 0.0 <= decision.propensity <= 1.0:
             raise ValueError(
                 f"decision: expected a propensity in [0, 1], got {decision.propensity}: without it "
                 "the error cannot be estimated without bias"
             )
-        if decision.propensity == 0.0:
+        if decision.propensity == 0.0 or decision.label == 0:
             return
         if decision.asked:
             self._open.add(decision.ticket)
@@ -126,11 +126,13 @@ class Waiting:
 def rounds_of(records: Any, y: ArrayLike) -> Iterator[tuple[Decision, Outcome | None]]:
     """The decisions of a ``lasec.Records``, each with what the label ``y`` did, where asked.
 
-    Labels are signs, as a meter hears them; a question without a label counts as not asked.
+    Labels are signs, as a meter hears them; a question without a label counts as not asked. A row
+    without a prediction, as before the first label, has the sign 0.
 
     >>> import lasec
     >>> X, y = lasec.streams.stationary(3, dimension=2, seed=1)
-    >>> [outcome.y for _, outcome in rounds_of(lasec.LASEC(dimension=2).run(X, y), y)] == y.tolist()
+    >>> records = lasec.LASEC(dimension=2).run(X, y)
+    >>> [outcome.y for _, outcome in rounds_of(records, y)] == [0, *y[1:].tolist()]
     True
     """
     columns, signs = columns_of(records, y, -1)

@@ -15,10 +15,10 @@ largest ``|x_t|``::
 ===============  =========================  =======================================================
 in the paper     here                       the bound
 ===============  =========================  =======================================================
-Theorem 2        :func:`supervised`         m <= L/gamma + sqrt(A B)/gamma
-Lemma 7          :func:`solved`             the same with B <= B' + m C, solved for m
+Theorem 2, (6)   :func:`supervised`         m <= L/gamma + sqrt(A B)/gamma
+Lemma 7, (11)    :func:`solved`             the same with B <= B' + m C, solved for m
 Corollary 8      :func:`corollary_8`        Lemma 7 where c is set from the amount of drift
-Theorem 4        :func:`selective`          E[mistakes] <= E[L_M]/gamma + a E[A]/(2 gamma^2)
+Theorem 4, (7)   :func:`selective`          E[mistakes] <= E[L_M]/gamma + a E[A]/(2 gamma^2)
                                             + E[B]/(2a), where L_M is the loss over M alone
 after Lemma 7    :func:`explicit`           Theorem 4 with B' + T C for B
 Corollary 9      :func:`corollary_9`        the same where c is set from the amount of drift
@@ -44,7 +44,7 @@ own hypotheses (:mod:`lasec.bounds.mixture`).
 
 from lasec.bounds.advice import Advice, advise
 from lasec.bounds.mixture import Mixture, mixture
-from lasec.bounds.selective import best_caution, corollary_9, explicit, selective
+from lasec.bounds.selective import best_aggressiveness, corollary_9, explicit, selective
 from lasec.bounds.supervised import corollary_8, lemma_7, solved, supervised
 from lasec.bounds.terms import Bound, Terms, terms
 
@@ -54,7 +54,7 @@ __all__ = [
     "Mixture",
     "Terms",
     "advise",
-    "best_caution",
+    "best_aggressiveness",
     "corollary_8",
     "corollary_9",
     "explicit",

@@ -86,14 +86,14 @@ def corollary_9(
     return _bound(runs, A, _mean(B), aggressiveness, gamma)._replace(covered=is_covered(runs))
 
 
-def best_caution(runs: Sequence[Terms], gamma: float) -> float:
+def best_aggressiveness(runs: Sequence[Terms], gamma: float) -> float:
     """The a that makes Theorem 4 smallest at a given gamma: gamma sqrt(E[B] / E[A]).
 
     >>> import lasec
     >>> stream = lasec.streams.switching(1_000, dimension=5, seed=1)
     >>> learner = lasec.LASEC_SS(dimension=5, drift=0.01, aggressiveness=0.1, seed=0)
     >>> run = lasec.bounds.terms(learner, stream, learner.run(*stream))
-    >>> round(best_caution([run], gamma=1.0), 2)
+    >>> round(best_aggressiveness([run], gamma=1.0), 2)
     0.13
     """
     return selective(runs, gamma=gamma).aggressiveness

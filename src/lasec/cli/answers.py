@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import typer
 from numpy.typing import NDArray
 
-from lasec.cli.options import span
+from lasec.cli.options import share, span
 from lasec.errors import TableError
 from lasec.random import uniforms
 from lasec.tables.cells import times_of
@@ -47,6 +48,8 @@ class Answers(NamedTuple):
             raise TableError(
                 f"--arrival {self.arrival}: expected a column of times, together with --time"
             )
+        if not 0.0 <= self.lost <= 1.0:
+            raise TableError("--lost: expected a share, such as 0.1 or 10%")
         if len(self.errors) > 1 and len(self.errors) % 2 == 0:
             raise TableError("--annotator-errors: expected an odd number of annotators")
         if not all(0.0 <= error < 1.0 for error in self.errors):
@@ -86,12 +89,12 @@ PROMPT = Answers()
 def rates(given: str | None) -> tuple[float, ...]:
     """The error rates of annotators.
 
-    >>> rates("0.05, 0.1, 0.2"), rates(None)
+    >>> rates("0.05, 10%, 0.2"), rates(None)
     ((0.05, 0.1, 0.2), ())
     """
     try:
-        return tuple(float(part) for part in (given or "").split(",") if part.strip())
-    except ValueError:
+        return tuple(share(part) for part in (given or "").split(",") if part.strip())
+    except typer.BadParameter:
         raise TableError(
             f"--annotator-errors {given}: expected rates, such as 0.05,0.1,0.2"
         ) from None

@@ -9,7 +9,9 @@ import typer
 import lasec
 from lasec.cli.compare import compare
 from lasec.cli.explain import explain
+from lasec.cli.export import group as labels
 from lasec.cli.handover import group as handover
+from lasec.cli.helptext import Command, Group
 from lasec.cli.inspect import cite, info
 from lasec.cli.output import put_lines
 from lasec.cli.questions import ask, forget, predict, questions, tell
@@ -19,6 +21,7 @@ from lasec.cli.spark import group as spark
 from lasec.cli.streams import datasets
 
 app = typer.Typer(
+    cls=Group,
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -53,6 +56,7 @@ commands = (
     run, compare, ask, tell, predict, questions, forget, info, explain, cite, datasets, serve
 )  # fmt: skip
 for command in commands:
-    app.command()(command)
+    app.command(cls=Command)(command)
+app.add_typer(labels, name="labels")
 app.add_typer(handover, name="handover")
 app.add_typer(spark, name="spark")

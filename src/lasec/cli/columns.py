@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from lasec.cli.output import few, percent, say
 from lasec.tables import Encoder, Kind
+from lasec.tables.pairs import COLUMNS
 
 SHOWN = 8  # names of one kind in a line
 
@@ -16,11 +17,11 @@ def summary(encoder: Encoder) -> str:
     >>> import pyarrow as pa
     >>> rows = pa.RecordBatch.from_pydict({"price": [1.0, 3.0] * 20, "shop": ["a", "b"] * 20})
     >>> summary(Encoder.fit(rows))
-    '1 numeric, 1 categorical; 19 features'
+    '1 numeric, 1 categorical; 3 features'
     """
     kinds = [column.kind for column in encoder.columns]
     words = [f"{kinds.count(kind)} {name}" for kind, name in _NAMES.items() if kind in kinds]
-    every = encoder.words and Kind.PAIRS in kinds
+    every = encoder.words == COLUMNS
     features = "one for each index" if every else f"{encoder.dimension:,} features"
     return f"{', '.join(words)}; {features}"
 
@@ -31,11 +32,9 @@ def lines(encoder: Encoder, numeric: bool = False) -> Iterator[tuple[str, str]]:
     >>> import pyarrow as pa
     >>> rows = pa.RecordBatch.from_pydict({"price": [1.0, 3.0] * 20, "shop": ["a", "b"] * 20})
     >>> list(lines(Encoder.fit(rows)))
-    [('one-hot', 'shop (2 categories); new categories are hashed (16 buckets)')]
+    [('one-hot', 'shop (2 categories); new categories have no feature')]
     """
-    buckets = f"{encoder.hash_buckets:,} buckets"
-    if encoder.words:
-        buckets = f"{encoder.words:,} columns"
+    hashed = f"{encoder.words:,} columns"
     named = {
         kind: [column.name for column in encoder.columns if column.kind is kind] for kind in Kind
     }
@@ -44,16 +43,17 @@ def lines(encoder: Encoder, numeric: bool = False) -> Iterator[tuple[str, str]]:
         yield "numeric", f"{few(named[Kind.NUMBER], SHOWN)} ({scale})"
     if one_hot := encoder.one_hot.categories:
         told = [f"{name[:80]} ({len(values)} categories)" for name, values in one_hot.items()]
-        yield "one-hot", f"{few(told, SHOWN)}; new categories are hashed ({buckets})"
+        new = f"are hashed ({hashed})" if encoder.words else "have no feature"
+        yield "one-hot", f"{few(told, SHOWN)}; new categories {new}"
     if encoder.hashed:
-        yield "hashed", f"{few(encoder.hashed, SHOWN)} (categories, {buckets})"
+        yield "hashed", f"{few(encoder.hashed, SHOWN)} (categories, {hashed})"
     if named[Kind.TEXT]:
         what = "words" if encoder.ngrams is None else "words and n-grams of {}-{}"
-        parts = what.format(*encoder.ngrams or ()) if encoder.words else "tokens"
-        yield "text", f"{few(named[Kind.TEXT], SHOWN)} ({parts}, {buckets})"
+        parts = what.format(*encoder.ngrams or ())
+        yield "text", f"{few(named[Kind.TEXT], SHOWN)} ({parts}, {hashed})"
     if named[Kind.PAIRS]:
-        wide = f"{encoder.pairs:,} features; larger indices wrap around"
-        wide = "a column for each index" if encoder.words else wide
+        wide = f"{encoder.pairs or encoder.words:,} features; larger indices wrap around"
+        wide = "a column for each index" if encoder.words == COLUMNS else wide
         yield "sparse", f"{few(named[Kind.PAIRS], SHOWN)} ({wide})"
     ignored = [f"{c.name[:80]} ({c.why})" for c in encoder.columns if c.kind is Kind.IGNORED]
     if ignored:
@@ -87,8 +87,8 @@ def warn_of_unseen(encoder: Encoder, rows: int) -> None:
         if count > MANY_UNSEEN * max(rows, 1) and not encoder.words:
             say(
                 f"lasec: warning: column {name[:80]!r}: {count:,} rows ({percent(count / rows)}) "
-                "have a category that the first rows do not have; these share "
-                f"{encoder.hash_buckets} hash buckets, and --hash-buckets gives them more"
+                "have a category that the first rows do not have, and no feature for it; "
+                f"--text {name[:80]} gives each word a feature, with the tracker"
             )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,21 +15,23 @@ from rich.text import Text
 
 from lasec.cli import options as o
 from lasec.cli.answers import PROMPT, Answers, rates
-from lasec.cli.inputs import Opened, check_ngrams, encoder, learner, open_file
+from lasec.cli.inputs import Opened, encoder, learner, open_file
 from lasec.cli.output import (
     STOPPED,
     as_facts,
     as_text,
+    counted,
     honest,
     interval,
     percent,
     put,
+    say,
     screen,
     warn_of_cells,
     warn_of_no_change,
 )
 from lasec.cli.peers import PEERS, Peer, make_peer
-from lasec.cli.progress import bar
+from lasec.cli.progress import bar, clock
 from lasec.cli.runner import Stop, by_class, metrics
 from lasec.errors import TableError
 from lasec.evaluation import (
@@ -41,11 +44,13 @@ from lasec.evaluation import (
 from lasec.files import write as write_file
 from lasec.learner import Learner
 from lasec.random import seed_or_random
-from lasec.registry import Algorithm, find
-from lasec.tables import TableLearner
+from lasec.registry import find
+from lasec.tables import Encoder, TableLearner
+from lasec.tables.learner import Rows
 from lasec.tables.source import ROWS, rows_at_a_time
-from lasec.tables.usual import WORDS
+from lasec.tables.usual import check_algorithm
 
+PIECE, SOON = 250, 5.0  # rows of peers at a time; seconds that need no forecast
 USUAL = "tracker,uniform,lasec-ss,sop-ss,perceptron-ss"
 
 
@@ -72,6 +77,7 @@ def compare(
         ),
     ] = None,
     labels_per_day: o.PerDay = None,
+    warm_up: o.WarmUp = None,
     time: o.Time = None,
     delay: o.Delay = None,
     arrival: o.Arrival = None,
@@ -81,7 +87,6 @@ def compare(
     category: o.Category = None,
     text: o.Text = None,
     ignore: o.Ignore = None,
-    hash_buckets: o.HashBuckets = None,
     ngrams: o.NGrams = None,
     standardize: o.Standardize = True,
     format: o.Format = None,  # noqa: A002
@@ -98,43 +103,94 @@ def compare(
     """
     reading = o.Reading(
         label, positive, time, tuple(category or ()), tuple(text or ()), tuple(ignore or ()),
-        hash_buckets, standardize, format, separator, data, ngrams,
+        standardize, format, separator, data, ngrams,
     )  # fmt: skip
     names = list(dict.fromkeys(name.strip() for name in algorithms.split(",") if name.strip()))
     if not names:
         raise TableError("--algorithms: name at least one")
-    chosen = [find(name) for name in names]
     answers = Answers(delay, arrival, lost, rates(annotator_errors))
     asking = o.Asking(
         rate, labels_per_day, seed_or_random(seed), audit=audit,
-        annotators=max(1, len(answers.errors)), class_weight=class_weight,
+        annotators=max(1, len(answers.errors)), class_weight=class_weight, warm_up=warm_up,
     )  # fmt: skip
-    if class_weight is not None and not any(each.has_class_weights for each in chosen):
+    if class_weight is not None and not any(find(name).has_class_weights for name in names):
         raise TableError("--class-weight: none of these algorithms takes one, tracker does")
     if peer and not answers.is_prompt:
         raise TableError("--peer: a model of another library takes labels at once")
     opened = open_file(file, reading)
     with opened.table:
+        asking = asking._replace(rows=opened.length(None))
         answers.check(time, opened.table.names)
         peers = [
             make_peer(name, rate, _plain(asking).budget(time), asking.seed or 0, opened.separated)
             for name in dict.fromkeys(peer or ())
         ]
-        race = Race(opened, names, chosen, asking, peers, answers)
-        stop = Stop()
-        with (
-            stop.watching(),
-            bar(opened.title, as_json, math.isnan(opened.table.progress)) as shown,
-        ):
-            for _ in race.go(limit, stop):
-                if shown.due():
-                    first = race.runs[0]
-                    progress = opened.table.progress
-                    shown.show(progress, first.rows, first.labels, first.estimate)
+        made = encoder(opened, constant=True)
+        if made.words and algorithms == USUAL:
+            names = [name for name in names if find(name).sparse]
+        race = Race(opened, made, names, asking, peers, answers)
+        if not as_json:
+            _announce(race, asking, opened.length(limit))
+        stop = _go(race, opened.length(limit), limit, as_json)
     _finish(race, race.rows(), out, as_json, finished=not stop.wanted)
     warn_of_cells(opened.table)
     if stop.wanted:
         raise typer.Exit(STOPPED)
+
+
+def _announce(race: Race, asking: o.Asking, rows: int | None) -> None:
+    """Say what is about to be done."""
+    budget = f"{percent(asking.rate)} of rows"
+    if asking.per_day is not None:
+        budget = f"{asking.per_day:g} a day"
+    count = "all rows" if rows is None else f"about {rows:,} rows"
+    say(
+        f"lasec: comparing {counted(len(race.names), 'model')} on {count}, each with labels of its "
+        f"own ({budget}): {'; '.join(race.names)}"
+    )
+
+
+def _go(race: Race, rows: int | None, limit: int | None, as_json: bool) -> Stop:
+    """Run all models, with progress; what is returned says whether they were stopped."""
+    stop, ahead = Stop(), Forecast(rows)
+    with (
+        stop.watching(),
+        bar(race.opened.title, as_json, rows is None) as shown,
+    ):
+        for _ in race.go(limit, stop):
+            if not as_json and (words := ahead.at(time.monotonic(), race.done)):
+                say(words)
+            if shown.due():
+                first = race.runs[0]
+                share = math.nan if rows is None else min(race.done / max(rows, 1), 1.0)
+                shown.show(share, race.done, first.labels, first.estimate)
+    return stop
+
+
+class Forecast:
+    """How long a comparison will take, said once, where it is more than a few seconds.
+
+    The time before the first call is left out: code is compiled in it.
+
+    >>> ahead = Forecast(rows=10_000)
+    >>> ahead.at(5.0, 250), ahead.at(7.0, 500), ahead.at(9.0, 750)
+    ('', 'lasec: about 1:16 to go', '')
+    """
+
+    def __init__(self, rows: int | None) -> None:
+        self.rows = rows or 0
+        self._first: tuple[float, int] | None = None
+        self._said = rows is None
+
+    def at(self, now: float, done: int) -> str:
+        """What to say when so many rows are done; nothing most of the time."""
+        if self._said or self._first is None:
+            self._first = self._first or (now, done)
+            return ""
+        began, before = self._first
+        self._said = True
+        left = (self.rows - done) * (now - began) / max(done - before, 1)
+        return f"lasec: about {clock(left)} to go" if left > SOON else ""
 
 
 def _plain(asking: o.Asking) -> o.Asking:
@@ -146,23 +202,26 @@ class Race:
     """Several learners on the same rows, in the same order."""
 
     def __init__(
-        self, opened: Opened, names: list[str], chosen: list[Algorithm], asking: o.Asking,
+        self, opened: Opened, made: Encoder, names: list[str], asking: o.Asking,
         peers: Sequence[Peer] = (), answers: Answers = PROMPT,
     ) -> None:  # fmt: skip
         self.opened, self.peers, self.answers = opened, peers, answers
-        made = encoder(opened, constant=True)
-        self._words = encoder(opened, False, WORDS)
-        check_ngrams(opened.reading, self._words)
-        self._forms = [self._form(each) for each in chosen]
-        sizes = {"plain": made.dimension, "bare": made.dimension - 1}
-        sizes["sparse"] = self._words.dimension
+        for name in names:
+            check_algorithm(made, name)
+        if peers and made.words:
+            raise TableError(
+                "--peer: models of other libraries take no sparse rows here, and "
+                f"{made.sparse}: ignore the column (--ignore COLUMN)"
+            )
+        chosen = [find(name) for name in names]
+        self._bare = [each.has_intercept and not made.words for each in chosen]
         self.learners: list[Learner] = [
             learner(
-                name, sizes[form], opened.reading,
+                name, made.dimension - bare, opened.reading,
                 asking if each.has_class_weights else _plain(asking), opened.separated,
-                sparse=form == "sparse", dense=self._words.dense,
+                sparse=made.words > 0, dense=made.dense,
             )
-            for name, each, form in zip(names, chosen, self._forms, strict=True)
+            for name, each, bare in zip(names, chosen, self._bare, strict=True)
         ]  # fmt: skip
         self._desk = TableLearner(
             self.learners[0], made, label=opened.label, positive=opened.reading.positive,
@@ -171,16 +230,10 @@ class Race:
         self.names = [*(one.name for one in self.learners), *(peer.name for peer in peers)]
         self.runs = [RunSummary() for _ in self.names]
 
-    def _form(self, chosen: Algorithm) -> str:
-        """How rows come to an algorithm: with a column of ones, without it, or as words."""
-        if chosen.takes_sparse and self._words.words:
-            return "sparse"
-        return "bare" if chosen.has_intercept else "plain"
-
     def go(self, limit: int | None, stop: Stop) -> Iterator[None]:
         """Batch after batch, each learner in turn."""
         left = math.inf if limit is None else limit
-        most = rows_at_a_time(self._desk.encoder.dimension, ROWS)
+        most = rows_at_a_time(self._desk.encoder.dense_dimension, ROWS)
         for whole in self.opened.table.batches(most=most):
             batch = whole.slice(0, int(min(left, whole.num_rows)))
             rows = self._desk.rows(batch)
@@ -189,19 +242,29 @@ class Race:
                 self.runs[0].rows,
             )  # fmt: skip
             left -= whole.num_rows
-            inner = np.ascontiguousarray(rows.X[:, :-1])
-            forms, runs = {"plain": rows.X, "bare": inner}, iter(self.runs)
-            if "sparse" in self._forms:
-                forms["sparse"] = self._words.encode(batch)
-            for one, form in zip(self.learners, self._forms, strict=True):
-                evaluate(one, forms[form], rows.y, times=rows.times, into=next(runs), **late)
-            for peer in self.peers:
-                evaluate_peer(
-                    peer.model, inner, rows.y, times=rows.times, row=peer.row, into=next(runs)
-                )
+            sparse = self._desk.encoder.words > 0
+            inner = rows.X if sparse else np.ascontiguousarray(rows.X[:, :-1])
+            runs = iter(self.runs)
+            for one, bare in zip(self.learners, self._bare, strict=True):
+                X = inner if bare else rows.X
+                evaluate(one, X, rows.y, times=rows.times, into=next(runs), **late)
+            yield from self._let_peers_learn(inner, rows)
             if left <= 0 or stop.wanted:
                 break
+
+    def _let_peers_learn(self, X: Any, rows: Rows) -> Iterator[None]:
+        """The rows of a batch for the peers, which are slow: some at a time."""
+        for start in range(0, X.shape[0], PIECE if self.peers else ROWS):
+            cut = slice(start, start + PIECE)
+            when = None if rows.times is None else rows.times[cut]
+            for peer, run in zip(self.peers, self.runs[len(self.learners) :], strict=True):
+                evaluate_peer(peer.model, X[cut], rows.y[cut], times=when, into=run)
             yield
+
+    @property
+    def done(self) -> int:
+        """The rows that all models have processed."""
+        return min(run.rows for run in self.runs)
 
     def rows(self) -> list[dict[str, Any]]:
         """How each of them did; differences are to the most accurate."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +21,7 @@ from lasec.registry import find, make
 from lasec.tables import Encoder, Table, TableLearner, open_table, table_of
 from lasec.tables.cells import as_label
 from lasec.tables.kinds import nearest
-from lasec.tables.usual import WORDS, detectors
+from lasec.tables.usual import check_algorithm, detectors
 
 REMEMBER = 1_000  # last rows with an id, for labels that nobody asked for
 
@@ -38,6 +39,12 @@ class Opened(NamedTuple):
         """The classes that a learner tells apart, as far as they are known."""
         positive = as_label(self.reading.positive)
         return self.classes if positive is None else list(map(str, against_others(positive)))
+
+    def length(self, limit: int | None) -> int | None:
+        """How many rows there are up to a limit, as far as the size of the file tells."""
+        known = [rows for rows in (self.table.expected, limit) if rows is not None]
+        rows = min((each for each in known if math.isfinite(each)), default=math.inf)
+        return round(rows) if math.isfinite(rows) else None
 
     @property
     def label(self) -> str:
@@ -80,23 +87,22 @@ def _known(name: str, reading: Reading) -> tuple[Table, Reading]:
     return table_of(data.columns, reading.texts), reading
 
 
-def encoder(opened: Opened, constant: bool, words: int = 0) -> Encoder:
+def encoder(opened: Opened, constant: bool) -> Encoder:
     """The encoder of a table, in which label and time are not features."""
     reading = opened.reading
     left_out = frozenset(name for name in (reading.label, reading.time) if name is not None)
-    return Encoder.fit(
+    made = Encoder.fit(
         opened.table.head, kinds=reading.kinds, left_out=left_out, constant=constant,
-        hash_buckets=reading.hash_buckets, standardize=reading.standardize, words=words,
-        ngrams=reading.lengths,
+        standardize=reading.standardize, ngrams=reading.lengths,
     )  # fmt: skip
+    check_ngrams(reading, made)
+    return made
 
 
 def check_ngrams(reading: Reading, made: Encoder) -> None:
     """Refuse n-grams where an encoder counts no words."""
     if reading.ngrams is not None and made.ngrams is None:
-        raise TableError(
-            "--ngrams is for tables with texts, learned by the Tracker, without --hash-buckets"
-        )
+        raise TableError("--ngrams is for tables with texts")
 
 
 def learner(
@@ -122,16 +128,15 @@ def build(
     opened: Opened, algorithm: str, asking: Asking, *, alarms: bool = False, **origin: Any
 ) -> TableLearner:
     """A new learner for a table."""
-    chosen = find(algorithm)
-    made = encoder(opened, not chosen.has_intercept, WORDS if chosen.takes_sparse else 0)
-    sparse, reading = made.words > 0, opened.reading
-    check_ngrams(reading, made)
+    made, reading = encoder(opened, not find(algorithm).has_intercept), opened.reading
+    check_algorithm(made, algorithm)
     of_rows = learner(
-        algorithm, made.dimension, reading, asking, opened.classes, sparse=sparse, dense=made.dense
-    )
+        algorithm, made.dimension, reading, asking, opened.classes, sparse=made.words > 0,
+        dense=made.dense,
+    )  # fmt: skip
     return TableLearner(
         of_rows, made, label=opened.label, positive=reading.positive, time=reading.time, id="id",
-        origin=origin, detectors=detectors(alarms, sparse=sparse), remember=REMEMBER,
+        origin=origin, detectors=detectors(alarms, made), remember=REMEMBER,
     )  # fmt: skip
 
 

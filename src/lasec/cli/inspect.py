@@ -16,6 +16,7 @@ from lasec.cli.output import as_facts, counted, estimated, honest, percent, put,
 from lasec.evaluation import RunSummary
 from lasec.learner import Learner
 from lasec.metrics import Estimate
+from lasec.notebook import about
 from lasec.persistence.codec import describe
 from lasec.persistence.container import read
 from lasec.registry import ALGORITHMS, make
@@ -77,7 +78,7 @@ def info(
         "rows": learner.rows,
         "asked": learner.asked,
         "told": learner.told,
-        "open": len(learner.unanswered),
+        "open": len(learner.pending),
         "seed": learner.seed,
         "bytes": model.stat().st_size,
         "rule": describe(learner.rule),
@@ -123,18 +124,21 @@ def _drift(estimate: DriftEstimate) -> str:
     """The estimated drift.
 
     >>> _drift(DriftEstimate(8_026, 0.81, 1_819.0, 0.00058, 0.0004, 0.03))
-    'last abrupt change at row 8,026 (certainty 81 %), drift rate 0.00058 per row, noise 3.0 %'
+    'last abrupt change at row 8,026 (certainty 81 %), half-life 1,200 rows, noise 3.0 %'
     """
     change = "no abrupt change"
     if estimate.since:
         certainty = f"{100 * estimate.certainty:.0f} %"
         change = f"last abrupt change at row {estimate.since:,} (certainty {certainty})"
-    return f"{change}, drift rate {estimate.drift:.2g} per row, noise {percent(estimate.noise)}"
+    slow = "no gradual drift"
+    if estimate.drift > 0.0:
+        slow = f"half-life {about(estimate.half_life)} rows"
+    return f"{change}, {slow}, noise {percent(estimate.noise)}"
 
 
 def _estimated(learner: Learner, estimate: Estimate, lost: int) -> str:
     """The estimated accuracy, and how many open questions it waits for."""
-    waiting = len(learner.unanswered) - lost
+    waiting = len(learner.pending) - lost
     parts = [estimated(estimate)]
     if lost:
         parts.append(f"{counted(lost, 'open question')} counted as lost")

@@ -45,7 +45,9 @@ def need() -> None:
     """Check that pyspark, pandas and Java are there."""
     missing = [name for name in ("pyspark", "pandas") if not find_spec(name)]
     if missing:
-        raise TableError(f"Spark needs {' and '.join(missing)}: pip install 'lasec[spark]'")
+        raise TableError(
+            f"Spark needs {' and '.join(missing)}: pip install '.[spark]' in a checkout of lasec"
+        )
     home = os.environ.get("JAVA_HOME")
     java = shutil.which(f"{home}/bin/java" if home else "java")
     if java is None:
@@ -63,9 +65,7 @@ def begin(
     """The learner that every key starts from."""
     learner = _chosen(model, algorithm, dimension, asking, classes, features)
     if features == "text" and not takes_pairs(learner.rule):
-        raise TableError(
-            "--features text needs a model of sparse rows: the tracker, or diagonal-lasec-ss"
-        )
+        raise TableError("--features text needs a model of sparse rows: the tracker")
     return learner
 
 

@@ -24,10 +24,17 @@ class Lines:
         self._file.seek(size)
 
     def records(self, records: Records, first: int) -> None:
-        """One line for each step; ``first`` is the number of the first row in its table."""
-        names = {label: json.dumps(label) for label in set(records.label.tolist())}
+        """One line for each step; ``first`` is the number of the first row in its table.
+
+        The prediction is null where there is none, before the first label.
+        """
+        labels = [
+            label if sign else None
+            for label, sign in zip(records.label.tolist(), records.sign.tolist(), strict=True)
+        ]
+        names = {label: json.dumps(label) for label in set(labels)}
         columns = (
-            records.ticket.tolist(), records.label.tolist(), records.margin.tolist(),
+            records.ticket.tolist(), labels, records.margin.tolist(),
             records.propensity.tolist(), records.asked.tolist(),
         )  # fmt: skip
         self._file.writelines(

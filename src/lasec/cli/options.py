@@ -18,6 +18,22 @@ from lasec.tracker import AUDIT_WEIGHTED
 ROWS, DAYS = 100_000, 30  # how long a question stays open, unless --max-age says otherwise
 BUDGET, COLUMNS, INPUT, OUTPUT = "Label budget", "Columns", "Input", "Output"  # groups of options
 
+
+def share(given: str | float) -> float:
+    """A share of something: a number, or a percentage.
+
+    >>> share("0.1"), share("10%"), share("2.5 %")
+    (0.1, 0.1, 0.025)
+    """
+    text = str(given).strip()
+    try:
+        return float(text.removesuffix("%")) / (100.0 if text.endswith("%") else 1.0)
+    except ValueError:
+        raise typer.BadParameter(
+            f"expected a share, such as 0.1 or 10%, got {text[:80]!r}"
+        ) from None
+
+
 File = Annotated[
     str,
     typer.Argument(
@@ -56,8 +72,18 @@ Rate = Annotated[
     typer.Option(
         "--rate",
         "-r",
+        parser=share,
         metavar="SHARE",
-        help="Share of rows whose label is queried.",
+        help="Share of rows whose label is queried: 0.1, or 10%.",
+        rich_help_panel=BUDGET,
+    ),
+]
+WarmUp = Annotated[
+    float | None,
+    typer.Option(
+        "--warm-up",
+        metavar="LABELS",
+        help="Labels that are queried early and repaid; at most a tenth of all. 0 for none.",
         rich_help_panel=BUDGET,
     ),
 ]
@@ -67,6 +93,16 @@ PerDay = Annotated[
         "--labels-per-day",
         metavar="N",
         help="Labels per day, in place of --rate; needs --time.",
+        rich_help_panel=BUDGET,
+    ),
+]
+Labels = Annotated[
+    int | None,
+    typer.Option(
+        "--labels",
+        metavar="N",
+        min=1,
+        help="At most so many labels in all, spread over the rows; in place of --rate.",
         rich_help_panel=BUDGET,
     ),
 ]
@@ -82,8 +118,10 @@ Audit = Annotated[
     float | None,
     typer.Option(
         "--audit",
+        parser=share,
         metavar="SHARE",
-        help="About which part of the labels is spread evenly, to measure with [default: 0.5].",
+        help="Share of the labels that are drawn evenly from all rows, which makes estimates "
+        "precise [default: 0.5].",
         rich_help_panel=BUDGET,
     ),
 ]
@@ -101,7 +139,7 @@ Positive = Annotated[
     typer.Option(
         "--positive",
         metavar="CLASS",
-        help="Positive class, against all others; needed for more than two classes.",
+        help="Separate this class from all others; without it, every class is predicted.",
         rich_help_panel=COLUMNS,
     ),
 ]
@@ -130,17 +168,6 @@ Ignore = Annotated[
     list[str] | None,
     typer.Option("--ignore", metavar="COLUMN", help="Ignore a column.", rich_help_panel=COLUMNS),
 ]
-HashBuckets = Annotated[
-    int | None,
-    typer.Option(
-        "--hash-buckets",
-        metavar="N",
-        min=1,
-        help="Hash all categories and tokens into so many features. Default: up to 32 categories "
-        "are one-hot, more are hashed into 64 features, texts into 256.",
-        rich_help_panel=COLUMNS,
-    ),
-]
 NGrams = Annotated[
     str | None,
     typer.Option(
@@ -164,6 +191,15 @@ Format = Annotated[
         "--format",
         metavar="NAME",
         help="csv, parquet, jsonl or svmlight. Default: by name, or by the first bytes.",
+        rich_help_panel=INPUT,
+    ),
+]
+RowFormat = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="NAME",
+        help="csv, parquet, jsonl or svmlight. Default: by the name of the file; else jsonl.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -247,9 +283,8 @@ Lost = Annotated[
     float,
     typer.Option(
         "--lost",
+        parser=share,
         metavar="SHARE",
-        min=0.0,
-        max=1.0,
         help="Share of the queried labels that never come.",
         rich_help_panel=ANSWERS,
     ),
@@ -285,7 +320,6 @@ class Reading(NamedTuple):
     category: tuple[str, ...] = ()
     text: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
-    hash_buckets: int | None = None
     standardize: bool = True
     format: str | None = None
     separator: str | None = None
@@ -311,10 +345,9 @@ class Reading(NamedTuple):
 
     @property
     def choice(self) -> dict[str, Any]:
-        """What must be the same when a run is resumed, by the names in saved runs."""
-        given = self._asdict()
-        given["width"], given["standardise"] = given.pop("hash_buckets"), given.pop("standardize")
-        return {k: v for k, v in given.items() if k not in ("data", "format", "separator")}
+        """What must be the same when a run is resumed."""
+        given = self._asdict().items()
+        return {name: v for name, v in given if name not in ("data", "format", "separator")}
 
     @property
     def texts(self) -> frozenset[str]:
@@ -342,22 +375,47 @@ class Asking(NamedTuple):
     annotators: int = 1
     audit: float | None = None
     class_weight: str | None = None
+    total: int | None = None
+    warm_up: float | None = None
+    rows: int | None = None  # of the file, where that is known: the warm-up is repaid by its end
 
     def budget(self, time: str | None) -> Budgeted | None:
         """The label budget, if it is more than a rate.
 
         >>> Asking(0.2).budget(None) is None, Asking(0.2, audit=0.8).budget(None).audit
         (True, 0.8)
+        >>> Asking(total=500, rows=10_000).budget(None).total
+        500.0
+        >>> Asking(0.02, rows=1_500).budget(None).cap(1_500)
+        51.0
         """
-        options: dict[str, Any] = {"max_open": self.max_open}
+        options: dict[str, Any] = {} if self.warm_up is None else {"warm_up": self.warm_up}
+        if self.max_open:
+            options["max_open"] = self.max_open
         if self.audit is not None or self.class_weight is not None:
             options["audit"] = AUDIT_WEIGHTED if self.audit is None else self.audit
         if self.per_day is not None:
             if time is None:
                 raise TableError("--labels-per-day needs --time: the column with the time of a row")
             return Budgeted.every("1d", labels=self.per_day, **options)
-        plain = self.max_open == 0 and "audit" not in options
-        return None if plain else Budgeted(self.rate, **options)
+        if self.total is not None:
+            return Budgeted(1.0, total=float(self.total), horizon=float(self.rows or 1), **options)
+        if self.rows is not None and self.rows < Budgeted().horizon:
+            options["horizon"] = float(max(self.rows, 1))
+        return Budgeted(self.rate, **options) if options else None
+
+    def over(self, rows: int | None) -> Asking:
+        """The same, for a file of so many rows, over which a total is spread.
+
+        >>> Asking(total=500).over(None)
+        Traceback (most recent call last):
+        lasec.errors.TableError: --labels: how many rows there are is not known here: give --limit
+        """
+        if self.total is not None and rows is None:
+            raise TableError("--labels: how many rows there are is not known here: give --limit")
+        if self.total is not None and self.per_day is not None:
+            raise TableError("--labels and --labels-per-day: give one or the other")
+        return self._replace(rows=rows)
 
     def weights(self) -> Any:
         """The weights of classes, if they have any.

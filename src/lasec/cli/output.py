@@ -16,11 +16,10 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from lasec.alarms import Alarm
 from lasec.cli.terminal import Terminal, clean, one_line
 from lasec.errors import StateError, TableError, TicketError
 from lasec.metrics import Estimate
-from lasec.metrics.agreement import autocorrelated, by_chance
+from lasec.metrics.agreement import by_chance, is_better
 from lasec.tables import Table as Source
 
 REFUSED, WRONG, STOPPED = 1, 2, 130
@@ -167,41 +166,44 @@ def estimated(estimate: Estimate, *, share: bool = True) -> str:
 
 
 def as_facts(estimate: Estimate) -> dict[str, float]:
-    """An estimate with its 95 % confidence interval, for scripts."""
-    return {"value": estimate.value, "low": estimate.low, "high": estimate.high}
+    """An estimate with its 95 % confidence interval, for scripts.
 
+    Where answers are lost, also how many, and the worst case.
 
-def described(alarm: Alarm) -> str:
-    """An alarm in a line.
-
-    >>> described(Alarm("drop", 5_210, 1.3e5, 0.06, 0.41, 5_030))
-    'accuracy drop in row 5,211: estimated error rate 6.0 % before, 41.0 % since row 5,031'
-    >>> described(Alarm("input: feature 7", 5_210, 1.3e5, 0.1, 0.9, 5_030))
-    'input change (feature 7) in row 5,211: score 0.10 before, 0.90 since row 5,031'
+    >>> lossy = Estimate(0.9, 0.88, 0.92, 1_000, 90, 1_000, lost=10, below=0.1, above=0.08)
+    >>> sorted(as_facts(lossy))
+    ['high', 'lost', 'low', 'value', 'worst_high', 'worst_low']
     """
-    name, _, part = alarm.kind.partition(": ")
-    what = {"drop": "accuracy drop", "input": f"input change ({part})"}.get(name, alarm.kind)
-    value = "estimated error rate" if name == "drop" else "score"
-    before, after = (
-        percent(level) if name == "drop" else f"{level:.2f}"
-        for level in (alarm.before, alarm.after)
-    )
-    return (
-        f"{what} in row {alarm.ticket + 1:,}: {value} {before} before, {after} since row "
-        f"{alarm.since + 1:,}"
-    )
+    found = {"value": estimate.value, "low": estimate.low, "high": estimate.high}
+    if not estimate.lost:
+        return found
+    ends = {"worst_low": estimate.worst_low, "worst_high": estimate.worst_high}
+    return found | {"lost": estimate.lost} | ends
+
+
+def worst(estimate: Estimate) -> str:
+    """What answers that never came can hide; nothing where all have come.
+
+    >>> worst(Estimate(0.9, 0.88, 0.92, 1_000, 90, 1_000, lost=10, below=0.1, above=0.08))
+    '78.0-100.0 % (10 labels queried and never came: all wrong, or all right)'
+    """
+    if not estimate.lost or math.isnan(estimate.value):
+        return ""
+    low, high = 100 * estimate.worst_low, 100 * estimate.worst_high
+    gone = f"{counted(estimate.lost, 'label')} queried and never came"
+    return f"{low:.1f}-{high:.1f} % ({gone}: all wrong, or all right)"
 
 
 def warn_of_no_change(
     persistence: float, shares: Sequence[float], accuracy: float, labels: int
 ) -> None:
     """Warn where the labels are autocorrelated and the previous one is the better prediction."""
-    if persistence > accuracy and autocorrelated(persistence, shares, labels):
+    if is_better(persistence, shares, accuracy, labels):
         say(
             f"lasec: warning: the no-change baseline ({percent(persistence)}) beats this model "
             f"({percent(accuracy)}): labels are autocorrelated (chance agreement "
-            f"{percent(by_chance(shares))}). If true labels arrive before the next row, use the "
-            "previous label as a feature"
+            f"{percent(by_chance(shares))}). If every true label arrives before the next row, "
+            "predict the previous label in place of a model"
         )
 
 
@@ -234,7 +236,7 @@ def honest(command: Callable[P, None]) -> Callable[P, None]:
         except BrokenPipeError:
             _leave_pipe()
         except MemoryError as error:
-            say(f"lasec: out of memory: ignore some columns or lower --hash-buckets ({error})")
+            say(f"lasec: out of memory: ignore some columns ({error})")
             raise typer.Exit(WRONG) from None
         except (TableError, StateError, TicketError, OSError, ValueError) as error:
             say(f"lasec: {_words(error)}")

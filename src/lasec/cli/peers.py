@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
 
 from lasec.errors import TableError
 from lasec.queries import Budgeted
 from lasec.session import AnyModel, around
 from lasec.tables.kinds import nearest
 
-Row = NDArray[np.float64]
-
 
 class Peer(NamedTuple):
-    """A model behind a selector, what it is, and what it takes for a row."""
+    """A model behind a selector, and what it is."""
 
     name: str
     model: AnyModel
     description: str
-    row: Callable[[Row], Any]
 
 
 def make_peer(
@@ -43,9 +37,7 @@ def make_peer(
         model = around(classifier, classes=classes, seed=seed, **given)
     except TypeError as error:
         raise TableError(f"--peer {name}: {error}") from None
-    takes_dicts = hasattr(classifier, "predict_proba_one")
-    described = f"{_described(classifier)}, {model.selector.query!r}"
-    return Peer(name, model, described, _as_dict if takes_dicts else np.asarray)
+    return Peer(name, model, f"{_described(classifier)}, {model.selector.query!r}")
 
 
 def _described(classifier: Any) -> str:
@@ -54,16 +46,14 @@ def _described(classifier: Any) -> str:
     return said[:200] if said.startswith(name) else name
 
 
-def _as_dict(row: Row) -> dict[int, float]:
-    return dict(enumerate(row.tolist()))
-
-
 def _known(name: str, seed: int) -> Any:
     if name not in PEERS:
         raise nearest(name, PEERS, "peer")
     library, extra, make = PEERS[name]
     if find_spec(library) is None:
-        raise TableError(f"--peer {name} needs {library}: pip install 'lasec[{extra}]'")
+        raise TableError(
+            f"--peer {name} needs {library}: pip install '.[{extra}]' in a checkout of lasec"
+        )
     return make(seed % 2**32)
 
 

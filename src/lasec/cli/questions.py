@@ -1,28 +1,27 @@
-"""``lasec ask`` and ``lasec tell``: JSON lines in, JSON lines out, one model file between them.
+"""``lasec ask`` and ``lasec tell``: rows in, JSON lines out, one model file between them.
 
-Both can run at the same time: each takes the lines that have arrived, locks the model file, reads
+Both can run at the same time: each takes the rows that have arrived, locks the model file, reads
 it, does its part, writes it, and only then prints the results.
 """
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from lasec.alarms import described
 from lasec.cli import columns
 from lasec.cli import options as o
+from lasec.cli.handfuls import Handful, Row, is_table, of_answers, of_lines, of_table
 from lasec.cli.inputs import REMEMBER, check_ngrams, learner, model_file
 from lasec.cli.lock import held
 from lasec.cli.output import (
     REFUSED,
     as_line,
     counted,
-    described,
     honest,
     put_lines,
     say,
@@ -31,28 +30,33 @@ from lasec.cli.output import (
 from lasec.cli.progress import compiling
 from lasec.clock import LEAD
 from lasec.errors import TableError, TicketError
-from lasec.handover.forms import Form, answers, as_csv, as_tasks
+from lasec.handover.forms import Form, as_csv, as_tasks
 from lasec.persistence.container import read
 from lasec.registry import find
 from lasec.session import Note
 from lasec.tables import Encoder, TableLearner
 from lasec.tables.cells import as_label, head_of
 from lasec.tables.lines import Decided, decided, line, predicted, told
-from lasec.tables.objects import DEEPEST, too_deep
-from lasec.tables.usual import WORDS, detectors
+from lasec.tables.usual import check_algorithm, detectors
 
-MOST = 1_000  # lines at a time
-Row = dict[str, Any]
 Answering = Callable[[TableLearner, list[Row]], Sequence[Row | None]]
 Given = Annotated[
     str, typer.Argument(metavar="FILE", help="JSON lines file, or - for standard input.")
 ]
+Rows = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE",
+        help="JSON lines, or - for standard input; or a CSV, Parquet or svmlight file.",
+    ),
+]
 NEW = "Options for a new model"
+FORMS = "|".join(Form)
 
 
 @honest
 def ask(
-    file: Given = "-",
+    file: Rows = "-",
     model: o.Model = Path("model.lasec"),
     keep: Annotated[
         list[str] | None,
@@ -127,31 +131,33 @@ def ask(
     ] = 1,
     alarms: o.Alarms = False,
     labels_per_day: o.PerDay = None,
+    warm_up: o.WarmUp = None,
     time: o.Time = None,
     category: o.Category = None,
     text: o.Text = None,
     ignore: o.Ignore = None,
-    hash_buckets: o.HashBuckets = None,
     ngrams: o.NGrams = None,
+    format: o.RowFormat = None,  # noqa: A002
+    separator: o.Separator = None,
     seed: o.Seed = None,
     max_age: o.MaxAge = None,
     lead: o.Lead = LEAD,
 ) -> None:
     """Predict each row, and decide whether to query its label.
 
-    Rows are JSON lines; so is the output, with "ticket", "prediction" (null before the first
-    label), "probability" of each class, "query_probability" and "asked". Give the true labels of
-    asked rows to "lasec tell". If the model does not exist, --classes creates it, and the first
-    rows decide how columns are read; options on budget, columns and algorithm apply to a new model
-    only.
+    Rows are JSON lines, or a table. The output is JSON lines with "ticket", "prediction" (null
+    before the first label), "probability" of each class, "query_probability" and "asked". Give the
+    true labels of asked rows to "lasec tell". If the model does not exist, --classes creates it,
+    and the first rows decide how columns are read; options on budget, columns and algorithm apply
+    to a new model only.
     """
     reading = o.Reading(
         label=label, time=time, category=tuple(category or ()), text=tuple(text or ()),
-        ignore=tuple(ignore or ()), hash_buckets=hash_buckets, ngrams=ngrams,
+        ignore=tuple(ignore or ()), ngrams=ngrams, format=format, separator=separator,
     )  # fmt: skip
     asking = o.Asking(
         rate, labels_per_day, seed, max_open=max_open, max_age=max_age, lead=lead,
-        annotators=annotators, audit=audit, class_weight=class_weight,
+        annotators=annotators, audit=audit, class_weight=class_weight, warm_up=warm_up,
     )  # fmt: skip
 
     def begin(rows: list[Row]) -> TableLearner:
@@ -171,7 +177,7 @@ def ask(
             for row, entry in said
         ]
 
-    _serve(file, model, begin, answer)
+    _serve(_rows(file, model, reading, id), model, begin, answer)
 
 
 def _kept(desk: TableLearner, entry: Row, cells: Row) -> Row:
@@ -182,13 +188,19 @@ def _kept(desk: TableLearner, entry: Row, cells: Row) -> Row:
 
 
 @honest
-def predict(file: Given = "-", model: o.Model = Path("model.lasec")) -> None:
+def predict(
+    file: Rows = "-",
+    model: o.Model = Path("model.lasec"),
+    format: o.RowFormat = None,  # noqa: A002
+    separator: o.Separator = None,
+) -> None:
     """Predict each row without querying; the model file is not changed."""
+    reading = o.Reading(format=format, separator=separator)
 
     def begin(rows: list[Row]) -> TableLearner:
         raise TableError(f"{model} does not exist: create it with lasec run or lasec ask")
 
-    _serve(file, model, begin, predicted, save=False)
+    _serve(_rows(file, model, reading, "id"), model, begin, predicted, save=False)
 
 
 @honest
@@ -197,7 +209,11 @@ def tell(
     model: o.Model = Path("model.lasec"),
     form: Annotated[
         Form,
-        typer.Option("--format", help="JSON lines, a CSV table, or an export of Label Studio."),
+        typer.Option(
+            "--format",
+            metavar=FORMS,
+            help="JSON lines, a CSV table, or an export of Label Studio.",
+        ),
     ] = Form.LINES,
 ) -> None:
     """Learn labels: JSON lines with "ticket" or "id", "label", and optionally "by" (who answered).
@@ -210,9 +226,10 @@ def tell(
         raise TableError(f"{model} does not exist: create it with lasec run or lasec ask")
 
     def answer(desk: TableLearner, rows: list[Row]) -> list[Row | None]:
-        return [told(desk, row) for row in rows]
+        return [told(desk, row, as_text=form is Form.CSV) for row in rows]
 
-    _serve(file, model, begin, answer, form=form)
+    say_if_typed(file, "JSON lines" if form is Form.LINES else form.value)
+    _serve(of_lines(file) if form is Form.LINES else of_answers(file, form), model, begin, answer)
 
 
 @honest
@@ -220,7 +237,9 @@ def questions(
     model: o.Model = Path("model.lasec"),
     form: Annotated[
         Form,
-        typer.Option("--format", help="JSON lines, a CSV table, or tasks for Label Studio."),
+        typer.Option(
+            "--format", metavar=FORMS, help="JSON lines, a CSV table, or tasks for Label Studio."
+        ),
     ] = Form.LINES,
 ) -> None:
     """List the open questions, oldest first, with the columns of --keep.
@@ -288,36 +307,44 @@ def _new(
         raise TableError("cannot create a model: none of the first lines is a JSON object")
     head = head_of(rows, frozenset(reading.kinds))
     left_out = {reading.label, reading.time, name} & set(head.schema.names)
-    chosen = find(algorithm)
     encoder = Encoder.fit(
         head, kinds=reading.kinds, left_out=frozenset(map(str, left_out)),
-        hash_buckets=reading.hash_buckets, constant=not chosen.has_intercept,
-        words=WORDS if chosen.takes_sparse else 0, ngrams=reading.lengths,
+        constant=not find(algorithm).has_intercept, ngrams=reading.lengths,
     )  # fmt: skip
     check_ngrams(reading, encoder)
+    check_algorithm(encoder, algorithm)
     names, sparse = [as_label(each) or "" for each in classes], encoder.words > 0
     made = learner(
         algorithm, encoder.dimension, reading, asking, names, sparse=sparse, dense=encoder.dense
     )
     desk = TableLearner(
         made, encoder, label=str(reading.label), time=reading.time, id=name or None,
-        detectors=detectors(alarms, sparse=sparse), remember=remember,
+        detectors=detectors(alarms, encoder), remember=remember,
     )  # fmt: skip
     told = "; ".join(f"{name}: {text}" for name, text in columns.lines(encoder, numeric=True))
     say(f"lasec: new model with {counted(encoder.dimension, 'feature')}; {told}")
     return desk
 
 
+def _rows(file: str, model: Path, reading: o.Reading, name: str) -> Iterable[Handful]:
+    """The rows of a file; those of a table as the model reads columns, where there is one."""
+    if not is_table(file, reading.format):
+        say_if_typed(file, "JSON lines")
+        return of_lines(file)
+    say_if_typed(file, "a table")
+    model = model_file(model)
+    with held(model):
+        desk = _load(model)[0] if model.exists() else None
+    return of_table(file, reading, desk, name)
+
+
 def _serve(
-    file: str, model: Path, begin: Callable[[list[Row]], TableLearner], answer: Answering, *,
-    save: bool = True, form: Form = Form.LINES,
+    handfuls: Iterable[Handful], model: Path, begin: Callable[[list[Row]], TableLearner],
+    answer: Answering, *, save: bool = True,
 ) -> None:  # fmt: skip
-    """Process lines as they arrive; the model is locked, read and saved for each handful."""
+    """Process rows as they arrive; the model is locked, read and saved for each handful."""
     refused, model = 0, model_file(model)
-    say_if_typed(file, "JSON lines" if form is Form.LINES else form.value)
-    handfuls = _handfuls(file) if form is Form.LINES else _all(file, form)
-    for number, lines in handfuls:
-        parsed = [_parsed(text) for text in lines]
+    for number, parsed in handfuls:
         rows = [row for row in parsed if isinstance(row, dict)]
         with held(model), compiling():
             desk, parts = _load(model) if model.exists() else (begin(rows), {})
@@ -341,57 +368,3 @@ def _serve(
 
 def _load(model: Path) -> tuple[TableLearner, dict[str, bytes]]:
     return TableLearner.from_bytes(read(model))
-
-
-def _parsed(text: bytes) -> Row | str:
-    """A line as an object, or an error message."""
-    if too_deep(text):
-        return f"nested deeper than {DEEPEST}"
-    try:
-        row = json.loads(text)
-        "".join(row).encode()
-    except UnicodeEncodeError:
-        return "a name is not Unicode"
-    except (TypeError, ValueError):
-        row = None
-    if isinstance(row, dict):
-        return row
-    return f"not a JSON object: {text[:80].decode('utf-8', 'replace')}"
-
-
-def _handfuls(file: str) -> Iterator[tuple[int, list[bytes]]]:
-    """The lines that have arrived, up to ``MOST`` at a time, and the number of the first of them.
-
-    So lines of a slow pipe are answered one by one, and those of a fast one in bulk.
-    """
-    number, pieces = 1, list[bytes]()
-    with open(sys.stdin.fileno() if file == "-" else file, "rb", buffering=0) as stream:
-        while piece := stream.read(1 << 20):
-            if b"\n" not in piece:
-                pieces.append(piece)
-                continue
-            *lines, rest = (b"".join(pieces) + piece).split(b"\n")
-            pieces = [rest]
-            for start in range(0, len(lines), MOST):
-                some = lines[start : start + MOST]
-                yield from _filled(number, some)
-                number += len(some)
-    yield from _filled(number, [b"".join(pieces)])
-
-
-def _all(file: str, form: Form) -> Iterator[tuple[int, list[bytes]]]:
-    """The answers of a whole file, as handfuls of lines."""
-    with open(sys.stdin.fileno() if file == "-" else file, "rb") as stream:
-        lines = answers(stream.read(), form)
-    for start in range(0, len(lines), MOST):
-        yield start + 1, lines[start : start + MOST]
-
-
-def _filled(number: int, lines: list[bytes]) -> Iterator[tuple[int, list[bytes]]]:
-    """The lines, cut where one is empty."""
-    begin = 0
-    for at, text in enumerate([*lines, b""]):
-        if not text.strip():
-            if begin < at:
-                yield number + begin, lines[begin:at]
-            begin = at + 1

@@ -23,7 +23,6 @@ from lasec.cli.output import (
     STOPPED,
     as_text,
     counted,
-    described,
     estimated,
     few,
     honest,
@@ -35,6 +34,7 @@ from lasec.cli.output import (
     warn_of_cells,
     warn_of_majority,
     warn_of_no_change,
+    worst,
 )
 from lasec.cli.progress import bar, busy
 from lasec.cli.runner import MODEL, PREDICTIONS, WRITTEN, Run, Stop
@@ -42,6 +42,7 @@ from lasec.clock import LEAD
 from lasec.errors import TableError
 from lasec.evaluation import RunSummary
 from lasec.files import write as write_file
+from lasec.notebook import unpredicted
 from lasec.queries import Budgeted
 from lasec.tables.kinds import nearest
 from lasec.tables.source import ROWS, rows_at_a_time
@@ -99,7 +100,9 @@ def run(
         ),
     ] = None,
     alarms: o.Alarms = False,
+    labels: o.Labels = None,
     labels_per_day: o.PerDay = None,
+    warm_up: o.WarmUp = None,
     time: o.Time = None,
     delay: o.Delay = None,
     arrival: o.Arrival = None,
@@ -110,7 +113,6 @@ def run(
     category: o.Category = None,
     text: o.Text = None,
     ignore: o.Ignore = None,
-    hash_buckets: o.HashBuckets = None,
     ngrams: o.NGrams = None,
     standardize: o.Standardize = True,
     format: o.Format = None,  # noqa: A002
@@ -129,12 +131,13 @@ def run(
     """
     reading = o.Reading(
         label, positive, time, tuple(category or ()), tuple(text or ()), tuple(ignore or ()),
-        hash_buckets, standardize, format, separator, data, ngrams,
+        standardize, format, separator, data, ngrams,
     )  # fmt: skip
     answers = Answers(delay, arrival, lost, rates(annotator_errors))
     asking = o.Asking(
         rate, labels_per_day, seed, tuple(settings or ()), lead=lead, audit=audit,
-        annotators=max(1, len(answers.errors)), class_weight=class_weight,
+        annotators=max(1, len(answers.errors)), class_weight=class_weight, total=labels,
+        warm_up=warm_up,
     )  # fmt: skip
     if (resume or predictions or figures) and out is None:
         raise TableError("--resume, --predictions and --figures need --out: the run's directory")
@@ -155,7 +158,8 @@ def run(
             if resume and out is not None:
                 task = Run.resume(out, choice)
             else:
-                task = _begin(opened, algorithm, asking, out, force, choice)
+                spread = asking.over(opened.length(None if labels is None else limit))
+                task = _begin(opened, algorithm, spread, out, force, choice)
             warn_of_leaks(
                 opened.table.head, opened.label, task.desk.encoder, opened.reading.positive
             )
@@ -204,12 +208,12 @@ def _begin(
 def _go(task: Run, opened: Opened, limit: int | None, quiet: bool) -> bool:
     """Run to the end of the table, or until stopped; whether it came to the end."""
     stop, table, before = Stop(), opened.table, task.consumed
-    most = min(table.expected, math.inf if limit is None else limit)
+    most = opened.length(limit)
     batches = table.batches(before, rows_at_a_time(task.desk.encoder.dense_dimension, ROWS))
-    with stop.watching(), bar(opened.title, quiet, endless=not math.isfinite(most)) as shown:
+    with stop.watching(), bar(opened.title, quiet, endless=most is None) as shown:
         for _ in task.go(batches, limit, stop):
             if shown.due():
-                share = min(task.consumed / most, 1.0) if math.isfinite(most) else math.nan
+                share = math.nan if most is None else min(task.consumed / max(most, 1), 1.0)
                 rows, labels = task.consumed - before, task.run.labels
                 shown.show(share, rows, labels, task.run.estimate)
     task.save()
@@ -255,21 +259,23 @@ def _tell(task: Run, summary: dict[str, Any], out: Path | None) -> None:
     encoder, pace = task.desk.encoder, summary["rows_per_second"]
     facts = [
         ("rows", f"{summary['rows']:,}" + ("" if math.isnan(pace) else f" ({pace:,.0f} rows/s)")),
+        *((("", unpredicted(task.run.unpredicted)),) if task.run.unpredicted else ()),
         ("columns", columns.summary(encoder)),
         *((f"  {name}", told) for name, told in columns.lines(encoder)),
         (
             "labels queried",
-            f"{summary['labels']:,} ({percent(summary['rate'])} of rows{_warm_up(task)})",
+            f"{summary['labels']:,} ({percent(summary['rate'])} of rows{_promise(task)})",
         ),
         *((("labels available", available(task.run)),) if task.run.known < task.run.rows else ()),
         *rare_classes(task.run),
         ("estimated accuracy", estimated(task.run.estimate)),
+        *((("worst case", said),) if (said := worst(task.run.estimate)) else ()),
         *_now(task.run),
         ("true accuracy", f"{percent(task.run.accuracy)} ({_known(task.run)})"),
         ("baselines", ", ".join(f"{n} {percent(value)}" for n, value in _baselines(task).items())),
         *several_classes(task.run),
         *probabilities(task.run),
-        *(("alarm", described(alarm)) for alarm in task.run.alarms),
+        *_alarms(task.run),
     ]
     if out is not None:
         facts.append(("wrote" if summary["finished"] else "stopped", _written(summary, out)))
@@ -277,6 +283,23 @@ def _tell(task: Run, summary: dict[str, Any], out: Path | None) -> None:
     put_facts(((f"  {name}", value) for name, value in facts), title, 22)
     if out is None and not summary["finished"]:
         say("lasec: stopped; with --out, a stopped run can be continued")
+
+
+def _alarms(run: RunSummary) -> Iterator[tuple[str, str]]:
+    """The last alarms, with the times of their rows where there are any; and how many came before.
+
+    >>> list(_alarms(RunSummary()))
+    []
+    """
+    if not run.alarms:
+        return
+    from lasec.reports.source import alarm_lines  # noqa: PLC0415, only where there are alarms
+
+    lines = alarm_lines(run)
+    if hidden := len(run.alarms) - len(lines):
+        told = "look at all with --json" if hidden > 1 else "look at it with --json"
+        yield "alarms", f"{len(run.alarms):,}; {hidden:,} earlier not shown: {told}"
+    yield from (("alarm", line) for line in lines)
 
 
 def _known(run: RunSummary) -> str:
@@ -290,14 +313,16 @@ def _now(run: RunSummary) -> Iterator[tuple[str, str]]:
         yield f"last {recent.rows:,} rows", estimated(recent)
 
 
-def _warm_up(task: Run) -> str:
-    """Why more labels were queried than the budget says, where it is the warm-up."""
-    query: Any = task.desk.learner.query
-    if not isinstance(query, Budgeted) or query.timed or task.run.rows >= query.horizon:
+def _promise(task: Run) -> str:
+    """The hard cap of the budget, and the warm-up that is not repaid yet."""
+    learner = task.desk.learner
+    query: Any = learner.query
+    if not isinstance(query, Budgeted) or query.timed or query.rate >= 1.0:
         return ""
-    over = task.run.labels - query.rate * task.run.rows
-    ends = f"{query.horizon:,.0f}"
-    return f"; the warm-up is repaid by row {ends}" if over > 1 + 0.1 * query.warm_up else ""
+    cap = f"; at most {100 * query.rate:g} % + {query.slack:,.0f}"
+    owed = query.owed(learner.query_state)
+    ends = f"{owed:,.0f} are a warm-up, repaid by row {query.horizon:,.0f}"
+    return f"{cap}; {ends}" if owed >= 1.0 else cap
 
 
 def _written(summary: dict[str, Any], out: Path) -> str:

@@ -18,13 +18,13 @@ from lasec.cli.output import as_facts
 from lasec.errors import TableError
 from lasec.evaluation import RunSummary, evaluate
 from lasec.persistence.container import read
+from lasec.queries import Budgeted
 from lasec.tables import TableLearner
 from lasec.tables.learner import Rows
 
 SAVE_EVERY = 10.0  # seconds
 MODEL, PREDICTIONS = "model.lasec", "predictions.jsonl"
-_OPTIONS = {"width": "hash-buckets", "standardise": "standardize", "per_day": "labels-per-day",
-            "settings": "set", "answers": "delay"}  # fmt: skip
+_OPTIONS = {"per_day": "labels-per-day", "settings": "set", "answers": "delay", "total": "labels"}
 WRITTEN = (MODEL, PREDICTIONS, "report.html", "summary.json")
 
 
@@ -104,7 +104,7 @@ class Run:
         )
         evaluate(
             learner, rows.X, rows.y, groups=groups, times=rows.times,
-            alarms=self.desk.session.detectors, into=self.run, **late,
+            alarms=self.desk.session.detectors, cells=rows.cells, into=self.run, **late,
         )  # fmt: skip
         if self.lines is not None:
             self.lines.records(self.run.records, self.consumed)
@@ -162,8 +162,10 @@ class Run:
             "algorithm": learner.name,
             "rows": run.rows,
             "labeled": run.known,
+            "unpredicted": run.unpredicted,
             "labels": run.labels,
             "rate": run.labels / max(run.rows, 1),
+            "cap": cap(learner.query, run.rows),
             "accuracy": run.accuracy,
             "estimate": as_facts(run.estimate),
             "recent": as_facts(recent) | {"rows": recent.rows, "labels": recent.labels},
@@ -183,6 +185,17 @@ class Run:
             "rows_per_second": self.speed,
             "seconds": round(self.elapsed, 3),
         }
+
+
+def cap(query: Any, rows: int) -> float:
+    """The most labels that a budget by rows asks for; NaN where there is none.
+
+    >>> from lasec.queries import Always, Budgeted
+    >>> cap(Budgeted(0.1), 5_000), cap(Always(), 5_000)
+    (576.0, nan)
+    """
+    held = isinstance(query, Budgeted) and not query.timed
+    return query.cap(rows) if held else math.nan
 
 
 def metrics(run: RunSummary) -> dict[str, Any]:

@@ -50,14 +50,16 @@ def serve(
         typer.Option("--new-key", metavar="NAME", help="Make a key, print it, and end."),
     ] = None,
     role: Annotated[
-        Role, typer.Option("--role", help="What the new key opens.")
+        Role,
+        typer.Option("--role", metavar="owner|app|annotator|viewer", help="What the new key opens.")
     ] = Role.OWNER,
 ) -> None:  # fmt: skip
     """Serve models over HTTP: rows in, questions to people, answers learned, all of it durable.
 
-    The first start makes a key for the owner and prints it. With it, create models, and keys for
-    applications and annotators, on the page /owner or by the API (/openapi.json). Each annotator
-    works on the page / with a key. Everything that was acknowledged is in the store.
+    The first start makes a key for the owner and prints it. With it, open the page /owner: create
+    models, invite annotators, review their answers, download labels. All of it, and keys for
+    applications, also by the API (/openapi.json). Each annotator works on the page / with a key.
+    Everything that was acknowledged is in the store.
     """
     service = _service(store)
     if new_key is not None:
@@ -79,8 +81,11 @@ def _shown(store: str) -> str:
 
     >>> _shown("postgresql://lasec:secret@db/lasec"), _shown("mails.db")
     ('postgresql://lasec:***@db/lasec', 'mails.db')
+    >>> _shown("postgresql://db/lasec?user=lasec&password=secret&sslmode=require")
+    'postgresql://db/lasec?user=lasec&password=***&sslmode=require'
     """
-    return re.sub(r"^(\w+://[^:@/]*):.*@", r"\1:***@", store)
+    hidden = re.sub(r"^(\w+://[^:@/]*):.*@", r"\1:***@", store)
+    return re.sub(r"(password=)[^&]*", r"\1***", hidden)
 
 
 def _service(store: str) -> Any:
@@ -90,7 +95,9 @@ def _service(store: str) -> Any:
         return Service(store)
     except ImportError as error:
         extra = "postgres" if "psycopg" in str(error) else "serve"
-        raise TableError(f"this needs more packages: pip install 'lasec[{extra}]'") from None
+        raise TableError(
+            f"this needs more packages: pip install '.[{extra}]' in a checkout of lasec"
+        ) from None
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from lasec.cli import options as o
+from lasec.cli.helptext import Command, Group
 from lasec.cli.jobs import Endpoints, Settings, begin, need
 from lasec.cli.output import STOPPED, honest
 from lasec.cli.spark_runner import serve, take_out
@@ -42,10 +43,12 @@ Features = Annotated[
 Shards = Annotated[int, typer.Option("--shards", min=1, help="Number of groups of keys.")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Show Spark's log messages.")]
 
-group = typer.Typer(no_args_is_help=True, help="Run one model per key, for millions, on Spark.")
+group = typer.Typer(
+    cls=Group, no_args_is_help=True, help="Run one model per key, for millions, on Spark."
+)
 
 
-@group.command("run")
+@group.command("run", cls=Command)
 @honest
 def run(
     events: Annotated[str, typer.Argument(help="Directory of events; with --kafka, a topic.")],
@@ -137,7 +140,7 @@ def run(
         raise typer.Exit(STOPPED)
 
 
-@group.command("export")
+@group.command("export", cls=Command)
 @honest
 def export(
     key: Annotated[str, typer.Argument(help="Key of the model.")],

@@ -182,7 +182,7 @@ def _hushed(endpoints: Endpoints | None) -> Iterator[None]:
     target = os.open(log or os.devnull, flags, 0o600)
     if log is not None:
         with suppress(PermissionError):  # it may be somebody else's
-            os.fchmod(target, 0o600)  # an older version left it open to all
+            os.fchmod(target, 0o600)  # it may have been there, open to all
     os.dup2(target, 2)
     os.close(target)
     try:

@@ -1,7 +1,6 @@
-"""Runs over streams whose labels are known, and what labels gain."""
+"""Runs over streams whose labels are known."""
 
 from lasec.evaluation.calendar import Calendar
-from lasec.evaluation.gain import LabelGain
 from lasec.evaluation.loop import evaluate
 from lasec.evaluation.paired import Difference, paired_difference
 from lasec.evaluation.peers import evaluate_peer
@@ -14,7 +13,6 @@ __all__ = [
     "Bin",
     "Calendar",
     "Difference",
-    "LabelGain",
     "Margins",
     "Part",
     "Point",

@@ -48,7 +48,8 @@ class Account:
     of ``rest``, and ``due`` a heap of answers under way. ``ends`` has the sums of all rows before
     each multiple of ``every`` that is settled. ``known`` rows have a label, ``same`` of them the
     previous label; ``scored`` has the sums of probabilities. Classes have the numbers of their
-    places in ``classes``, and ``counts`` are their labels; ``heard`` is the confusion
+    places in ``classes``, and ``counts`` are their labels; ``silent`` rows have no prediction, and
+    of those ``unscored`` have a label; ``heard`` is the confusion
     matrix from the queried labels of settled rows, ``truth`` that from all labels.
     """
 
@@ -63,6 +64,8 @@ class Account:
     mistakes: int = 0
     known: int = 0
     same: int = 0
+    silent: int = 0
+    unscored: int = 0
     answers: int = 0
     refused: int = 0
     settled: int = 0
@@ -151,6 +154,8 @@ class Account:
         self.rows += rows.y.size
         self.labels += int(rows.asked.sum())
         self.mistakes += int(rows.mistake.sum())
+        self.silent += int(rows.silent.sum())
+        self.unscored += int((rows.silent & rows.labeled).sum())
         self._count(rows, status)
         at_mark = bool(rows.y.size) and self.rows % self.every == 0
         if not self.late:
@@ -236,9 +241,10 @@ class Account:
             sums = [np.bincount(piece.group, row, self.segments + 1) for row in rows]
             self.table = self.table + np.array(sums).T
         if self.margins.bounded:
-            self.scored = self.scored.add(piece, said, answered)
+            spoken = ~piece.silent
+            self.scored = self.scored.add(piece.where(spoken), said[spoken], answered[spoken])
         self.margins = self.margins.add(piece)
-        known = np.where(piece.labeled, piece.mistake, -1).astype(np.int8)
+        known = np.where(piece.labeled & ~piece.silent, piece.mistake, -1).astype(np.int8)
         self.recent = np.concatenate([self.recent, known])[-self.kept :]
 
 

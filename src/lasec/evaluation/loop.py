@@ -24,7 +24,7 @@ from lasec.metrics import Meter
 from lasec.records import Records
 from lasec.session import Session
 from lasec.session.models import Asked
-from lasec.sparse import is_sparse, one_by_one
+from lasec.sparse import csr, is_sparse, one_by_one
 from lasec.tracker import Tracker
 from lasec.types import Aggregate, BudgetQuery
 
@@ -43,6 +43,7 @@ def evaluate(
     groups: Iterable[object] | None = None,
     meter: Meter | None = None,
     alarms: Sequence[Detector] = (),
+    cells: ArrayLike | None = None,
     on_alarm: Reaction | None = None,
     every: int | None = None,
     into: RunSummary | None = None,
@@ -70,6 +71,9 @@ def evaluate(
         By default a new :class:`~lasec.Meter` with a window of 1,000 rows.
     alarms
         Drift detectors.
+    cells
+        What they see of each row, if it is not ``X``: numbers before they were scaled, NaN where
+        one is missing.
     on_alarm
         Called with the learner and each alarm.
     every
@@ -94,12 +98,12 @@ def evaluate(
     >>> import lasec
     >>> X, y = lasec.streams.switching(3_000, dimension=5, every=1_000, seed=1)
     >>> lasec.evaluate(lasec.Tracker(rate=0.2, seed=0), X, y)
-    RunSummary(rows=3000, accuracy=0.966, labels=626, answers=626, alarms=0)
+    RunSummary(rows=3000, accuracy=0.967, labels=626, answers=626, alarms=0)
     >>> lasec.evaluate(lasec.Tracker(rate=0.2, seed=0), X, y, delay=500)
     RunSummary(rows=3000, accuracy=0.750, labels=629, answers=508, alarms=0)
     """
     rows: Any = X
-    rows = rows.tocsr() if is_sparse(X) else validation.finite("X", validation.real("X", X, 2))
+    rows = csr("X", X) if is_sparse(X) else validation.finite("X", validation.real("X", X, 2))
     n = rows.shape[0]
     fresh = into is None
     if into is None:
@@ -113,13 +117,14 @@ def evaluate(
     true = now.places(labels, new=True)
     said, waits = _replies(now, true, np.asarray(delay, dtype=np.float64), answers)
     stream = _Stream(learner, rows, (labels, true), now.ids(groups, n), times)
+    stream.cells = rows if cells is None else validation.real("cells", cells, 2)
     _same(now, learner)
     alone = learner.aggregate is not Aggregate.MAJORITY  # one answer settles a question
     if answers is None and alone and not (waits.any() or now.late or (alarms and on_alarm)):
         records = _at_once(stream, now)
         stream.answers = _prompt(records, labels, now.rows) if into.keep else []
         now.alarms = now.alarms + raised_by(
-            alarms, records, labels, one_by_one(rows) if alarms else ()
+            alarms, records, labels, one_by_one(stream.cells) if alarms else ()
         )
     else:
         records = _Conversation(stream, now, alarms, on_alarm).run(said, waits)
@@ -154,6 +159,7 @@ class _Stream:
         rounds = learner.rows + 1.0 + np.arange(X.shape[0], dtype=np.float64)
         self.clock = rounds if self.times is None else self.times
         self.answers: list[Answer] = []
+        self.cells: Any = X  # what detectors see
 
     def when(self, cut: slice) -> Array | None:
         """The times of some rows, where there are any."""
@@ -173,12 +179,12 @@ def heard(
     records: Records, true: NDArray[np.int64], group: NDArray[Any], clock: Array, now: Account
 ) -> Rows:
     """What an account takes of some rows: signs, and numbers of classes."""
-    sign = records.sign.astype(np.float64)
-    right = np.where(records.mistake, -sign, sign)
+    sign, silent = records.sign.astype(np.float64), records.sign == 0
+    right = np.where(records.mistake, -sign, sign) + 0.0  # which is never -0.0
     return Rows(
-        records.sign, records.margin, records.propensity, records.asked, records.mistake,
-        records.ticket, np.where(records.labeled, right, np.nan), group, clock,
-        now.places(records.label), true,
+        records.sign, records.margin, records.propensity, records.asked,
+        records.mistake & ~silent, records.ticket, np.where(records.labeled, right, np.nan), group,
+        clock, np.where(silent, -1, now.places(records.label)), true,
     )  # fmt: skip
 
 
@@ -251,7 +257,7 @@ class _Conversation:
         """One row, and the answers that have come by then."""
         stream, due = self.stream, self.now.due
         time = None if stream.times is None else float(stream.times[t])
-        asked = self.session.decide(stream.X[t], time=time)
+        asked = self.session.decide(stream.X[t], time=time, cells=stream.cells[t])
         moment = float(stream.clock[t])
         if asked.decision.asked:
             for k in np.flatnonzero(np.isfinite(waits) & (said >= 0)).tolist():
@@ -305,7 +311,7 @@ def _status(learner: Learner, now: Account, clock: Array, rows: Rows | None = No
     """What the learner says of itself after these rows."""
     query: Any = learner.query
     planned = query.planned(learner.query_state) if isinstance(query, BudgetQuery) else math.nan
-    waiting = learner.unanswered if rows is not None else ()
+    waiting = learner.pending if rows is not None else ()
     age = 0.0
     if waiting and rows is not None:
         known = np.concatenate([now.rest.time, rows.time])

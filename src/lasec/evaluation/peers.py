@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,13 +27,11 @@ def evaluate_peer(
     y: ArrayLike,
     *,
     times: ArrayLike | None = None,
-    row: Callable[[Array], Any] = np.asarray,
     into: RunSummary | None = None,
 ) -> RunSummary:
     """Ask and tell along a stream, as :func:`lasec.evaluate` does, with anybody's model.
 
-    ``model`` comes from :func:`lasec.session.around`; ``row`` makes of a row of ``X`` what the
-    model takes, a dict for River. Answers come at once.
+    ``model`` comes from :func:`lasec.session.around`. Answers come at once.
 
     >>> import lasec
     >>> from sklearn.linear_model import SGDClassifier
@@ -62,7 +59,6 @@ def evaluate_peer(
             rows[cut],
             (labels[cut], true[cut]),
             None if when is None else when[cut],
-            row,
         )
         for cut in pieces(now, len(rows))
         if cut.stop > cut.start
@@ -74,14 +70,14 @@ def evaluate_peer(
 
 def _piece(
     model: AnyModel, now: Account, X: Array, labels: tuple[NDArray[Any], NDArray[np.int64]],
-    times: Array | None, row: Callable[[Array], Any],
+    times: Array | None,
 ) -> Records:  # fmt: skip
     """Some rows, up to the next point."""
     y, true = labels
     first = model.selector.rows
     two = now.classes if len(now.classes) <= 2 else []
     told = [
-        _step(model, row(x), label, None if times is None else float(times[t]), two)
+        _step(model, x, label, None if times is None else float(times[t]), two)
         for t, (x, label) in enumerate(zip(X, y.tolist(), strict=True))
     ]
     said, sign, margin, chance, asked = (list(column) for column in zip(*told, strict=True))
@@ -108,8 +104,8 @@ def _step(
         model.cancel(decision.ticket)
     elif decision.asked:
         model.tell(decision.ticket, label)
-    sign = -1 if two and told.label == two[0] else 1
-    margin = 0.0 if told.label is None else sign * decision.margin
+    sign = 0 if told.label is None else -1 if two and told.label == two[0] else 1
+    margin = sign * decision.margin
     return told.label, sign, margin, decision.propensity, decision.asked
 
 

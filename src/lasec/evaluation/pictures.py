@@ -194,14 +194,28 @@ def accuracy(
     axes.plot(x, value, color=INK, linewidth=1.8, label="estimated accuracy", **mark)
     truth = np.array([point.truth for point in points])
     axes.plot(x, truth, color=TRUTH, linewidth=1.1, linestyle="--", label="true (all labels)")
-    for number, at in enumerate(line.at(alarms).tolist()):
-        label = "alarm" if number == 0 else None
-        axes.axvline(at, color=ALARM, linewidth=1.2, alpha=0.8, label=label)
+    mark_alarms(axes, line, alarms)
     if value.size:
         axes.set_ylim(max(0.0, np.nanmin(np.r_[value, truth]) - 0.15), 1.0)
     axes.set_ylabel("accuracy")
     share_axis(axes.yaxis)
     legend(axes, columns)
+
+
+def mark_alarms(axes: Any, line: Timeline, rows: Sequence[int]) -> None:
+    """Triangles on the upper edge where the last alarms were raised, with a count if it is not all.
+
+    A line across the figure for each would be a fence where there are many.
+    """
+    if not rows:
+        return
+    shown = rows[-MARKS:]
+    few = len(shown) == len(rows)
+    axes.plot(
+        line.at(shown), [1.0] * len(shown), color=ALARM, marker="v", linestyle="none",
+        markersize=7.0, clip_on=False, transform=axes.get_xaxis_transform(),
+        label="alarm" if few else f"alarm (the last {MARKS} of {len(rows):,})",
+    )  # fmt: skip
 
 
 def labels(axes: Any, line: Timeline, points: Sequence[Any]) -> None:
@@ -232,3 +246,4 @@ def questions(axes: Any, line: Timeline, points: Sequence[Any]) -> None:
 
 
 _ENDS = ("low", "high")
+MARKS = 20  # alarms in a figure

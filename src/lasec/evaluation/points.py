@@ -96,7 +96,7 @@ class Mark(NamedTuple):
         if not all(0.0 <= count <= 2.0**53 for count in counts) or not age >= 0.0:
             raise ValueError("marks: impossible counts")
         drift = None if math.isnan(since) else DriftEstimate(int(since), *rest)
-        scope = Scope(block, block, int(start), int(until))
+        scope = Scope(block, int(start), int(until))
         when = None if math.isnan(time) else time
         status = Status(int(labels), planned, int(open_), age, drift, when)
         return cls(int(round_), scope, truth, status)

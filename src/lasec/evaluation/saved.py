@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import heapq
+import math
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -20,16 +22,19 @@ from lasec.evaluation.tally import BINS, KINDS, WIDTH, Margins, Rows
 from lasec.metrics import Confusion, Meter, Scores, sums
 from lasec.metrics.estimate import Scope
 from lasec.metrics.losses import Loss
+from lasec.metrics.means import Sum
 from lasec.metrics.score_bins import SIZE, Bin
 from lasec.parameters import LARGEST, Range, number
 from lasec.persistence.container import Arrays, bundle, pack, restored, unbundle
 
 KIND = "run"
 _COUNTERS = (
-    "every", "first", "before", "rows", "labels", "mistakes", "known", "same", "answers",
-    "refused", "settled",
+    "every", "first", "before", "rows", "labels", "mistakes", "known", "same", "silent",
+    "unscored", "answers", "refused", "settled",
 )  # fmt: skip
 _EMPTY = np.zeros(sums.SHAPE)
+_WHOLE = ("ticket", "since", "labels", "others", "quiet")
+_NUMBERS = tuple(name for name in Alarm._fields if name not in ("kind", "what"))
 
 
 def write(now: Account) -> bytes:
@@ -50,14 +55,14 @@ def write(now: Account) -> bytes:
         "latest": now.latest,
         "span": now.calendar.span,
         "recent": len(now.recent),
-        "alarms": [alarm.kind for alarm in now.alarms],
+        "alarms": [[alarm.kind, alarm.what] for alarm in now.alarms],
         "parts": sizes,
     }
     return pack(header, parts | _arrays(now))
 
 
 def _arrays(now: Account) -> Arrays:
-    latest = Mark(0, Scope(_EMPTY, _EMPTY, 0, 0), 0.0, now.status)
+    latest = Mark(0, Scope(_EMPTY, 0, 0), 0.0, now.status)
     marks, ends = now.marks, now.ends
     return {
         "status": np.array(latest.facts()),
@@ -77,7 +82,9 @@ def _arrays(now: Account) -> Arrays:
         **_cells("truth", now.truth),
         "rest": np.array([np.asarray(a, dtype=np.float64) for a in now.rest]),
         "verdicts": np.array(list(now.verdicts.items()), dtype=np.int64).reshape(-1, 2),
-        "alarms": np.array([alarm[1:] for alarm in now.alarms], dtype=np.float64).reshape(-1, 5),
+        "alarms": np.array(
+            [[getattr(alarm, name) for name in _NUMBERS] for alarm in now.alarms], dtype=np.float64
+        ).reshape(-1, len(_NUMBERS)),
         "due": np.array([list(due) for due in sorted(now.due)], dtype=np.float64).reshape(-1, 4),
     }
 
@@ -149,8 +156,8 @@ def _restored(header: dict[str, Any], arrays: Arrays) -> Account:
     now.learner, now.grouped = _followed(header["learner"]), header["grouped"]
     if not any(now.grouped is known for known in (None, False, True)):
         raise ValueError("grouped: expected yes, no, or nothing")
-    kinds, numbers = header["alarms"], arrays["alarms"].tolist()
-    now.alarms = [_alarm(kind, *row) for kind, row in zip(kinds, numbers, strict=True)]
+    texts, numbers = header["alarms"], arrays["alarms"].tolist()
+    now.alarms = [_alarm(text, row) for text, row in zip(texts, numbers, strict=True)]
     now.status = Mark.of(arrays["status"].tolist(), _EMPTY).status
     marks = zip(arrays["marks"].tolist(), arrays["blocks"], strict=True)
     now.marks = [Mark.of(facts, block) for facts, block in marks]
@@ -192,10 +199,12 @@ def _agree(now: Account) -> None:
         or now.settled + now.rest.y.size != now.rows
         or now.meter.rows < (now.rows if now.late else now.settled)
         or max(now.labels, now.known) > now.rows
-        or max(now.mistakes, now.same) > now.known
+        or max(now.mistakes + now.unscored, now.same) > now.known
+        or not now.unscored <= now.silent <= now.rows
         or now.counts.sum() != now.known
         or now.calendar.rows.sum() > now.rows
-        or now.scored.rows != (now.settled if now.margins.bounded else 0)
+        or now.scored.rows + int(now.total[Sum.SILENT])
+        != (now.settled if now.margins.bounded else int(now.total[Sum.SILENT]))
         or len(now.marks) > now.limit
         or max(marks[-1], ends[-1]) > now.rows
         or ends[-1] > now.settled
@@ -206,12 +215,17 @@ def _agree(now: Account) -> None:
         raise ValueError("the counters contradict each other")
 
 
-def _alarm(
-    kind: Any, ticket: float, evidence: float, before: float, after: float, since: float
-) -> Alarm:
-    if not isinstance(kind, str):
+def _alarm(text: Sequence[Any], row: Sequence[float]) -> Alarm:
+    kind, what = text
+    if not (isinstance(kind, str) and isinstance(what, str)):
         raise TypeError("alarms: expected the kind of each")
-    return Alarm(kind, int(ticket), evidence, before, after, int(since))
+    found: dict[str, Any] = dict(zip(_NUMBERS, row, strict=True))
+    for name, value in found.items():
+        if name in _WHOLE:
+            found[name] = int(value)
+        elif math.isnan(value):
+            found[name] = math.nan  # the one that equals itself in a tuple
+    return Alarm(kind=kind, what=what, **found)
 
 
 def _named(names: Any, segments: int) -> dict[str, int]:
@@ -238,8 +252,8 @@ def _rest(table: NDArray[Any], segments: int, classes: int) -> Rows:
     numbers = np.array([predicted, true])
     if not (
         all(np.array_equal(a, b, equal_nan=True) for a, b in zip(rest, table, strict=True))
-        and (np.abs(label) == 1).all()
-        and ((np.abs(y) == 1.0) | np.isnan(y)).all()
+        and np.isin(label, (-1, 0, 1)).all()
+        and ((np.abs(y) == np.abs(label)) | np.isnan(y)).all()
         and np.array_equal(true < 0, np.isnan(y))
         and ((numbers >= -1) & (numbers < classes)).all()
         and np.isfinite(margin).all()
@@ -287,7 +301,7 @@ def _check(arrays: Arrays, segments: int) -> None:
         "counts": (arrays["counts"].size,),
         "rest": (len(Rows._fields), arrays["rest"].shape[-1]),
         "due": (len(arrays["due"]), 4),
-        "alarms": (len(arrays["alarms"]), 5),
+        "alarms": (len(arrays["alarms"]), len(_NUMBERS)),
     }
     for name, shape in shapes.items():
         if arrays[name].shape != shape or arrays[name].dtype != np.float64:

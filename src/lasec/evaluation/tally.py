@@ -25,8 +25,9 @@ class Rows(NamedTuple):
     """Columns of consecutive rows of a run; ``group`` is -1 where there are none.
 
     ``label`` is the sign of :class:`lasec.Records`, and ``y`` is the same where the prediction was
-    right, the other sign where it was wrong, and NaN without a label. ``predicted`` and ``true``
-    are numbers of classes, -1 for none.
+    right, the other sign where it was wrong, and NaN without a label. Both are 0 where there is no
+    prediction, and that is no mistake. ``predicted`` and ``true`` are numbers of classes, -1 for
+    none.
     """
 
     label: NDArray[Any]
@@ -45,6 +46,10 @@ class Rows(NamedTuple):
         """Some of them."""
         return Rows(*(column[begin:end] for column in self))
 
+    def where(self, chosen: NDArray[np.bool_]) -> Rows:
+        """Those that are chosen."""
+        return Rows(*(column[chosen] for column in self))
+
     def __add__(self, more: Any) -> Rows:
         return Rows(*map(np.concatenate, zip(self, more, strict=True)))
 
@@ -55,9 +60,15 @@ class Rows(NamedTuple):
         return known
 
     @property
+    def silent(self) -> NDArray[np.bool_]:
+        """Which rows have no prediction."""
+        return np.asarray(self.label == 0)
+
+    @property
     def counts(self) -> Array:
-        """How many rows, queried rows, mistakes and labels there are."""
-        few = (self.asked.sum(), self.mistake.sum(), self.labeled.sum())
+        """How many rows, queried rows, mistakes, and labels of predicted rows there are."""
+        known = self.labeled & ~self.silent
+        few = (self.asked.sum(), self.mistake.sum(), known.sum())
         return np.array([self.y.size, *few], dtype=np.float64)
 
 
@@ -161,9 +172,15 @@ class Bin(NamedTuple):
 
 def rows_of(columns: Rows, answered: NDArray[np.bool_], wrong: NDArray[np.bool_]) -> Array:
     """What each row adds to the sums of its part; ``wrong`` is what its answer says."""
-    q, guess = columns.propensity, means.doubt(columns.label, columns.margin)
+    q, guess, silent = (
+        columns.propensity,
+        means.doubt(columns.label, columns.margin),
+        columns.silent,
+    )
     rows = means.of_rows(guess, q, columns.asked)
     rows[Sum.MISTAKES], rows[Sum.LABELED] = columns.mistake, columns.labeled
+    rows[:, silent] = means.of_silent(columns.asked[silent], columns.labeled[silent])
+    answered = answered & ~silent
     rows[:, answered] += means.of_answers(
         guess[answered], q[answered], wrong[answered].astype(np.float64)
     )
@@ -177,6 +194,7 @@ def part(name: str, row: Array, until: int, more: Array = NO_MORE) -> Part:
     Estimate(value=nan, low=0.0, high=1.0, rows=0, labels=0, until=0)
     """
     counted = row[[Sum.ROUNDS, Sum.ASKED, Sum.MISTAKES, Sum.LABELED]] + more
+    counted[-1] -= row[Sum.SILENT_LABELED]
     rounds, asked, mistakes, known = counted.tolist()
     truth = 1.0 - mistakes / known if known else math.nan
     return Part(name, round(rounds), round(asked), truth, means.accuracy(row, until))

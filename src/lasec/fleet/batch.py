@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lasec import kernel, validation
+from lasec import validation
 from lasec.parameters import number
 from lasec.random import SEEDS, words
 from lasec.types import UNASKED, Counter
@@ -29,16 +28,6 @@ def answered(
     if np.unique(asks).size < asks.size:
         raise ValueError("after: a row has two labels")
     return rows
-
-
-def check(
-    mapped: Callable[..., Iterable[int]], X: NDArray[Any], spans: list[tuple[int, int]]
-) -> None:
-    """An error for the first row that is no row of numbers of a usable size."""
-    found = mapped(lambda span: kernel.engine.first_unsound(X[slice(*span)]), spans)
-    for (begin, _), bad in zip(spans, found, strict=True):
-        if bad >= 0:
-            validation.finite("X", X[begin + bad])
 
 
 def claimed(

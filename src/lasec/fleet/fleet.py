@@ -7,7 +7,6 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -27,14 +26,14 @@ from lasec.persistence.container import Arrays, read, restored
 from lasec.random import seed_or_random
 from lasec.records import Records
 from lasec.rules import OneVsRest
-from lasec.types import UNASKED, LearnFrom, Precision, Query, Rule, copied
+from lasec.types import UNASKED, LearnFrom, Query, Rule, copied
 
 # Fewer rows are not worth threads, which take longer to begin.
 _FEW = 64
 _COUNTERS = ("rows", "asked", "told", "updates")
 # Models as bytes: rows of one length, or of any.
 Packed = NDArray[np.uint8] | list[NDArray[np.uint8]]
-_SAME = ("rule", "query", "dimension", "learn_from", "precision", "classes")
+_SAME = ("rule", "query", "dimension", "learn_from", "classes")
 
 
 class Fleet:
@@ -42,9 +41,9 @@ class Fleet:
 
     Model k is a :class:`~lasec.Learner` of its own, with its own rows and its own seed (derived
     from ``seed``, which is random if not given, or given in ``seeds``), and does to its rows what
-    that learner would do. A batch of rows in any order of keys is one call, :meth:`run` where
-    labels are known, :meth:`serve` where they come later, and ``threads`` of it are run at once
-    (all cores unless told). A call that is refused leaves every model as it was.
+    that learner would do. A batch of questions and labels, in any order of keys, is one call of
+    :meth:`serve`, in ``threads`` (all cores unless told). A call that is refused leaves every model
+    as it was.
 
     ``classes`` are those of all models: any labels, any number. They are -1 and +1 if not given.
     No model takes others.
@@ -60,17 +59,19 @@ class Fleet:
     >>> fleet = Fleet(lasec.rules.SecondOrder(drift=0.01), models=1_000, dimension=16, seed=0)
     >>> X, y = lasec.streams.switching(50_000, dimension=16, every=50_000, seed=1)
     >>> keys = np.random.default_rng(0).integers(1_000, size=50_000)
-    >>> fleet.run(keys, X, y)
-    Records(rows=50000, accuracy=0.717, labels=50000, rate=1.000)
+    >>> asked = fleet.serve(keys, X, np.zeros(50_000))
+    >>> fleet.serve(keys, X, y, tickets=asked.ticket)
+    Records(rows=50000, asked=0, learned=50000, refused=0)
     >>> fleet.learner(7)
     Learner('SecondOrder + Always', dimension=16, rows=37, asked=37, updates=14)
     >>> fleet = Fleet(lasec.rules.Tracking(), models=9, dimension=2, classes=["ash", "oak", "yew"])
-    >>> fleet.run([0, 0, 8], [[1.0, 2.0], [1.0, 2.0], [0.0, 1.0]], ["oak", None, "yew"]).labeled
-    array([ True, False,  True])
+    >>> fleet.serve([0, 8, 0], [[1.0, 2.0], [0.0, 1.0], [1.0, 2.0]], [None, None, "oak"],
+    ...             after=[-1, -1, 0]).learned
+    array([False, False,  True])
     >>> hasher = lasec.TextHasher()
-    >>> texts = Fleet(lasec.DiagonalLASEC(8).rule, models=9, dimension=hasher.columns)
-    >>> texts.run([0, 8, 0], hasher.rows(["a prize", "lunch?", "a prize"]), [-1, 1, -1]).label
-    array([ 1,  1, -1], dtype=int16)
+    >>> texts = Fleet(lasec.rules.SparseTracking(), models=9, dimension=hasher.columns)
+    >>> texts.serve([0, 8], hasher.rows(["a prize", "lunch?"]), [None, None]).ticket
+    array([0, 0])
     """
 
     UNASKED = UNASKED
@@ -86,7 +87,6 @@ class Fleet:
         seed: int | None = None,
         seeds: ArrayLike | None = None,
         lead: float | None = LEAD,
-        precision: Precision | str = Precision.DOUBLE,
         threads: int | None = None,
         classes: Sequence[Hashable] | None = None,
     ) -> None:
@@ -96,23 +96,22 @@ class Fleet:
         every = self.learn_from == LearnFrom.LABELS
         self.rule, names = with_classes(rule, classes, every_label=every)
         self.query, self._names = query, names.complete
-        self.precision = choice(Precision, precision)
         self.seed = seed_or_random(seed)
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         self.threads: int = number(
             "threads", cores if threads is None else threads, int, Range(1, 1024)
         )
-        one = codec.begin(self.rule, self.dimension, self.precision)
+        one = codec.begin(self.rule, self.dimension)
         kept = saved.models_of(self.rule)
-        self._models = kept(self.rule, one, self.models, self.dimension, self.precision)
-        self._kind = sparse.row_kind(self.rule, self.precision)
+        self._models = kept(self.rule, one, self.models, self.dimension)
+        self._kind = sparse.row_kind(self.rule)
         self.memory = tiled(codec.query_state(query), self.models)
         self.seeds = batch.seeds(seeds, self.seed, self.models)
         self.rows, self.asked, self.told, self.updates, self.waiting = np.zeros(
             (5, self.models), dtype=np.int64
         )
         self.clock, self._busy = Clock(lead), Busy("fleet")
-        self._servers: dict[bool, Callable[..., Any]] = {}
+        self._server: Callable[..., Any] | None = None
 
     @classmethod
     def of(
@@ -135,7 +134,7 @@ class Fleet:
         signs = learner.classes == SIGNS
         fleet = cls(
             learner.rule, learner.query, models=models, dimension=learner.dimension,
-            learn_from=learner.learn_from, precision=learner.precision, seed=seed, seeds=seeds,
+            learn_from=learner.learn_from, seed=seed, seeds=seeds,
             lead=lead, threads=threads, classes=None if signs else learner.known_classes,
         )  # fmt: skip
         fleet._models.put(slice(None), learner.state)
@@ -146,59 +145,13 @@ class Fleet:
 
     @property
     def state(self) -> Any:
-        """The arrays of all models, stacked; where models grow, the state of each.
-
-        >>> import lasec
-        >>> Fleet(lasec.rules.SecondOrder(), models=9, dimension=2).state.cov.shape
-        (9, 2, 2)
-        """
+        """The arrays of all models, stacked; where models grow, the state of each."""
         return self._models.state
 
     @property
     def classes(self) -> tuple[Any, ...]:
-        """The classes, in the order in which they were given.
-
-        >>> import lasec
-        >>> Fleet(lasec.rules.Perceptron(), models=2, dimension=1).classes
-        (-1, 1)
-        """
+        """The classes, in the order in which they were given."""
         return self._names.names
-
-    def run(
-        self,
-        keys: ArrayLike,
-        X: ArrayLike,
-        y: ArrayLike,
-        *,
-        times: ArrayLike | None = None,
-        draws: ArrayLike | None = None,
-    ) -> Records:
-        """Ask and, where asked, tell at once, for each row, by the model of its key.
-
-        Rows of one key are taken in the order in which they stand. A row that a single learner
-        would refuse because it is too large for its model is predicted and marked in
-        ``records.refused``, but not asked about: one tenant's bad row stops nobody else's.
-        A label that is None or NaN is not known: its question, if it is asked, stays unanswered.
-        ``draws`` are uniform numbers in [0, 1) to decide by, instead of the models' own.
-
-        >>> import lasec
-        >>> fleet = Fleet(lasec.rules.SecondOrder(), models=2, dimension=1, seed=0)
-        >>> fleet.run([1, 0, 1], [[1.0], [2.0], [3.0]], [-1, 1, -1]).ticket.tolist()
-        [0, 0, 1]
-        """
-        rows = sparse.rows(X, self.dimension, self._kind)
-        n = len(rows)
-        labels, numbers = self._codes(y, n), self._keys(keys, n)
-        given, clock = validation.given(draws, n), self._times(times, n)
-        with self._busy:
-            if kernel.engine.blocked(self.rule, self.state) and not self.memory.shape[1]:
-                with ThreadPoolExecutor(self.threads) as pool:
-                    return self._named(self._run_blocks(pool, numbers, rows, labels, given))
-            self._check(rows)
-            order, begins, tickets = kernel.engine.group(numbers, self.rows)
-            columns = (sparse.plain(rows), labels, tickets, tickets, clock, given, order, begins)
-            requests = kernel.engine.Requests(*columns)
-            return self._named(self._row_by_row(numbers, requests, at_once=True))
 
     def serve(
         self,
@@ -237,16 +190,15 @@ class Fleet:
         """
         rows = sparse.rows(X, self.dimension, self._kind)
         n = len(rows)
-        labels, numbers = np.nan_to_num(self._codes(y, n, asks=True)), self._keys(keys, n)
+        labels, numbers = np.nan_to_num(self._codes(y, n)), self._keys(keys, n)
         given, clock = validation.given(draws, n), self._times(times, n)
         answered = batch.answered(after, numbers, labels)
         claimed = batch.claimed(tickets, numbers, (labels != 0.0) & (answered < 0), self.rows)
         with self._busy:
             self._check(rows)
-            order, begins, _ = kernel.engine.group(numbers, self.rows)
+            order, begins = kernel.engine.group(numbers, self.models)
             columns = (sparse.plain(rows), labels, claimed, answered, clock, given, order, begins)
-            requests = kernel.engine.Requests(*columns)
-            return self._named(self._row_by_row(numbers, requests, at_once=False))
+            return self._named(self._served(numbers, kernel.engine.Requests(*columns)))
 
     def draws(self, keys: ArrayLike, numbers: ArrayLike) -> NDArray[np.float64]:
         """Random draws that depend on the seed of a key and on a number from 0 to 2^64 - 1.
@@ -264,12 +216,7 @@ class Fleet:
 
     @property
     def size(self) -> int:
-        """How many bytes a model takes in :meth:`pack`; one that grows, at its beginning.
-
-        >>> import lasec
-        >>> Fleet(lasec.rules.SecondOrder(), models=10, dimension=64).size
-        17152
-        """
+        """How many bytes a model takes in :meth:`pack`; one that grows, at its beginning."""
         return self._models.size
 
     def pack(self, keys: ArrayLike) -> Packed:
@@ -293,7 +240,7 @@ class Fleet:
 
         >>> import lasec
         >>> fleet = Fleet(lasec.rules.SecondOrder(), models=10, dimension=2)
-        >>> records = fleet.run([3, 3], [[1.0, 2.0], [0.5, 1.0]], [-1, 1])
+        >>> told = fleet.serve([3], [[1.0, 2.0]], [-1], tickets=[Fleet.UNASKED])
         >>> fleet.unpack([7], fleet.pack([3]))
         >>> bool((fleet.state.weights[7] == fleet.state.weights[3]).all())
         True
@@ -314,7 +261,7 @@ class Fleet:
         k: int = number("key", key, int, Range(0, self.models - 1))
         learner = Learner(
             self.rule, self.query, dimension=self.dimension, learn_from=self.learn_from,
-            seed=int(self.seeds[k]), precision=self.precision,
+            seed=int(self.seeds[k]),
             classes=None if self._names.are_signs else self.classes,
         )  # fmt: skip
         learner.state = copied(self._models[k])
@@ -358,7 +305,7 @@ class Fleet:
         Fleet(SecondOrder + Always, models=10, dimension=2, rows=0)
         """
         with self._busy:
-            return saved.packed(self, self._models.arrays())
+            return saved.packed(vars(self) | {"classes": self.classes}, self._models.arrays())
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
@@ -406,7 +353,7 @@ class Fleet:
         return cls.from_bytes(read(path))
 
     def __getstate__(self) -> dict[str, Any]:
-        return vars(self) | {"_servers": {}}  # compiled code is found again
+        return vars(self) | {"_server": None}  # compiled code is found again
 
     def __repr__(self) -> str:
         return (
@@ -421,27 +368,23 @@ class Fleet:
             self.waiting,
         )  # fmt: skip
 
-    def _row_by_row(self, keys: NDArray[np.int64], requests: Any, *, at_once: bool) -> Records:
+    def _served(self, keys: NDArray[np.int64], requests: Any) -> Records:
         """The batch, its models dealt out to threads."""
         y, out = requests.y, kernel.engine.Answers.empty(requests.y.size)
         touched = np.flatnonzero(np.diff(requests.begins))
-        learning = touched if at_once else np.unique(keys[y != 0.0])
         stack = self._stack()
-        if at_once not in self._servers:
+        if self._server is None:
             one = stack._replace(state=kernel.engine.stack_of_one(self._models[0]))
-            self._servers[at_once] = kernel.engine.server(
-                self.rule, self.query, one, requests.X, at_once=at_once
-            )
+            self._server = kernel.engine.server(self.rule, self.query, one, requests.X)
+        server, settings = self._server, (self._mistakes_only, out)
 
         def share(models: NDArray[np.int64]) -> None:
-            settings = (self._mistakes_only, out)
-            self._models.serve(self._servers[at_once], stack, models, requests, *settings)
+            self._models.serve(server, stack, models, requests, *settings)
 
-        with self._all_or_nothing(touched, learning):
+        with self._all_or_nothing(touched, np.unique(keys[y != 0.0])):
             self._deal_out(share, requests.begins, y.size)
             self.clock.advance(requests.times)
-        known = ~np.isnan(y) & at_once
-        return Records(**out._asdict(), key=keys, labeled=known, all_labels=at_once)
+        return Records(**out._asdict(), key=keys, all_labels=False)
 
     def _deal_out(
         self, share: Callable[[NDArray[np.int64]], None], begins: NDArray[np.int64], rows: int
@@ -454,45 +397,20 @@ class Fleet:
             with ThreadPoolExecutor(self.threads) as pool:
                 list(pool.map(share, shares))
 
-    def _run_blocks(
-        self, pool: ThreadPoolExecutor, keys: NDArray[np.int64], X: NDArray[Any],
-        y: NDArray[np.float64], given: NDArray[np.float64],
-    ) -> Records:  # fmt: skip
-        """The batch, its models dealt out to threads, in blocks; what could fail is checked first.
-
-        Nothing is copied to be put back: for a model with one row, that would cost as much again.
-        """
-        engine, stack, n = kernel.engine, self._stack(), keys.size
-        spans = list(pairwise(np.linspace(0, n, self.threads + 1).astype(int).tolist()))
-        batch.check(pool.map, X, spans)
-        order, begins, tickets = engine.group(keys, self.rows)
-        requests = engine.Requests(X, y, tickets, tickets, given[:0], given, order, begins)
-        packed, out = np.empty((n, 4)), engine.Answers.empty(n)._replace(ticket=tickets)
-
-        def share(models: NDArray[np.int64]) -> None:
-            engine.run_share(
-                self.rule, self.query, stack, models, requests, packed=packed,
-                mistakes_only=self._mistakes_only,
-            )  # fmt: skip
-
-        list(pool.map(share, self._shares(begins)))
-        list(pool.map(lambda span: engine.unpack(packed, span[0], span[1], out), spans))
-        return Records(**out._asdict(), key=keys, labeled=~np.isnan(y))
-
     @property
     def _mistakes_only(self) -> bool:
         """Whether a row whose class was predicted is not learned; each of many classes decides."""
         return self.learn_from == LearnFrom.MISTAKES and not isinstance(self.rule, OneVsRest)
 
-    def _codes(self, y: ArrayLike, count: int, *, asks: bool = False) -> NDArray[np.float64]:
-        """The codes of labels, NaN where there is none; where a row ``asks``, 0 is none as well."""
+    def _codes(self, y: ArrayLike, count: int) -> NDArray[np.float64]:
+        """The codes of labels; NaN where there is none, and where it is 0, unless that is one."""
         names, plain = self._names, validation.signs(y, count)
         if plain is not None and names.are_signs:
             return plain
         kinds, which = validation.classes(y, count)
         codes = names.codes(kinds)
         for kind, code in zip(kinds, codes, strict=True):
-            if code == 0.0 and not (asks and kind == 0):
+            if code == 0.0 and kind != 0:
                 raise ValueError(f"y: expected one of {shown(self.classes)}, got {shown(kind)}")
         return np.append(np.where(codes == 0.0, np.nan, codes), np.nan)[which]
 
@@ -528,8 +446,9 @@ class Fleet:
 
     def _check(self, rows: Any) -> None:
         """An error for the first row with an entry that cannot be used; sparse ones were seen."""
-        if not self._kind.names:
-            batch.check(map, rows, [(0, len(rows))])
+        bad = -1 if self._kind.names else kernel.engine.first_unsound(rows)
+        if bad >= 0:
+            validation.finite("X", rows[bad])
 
     def _shares(self, begins: NDArray[np.int64]) -> list[NDArray[np.int64]]:
         """The models with rows, in shares of about equally many rows, one for each thread."""

@@ -17,7 +17,7 @@ from lasec.errors import StateError
 from lasec.persistence import codec
 from lasec.persistence.container import Arrays, bundle, pack, unbundle, unpack
 from lasec.sparse import SparseRows
-from lasec.types import Precision, Rule, copied
+from lasec.types import Rule, copied
 
 _FIRST = np.zeros(1, dtype=np.int64)
 
@@ -27,15 +27,13 @@ class Growing:
 
     >>> import lasec
     >>> rule = lasec.rules.SparseTracking()
-    >>> models = Growing(rule, rule.init(2**18), 3, 2**18, Precision.DOUBLE)
+    >>> models = Growing(rule, rule.init(2**18), 3, 2**18)
     >>> len(models.state), models[1].used.tolist()
     (3, [0, 3, 0])
     """
 
-    def __init__(
-        self, rule: Rule[Any], one: Any, models: int, dimension: int, precision: Precision
-    ) -> None:
-        self._rule, self._dimension, self._precision, self._blank = rule, dimension, precision, one
+    def __init__(self, rule: Rule[Any], one: Any, models: int, dimension: int) -> None:
+        self._rule, self._dimension, self._blank = rule, dimension, one
         self.state: list[Any] = [one] * models
 
     def __getitem__(self, k: int) -> Any:
@@ -100,7 +98,7 @@ class Growing:
             self.state[k] = state
 
     def _unpacked(self, data: bytes) -> Any:
-        return codec.restore(self._rule, self._dimension, unpack(data)[1], self._precision)
+        return codec.restore(self._rule, self._dimension, unpack(data)[1])
 
     def arrays(self) -> Arrays:
         """What a file of the fleet holds of them."""
@@ -111,7 +109,7 @@ class Growing:
 
     @staticmethod
     def checked(
-        rule: Rule[Any], dimension: int, arrays: Arrays, models: int, precision: Precision
+        rule: Rule[Any], dimension: int, arrays: Arrays, models: int
     ) -> tuple[Any, list[Any]]:
         """What a file holds, each checked as a learner's is: the state of new ones, and of all."""
         sizes, own = arrays.pop("sizes").tolist(), arrays.pop("own").tolist()
@@ -119,7 +117,7 @@ class Growing:
             raise StateError("invalid: the states are not those of these models")
         parts = unbundle({str(i): size for i, size in enumerate(sizes)}, arrays)
         blank, *states = (
-            codec.restore(rule, dimension, unpack(data)[1], precision) for data in parts.values()
+            codec.restore(rule, dimension, unpack(data)[1]) for data in parts.values()
         )
         found = [blank] * models
         for k, state in zip(own, states, strict=True):

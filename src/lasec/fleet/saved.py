@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -15,10 +16,7 @@ from lasec.persistence import codec
 from lasec.persistence.container import Arrays, pack
 from lasec.random import SEEDS
 from lasec.sparse import takes_pairs
-from lasec.types import Precision, Query, Rule
-
-if TYPE_CHECKING:
-    from lasec.fleet.fleet import Fleet
+from lasec.types import Query, Rule
 
 _COUNTERS = ("rows", "asked", "told", "updates", "waiting")
 
@@ -26,8 +24,8 @@ _COUNTERS = ("rows", "asked", "told", "updates", "waiting")
 def models_of(rule: Rule[Any]) -> type[Stacked | Growing]:
     """How the models of a rule are kept: stacked, unless they grow.
 
-    >>> import lasec
-    >>> models_of(lasec.rules.Tracking()).__name__, models_of(lasec.DiagonalLASEC(8).rule).__name__
+    >>> from lasec.rules import SparseTracking, Tracking
+    >>> models_of(Tracking()).__name__, models_of(SparseTracking()).__name__
     ('Stacked', 'Growing')
     """
     return Growing if takes_pairs(rule) else Stacked
@@ -38,22 +36,21 @@ def dimensions(rule: Rule[Any]) -> Range:
     return Range(1, 2**31 if models_of(rule) is Growing else 2**15)
 
 
-def packed(fleet: Fleet, state: Arrays) -> bytes:
-    """The bytes of a file with these arrays of models, or an error if it could not be loaded."""
+def packed(fleet: Mapping[str, Any], state: Arrays) -> bytes:
+    """A file with a fleet's attributes and these arrays, or an error if it could not be loaded."""
     header = {
         "kind": "fleet",
-        "rule": codec.describe(fleet.rule),
-        "query": codec.describe(fleet.query),
-        "models": fleet.models,
-        "dimension": fleet.dimension,
-        "update": fleet.learn_from.value,
-        "precision": fleet.precision.value,
-        "seed": fleet.seed,
-        "clock": fleet.clock.header(),
-        "classes": list(fleet.classes),
+        "rule": codec.describe(fleet["rule"]),
+        "query": codec.describe(fleet["query"]),
+        "models": fleet["models"],
+        "dimension": fleet["dimension"],
+        "learn_from": fleet["learn_from"].value,
+        "seed": fleet["seed"],
+        "clock": fleet["clock"].header(),
+        "classes": list(fleet["classes"]),
     }
-    arrays = state | {name: getattr(fleet, name) for name in _COUNTERS}
-    arrays |= {"memory": fleet.memory, "seeds": fleet.seeds.view(np.int64)}
+    arrays = state | {name: fleet[name] for name in (*_COUNTERS, "memory")}
+    arrays["seeds"] = fleet["seeds"].view(np.int64)
     checked(header, dict(arrays))
     return pack(header, arrays)
 
@@ -70,18 +67,15 @@ def checked(header: dict[str, Any], arrays: Arrays) -> tuple[dict[str, Any], dic
         "query": query,
         "models": models,
         "dimension": number("dimension", header["dimension"], int, dimensions(rule)),
-        "learn_from": header["update"],
-        "precision": Precision(header["precision"]),
+        "learn_from": header["learn_from"],
         "seed": number("seed", header["seed"], int, SEEDS),
-        "classes": header.get("classes"),  # fleets of earlier files have -1 and +1
+        "classes": header["classes"],
     }
     values: dict[str, Any] = _counters(arrays, models)
     values["seeds"] = arrays.pop("seeds").view(np.uint64)
     values["memory"] = _memory(query, arrays.pop("memory"), models)
     checked_state = models_of(rule).checked
-    values["state"] = checked_state(
-        rule, options["dimension"], arrays, models, options["precision"]
-    )
+    values["state"] = checked_state(rule, options["dimension"], arrays, models)
     if values["seeds"].shape != (models,):
         raise StateError("invalid: there is not one seed for each model")
     return options, values | {"clock": Clock.restore(header["clock"])}

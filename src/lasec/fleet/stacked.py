@@ -13,7 +13,7 @@ from lasec.errors import StateError
 from lasec.fleet import layout
 from lasec.persistence import codec
 from lasec.persistence.container import Arrays
-from lasec.types import NotingRule, Precision, Rule
+from lasec.types import NotingRule, Rule
 
 
 class Stacked:
@@ -99,9 +99,7 @@ class Stacked:
         return {f"state.{name}": array for name, array in self.state._asdict().items()}
 
     @staticmethod
-    def checked(
-        rule: Rule[Any], dimension: int, arrays: Arrays, models: int, precision: Precision
-    ) -> Any:
+    def checked(rule: Rule[Any], dimension: int, arrays: Arrays, models: int) -> Any:
         """The state that a file holds, once each of its models has been checked as a learner's."""
         found = {name.removeprefix("state."): array for name, array in arrays.items()}
         if any(array.shape[:1] != (models,) for array in found.values()) or not all(
@@ -110,7 +108,7 @@ class Stacked:
             raise StateError("invalid: there are arrays of no known use")
         for k in range(models):
             one: Any = {name: array[k] for name, array in found.items()}
-            kind = type(codec.restore(rule, dimension, one, precision))
+            kind = type(codec.restore(rule, dimension, one))
         return kind(**found)
 
     def take(self, found: Any) -> None:

@@ -11,18 +11,13 @@ from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-import httpx
-
-from lasec.client import Given, Model, Question, RefusedError
+from lasec.client import AwayError, Given, Model, Question, RefusedError
+from lasec.errors import TableError
 
 DAY = 86_400.0
-FINAL = ("told", "recorded")  # an online learner cannot unlearn these
+FINAL = ("told", "recorded", "sent")  # an online learner cannot unlearn these
 Wish = tuple[str, dict[str, Any] | None]  # under what it is counted, and what is sent
 BUSY = (429, 500, 502, 503, 504)
-
-
-class AwayError(RuntimeError):
-    """A place that cannot be reached for now."""
 
 
 class Answer(NamedTuple):
@@ -31,6 +26,12 @@ class Answer(NamedTuple):
     question: int | str
     by: str
     label: str | None = None
+
+
+class Unreadable(NamedTuple):
+    """Something in the place of an answer that cannot be read as one, and what is wrong with it."""
+
+    why: str
 
 
 class Shown(NamedTuple):
@@ -48,7 +49,7 @@ class Place(Protocol):
     def people(self) -> str | None:
         """How the names of its people begin, if an answer that is gone there is taken back."""
 
-    def look(self, questions: Sequence[Question]) -> list[Answer]:
+    def look(self, questions: Sequence[Question]) -> Sequence[Answer | Unreadable]:
         """What people have answered by now to these questions."""
 
     def show(self, questions: Sequence[Question]) -> Shown:
@@ -60,6 +61,8 @@ class Done(NamedTuple):
 
     ``late`` are answers that came, or were changed, after the question was closed: a model cannot
     unlearn, so that they are only counted. ``refused`` are those that the service did not take.
+    ``unreadable`` are those that were left out because they are no answers, and ``why`` says what
+    is wrong with the first of them.
     """
 
     answered: int = 0
@@ -70,6 +73,8 @@ class Done(NamedTuple):
     shown: int = 0
     withdrawn: int = 0
     unshown: int = 0
+    unreadable: int = 0
+    why: str = ""
 
 
 def exchange(model: Model, place: Place, *, closed: float = DAY) -> Done:
@@ -85,14 +90,18 @@ def exchange(model: Model, place: Place, *, closed: float = DAY) -> Done:
         Seconds for which closed questions are still looked at, to count late answers.
     """
     questions = _questions(model, closed)
+    found = place.look(questions)
+    answers = [one for one in found if isinstance(one, Answer)]
+    wrong = [one.why for one in found if isinstance(one, Unreadable)]
     counts, sent = Counter[str](), False
-    for name, call in _wishes(questions, place.look(questions), _names(model), place.people):
+    for name, call in _wishes(questions, answers, _names(model), place.people):
         counts[name if call is None or _taken(model, call) else "refused"] += 1
         sent |= call is not None
     if sent:
         questions = _questions(model, closed)
     shown = place.show([question for question in questions if question.waits])
-    return Done(**counts, **shown._asdict())
+    done: dict[str, Any] = {**counts, **shown._asdict()}
+    return Done(**done, unreadable=len(wrong), why=wrong[0] if wrong else "")
 
 
 def repeat(
@@ -106,8 +115,10 @@ def repeat(
             if done != last:
                 say(done)
             last = done
-        except (AwayError, httpx.TransportError) as error:
+        except AwayError as error:
             say(f"away: {error}")
+        except TableError as error:
+            say(f"unreadable: {error}")
         except RefusedError as error:
             if error.status not in BUSY:
                 raise
@@ -185,8 +196,8 @@ def _gone(
         ("taken_back", {"ticket": question.ticket, "say": "undo", "by": given.by})
         for question in questions
         for given in question.answers
-        if question.is_open and given.by.startswith(people)
-        and given.status in ("held", "dont_know") and (question.ticket, given.by) not in said
+        if question.is_open and given.status in ("held", "dont_know")
+        and (given.by or "").startswith(people) and (question.ticket, given.by) not in said
     ]  # fmt: skip
 
 

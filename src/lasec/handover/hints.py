@@ -14,9 +14,9 @@ class Hints:
     Parameters
     ----------
     every
-        Seconds between two looks without a hint.
+        Polling interval in seconds, without a hint.
     after
-        Seconds from a hint to the look, so that what it is about has become old enough.
+        Seconds to wait after a hint, so that the change that it announces is old enough.
     port, host
         Where POST requests are taken as hints; without a port, there are none (0 is any free one).
 

@@ -13,13 +13,15 @@ import time
 from collections.abc import Sequence
 from datetime import datetime
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx
 
-from lasec.client import Question
-from lasec.handover.exchange import Answer, AwayError, Shown
-from lasec.handover.forms import choice
+from lasec.client import AwayError, Question
+from lasec.errors import TableError
+from lasec.handover.exchange import Answer, Shown, Unreadable
+from lasec.handover.forms import annotations_of, choice, person
+from lasec.parameters import shown
 
 MARK = "lasec"  # the field of a task's data that names model and ticket
 AT_ONCE = 200  # tickets that are looked up, or tasks that are pushed, in one request
@@ -60,9 +62,9 @@ class LabelStudio:
         """End all connections."""
         self._http.close()
 
-    def look(self, questions: Sequence[Question]) -> list[Answer]:
-        """The answers to these questions that are old enough."""
-        self._tasks, answers = {}, []
+    def look(self, questions: Sequence[Question]) -> list[Answer | Unreadable]:
+        """The answers to these questions that are old enough, and what cannot be read."""
+        self._tasks, answers = {}, list[Answer | Unreadable]()
         for at in range(0, len(questions), AT_ONCE):
             found, now = self._found(questions[at : at + AT_ONCE])
             for ticket, tasks in found.items():
@@ -105,10 +107,10 @@ class LabelStudio:
                 "GET", "/api/tasks", params=given | {"page": page, "page_size": AT_ONCE},
                 fine=(404,) if page > 1 else (),
             )  # fmt: skip
-            tasks = [] if reply.status_code == 404 else reply.json()["tasks"]
+            tasks = [] if reply.status_code == 404 else _json(reply, "tasks", list)
             for task in tasks:
-                ticket = int(task["data"][MARK].rpartition("/")[2])
-                found.setdefault(ticket, []).append(task)
+                if (ticket := _ticket(task)) is not None:
+                    found.setdefault(ticket, []).append(task)
             now, more = now or _clock(reply), len(tasks) == AT_ONCE
         return found, now
 
@@ -150,27 +152,81 @@ class LabelStudio:
             raise AwayError(f"Label Studio: {reply.status_code} for its token")
         if reply.is_error:
             raise ValueError("Label Studio does not take the token: make a personal access token")
-        return f"Bearer {reply.json()['access']}"
+        return f"Bearer {_json(reply, 'access', str)}"
 
 
-def _answers(ticket: int, tasks: Sequence[Task], before: float) -> list[Answer]:
+def _answers(ticket: int, tasks: Sequence[Task], before: float) -> list[Answer | Unreadable]:
     """The last annotation of each person, if it was not touched since a moment.
 
     >>> task = {"annotations": [{"completed_by": 3, "updated_at": "2026-01-01T00:00:00Z",
-    ...                          "was_cancelled": True}]}
-    >>> _answers(7, [task], before=2e9), _answers(7, [task], before=0.0)
-    ([Answer(question=7, by='label-studio/3', label=None)], [])
+    ...                          "was_cancelled": True}, {"completed_by": 4}]}
+    >>> _answers(7, [task], before=2e9)[1]
+    Answer(question=7, by='label-studio/3', label=None)
+    >>> _answers(7, [task], before=0.0)
+    [Unreadable(why='ticket 7: "updated_at" is no time, but None')]
     """
-    last: dict[Any, tuple[float, Any]] = {}
-    for one in (one for task in tasks for one in task.get("annotations") or ()):
-        at = datetime.fromisoformat(one["updated_at"]).timestamp()
-        if at >= last.get(one["completed_by"], (0.0, None))[0]:
-            last[one["completed_by"]] = at, one
-    found = []
-    for person, (at, one) in last.items():
-        label = None if one.get("was_cancelled") else choice(one.get("result") or ())
-        if at <= before and (label is not None or one.get("was_cancelled")):
-            found.append(Answer(ticket, f"{LabelStudio.people}{person}", label))
+    last, found = dict[str, _Annotation](), list[Answer | Unreadable]()
+    for task in tasks:
+        try:
+            listed = annotations_of(task)
+        except TableError as error:
+            found.append(Unreadable(f"ticket {ticket}: {error}"))
+            continue
+        for one in listed:
+            try:
+                said = _annotation(one)
+            except TableError as error:
+                found.append(Unreadable(f"ticket {ticket}: {error}"))
+                continue
+            if said.by not in last or said.at >= last[said.by].at:
+                last[said.by] = said
+    for by, said in last.items():
+        if said.at <= before and (said.label is not None or said.skipped):
+            found.append(Answer(ticket, f"{LabelStudio.people}{by}", said.label))
+    return found
+
+
+class _Annotation(NamedTuple):
+    """Who has said what, and when; one that is ``skipped`` has no label."""
+
+    by: str
+    at: float
+    label: str | None
+    skipped: bool
+
+
+def _annotation(one: Task) -> _Annotation:
+    """An annotation as Label Studio's API gives it."""
+    by, written, skipped = person(one), one.get("updated_at"), bool(one.get("was_cancelled"))
+    if by is None:
+        raise TableError('an annotation says nobody who has made it ("completed_by")')
+    try:
+        at = datetime.fromisoformat(written).timestamp()  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        raise TableError(f'"updated_at" is no time, but {shown(written)}') from None
+    return _Annotation(by, at, None if skipped else choice(one), skipped)
+
+
+def _ticket(task: Any) -> int | None:
+    """The ticket that a task names; None if it is no task of ours.
+
+    >>> _ticket({"id": 1, "data": {"lasec": "mails/7"}}), _ticket({"id": 1, "data": None})
+    (7, None)
+    """
+    data = task.get("data") if isinstance(task, dict) and type(task.get("id")) is int else None
+    mark = data.get(MARK) if isinstance(data, dict) else None
+    number = mark.rpartition("/")[2] if isinstance(mark, str) else ""
+    return int(number) if number.isdecimal() and len(number) < 20 else None
+
+
+def _json(reply: httpx.Response, name: str, kind: type) -> Any:
+    """A part of a reply; one that is not there is said by something else than Label Studio."""
+    try:
+        found = reply.json()[name]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        found = None
+    if not isinstance(found, kind):
+        raise AwayError(f"Label Studio: no {name} in the reply for {reply.request.url.path}")
     return found
 
 
@@ -188,5 +244,7 @@ def _surplus(tasks: Sequence[Task], *, keep: bool) -> list[Task]:
 
 def _clock(reply: httpx.Response) -> float:
     """When Label Studio has replied, by its own clock."""
-    date = reply.headers.get("date")
-    return time.time() if date is None else parsedate_to_datetime(date).timestamp()
+    try:
+        return parsedate_to_datetime(reply.headers.get("date", "")).timestamp()
+    except (ValueError, OverflowError):
+        return time.time()

@@ -6,7 +6,8 @@ folder named by a digest of all of them (:mod:`lasec.kernel.folder`).
 Loops over a rule or a query that is not lasec's own are compiled in each process, because changes
 in such a class cannot be detected here.
 
-Without a usable folder, everything works the same, and is compiled in each process.
+Without a usable folder, everything works the same, and is compiled in each process. So it does with
+damaged files in it, and on a full disk.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ njit: Any = numba.njit
 config: Any = numba.config
 typeof: Any = numba.typeof
 _named_tuple: Any = numba.types.NamedTuple
+_NUMBA_ERROR: Any = numba.core.errors.NumbaError
 
 # Where a part may hold another one: a query's query, a rule's Mercer kernel.
 _NESTED = ("inner", "kernel")
@@ -62,9 +64,29 @@ class Entry:
         types = tuple(_writable(typeof(argument)) for argument in arguments)
         if types not in dispatcher.overloads:
             with outermost():
-                dispatcher.compile(types)
+                dispatcher = self._compiled(dispatcher, types)
         code: Callable[..., Any] = dispatcher.overloads[types].entry_point
         return code
+
+    def _compiled(self, dispatcher: Any, types: tuple[Any, ...]) -> Any:
+        """The dispatcher that has code for these types: a cache that fails is only passed over.
+
+        Where nothing can be written, what was compiled is there all the same. A file that cannot be
+        read is replaced, and if that fails too, this process keeps nothing.
+        """
+        try:
+            dispatcher.compile(types)
+        except Exception as error:
+            if dispatcher is self.fresh or isinstance(error, _NUMBA_ERROR):
+                raise
+            if types not in dispatcher.overloads:
+                try:
+                    dispatcher._cache.flush()
+                    dispatcher.compile(types)
+                except Exception:
+                    dispatcher = self.kept = self.fresh
+                    dispatcher.compile(types)
+        return dispatcher
 
     def __call__(self, parts: tuple[object, ...], *arguments: Any) -> Any:
         """Call the function."""

@@ -1,4 +1,4 @@
-"""A chunk of rows: what comes with it, what it leaves behind, and which of its rows are usable."""
+"""A chunk of rows: what comes with it, what it leaves behind, and what its precision allows."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from lasec.kernel.dispatch import compiled, reordering
+from lasec.kernel.dispatch import compiled
 from lasec.kernel.lean import overload
 from lasec.kernel.philox import draw
 from lasec.sparse import Csr
 from lasec.types import Vector
-from lasec.validation import LARGEST_ENTRY, LARGEST_SINGLE
 
-LARGEST_STRAIN = 1e12
-LARGEST_STRAIN_SINGLE = 1e3
+LARGEST_STRAIN = 1e12  # the largest conditioning that double precision allows
 NO_NUMBERS: Vector = np.empty(0)
 
 
@@ -91,38 +89,3 @@ def drawn(draws: Vector, seed: np.uint64, first: int, at: int) -> float:
 def entry(values: Vector, i: int, otherwise: float) -> float:
     """The i-th of the values, if there are any."""
     return values[i] if values.size else otherwise
-
-
-@compiled
-def limit(array: Any) -> float:
-    """The conditioning limit: the largest conditioning that the precision of ``array`` allows."""
-    return LARGEST_STRAIN_SINGLE if array.itemsize == 4 else LARGEST_STRAIN
-
-
-@compiled
-def largest_entry(array: Any) -> float:
-    """The largest entry of a row that can be used in the precision of ``array``."""
-    return LARGEST_SINGLE if array.itemsize == 4 else LARGEST_ENTRY
-
-
-@reordering
-def inner(X: Any, Y: Any, out: Vector) -> None:
-    """out[i] <- the inner product of the i-th rows; in any order of summation, as BLAS has it."""
-    for i in range(X.shape[0]):
-        total = X.dtype.type(0.0)
-        for j in range(X.shape[1]):
-            total += X[i, j] * Y[i, j]
-        out[i] = total
-
-
-@compiled
-def unsound(X: Any, size: Vector) -> int:
-    """Puts ``|x|^2`` of each row into ``size``; the first row with an unusable entry, or -1."""
-    most = largest_entry(X)
-    inner(X, X, size)
-    for i in range(X.shape[0]):
-        if not size[i] <= most * most:
-            for j in range(X.shape[1]):
-                if not abs(X[i, j]) <= most:
-                    return i
-    return -1

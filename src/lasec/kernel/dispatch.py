@@ -41,7 +41,6 @@ from lasec.rules import (
     seen,
     softmax,
     sparse_beliefs,
-    sparse_gaussian,
     sparse_tracking,
     subspace,
     tracking,
@@ -199,13 +198,6 @@ def _never(self: Rule[Any], state: Any) -> bool:
     return False
 
 
-def _one_is_due(self: Rule[Any], states: Any) -> bool:
-    due = False
-    for k in range(states[0].shape[0]):
-        due = due or is_due(self, member(states, k))
-    return due
-
-
 def _spend_nothing(self: Query, margin: Margin, memory: Vector, asked: bool, now: Context) -> None:
     pass
 
@@ -232,11 +224,6 @@ def _squared_norm(self: Any, x: Any) -> Any:
 @overload(values_of)
 def _values_of(x: Any) -> Any:
     return (lambda x: x["value"]) if isinstance(x.dtype, types.Record) else (lambda x: x)
-
-
-@overload(one_vs_rest.any_full)
-def _any_full(rule: Any, states: Any) -> Any:
-    return _one_is_due if hasattr(rule.instance_class, "is_due") else _never
 
 
 @overload(one_vs_rest.has_probabilities)
@@ -275,7 +262,6 @@ overload(one_vs_rest.learned)(lambda rule, state, x, y, draw: rule.instance_clas
 overload(one_vs_rest.strain)(
     lambda rule, size, largest: getattr(rule.instance_class, "conditioning", _unstrained)
 )
-overload(one_vs_rest.has_room)(lambda rule, state, x: rule.instance_class.admit)
 overload(mercer.product)(lambda kernel, x, z: kernel.instance_class.product)
 overload(gaussian.judge)(lambda rule, m, q: rule.instance_class.judge)
 overload(gaussian.step)(lambda rule, m, q, y: rule.instance_class.step)
@@ -344,7 +330,6 @@ for helper in (
         for name in room.__all__
     ),
     *(getattr(sparse_tracking, name) for name in sparse_tracking.__all__ if name.islower()),
-    *(getattr(sparse_gaussian, name) for name in sparse_gaussian.__all__ if name.islower()),
     *(getattr(lenses, name) for name in lenses.__all__ if name.islower()),
     *(getattr(lens_maps, name) for name in lens_maps.__all__),
     subspace.is_due,

@@ -9,15 +9,11 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from lasec.kernel import fleet, pack, serve
-from lasec.kernel.block_update import Workspace
-from lasec.kernel.blocks import LONG, Plan, parts, run_blocks
+from lasec.kernel import pack, serve
+from lasec.kernel.blocks import LONG, Workspace, parts, run_blocks
 from lasec.kernel.cache import Entry
-from lasec.kernel.chunk import LARGEST_STRAIN, LARGEST_STRAIN_SINGLE, Chunk, Columns, count
+from lasec.kernel.chunk import LARGEST_STRAIN, Chunk, Columns, count
 from lasec.kernel.dispatch import is_due
-from lasec.kernel.eigenvalue_bound import EigenvalueBound
-from lasec.kernel.fleet import Bench
-from lasec.kernel.lookahead import Lookahead
 from lasec.kernel.philox import draw_all
 from lasec.kernel.rows import (
     Look,
@@ -31,7 +27,7 @@ from lasec.kernel.rows import (
     tell_row,
 )
 from lasec.kernel.scaling import scale_rows
-from lasec.kernel.stack import Answers, ModelStack, Requests
+from lasec.kernel.serve import Answers, ModelStack, Requests
 from lasec.kernel.unmanaged import member
 from lasec.kernel.words import FEW, LOWER, count_words
 from lasec.rules.gaussian import Gaussian
@@ -39,10 +35,10 @@ from lasec.sparse import Csr
 from lasec.types import Counter, Query, Rule, Vector, copied
 
 __all__ = [
-    "LAZY_FROM", "Answers", "Chunk", "Look", "ModelStack", "Requests", "admitted", "admitter",
+    "LARGEST_STRAIN", "Answers", "Chunk", "Look", "ModelStack", "Requests", "admitted", "admitter",
     "ask", "asker", "blocked", "class_looker", "draws", "first_infinite", "first_unsound", "group",
-    "largest_strain", "load", "look", "looker", "noter", "renewed", "run", "run_share", "scale",
-    "server", "stack_of_one", "store", "teller", "unpack", "word_pairs",
+    "load", "look", "looker", "noter", "renewed", "run", "scale", "server",
+    "stack_of_one", "store", "teller", "word_pairs",
 ]  # fmt: skip
 
 config: Any = numba.config
@@ -50,16 +46,13 @@ _ASK, _TELL = Entry(ask_row), Entry(tell_row)
 _LOOK, _NOTE = Entry(look_rows), Entry(note_rows)
 _CLASSES, _ASK_ROWS = Entry(look_classes), Entry(ask_rows)
 _ROWS, _BLOCKS = Entry(run_rows), Entry(run_blocks)
-_SORT, _SHARE = Entry(fleet.sort_rows), Entry(fleet.run_share)
-_CHECK, _UNPACK = Entry(fleet.first_unsound), Entry(fleet.unpack)
+_SORT, _CHECK = Entry(serve.sort_rows), Entry(serve.first_unsound)
 _DRAW, _ADMIT = Entry(draw_all), Entry(admit_rows)
-_SERVE, _MODELS = Entry(serve.serve_share), Entry(serve.run_models)
+_SERVE = Entry(serve.serve_share)
 _STORE, _LOAD = Entry(pack.pack_whole), Entry(pack.unpack_whole)
 _STORE_LOWER, _LOAD_LOWER = Entry(pack.pack_lower), Entry(pack.unpack_lower)
 _INFINITE = Entry(pack.first_infinite)
 _SCALE, _WORDS = Entry(scale_rows), Entry(count_words)
-# With fewer weights, finding out which rows need no variance costs more than all variances.
-LAZY_FROM = 64
 # Chunks with fewer rows are not worth a copy of the covariance.
 _FEW = 8
 
@@ -121,17 +114,11 @@ def blocked(rule: Rule[Any], state: Any) -> bool:
     return isinstance(state, Gaussian) and stepping and not config.DISABLE_JIT
 
 
-def largest_strain(state: Any) -> float:
-    """The largest conditioning that a state of this precision can carry."""
-    return LARGEST_STRAIN if state[0].itemsize == 8 else LARGEST_STRAIN_SINGLE
-
-
 def run(
     rule: Rule[Any], query: Query, state: Any, memory: Vector, chunk: Chunk, *,
-    mistakes_only: bool, lazy: bool = False, bound: EigenvalueBound | None = None, block: int = 0,
-    in_place: bool = False,
-) -> tuple[int, Columns, Any, EigenvalueBound | None]:  # fmt: skip
-    """A chunk of steps; gives a row to refuse or -1, the columns, state and bound after it.
+    mistakes_only: bool, block: int = 0, in_place: bool = False,
+) -> tuple[int, Columns, Any]:  # fmt: skip
+    """A chunk of steps; gives a row to refuse or -1, the columns, and the state after it.
 
     The state that was given is not touched, unless ``in_place``, or where the chunk is a single row
     that is not refused; ``memory``, which is the query's, is written. ``block`` is the number of
@@ -151,13 +138,13 @@ def run(
             begin, refused = _ROWS((rule, query), *arguments)
             if begin and out.updated[begin - 1]:
                 after = renewed(rule, after)
-        return begin if refused else -1, out, after, None
-    w, part = after.weights, parts(after.weights.size)
-    space = Workspace.empty(min(block or LONG, n), part, w.size, w.dtype)
-    known = bound.copy() if bound else EigenvalueBound.unknown(w.size, w.dtype)
-    plan = Plan(block, part, lazy, mistakes_only)
-    bad: int = _BLOCKS((rule, query), rule, query, after, chunk, plan, known, space, out)
-    return bad, out, after, known
+        return begin if refused else -1, out, after
+    d = after.weights.size
+    part = parts(d)
+    space = Workspace.empty(min(block or LONG, n), part, d)
+    given = (rule, query, after, chunk, block, part, mistakes_only, space, out)
+    bad: int = _BLOCKS((rule, query), *given)
+    return bad, out, after
 
 
 def renewed(rule: Any, state: Any) -> Any:
@@ -182,28 +169,17 @@ def admitted(rule: Any, state: Any, X: Csr, code: Callable[..., int] | None = No
     return state
 
 
-def group(keys: Counter, rounds: Counter) -> tuple[Counter, Counter, Counter]:
-    """Rows sorted by key, where the rows of each key begin among them, and the rows' tickets."""
-    order, tickets = np.empty_like(keys), np.empty_like(keys)
-    begins = np.empty(rounds.size + 1, dtype=np.int64)
-    _SORT((), keys, rounds, order, begins, tickets)
-    return order, begins, tickets
+def group(keys: Counter, models: int) -> tuple[Counter, Counter]:
+    """Rows sorted by key, and where the rows of each key begin among them."""
+    order, begins = np.empty_like(keys), np.empty(models + 1, dtype=np.int64)
+    _SORT((), keys, order, begins)
+    return order, begins
 
 
 def first_unsound(X: NDArray[Any]) -> int:
     """The first row with an entry that cannot be used, or -1."""
     row: int = _CHECK((), X)
     return row
-
-
-def run_share(
-    rule: Rule[Any], query: Query, stack: ModelStack, models: Counter, requests: Requests, *,
-    mistakes_only: bool, packed: NDArray[np.float64],
-) -> None:  # fmt: skip
-    """Run the rows of some models of a fleet, in blocks."""
-    bench = Bench.empty(requests.X.shape[1], requests.X.dtype)
-    arguments = (rule, query, stack, models, requests, mistakes_only, bench, packed)
-    _SHARE((rule, query), *arguments)
 
 
 def draws(
@@ -215,34 +191,26 @@ def draws(
     return out
 
 
-def unpack(packed: NDArray[np.float64], begin: int, end: int, out: Answers) -> None:
-    """The columns of some rows of what :func:`run_share` has written."""
-    _UNPACK((), packed, begin, end, out)
-
-
 def server(
-    rule: Rule[Any], query: Query, stack: ModelStack, X: Any, *, at_once: bool
+    rule: Rule[Any], query: Query, stack: ModelStack, X: Any
 ) -> Callable[[ModelStack, Counter, Requests, bool, Answers], ModelStack]:
-    """A function for rows such as X: questions and labels one by one, or both ``at_once``.
+    """A function for questions and labels of rows such as X.
 
     It takes the fleet's models, those among them to serve, what came in, whether to learn from
     mistakes only, and where to put the answers. It gives the models back: the same, unless they
     are one that has grown.
     """
     number, whole = np.empty(0), np.empty(0, dtype=np.int64)
-    d, kind = (0, number.dtype) if isinstance(X, Csr) else (X.shape[1], X.dtype)
     blank = Requests(X, number, whole, whole, number, number, whole, whole)
-    ahead = () if at_once else (Lookahead.empty(d, kind),)
-    given = (rule, query, stack, whole, blank, True, *ahead, Answers.empty(0), 0, 0)
-    code = (_MODELS if at_once else _SERVE).code((rule, query), given)
+    given = (rule, query, stack, whole, blank, True, Answers.empty(0), 0, 0)
+    code = _SERVE.code((rule, query), given)
 
     def serve_share(
         stack: ModelStack, models: Counter, requests: Requests, mistakes_only: bool, out: Answers
     ) -> ModelStack:
-        ahead = () if at_once else (Lookahead.empty(d, kind),)
         place, begin = 0, 0
         while place < models.size:
-            given = (stack, models, requests, mistakes_only, *ahead, out, place, begin)
+            given = (stack, models, requests, mistakes_only, out, place, begin)
             place, begin = code(rule, query, *given)
             if place < models.size:
                 stack = _renewed_in(rule, stack, models[place])

@@ -35,7 +35,7 @@ import numba
 
 config: Any = numba.config
 SOURCES = (
-    "kernel", "linalg", "mercer", "murmur", "papers", "parameters", "queries", "rules",
+    "kernel", "linalg", "mercer", "murmur", "parameters", "queries", "rules",
     "sparse", "triangle", "types", "validation",
 )  # fmt: skip
 NAME, MARKER = "lasec-compiled", "made-by-lasec"

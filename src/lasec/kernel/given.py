@@ -38,8 +38,3 @@ class GivenMargin(NamedTuple):
 
     def update(self, state: NoModel, x: Vector, y: float, draw: float) -> None:
         """Learn nothing."""
-
-    @property
-    def reference(self) -> str:
-        """None."""
-        return ""

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lasec.kernel.chunk import Chunk, Columns, count, entry, largest_entry, limit, row_of
+from lasec.kernel.chunk import LARGEST_STRAIN, Chunk, Columns, count, entry, row_of
 from lasec.kernel.dispatch import (
     admit_row,
     chance,
@@ -34,6 +34,7 @@ from lasec.kernel.philox import draw
 from lasec.kernel.unmanaged import unmanaged
 from lasec.rules.gaussian import largest_of_all, largest_variance
 from lasec.types import Context, Margin, Matrix, Query, Rule, Vector
+from lasec.validation import LARGEST_ENTRY
 
 
 class Turn(NamedTuple):
@@ -117,15 +118,15 @@ def _margin_of(seen: Any) -> Any:
 @compiled
 def learnable(rule: Rule[Any], state: Any, x: Vector) -> bool:
     """Whether a label at ``x`` stays within the conditioning limit."""
-    return conditioning(rule, squared_norm(rule, x), largest(state)) <= limit(x)
+    return conditioning(rule, squared_norm(rule, x), largest(state)) <= LARGEST_STRAIN
 
 
 @compiled
 def sound(x: Vector) -> bool:
     """Whether every entry of ``x`` is finite and of a usable size."""
-    most, fine = largest_entry(x), True
+    fine = True
     for value in values_of(x):
-        fine = fine and abs(value) <= most
+        fine = fine and abs(value) <= LARGEST_ENTRY
     return fine
 
 

@@ -2,7 +2,7 @@
 
 from lasec.metrics.calibration import Calibration, Reliability
 from lasec.metrics.confusion import Confusion
-from lasec.metrics.estimate import Costs, Estimate, Interval, Method, Metric, Over
+from lasec.metrics.estimate import Costs, Estimate, Interval, Metric, Over
 from lasec.metrics.meter import Meter
 from lasec.metrics.planner import Plan, plan
 from lasec.metrics.scores import Scores
@@ -14,7 +14,6 @@ __all__ = [
     "Estimate",
     "Interval",
     "Meter",
-    "Method",
     "Metric",
     "Over",
     "Plan",

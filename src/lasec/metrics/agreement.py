@@ -13,6 +13,7 @@ import math
 from collections.abc import Sequence
 
 LEAST, DEVIATIONS = 0.05, 3.0
+SMALL = 0.005  # a difference in accuracy of two models that is not worth a warning
 
 
 def by_chance(shares: Sequence[float]) -> float:
@@ -44,3 +45,16 @@ def autocorrelated(agreement: float, shares: Sequence[float], rows: int) -> bool
     """
     least = max(LEAST, DEVIATIONS / math.sqrt(max(rows, 1)))
     return beyond_chance(agreement, shares) > least
+
+
+def is_better(agreement: float, shares: Sequence[float], accuracy: float, rows: int) -> bool:
+    """Whether the label of the row before predicts notably better than a model, and not by chance.
+
+    Where nearly all rows are of one class, no prediction is notably better than another.
+
+    >>> is_better(0.853, [0.575, 0.425], accuracy=0.841, rows=10_000)
+    True
+    >>> is_better(0.9990, [0.998, 0.002], accuracy=0.9978, rows=100_000)
+    False
+    """
+    return agreement > accuracy + SMALL and autocorrelated(agreement, shares, rows)

@@ -5,7 +5,8 @@ weights 1/q the labeled rows of the class (hits) stand for all of them. Down to 
 number of rows n is known; of these, one is the hit itself, and the weighted share of hits among the
 *other* labels stands for the n - 1 others. With the hit among them it would count 1/q times, and
 the precision would be too high. One more label counts there, as the model expects it: high scores
-may have hardly any other. Within a bin the order is taken to be random: a hit is in its middle.
+may have hardly any other. The interval also holds the value without it, which is 1 where the labels
+are ranked without an error. Within a bin the order is taken to be random: a hit is in its middle.
 
 The variance is that of the linearized estimate, as in :mod:`lasec.metrics.confusion`. With P_b the
 precision down to bin b, h_b the hits in it, n_b the rows down to it and H all hits, a label adds::
@@ -28,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lasec.metrics.estimate import Estimate
-from lasec.metrics.proportion import interval, smooth
+from lasec.metrics.proportion import interval, lacking
 from lasec.metrics.score_bins import Bin, answered
 
 Array = NDArray[np.float64]
@@ -76,25 +77,29 @@ def estimate(bins: Array, level: float) -> Estimate:
         return Estimate(math.nan, 0.0, 1.0, rows, labels, 0)
     ranked = Ranked.of(down)
     precision = _precision(down, ranked)
-    value = float((ranked.hits * precision).sum() / ranked.hits.sum())
+    value, plain = (
+        float((ranked.hits * each).sum() / ranked.hits.sum())
+        for each in (precision, _precision(down, ranked, guess=False))
+    )
     variance, freedom = _variance(down, ranked, precision, value)
-    middle = smooth(value, heard)
-    least = middle * (1.0 - middle) * float(ranked.hit_spread.sum() / ranked.hits.sum() ** 2)
-    variance += max(0.0, least - variance) / (1.0 + heard)
-    return Estimate(value, *interval(value, variance, heard, level, freedom), rows, labels, 0)
+    relative = float(ranked.hit_spread.sum() / ranked.hits.sum() ** 2)
+    more = lacking(value, variance, heard, heard * min(value, 1.0 - value), relative)
+    low, high = interval(value, variance, heard, level, freedom)
+    least, most = interval(value, variance + more, heard, level)
+    return Estimate(value, min(low, least, plain), max(high, most, plain), rows, labels, 0)
 
 
-def _precision(down: Array, ranked: Ranked) -> Array:
-    """The precision down to a hit in the middle of each bin."""
+def _precision(down: Array, ranked: Ranked, *, guess: bool = True) -> Array:
+    """The precision down to a hit in the middle of each bin; with one more label as a guess."""
     rows, labels, expected = map(_middle, down[:, [Bin.ROWS, Bin.LABELS, Bin.PREDICTED]].T)
     own = 1.0 + ranked.hit_spread / np.where(ranked.hits > 0.0, ranked.hits, 1.0)  # its weight
     hits = np.maximum(_middle(ranked.hits) - own / 2.0, 0.0)
     total = np.maximum(_middle(ranked.hits + ranked.others) - own / 2.0, 0.0)
     one = down[:, Bin.ROWS].sum() / max(down[:, Bin.LABELS].sum(), 1.0)
-    more = np.minimum(one, rows - labels)
+    more = guess * np.minimum(one, rows - labels)
     counted = total + more > 0.0
     share = hits + more * expected / np.maximum(rows, 1.0)
-    share /= np.where(counted, total + more, 1.0)
+    share = np.where(counted, share / np.where(counted, total + more, 1.0), 1.0)
     others = np.maximum(rows - 0.5, 0.0)
     return np.asarray((1.0 + others * np.minimum(share, 1.0)) / (1.0 + others))
 

@@ -20,9 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lasec.metrics.estimate import Estimate
-from lasec.metrics.proportion import interval, smooth
+from lasec.metrics.proportion import interval, lacking, student
 from lasec.metrics.score_bins import EDGES, TWENTY, Bin, answered
-from lasec.metrics.totals import student
 
 Array = NDArray[np.float64]
 
@@ -99,9 +98,7 @@ def _observed(row: Array, level: float) -> tuple[Estimate, float]:
     )
     variance = of_hits * (1.0 - value) ** 2 + (every - of_hits) * value**2
     variance *= labels / max(labels - 1.0, 1.0)
-    middle = smooth(value, labels)
-    lacking = max(0.0, middle * (1.0 - middle) * every - variance)
-    variance += lacking / (1.0 + min(hits, labels - hits))
+    variance += lacking(value, variance, labels, min(hits, labels - hits), every)
     ends = interval(value, variance, labels, level)
     return Estimate(value, *ends, round(rows), round(labels), 0), math.sqrt(variance)
 

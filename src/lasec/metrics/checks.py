@@ -20,6 +20,8 @@ _NAMES = ("label", "margin", "propensity", "asked", "ticket")
 def checked(decision: Decision, last: int) -> Decision:
     """A decision in plain numbers, if it can be the next after the ticket ``last``.
 
+    Its label is a sign; 0 is a row that has no prediction.
+
     >>> checked(Decision(1, 0.6, 1.0, 0.5, asked=True, ticket=3), last=3)
     Traceback (most recent call last):
     ValueError: decision: ticket 3 came after 3, but must rise
@@ -34,7 +36,7 @@ def checked(decision: Decision, last: int) -> Decision:
         label, margin, variance, q, asked, ticket = decision = _plain(decision)
     if not (
         last < ticket <= LAST and 0.0 <= q <= 1.0
-        and (label == 1 or label == -1)  # noqa: PLR1714
+        and (label == 1 or label == -1 or label == 0)  # noqa: PLR1714
         and -math.inf < margin < math.inf and (q > 0.0 or not asked)
     ):  # fmt: skip
         raise _refusal(decision, last)
@@ -55,8 +57,10 @@ def columns_of(records: Any, y: ArrayLike, last: int) -> tuple[Array, Array]:
     labels = _heard(records, y, columns[:, 0])
     label, _, q, asked, ticket = columns.T
     if not np.isfinite(columns).all():
-        raise ValueError("records: NaN among margins or propensities (from a lazy run?)")
-    if not ((np.abs(label) == 1.0) & (q >= 0.0) & (q <= 1.0) & ((q > 0.0) | (asked == 0.0))).all():
+        raise ValueError("records: NaN among margins or propensities")
+    if not (
+        np.isin(label, (-1.0, 0.0, 1.0)) & (q >= 0.0) & (q <= 1.0) & ((q > 0.0) | (asked == 0.0))
+    ).all():
         raise ValueError("records: impossible labels or propensities")
     rising = (np.diff(ticket) > 0.0).all() and (ticket == np.floor(ticket)).all()
     if len(columns) and not (rising and last < ticket[0] and ticket[-1] <= LAST):

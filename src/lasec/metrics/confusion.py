@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lasec.metrics.estimate import Estimate
-from lasec.metrics.proportion import interval, smooth
+from lasec.metrics.proportion import interval, lacking
 from lasec.metrics.totals import degrees
 
 Array = NDArray[np.float64]
@@ -215,11 +215,10 @@ class Confusion(NamedTuple):
         """What the variance of a share lacks where hardly a label spoke for it, or against it."""
         labels, total = self.labels[part.base], float(self.weights[part.base].sum())
         relative = float(self._spread[part.base].sum()) / total**2 if total > 0.0 else 1.0
-        middle = smooth(part.value, float(labels.sum()))
         good = part.slope[part.base] > 0.0
         rarer = min(float(labels[good].sum()), float(labels[~good].sum()))
-        lacking = middle * (1.0 - middle) * relative - self._variance(part.slope)
-        return max(0.0, lacking) / (1.0 + rarer)
+        variance = self._variance(part.slope)
+        return lacking(part.value, variance, float(labels.sum()), rarer, relative)
 
 
 class Part(NamedTuple):

@@ -25,9 +25,17 @@ class Estimate(NamedTuple):
     rows from ``until`` on wait for answers. ``low`` and ``high`` are clipped to the possible range;
     ``value`` is not, because clipping would bias it.
 
+    ``lost`` counts the questions among these rows that will not be answered; of
+    :meth:`Meter.reaching`, those as well that count so while they are open. The interval takes
+    them to be lost at random. If answers are withheld for a reason, only ``worst_low`` to
+    ``worst_high`` holds, which are ``below`` and ``above`` further out: the interval if all rows
+    for which the lost answers stand were wrong, or right.
+
     >>> estimate = Estimate(0.81, 0.78, 0.84, rows=10_000, labels=400, until=10_000)
     >>> round(estimate.width, 2), 0.8 in estimate
     (0.06, True)
+    >>> estimate._replace(lost=9, below=0.02, above=0.02)
+    Estimate(value=0.81, ..., until=10000; 9 answers lost: between 0.760 and 0.860 at worst)
     """
 
     value: float
@@ -36,6 +44,19 @@ class Estimate(NamedTuple):
     rows: int
     labels: int
     until: int
+    lost: int = 0
+    below: float = 0.0
+    above: float = 0.0
+
+    @property
+    def worst_low(self) -> float:
+        """The lower end of the interval if each row behind a lost answer was wrong."""
+        return self.low - self.below
+
+    @property
+    def worst_high(self) -> float:
+        """The upper end of the interval if each row behind a lost answer was right."""
+        return self.high + self.above
 
     @property
     def width(self) -> float:
@@ -55,6 +76,19 @@ class Estimate(NamedTuple):
             return EVEN
         wanted = self.labels * (self.width / USEFUL) ** 2 if self.width > USEFUL else 0.0
         return max(0, math.ceil(max(wanted, FEWEST) - self.labels - 1e-9))
+
+    def __repr__(self) -> str:
+        kept = ("value", "low", "high", "rows", "labels", "until")
+        facts = ", ".join(f"{name}={getattr(self, name)!r}" for name in kept)
+        return f"Estimate({facts}{self._loss})"
+
+    @property
+    def _loss(self) -> str:
+        if not self.lost:
+            return ""
+        answers = "answer" if self.lost == 1 else "answers"
+        ends = f"between {self.worst_low:.3f} and {self.worst_high:.3f}"
+        return f"; {self.lost} {answers} lost: {ends} at worst"
 
     def __contains__(self, value: object) -> bool:
         return isinstance(value, REAL) and bool(self.low <= value <= self.high)
@@ -89,28 +123,15 @@ class Metric(StrEnum):
     COST = "cost"
 
 
-class Method(StrEnum):
-    """How rows without a label are accounted for: see :mod:`lasec.metrics.totals`.
-
-    >>> Method("aipw").name
-    'AIPW'
-    """
-
-    AIPW = "aipw"
-    SNIPW = "snipw"
-    IPW = "ipw"
-
-
 class Over(StrEnum):
     """Which rows an estimate covers.
 
     >>> list(Over)
-    [<Over.ALL: 'all'>, <Over.WINDOW: 'window'>, <Over.DECAY: 'decay'>]
+    [<Over.ALL: 'all'>, <Over.WINDOW: 'window'>]
     """
 
     ALL = "all"
     WINDOW = "window"
-    DECAY = "decay"
 
 
 class Interval(StrEnum):
@@ -127,20 +148,17 @@ class Interval(StrEnum):
 class Scope(NamedTuple):
     """The sums of the rows that an estimate covers.
 
-    ``block`` are sums with the weights of the rows, ``square`` with the weights squared, and the
-    sums of squares in it with their fourth power (all the same where all weights are one).
     ``start`` is the number, from 1, of the pane with which a window begins, and 0 if it begins with
     the first row of all.
     """
 
     block: Array
-    square: Array
     start: int
     until: int
 
     @property
     def share(self) -> float:
-        """The weighted share of the questions that was answered; NaN without any answer."""
+        """The share of the questions that was answered; NaN without any answer."""
         answered = float(self.block[LOSS, Column.W1])
         asked = answered + float(self.block[LOSS, Column.LOST])
         return answered / asked if answered > 0.0 else float("nan")

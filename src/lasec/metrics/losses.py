@@ -10,8 +10,10 @@ its variance as much too small.
 Intervals are Garwood's for Poisson counts, with the count that the variance stands for and
 Satterthwaite's degrees of freedom: losses are not negative, and their sums are skewed as counts are
 (Fay and Feuer, *Confidence intervals for directly standardized rates*, Statistics in Medicine 16,
-1997). Where a model is far too sure of itself and hardly a label is of a rare class, no variance
-shows it, and the upper end of the log-loss is too low.
+1997). A model without a doubt expects no variance, and labels without an error show none. So the
+upper end is at least the loss of an error, as the model has it, times the upper end of the share of
+such errors (:mod:`lasec.metrics.proportion`). Where a model is far too sure of itself in some rows
+alone and hardly a label is of a rare class, the upper end of the log-loss can still be too low.
 """
 
 from __future__ import annotations
@@ -24,13 +26,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lasec.metrics.estimate import Estimate
-from lasec.metrics.totals import degrees, student
+from lasec.metrics.proportion import interval, smooth, student
+from lasec.metrics.totals import RARE, degrees
 
 Array = NDArray[np.float64]
 
 LOG, BRIER = 0, 1
 EPSILON = float(np.finfo(np.float64).eps)
-FEW, LEAST, TINY = 10.0, 1e-3, 1e-300
+FEW, LEAST, TINY, WORST = 10.0, 1e-3, 1e-300, 1e100
 
 
 class Loss(IntEnum):
@@ -118,10 +121,11 @@ def estimate(sums: Array, of: Labels, most: float, level: float) -> Estimate:
         return Estimate(math.nan, 0.0, most, *counts)
     value = float(sums[Loss.EXPECTED] / of.rows + sums[Loss.OFF] / of.weights)
     free = degrees(sums[Loss.SPREAD_SQUARED], sums[Loss.FOURTH])
-    worse = max(1.0, value * of.rows / max(float(sums[Loss.EXPECTED]), TINY))
+    worse = max(1.0, min(value * of.rows / max(float(sums[Loss.EXPECTED]), TINY), WORST))
     seen, expected = _seen(sums, of), worse**2 * _expected(sums, of)
     variance = seen + max(0.0, expected - seen) / (1.0 + free / FEW)
     low, high = _interval(value, variance, free, level)
+    high = max(high, _unheard(sums, of, most, level))
     return Estimate(value, min(low, most), min(high, most), *counts)
 
 
@@ -138,6 +142,25 @@ def _expected(sums: Array, of: Labels) -> float:
     """The variance of the mean loss that the model expects."""
     total = sums[Loss.REACH] / (1.0 - of.lost) - sums[Loss.VARIANCE]
     return max(float(total), 0.0) / of.rows**2
+
+
+def _unheard(sums: Array, of: Labels, most: float, level: float) -> float:
+    """The least upper end where few of the labels are errors, or none is.
+
+    >>> p, q = np.array([[1.0, 0.0]] * 20), np.full(20, 0.5)
+    >>> sums = of_rows(p, q) + of_labels(p[:10], np.zeros(10, dtype=np.int64), q[:10])
+    >>> round(_unheard(sums[LOG], Labels(20.0, 10.0, 20.0, 20.0), 36.0, level=0.95), 1)
+    6.1
+    """
+    expected = float(sums[Loss.EXPECTED])
+    error = min(float(sums[Loss.VARIANCE]) / expected, most) if expected > TINY else most
+    heard = float(sums[Loss.SQUARED]) * of.labels / (of.weights * max(error, LEAST) ** 2)
+    relative = (of.spread + of.lost * of.weights) / of.weights**2
+    if heard >= RARE or relative <= 0.0:
+        return 0.0
+    share = min(heard / of.labels, 1.0)
+    middle = smooth(share, of.labels)
+    return error * interval(share, middle * (1.0 - middle) * relative, of.labels, level)[1]
 
 
 def _interval(value: float, variance: float, free: float, level: float) -> tuple[float, float]:

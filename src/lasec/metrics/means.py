@@ -9,7 +9,8 @@ the label was queried, the estimate is "aipw" of :mod:`lasec.metrics.totals`::
 
 Sums of disjoint rows add, in any order; parts of a run are differences of what was summed up to two
 moments. Where a share of the answers is lost at random or still out, q is q times the share
-answered, which the last three sums tell. A row of sums without them has lost no answer.
+answered, which ANSWERED and QUERIED tell. A row of sums without them has lost no answer. Rows
+without a prediction are counted, and no more.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class Sum(IntEnum):
     """The columns of a row of sums; those from ANSWERS to SQUARED run over the answered rows.
 
     >>> Sum.ROUNDS.value, len(Sum)
-    (0, 15)
+    (0, 21)
     """
 
     ROUNDS = 0
@@ -50,6 +51,12 @@ class Sum(IntEnum):
     ANSWERED = 12  # 1/q, over the answered rows
     QUERIED = 13  # 1/q, over the queried rows
     LABELED = 14  # rows whose label is known, queried or not
+    SILENT = 15  # rows without a prediction, which are part of no estimate
+    SILENT_ASKED = 16  # questions among them
+    SILENT_LABELED = 17  # labels among them
+    WRONG = 18  # w/q, over the answered rows
+    WEIGHTS = 19  # 1/q^2, over the same
+    WRONG_WEIGHTS = 20  # w/q^2, over the same
 
 
 def aipw(guess: float, value: float | None, q: float) -> float:
@@ -74,8 +81,8 @@ def doubt(label: NDArray[Any], margin: Array) -> Array:
 def of_rows(guess: Array, q: Array, asked: NDArray[np.bool_]) -> Array:
     """What each row adds before any answer, a column a row.
 
-    >>> of_rows(np.array([0.1]), np.array([0.5]), np.array([True]))[:, 0].round(2).tolist()
-    [1.0, 1.0, 0.0, 0.1, 0.09, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 2.0, 0.0]
+    >>> of_rows(np.array([0.1]), np.array([0.5]), np.array([True]))[:10, 0].round(2).tolist()
+    [1.0, 1.0, 0.0, 0.1, 0.09, 0.0, 0.0, 0.0, 0.0, 0.0]
     """
     seen = q > 0.0
     some = np.where(seen, q, 1.0)
@@ -87,12 +94,26 @@ def of_rows(guess: Array, q: Array, asked: NDArray[np.bool_]) -> Array:
     return rows
 
 
+def of_silent(asked: NDArray[np.bool_], labeled: NDArray[np.bool_] | None = None) -> Array:
+    """What rows without a prediction add, a column a row.
+
+    >>> of_silent(np.array([True]))[[Sum.ROUNDS, Sum.ASKED, Sum.SILENT], 0].tolist()
+    [1.0, 1.0, 1.0]
+    """
+    rows = np.zeros((len(Sum), asked.size))
+    rows[[Sum.ROUNDS, Sum.SILENT]] = 1.0
+    rows[[Sum.ASKED, Sum.SILENT_ASKED]] = asked
+    if labeled is not None:
+        rows[[Sum.LABELED, Sum.SILENT_LABELED]] = labeled
+    return rows
+
+
 def of_answers(guess: Array, q: Array, value: NDArray[Any]) -> Array:
     """What each answer adds, a column an answer.
 
     >>> one = of_answers(np.array([0.1]), np.array([0.5]), np.array([1.0]))[:, 0]
-    >>> one[Sum.ANSWERS :].round(4).tolist()
-    [1.0, 1.8, 1.62, 2.6244, 1.62, 2.0, 0.0, 0.0]
+    >>> one[Sum.ANSWERS : Sum.QUERIED].round(4).tolist()
+    [1.0, 1.8, 1.62, 2.6244, 1.62, 2.0]
     """
     d = (value - guess) / q
     square = (1.0 - q) * d * d
@@ -100,6 +121,8 @@ def of_answers(guess: Array, q: Array, value: NDArray[Any]) -> Array:
     rows[Sum.ANSWERS], rows[Sum.MISSED] = 1.0, d
     rows[Sum.SQUARE], rows[Sum.FOURTH] = square, square * square
     rows[Sum.SQUARED], rows[Sum.ANSWERED] = q * d * d, 1.0 / q
+    rows[Sum.WRONG], rows[Sum.WEIGHTS] = value / q, 1.0 / q**2
+    rows[Sum.WRONG_WEIGHTS] = value / q**2
     return rows
 
 
@@ -107,7 +130,8 @@ def mean(row: Array) -> totals.Value:
     """The estimated mean of the value; NaN without rows or without an answer."""
     s = np.zeros(len(Sum))
     s[: row.size] = row
-    if s[Sum.ROUNDS] <= 0.0 or round(s[Sum.ANSWERS]) <= 0:
+    count = s[Sum.ROUNDS] - s[Sum.SILENT]
+    if count <= 0.0 or round(s[Sum.ANSWERS]) <= 0:
         return totals.Value(math.nan, math.nan, math.inf)
     share = min(s[Sum.ANSWERED] / s[Sum.QUERIED], 1.0) if s[Sum.QUERIED] > 0.0 else 1.0
     square = max(s[Sum.SQUARE], 0.0)
@@ -119,7 +143,11 @@ def mean(row: Array) -> totals.Value:
         s[Sum.ABOVE],
     )
     free = totals.degrees(square, s[Sum.FOURTH])
-    return totals.over(total, s[Sum.ROUNDS], free, round(s[Sum.ANSWERS]))
+    seen = totals.seen_by(
+        s[Sum.ANSWERS], (s[Sum.ANSWERED], s[Sum.WEIGHTS]), (s[Sum.WRONG], s[Sum.WRONG_WEIGHTS]),
+        s[Sum.WEIGHTS] - share * s[Sum.ANSWERED],
+    )  # fmt: skip
+    return totals.over(total, count, free, round(s[Sum.ANSWERS]), seen)
 
 
 def accuracy(row: Array, until: int = 0, level: float = 0.95) -> Estimate:
@@ -130,5 +158,8 @@ def accuracy(row: Array, until: int = 0, level: float = 0.95) -> Estimate:
     """
     found = mean(row).complement
     low, high = totals.within(found.interval(level), (0.0, 1.0))
-    rounds, labels = (round(float(row[column])) for column in (Sum.ROUNDS, Sum.ANSWERS))
-    return Estimate(found.value, low, high, rounds, labels, until)
+    rounds = round(float(row[Sum.ROUNDS] - row[Sum.SILENT]))
+    asked, labels = round(float(row[Sum.ASKED] - row[Sum.SILENT_ASKED])), round(row[Sum.ANSWERS])
+    lost = max(float(row[Sum.QUERIED] - row[Sum.ANSWERED]), 0.0) / max(rounds, 1)
+    below, above = min(lost, low), min(lost, 1.0 - high)
+    return Estimate(found.value, low, high, rounds, labels, until, asked - labels, below, above)

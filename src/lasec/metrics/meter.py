@@ -17,7 +17,7 @@ from lasec.errors import StateError, TicketError
 from lasec.metrics import planner, sums
 from lasec.metrics.accumulator import Accumulator, Array
 from lasec.metrics.checks import checked, columns_of
-from lasec.metrics.estimate import Costs, Estimate, Interval, Method, Metric, Over, Scope
+from lasec.metrics.estimate import Costs, Estimate, Interval, Metric, Over, Scope
 from lasec.metrics.planner import RATES, Plan, Spread
 from lasec.metrics.sums import MINUS, PLUS, Column
 from lasec.metrics.totals import NOTHING, estimate_of, mirrored
@@ -27,7 +27,7 @@ from lasec.types import Decision, Outcome
 
 Probability = Callable[[Array], Array]
 
-FORMAT = 1
+KIND = "meter"
 CHUNK = 1024
 
 
@@ -43,11 +43,9 @@ class Meter:
     ----------
     window
         Number of last rows for ``over="window"`` (up to a 16th more are taken).
-    decay
-        Number of rows over which weights decay to 1/e, for ``over="decay"``.
     patience
-        A question not answered within so many rows counts as lost; losses are taken to be at
-        random.
+        A question not answered within so many rows counts as lost. Losses are taken to be at
+        random; what they can hide if they are not is in each :class:`Estimate`.
     probability
         Turns an array of margins into P(y = +1), if that is not (1 + margin)/2; it is kept within
         .001 and .999. A wrong one widens intervals and biases nothing.
@@ -56,8 +54,8 @@ class Meter:
 
     Notes
     -----
-    Rows with propensity 0 could not be queried: "aipw" uses the model's probability for them and
-    widens the interval by all that they can be; the other methods leave them out.
+    Rows with propensity 0 could not be queried: the model's probability is used for them, and the
+    interval is widened by all that they can be.
 
     Examples
     --------
@@ -79,28 +77,28 @@ class Meter:
     def __init__(
         self,
         window: int | None = 1_000,
-        decay: float | None = None,
         patience: int | None = None,
         probability: Probability | None = None,
         costs: Costs | None = None,
     ) -> None:
         length = Range(1, 2**53)
         self.window = None if window is None else number("window", window, int, length)
-        self.decay = None if decay is None else number("decay", decay, float, length)
         self.patience = None if patience is None else number("patience", patience, int, length)
         self.costs = None if costs is None else _costs(costs)
         if probability is not None and not callable(probability):
             raise TypeError(f"probability must be a function, got {shown(probability)}")
         self._probability = probability
-        self._sums = Accumulator(self.window, self.decay)
+        self._sums = Accumulator(self.window)
         # What has come since the last look: summed up in chunks that begin at fixed rows.
         self._asks: list[Any] = []
         self._answers: list[tuple[int, bool, int]] = []
-        self._last = -1
+        self._last = self._last_silent = -1
         self._room = 0
 
     def ask(self, decision: Decision) -> None:
         """Record the decision about a row, queried or not; tickets must rise.
+
+        A row whose label is 0 has no prediction: it is counted, and part of no estimate.
 
         >>> import lasec
         >>> meter = lasec.metrics.Meter()
@@ -113,6 +111,8 @@ class Meter:
             self._begin()
         self._asks.append(decision)
         self._last = decision[-1]
+        if not decision[0]:
+            self._last_silent = self._last
 
     def tell(self, outcome: Outcome) -> None:
         """Record an answer. Answers that come twice, too late, or unasked are ``ignored``.
@@ -135,7 +135,8 @@ class Meter:
         if outcome.decision.propensity == 0.0:  # a label that came for free
             self._sums.ignored += 1
             return
-        self._answers.append((self._seen(outcome.decision.ticket), outcome.correct, self.rows))
+        right = outcome.correct is True
+        self._answers.append((self._seen(outcome.decision.ticket), right, self.rows))
         if len(self._answers) > CHUNK:
             self._flush()
 
@@ -182,21 +183,18 @@ class Meter:
         metric: Metric | str = Metric.ACCURACY,
         *,
         over: Over | str = Over.ALL,
-        method: Method | str = Method.AIPW,
         interval: Interval | str = Interval.NORMAL,
         level: float = 0.95,
         positive: int = 1,
     ) -> Estimate:
-        """Estimate a metric over all settled rows, the window, or with decaying weights.
+        """Estimate a metric over all settled rows, or the window.
 
         Parameters
         ----------
         metric
             "accuracy", "error", "precision", "recall", "f1", "log_loss" or "cost".
         over
-            "all" rows, the last ones ("window"), or all with decaying weights ("decay").
-        method
-            "aipw", "ipw" or "snipw": see :mod:`lasec.metrics.totals`.
+            "all" rows, or the last ones ("window").
         interval
             "normal" is for one look at a time. "anytime" (a confidence sequence) holds at all
             times at once and is wider; where answers are lost it is approximate.
@@ -210,6 +208,7 @@ class Meter:
         Estimate
             Value and interval, with the numbers of rows and labels behind them. Without labels, or
             for a metric that is 0/0, the value is NaN and the interval is all that is possible.
+            ``lost``, ``worst_low`` and ``worst_high`` say what answers that never came can hide.
 
         Examples
         --------
@@ -228,19 +227,14 @@ class Meter:
         True
         """
         metric, over = choice(Metric, metric), choice(Over, over)
-        method, interval = choice(Method, method), choice(Interval, interval)
+        interval = choice(Interval, interval)
         number("level", level, float, Range(0.01, 0.999999))
         if metric is Metric.COST and self.costs is None:
             raise ValueError('costs: estimate("cost") needs a meter with costs')
-        if interval is Interval.ANYTIME and over is Over.DECAY:
-            raise ValueError(
-                'interval="anytime" holds for all rows or a window: with decaying weights '
-                "the target itself changes each row, and no confidence sequence is known"
-            )
         costs, scope = self.costs or NOTHING, self.scope(over)
         if validation.label(positive) < 0.0:
             scope = mirrored(scope)
-        return estimate_of(scope, metric, method, interval, costs, level)
+        return estimate_of(scope, metric, interval, costs, level)
 
     @property
     def accuracy(self) -> Estimate:
@@ -270,7 +264,7 @@ class Meter:
         >>> meter = lasec.metrics.Meter()
         >>> meter.extend(lasec.Tracker(rate=0.1, seed=0).run(X, y), y)
         >>> meter.plan(width=0.04, window="1d", rows_per_day=50_000).labels
-        2246
+        2243
         """
         rounds = planner.rounds_in(window, rows_per_day)
         return self._spread().plan(width, labels, rounds, level)
@@ -310,11 +304,12 @@ class Meter:
     @property
     def open(self) -> int:
         """How many questions wait for an answer."""
-        return len(self._flush().questions)
+        made = self._flush()
+        return len(made.questions) + len(made.silent)
 
     @property
     def oldest(self) -> int | None:
-        """The ticket of the oldest open question, if there is one.
+        """The ticket of the oldest open question that estimates wait for, if there is one.
 
         >>> import lasec
         >>> meter = lasec.metrics.Meter()
@@ -338,6 +333,30 @@ class Meter:
     def blind(self) -> int:
         """How many rows could not be queried, having propensity 0."""
         return self._flush().blind
+
+    @property
+    def unpredicted(self) -> int:
+        """How many rows have no prediction, as all before the first label: no estimate has them.
+
+        >>> import lasec
+        >>> meter = lasec.Meter()
+        >>> meter.ask(lasec.Decision(0, 0.0, 1.0, 0.5, asked=True, ticket=0))
+        >>> meter.rows, meter.unpredicted, meter.accuracy.rows
+        (1, 1, 0)
+        """
+        return self._flush().unpredicted
+
+    def has_prediction(self, ticket: int) -> bool:
+        """Whether there was a prediction for the row of an open question.
+
+        >>> import lasec
+        >>> meter = lasec.Meter()
+        >>> for label in (0, 1):
+        ...     meter.ask(lasec.Decision(label, 0.0, 1.0, 0.5, asked=True, ticket=label))
+        >>> meter.has_prediction(0), meter.has_prediction(1)
+        (False, True)
+        """
+        return ticket > self._last_silent or ticket not in self._flush().silent
 
     def reaching(self, tolerated: float = 0.05) -> Meter:
         """A copy whose estimates cover more rows, where only a few open questions hold them back.
@@ -375,8 +394,6 @@ class Meter:
         """
         if over is Over.WINDOW and self.window is None:
             raise ValueError('over="window" needs a meter with a window')
-        if over is Over.DECAY and self.decay is None:
-            raise ValueError('over="decay" needs a meter with a decay')
         return self._flush().scope(over)
 
     def to_bytes(self) -> bytes:
@@ -392,9 +409,8 @@ class Meter:
         """
         self._flush()
         header = {
-            "meter": FORMAT,
+            "kind": KIND,
             "window": self.window,
-            "fade": self.decay,  # the name that 0.1.0 wrote
             "patience": self.patience,
             "costs": None if self.costs is None else list(self.costs),
             "own_probability": self._probability is not None,
@@ -408,7 +424,7 @@ class Meter:
         >>> import lasec
         >>> lasec.Meter.from_bytes(lasec.LASEC(dimension=2).to_bytes())
         Traceback (most recent call last):
-        lasec.errors.StateError: newer or foreign: this is no meter of format 1
+        lasec.errors.StateError: foreign: this is not a meter
         """
         return restored(data, partial(cls._restored, probability))
 
@@ -416,14 +432,15 @@ class Meter:
     def _restored(
         cls, probability: Probability | None, header: dict[str, Any], arrays: Arrays
     ) -> Self:
-        if header.get("meter") != FORMAT:
-            raise StateError(f"newer or foreign: this is no meter of format {FORMAT}")
+        if header.get("kind") != KIND:
+            raise StateError("foreign: this is not a meter")
         if header["own_probability"] is not (probability is not None):
             raise StateError("probability: the saved meter had one of its own, or had none")
         costs = None if header["costs"] is None else Costs(*header["costs"])
-        made = cls(header["window"], header["fade"], header["patience"], probability, costs)
+        made = cls(header["window"], header["patience"], probability, costs)
         made._sums.restore(header, arrays)
         made._last, made._room = made._sums.last, -made._sums.rows % CHUNK
+        made._last_silent = max(made._sums.silent, default=-1)
         return made
 
     def __repr__(self) -> str:

@@ -1,8 +1,8 @@
 """How many labels an interval of a wanted width costs, and how wide one is that a budget buys.
 
-Of "aipw" accuracy with propensities q, and d the error less its guess, let A be the mean of
-d^2/q and B that of d^2 over rows; the labels estimate both. If all propensities are multiplied by
-k, a row adds A/k - B to the variance, so over N rows::
+Of an accuracy with propensities q, and d the error less its guess, let A be the mean of d^2/q and B
+that of d^2 over rows; the labels estimate both. If all propensities are multiplied by k, a row adds
+A/k - B to the variance, so over N rows::
 
     width = 2 z sqrt((A/k - B)/N)      k = A/(B + N (width/(2 z))^2)      labels = k N (mean of q)
 
@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from lasec.metrics.totals import student
+from lasec.metrics.proportion import student
 from lasec.parameters import Range, number, seconds
 
 RATES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4)

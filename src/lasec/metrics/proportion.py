@@ -9,7 +9,18 @@ from __future__ import annotations
 
 import math
 
-from lasec.metrics.totals import student
+MANY = 1e9
+
+
+def student(level: float, freedom: float) -> float:
+    """How many standard deviations to either side hold a share ``level``.
+
+    >>> round(student(0.95, math.inf), 3), round(student(0.95, 3), 3)
+    (1.96, 3.182)
+    """
+    from scipy.special import stdtrit  # noqa: PLC0415, a fifth of a second that few need
+
+    return float(stdtrit(min(freedom, MANY), 0.5 + level / 2.0))
 
 
 def smooth(value: float, labels: float) -> float:
@@ -19,6 +30,19 @@ def smooth(value: float, labels: float) -> float:
     0.1
     """
     return (labels * value + 1.0) / (labels + 2.0)
+
+
+def lacking(value: float, variance: float, labels: float, rarer: float, relative: float) -> float:
+    """What the variance of a share lacks where hardly a label spoke for it, or against it.
+
+    ``rarer`` is how many did, whichever are fewer; ``relative`` is one over the number of equally
+    weighted labels that as much is known by.
+
+    >>> round(240 * lacking(0.0, 0.0, labels=240.0, rarer=0.0, relative=1 / 240), 4)
+    0.0041
+    """
+    middle = smooth(value, labels)
+    return max(0.0, middle * (1.0 - middle) * relative - variance) / (1.0 + rarer)
 
 
 def interval(

@@ -37,30 +37,28 @@ class Column(IntEnum):
     ``LOW`` and ``HIGH`` are what the sum of v is at least and at most, given the answers.
 
     >>> Column.ROUNDS.value, len(Column)
-    (0, 21)
+    (0, 19)
     """
 
     ROUNDS = 0  # rows
-    SEEN = 1  # rows that could have been queried: q > 0
-    CHANCE = 2  # q
-    GUESS = 3  # a
-    LOW = 4
-    HIGH = 5
-    BELOW = 6  # a less the least v, over the rows that could not be queried
-    ABOVE = 7  # the most v less a, over the same
-    EXPECTED = 8  # (1 - q)/q times the variance of v under p, over the rows seen
-    LOST = 9  # 1/q of questions that will not be answered
+    CHANCE = 1  # q
+    GUESS = 2  # a
+    LOW = 3
+    HIGH = 4
+    BELOW = 5  # a less the least v, over the rows that could not be queried
+    ABOVE = 6  # the most v less a, over the same
+    EXPECTED = 7  # (1 - q)/q times the variance of v under p, over the others
+    LOST = 8  # 1/q of questions that will not be answered
+    GONE = 9  # questions that will not be answered
     LABELS = 10  # answers
     W1 = 11  # 1/q
     V1 = 12  # v/q
     D1 = 13  # d/q
-    VV1 = 14  # v^2/q
-    DD1 = 15  # d^2/q
-    W2 = 16  # 1/q^2
-    V2 = 17  # v/q^2
-    VV2 = 18  # v^2/q^2
-    DD2 = 19  # d^2/q^2
-    U2 = 20  # the square of (1 - q) d^2/q^2, the term of the variance
+    DD1 = 14  # d^2/q
+    W2 = 15  # 1/q^2
+    V2 = 16  # v/q^2
+    DD2 = 17  # d^2/q^2
+    U2 = 18  # the square of (1 - q) d^2/q^2, the term of the variance
 
 
 SUMS = len(Column)
@@ -70,7 +68,8 @@ SHAPE = (3, WIDTH)
 
 # What only grows with every row or answer.
 _SLACK = 1.0 + 1e-9
-_SHARED = [Column.ROUNDS, Column.SEEN, Column.LOST, Column.LABELS, Column.W1]
+_SHARED = [Column.ROUNDS, Column.LOST, Column.GONE, Column.LABELS, Column.W1]
+_COUNTED, _WEIGHED = [Column.LABELS, Column.GONE], [Column.W1, Column.LOST]
 _GROWING = [c for c in Column if c not in (Column.LOW, Column.HIGH, Column.D1)]
 
 
@@ -85,15 +84,13 @@ def sound(blocks: NDArray[Any]) -> bool:
         return False
     if not np.abs(blocks).max(initial=0.0) <= LARGEST:
         return False
-    rounds, seen, labels, weight = (
-        blocks[..., c] for c in (Column.ROUNDS, Column.SEEN, Column.LABELS, Column.W1)
-    )
+    rounds = blocks[..., Column.ROUNDS]
+    counts, weights = blocks[..., _COUNTED], blocks[..., _WEIGHED]
     together = np.abs(blocks[..., LOSS, :] - blocks[..., PLUS, :] - blocks[..., MINUS, :])
     return bool(
         (blocks[..., _GROWING] >= 0.0).all()
-        and (seen <= rounds).all()
-        and (labels <= seen * _SLACK).all()
-        and ((weight >= labels / _SLACK) & (weight <= labels / SMALLEST)).all()
+        and (counts.sum(axis=-1) <= rounds * _SLACK).all()
+        and ((weights >= counts / _SLACK) & (weights <= counts / SMALLEST)).all()
         and (rounds <= 2.0**53).all()
         and (together[..., _SHARED] <= 1e-6 * blocks[..., LOSS, _SHARED]).all()
     )
@@ -132,12 +129,11 @@ def of_rounds(p: Array, q: Array, chance: Array, *, loss: bool) -> Array:
 
     >>> one = of_rounds(np.array([0.8]), np.array([0.1]), np.array([0.1]), loss=False)[0]
     >>> one[: Column.LABELS].round(2).tolist()
-    [1.0, 1.0, 0.1, 0.8, 0.0, 1.0, 0.0, 0.0, 1.44, 0.0]
+    [1.0, 0.1, 0.8, 0.0, 1.0, 0.0, 0.0, 1.44, 0.0, 0.0]
     """
     values = Values(p, loss=loss)
     rows = np.zeros((p.size, WIDTH))
     rows[:, Column.ROUNDS] = 1.0
-    rows[:, Column.SEEN] = q > 0.0
     rows[:, Column.CHANCE] = q
     rows[:, Column.GUESS] = values.guess
     rows[:, Column.LOW] = values.low
@@ -158,7 +154,7 @@ def of_answers(p: Array, q: Array, chance: Array, y: Array, *, loss: bool) -> Ar
     >>> p, q, y = np.array([0.75]), np.array([0.5]), np.array([1.0])
     >>> one = of_answers(p, q, q, y, loss=False)[0]
     >>> one[Column.LABELS : SUMS].tolist()
-    [1.0, 2.0, 2.0, 0.5, 2.0, 0.125, 4.0, 4.0, 4.0, 0.25, 0.015625]
+    [1.0, 2.0, 2.0, 0.5, 0.125, 4.0, 4.0, 0.25, 0.015625]
     """
     values = Values(p, loss=loss)
     v = np.where(y > 0.0, values.v1, values.v0)
@@ -167,9 +163,9 @@ def of_answers(p: Array, q: Array, chance: Array, y: Array, *, loss: bool) -> Ar
     rows[:, Column.LOW] = v - values.low
     rows[:, Column.HIGH] = v - values.high
     rows[:, Column.LABELS] = 1.0
-    powers = np.column_stack([np.ones_like(v), v, d, v * v, d * d])
+    powers = np.column_stack([np.ones_like(v), v, d, d * d])
     rows[:, Column.W1 : Column.W2] = powers / q[:, None]
-    rows[:, Column.W2 : Column.U2] = powers[:, [0, 1, 3, 4]] / (q * q)[:, None]
+    rows[:, Column.W2 : Column.U2] = powers[:, [0, 1, 3]] / (q * q)[:, None]
     rows[:, Column.U2] = ((1.0 - q) * (d / q) ** 2) ** 2
     rows[:, SUMS:] = confidence_sequence.asked(values.d0, values.d1, d, chance)
     return rows
@@ -178,11 +174,11 @@ def of_answers(p: Array, q: Array, chance: Array, y: Array, *, loss: bool) -> Ar
 def of_losses(q: Array) -> Array:
     """What each lost question adds to its channel.
 
-    >>> of_losses(np.array([0.5]))[0, Column.LOST].tolist()
-    2.0
+    >>> of_losses(np.array([0.5]))[0, [Column.LOST, Column.GONE]].tolist()
+    [2.0, 1.0]
     """
     rows = np.zeros((q.size, WIDTH))
-    rows[:, Column.LOST] = 1.0 / q
+    rows[:, Column.LOST], rows[:, Column.GONE] = 1.0 / q, 1.0
     return rows
 
 

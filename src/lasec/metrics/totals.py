@@ -7,31 +7,34 @@ of positives among them is not. TP = S+, FP = n+ - S+, FN = S-, TN = n- - S-, an
 
 The target is always the metric over the rows that have come, queried or not; the only randomness is
 in the query decisions Z, whose probabilities q are known. With v the value of the true label and a
-the model's guess, a sum of v over rows is estimated by::
+the model's guess, a sum of v over rows is estimated by augmented inverse propensity weighting::
 
-    aipw     sum of a + Z (v - a)/q             unbiased, whatever the model
-    ipw      sum of Z v/q                       unbiased; Horvitz and Thompson, 1952
-    snipw    n (sum of Z v/q)/(sum of Z/q)      nearly unbiased; Hajek, 1971
+    sum of a + Z (v - a)/q
 
-"aipw" (augmented inverse propensity weighting) is unbiased even if the model is miscalibrated;
-better calibration gives narrower intervals. "ipw" weights the errors (and each kind of cost), so
-that accuracy is 1 - (sum of Z error/q)/T: weighting the correct rows instead would be unbiased too,
-but with a far larger variance. "snipw" is self-normalized.
+which is unbiased even if the model is miscalibrated; better calibration gives narrower intervals.
 
-The variance of each is estimated by the sum over labels of (1 - q) r^2/q^2, where r is v - a, v, or
-v less its weighted mean. Ratios are taken to first order (delta method). The interval uses
+Its variance is estimated by the sum over labels of (1 - q) (v - a)^2/q^2. Ratios are taken to first
+order (delta method). The interval uses
 Student's t with as many degrees of freedom as labels that matter, (sum u)^2/(sum u^2) - 1 with
 u = (1 - q)(v - a)^2/q^2: a few labels with large weights make a variance that is itself uncertain.
 Fewer than three are not assumed: that would widen the intervals of short windows by half, and
-hardly raise coverage. Where fewer than five matter, or there are fewer than 60 in all, "aipw" also
+hardly raise coverage. Where fewer than five matter, or there are fewer than 60 in all, it also
 uses the model: the interval is not narrower than the normal one with the variance that the model
 expects, (1 - q)/q p (1 - p) summed over the rows. A window in which no error happened to be queried
 would look too certain otherwise.
 
+Where few errors are among the labels, or few that are right, fewer than 20, a share's interval also
+holds that of Clopper and Pearson (:mod:`lasec.metrics.proportion`), of which the variance is never
+less than that of one such label: 240 labels without an error, of equal chances, leave an error rate
+of up to 1.5 %.
+
 Rows that could not be queried at all (q = 0, where a hard cap was reached) are filled in by the
-model in "aipw", and the interval is widened by all that they can be; the others leave them out.
+model, and the interval is widened by all that they can be.
 
 Where a share of the answers is lost, at random, every q above is q times the share answered.
+If they are not lost at random, the rows that they stand for, 1/q each, can all have either value:
+that is the worst case, by which ``below`` and ``above`` of an :class:`~lasec.metrics.Estimate` are
+made.
 
 **Anytime intervals.** Accuracy, error, log-loss and precision are each one sum with one martingale
 of :mod:`lasec.metrics.confidence_sequence`. The error of a row predicted +1 is 1 - v, that of the
@@ -48,14 +51,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lasec.metrics import confidence_sequence
-from lasec.metrics.estimate import Costs, Estimate, Interval, Method, Metric, Scope
-from lasec.metrics.sums import LOSS, MINUS, PLUS, SUMS, Column
+from lasec.metrics import confidence_sequence, proportion
+from lasec.metrics.estimate import Costs, Estimate, Interval, Metric, Scope
+from lasec.metrics.proportion import student
+from lasec.metrics.sums import LOSS, MINUS, PLUS, SUMS, SURE, Column
 
 Array = NDArray[np.float64]
 Pair = tuple[float, float]
 C = Column
-LEAST, FEW, SMALL, MANY = 3.0, 5.0, 60.0, 1e9
+LEAST, FEW, SMALL, RARE = 3.0, 5.0, 60.0, 20.0
 ERRORS = Costs(false_positive=1.0, false_negative=1.0)
 NOTHING = Costs()
 
@@ -73,11 +77,22 @@ class Total(NamedTuple):
     above: float = 0.0
 
 
+class Seen(NamedTuple):
+    """What labels say of a share: how many, of the rarer kind, and 1/n of as many equal ones."""
+
+    labels: float = 0.0
+    rarer: float = math.inf
+    relative: float = 0.0
+
+
+NO_SHARE = Seen()
+
+
 class Value(NamedTuple):
     """An estimated metric with its standard deviation and the degrees of freedom behind it.
 
     ``least`` is a deviation that a normal interval should have at least, ``below`` and ``above``
-    what is added to its sides for the rows that could not be queried.
+    what is added to its sides for the rows that could not be queried. ``seen`` is for a share.
     """
 
     value: float
@@ -86,6 +101,7 @@ class Value(NamedTuple):
     least: float = 0.0
     below: float = 0.0
     above: float = 0.0
+    seen: Seen = NO_SHARE
 
     @property
     def complement(self) -> Value:
@@ -93,26 +109,21 @@ class Value(NamedTuple):
         return self._replace(value=1.0 - self.value, below=self.above, above=self.below)
 
     def interval(self, level: float) -> tuple[float, float]:
-        """The t-interval; NaN where there is no value."""
+        """The t-interval, or a wider one of few labels; NaN where there is no value."""
         reach = student(level, self.freedom) * self.deviation
         reach = max(reach, student(level, math.inf) * self.least)
-        return self.value - reach - self.below, self.value + reach + self.above
-
-
-def student(level: float, freedom: float) -> float:
-    """How many standard deviations to either side hold a share ``level``.
-
-    >>> round(student(0.95, math.inf), 3), round(student(0.95, 3), 3)
-    (1.96, 3.182)
-    """
-    from scipy.special import stdtrit  # noqa: PLC0415, a fifth of a second that few need
-
-    return float(stdtrit(min(freedom, MANY), 0.5 + level / 2.0))
+        low, high = self.value - reach, self.value + reach
+        if self.seen.rarer < RARE:
+            share, variance = min(max(self.value, 0.0), 1.0), self.deviation**2
+            variance += proportion.lacking(share, variance, *self.seen)
+            ends = proportion.interval(share, variance, self.seen.labels, level)
+            low, high = min(low, ends[0]), max(high, ends[1])
+        return low - self.below, high + self.above
 
 
 def estimate_of(
-    scope: Scope, metric: Metric = Metric.ACCURACY, method: Method = Method.AIPW,
-    interval: Interval = Interval.NORMAL, costs: Costs = NOTHING, level: float = 0.95,
+    scope: Scope, metric: Metric = Metric.ACCURACY, interval: Interval = Interval.NORMAL,
+    costs: Costs = NOTHING, level: float = 0.95,
 ) -> Estimate:  # fmt: skip
     """The estimate that these sums make, now or later.
 
@@ -123,15 +134,20 @@ def estimate_of(
     >>> estimate_of(meter.scope()) == meter.accuracy
     True
     """
-    found = value(scope, metric, method, costs)
+    found = value(scope, metric, costs)
     if interval is Interval.ANYTIME:
         ends = anytime(scope, metric, costs, 1.0 - level)
     else:
         ends = found.interval(level)
-    known = Column.ROUNDS if method is Method.AIPW else Column.SEEN
-    rounds, labels = (round(float(scope.block[LOSS, c])) for c in (known, Column.LABELS))
+    counts = (Column.ROUNDS, Column.LABELS, Column.GONE)
+    rounds, labels, lost = (round(float(scope.block[LOSS, c])) for c in counts)
     low, high = within(ends, _possible(metric, costs))
-    return Estimate(found.value, low, high, rounds, labels, scope.until)
+    worst = value(scope, metric, costs, worst=True)
+    spread = ends[0] - (worst.below - found.below), ends[1] + (worst.above - found.above)
+    lowest, highest = within(spread, _possible(metric, costs))
+    return Estimate(
+        found.value, low, high, rounds, labels, scope.until, lost, low - lowest, highest - high
+    )
 
 
 def mirrored(scope: Scope) -> Scope:
@@ -144,78 +160,93 @@ def mirrored(scope: Scope) -> Scope:
     >>> abs(estimate_of(mirrored(meter.scope())).value - meter.accuracy.value) < 1e-12
     True
     """
-    return scope._replace(block=_mirrored(scope.block), square=_mirrored(scope.square))
-
-
-def _mirrored(block: Array) -> Array:
-    """Sums in which v, a and d of the class channels are 1 - v, 1 - a and -d."""
-    made = block.copy()
+    made = scope.block.copy()  # v, a and d of the class channels become 1 - v, 1 - a and -d
     for here, there in ((PLUS, MINUS), (MINUS, PLUS)):
-        s, t = block[there], made[here]
+        s, t = scope.block[there], made[here]
         t[:] = s
         t[C.GUESS], t[C.D1] = s[C.ROUNDS] - s[C.GUESS], -s[C.D1]
         t[C.LOW], t[C.HIGH] = s[C.ROUNDS] - s[C.HIGH], s[C.ROUNDS] - s[C.LOW]
         t[C.BELOW], t[C.ABOVE] = s[C.ABOVE], s[C.BELOW]
-        for w, v, vv in ((C.W1, C.V1, C.VV1), (C.W2, C.V2, C.VV2)):
-            t[v], t[vv] = s[w] - s[v], s[w] - 2.0 * s[v] + s[vv]
+        t[C.V1], t[C.V2] = s[C.W1] - s[C.V1], s[C.W2] - s[C.V2]
         t[SUMS:] = s[SUMS:][::-1]  # the bets on less are those on more
-    return made
+    return scope._replace(block=made)
 
 
-def total(scope: Scope, channel: int, method: Method, b0: float = 0.0, b1: float = 1.0) -> Total:
-    """The sum of b0 + b1 v over the rows of a channel.
+def total(
+    scope: Scope, channel: int, b0: float = 0.0, b1: float = 1.0, *, worst: bool = False
+) -> Total:
+    """The sum of b0 + b1 v over the rows of a channel; at ``worst``, losses are not at random.
 
     >>> block = np.zeros((3, 64))
     >>> block[LOSS, [C.W1]] = block[PLUS, [C.W1]] = 50.0
-    >>> block[PLUS, [C.ROUNDS, C.SEEN, C.GUESS, C.V1, C.D1]] = 60.0, 60.0, 45.0, 40.0, 2.0
-    >>> scope = Scope(block, block, 0, 60)
-    >>> [total(scope, PLUS, method).value for method in Method]
-    [47.0, 48.0, 40.0]
+    >>> block[PLUS, [C.ROUNDS, C.GUESS, C.D1]] = 60.0, 45.0, 2.0
+    >>> total(Scope(block, 0, 60), PLUS).value
+    47.0
     """
     s, rho = scope.block[channel], scope.share
-    if s[C.SEEN if method is not Method.AIPW else C.ROUNDS] == 0.0:
+    if s[C.ROUNDS] == 0.0:
         return Total(0.0, 0.0)
-    rest = _rest(scope.square[channel], rho)
-    if method is Method.AIPW:
-        value = s[C.GUESS] + s[C.D1] / rho
-        expected = b1 * b1 * scope.square[channel, C.EXPECTED] / rho
-        sides = (b1 * s[C.BELOW], b1 * s[C.ABOVE])
-        below, above = sides if b1 >= 0.0 else (-sides[1], -sides[0])
-        made = (b0 * s[C.ROUNDS] + b1 * value, b1 * b1 * rest[3], expected, below, above)
-        return Total(*map(float, made))
-    if method is Method.IPW:
-        variance = b0 * b0 * rest[0] + 2.0 * b0 * b1 * rest[1] + b1 * b1 * rest[2]
-        return Total(float((b0 * s[C.W1] + b1 * s[C.V1]) / rho), float(variance))
-    if s[C.W1] == 0.0:
-        return Total(math.nan, math.nan)
-    mean, scale = s[C.V1] / s[C.W1], b1 * rho * s[C.SEEN] / s[C.W1]
-    variance = rest[2] - 2.0 * mean * rest[1] + mean * mean * rest[0]
-    return Total(float(s[C.SEEN] * (b0 + b1 * mean)), float(scale * scale * max(variance, 0.0)))
+    value, variance = s[C.GUESS] + s[C.D1] / rho, s[C.DD2] / rho**2 - s[C.DD1] / rho
+    made = (b0 * s[C.ROUNDS] + b1 * value, b1 * b1 * variance, b1 * b1 * s[C.EXPECTED] / rho)
+    return Total(*map(float, (*made, *_sides(s, channel, b1, worst))))
 
 
-def value(scope: Scope, metric: Metric, method: Method, costs: Costs | None) -> Value:
-    """A metric over the rows of ``scope``."""
+def _sides(row: Array, channel: int, b1: float, worst: bool) -> Pair:
+    """How far a sum can be off by rows that could not be queried, and by answers that are lost."""
+    lost = float(row[C.LOST]) * (-math.log(SURE[0]) if channel == LOSS else 1.0) * worst
+    less, more = b1 * (float(row[C.BELOW]) + lost), b1 * (float(row[C.ABOVE]) + lost)
+    return (less, more) if b1 >= 0.0 else (-more, -less)
+
+
+def value(scope: Scope, metric: Metric, costs: Costs | None, *, worst: bool = False) -> Value:
+    """A metric over the rows of ``scope``; at ``worst``, answers are not lost at random."""
     nothing = Value(math.nan, math.nan, math.inf)
     if math.isnan(scope.share):
         return nothing
     if metric in (Metric.RECALL, Metric.F1):
-        return _ratio(scope, metric, method)
-    known = C.ROUNDS if method is Method.AIPW else C.SEEN
-    count = scope.block[PLUS if metric is Metric.PRECISION else LOSS, known]
+        return _ratio(scope, metric, worst)
+    count = scope.block[PLUS if metric is Metric.PRECISION else LOSS, C.ROUNDS]
     if count == 0.0:
         return nothing
     labels = float(scope.block[LOSS, C.LABELS])
     if metric in (Metric.PRECISION, Metric.LOG_LOSS):
         channel = PLUS if metric is Metric.PRECISION else LOSS
-        return over(total(scope, channel, method), count, freedom(scope, {channel: 1.0}), labels)
+        found = total(scope, channel, worst=worst)
+        seen = seen_of(scope, {PLUS: True}) if channel == PLUS else NO_SHARE
+        return over(found, count, freedom(scope, {channel: 1.0}), labels, seen)
     cost = costs if metric is Metric.COST and costs is not None else ERRORS
     slopes = linear(cost)
-    plus = total(scope, PLUS, method, *slopes[PLUS])
-    minus = total(scope, MINUS, method, *slopes[MINUS])
+    plus = total(scope, PLUS, *slopes[PLUS], worst=worst)
+    minus = total(scope, MINUS, *slopes[MINUS], worst=worst)
     both = Total(*(a + b for a, b in zip(plus, minus, strict=True)))
     free = freedom(scope, {c: slope for c, (_, slope) in slopes.items()})
-    made = over(both, count, free, labels)
+    seen = NO_SHARE if metric is Metric.COST else seen_of(scope, {PLUS: False, MINUS: True})
+    made = over(both, count, free, labels, seen)
     return made.complement if metric is Metric.ACCURACY else made
+
+
+def seen_of(scope: Scope, channels: dict[int, bool]) -> Seen:
+    """What the labels of channels say of the share of v, or of 1 - v where that is False."""
+    labels = weights = squares = spread = hits = hit_squares = 0.0
+    for channel, value in channels.items():
+        s = scope.block[channel]
+        labels += float(s[C.LABELS])
+        weights, squares = weights + float(s[C.W1]), squares + float(s[C.W2])
+        spread += float(s[C.W2] - scope.share * s[C.W1])
+        hits += float(s[C.V1] if value else s[C.W1] - s[C.V1])
+        hit_squares += float(s[C.V2] if value else s[C.W2] - s[C.V2])
+    return seen_by(labels, (weights, squares), (hits, hit_squares), spread)
+
+
+def seen_by(labels: float, weights: Pair, hits: Pair, spread: float) -> Seen:
+    """The same from the sums of weights and of their squares, of all labels and of the hits.
+
+    >>> seen_by(4.0, (40.0, 400.0), (10.0, 100.0), spread=360.0)
+    Seen(labels=4.0, rarer=1.0, relative=0.225)
+    """
+    kinds = (hits, (weights[0] - hits[0], weights[1] - hits[1]))
+    rarer = min(once**2 / twice if twice > 1e-9 * weights[1] else 0.0 for once, twice in kinds)
+    return Seen(labels, rarer, max(spread, 0.0) / weights[0] ** 2 if weights[0] > 0.0 else 1.0)
 
 
 def linear(costs: Costs) -> dict[int, tuple[float, float]]:
@@ -232,7 +263,7 @@ def linear(costs: Costs) -> dict[int, tuple[float, float]]:
 
 def freedom(scope: Scope, slopes: dict[int, float]) -> float:
     """How many labels matter to a sum of channels with these slopes, less one; at least three."""
-    rows = scope.square
+    rows = scope.block
     whole = sum(b * b * (rows[c, C.DD2] - rows[c, C.DD1]) for c, b in slopes.items())
     parts = sum(b**4 * rows[c, C.U2] for c, b in slopes.items())
     return degrees(whole, parts)
@@ -263,35 +294,28 @@ def ratio(metric: Metric, count: float, plus: float, minus: float) -> float:
     return above / below if below > 0.0 else math.nan
 
 
-def over(sum_: Total, count: float, free: float, labels: float) -> Value:
+def over(sum_: Total, count: float, free: float, labels: float, seen: Seen = NO_SHARE) -> Value:
     """The mean over so many rows of which the sum is estimated, from so many labels.
 
     >>> over(Total(3.0, 4.0), 10.0, math.inf, 100).interval(0.95)
     (-0.09..., 0.69...)
     """
-    deviation = math.sqrt(max(sum_.variance, 0.0)) if sum_.variance == sum_.variance else math.nan
+    deviation = math.sqrt(max(sum_.variance, 0.0))
     least = math.sqrt(sum_.expected) if few(free, labels) else 0.0
     value, spread, least, below, above = (
         float(part / count) for part in (sum_.value, deviation, least, sum_.below, sum_.above)
     )
-    return Value(value, spread, free, least, below, above)
+    return Value(value, spread, free, least, below, above, seen)
 
 
-def _rest(row: Array, rho: float) -> Array:
-    """The sums over labels of (1 - q)/q^2 times 1, v, v^2 and d^2."""
-    once = row[[C.W1, C.V1, C.VV1, C.DD1]]
-    return np.asarray(row[C.W2 : C.U2] / rho**2 - once / rho)
-
-
-def _ratio(scope: Scope, metric: Metric, method: Method) -> Value:
+def _ratio(scope: Scope, metric: Metric, worst: bool) -> Value:
     """Recall and f1, with the totals kept to what is possible, by the delta method."""
-    known = C.ROUNDS if method is Method.AIPW else C.SEEN
-    totals = [total(scope, channel, method) for channel in (PLUS, MINUS)]
-    kept = scope.block[:, known]
+    totals = [total(scope, channel, worst=worst) for channel in (PLUS, MINUS)]
+    kept = scope.block[:, C.ROUNDS]
     plus, minus = (min(max(t.value, 0.0), float(kept[c])) for c, t in enumerate(totals))
     count = float(kept[PLUS]) if metric is Metric.F1 else 0.0
     made = ratio(metric, count, plus, minus)
-    if math.isnan(made) or any(math.isnan(t.value) for t in totals):
+    if math.isnan(made):
         return Value(math.nan, math.nan, math.inf)
     scale = (2.0 if metric is Metric.F1 else 1.0) / (count + plus + minus) ** 2
     up, down = scale * (count + minus), scale * plus
@@ -301,10 +325,10 @@ def _ratio(scope: Scope, metric: Metric, method: Method) -> Value:
     labels = float(scope.block[LOSS, C.LABELS])
     least = math.sqrt(expected) if few(free, labels) else 0.0
     (_, _, _, less, more), (_, _, _, fewer, further) = totals
-    worst = ratio(metric, count, max(plus - less, 0.0), minus + further)
-    best = ratio(metric, count, plus + more, max(minus - fewer, 0.0))
-    below = made - (0.0 if math.isnan(worst) else worst)
-    above = (1.0 if math.isnan(best) else best) - made
+    least_of_it = ratio(metric, count, max(plus - less, 0.0), minus + further)
+    most_of_it = ratio(metric, count, plus + more, max(minus - fewer, 0.0))
+    below = made - (0.0 if math.isnan(least_of_it) else least_of_it)
+    above = (1.0 if math.isnan(most_of_it) else most_of_it) - made
     return Value(made, math.sqrt(max(variance, 0.0)), free, least, below, above)
 
 

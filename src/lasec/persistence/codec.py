@@ -19,9 +19,7 @@ from lasec.errors import StateError
 from lasec.parameters import shown
 from lasec.persistence.container import Arrays
 from lasec.types import (
-    DoubleRule,
     Mercer,
-    Precision,
     Query,
     Rule,
     ShapedRule,
@@ -29,7 +27,6 @@ from lasec.types import (
     StackedRule,
     State,
     StatefulQuery,
-    UpgradedState,
     Vector,
 )
 from lasec.validation import LARGEST_ENTRY
@@ -39,10 +36,6 @@ QUERIES: dict[str, Any] = {name: getattr(queries, name) for name in queries.__al
 KERNELS: dict[str, Any] = {name: getattr(mercer, name) for name in mercer.__all__}
 
 _LARGEST_WEIGHT = LARGEST_ENTRY**4
-# What 0.1.0 called parameters of queries.
-_PARAMETERS = {
-    "caution": "aggressiveness", "floor": "audit", "audit_share": "audit", "advance": "warm_up",
-}  # fmt: skip
 _LARGE = 64.0  # megabytes
 _DEEPEST = 4  # queries in queries, kernels in rules
 
@@ -85,7 +78,7 @@ def rebuild(description: Mapping[str, Any], known: Mapping[str, Any], depth: int
     """
     if depth > _DEEPEST:
         raise StateError(f"invalid: parts are nested more than {_DEEPEST} deep")
-    kind, values = _renamed(description["kind"], description["parameters"])
+    kind, values = description["kind"], description["parameters"]
     inner = {**QUERIES, **KERNELS, **{n: part for n, part in known.items() if n not in RULES}}
     if kind == "OneVsRest":
         inner = {n: part for n, part in known.items() if n != kind} | KERNELS
@@ -94,21 +87,6 @@ def rebuild(description: Mapping[str, Any], known: Mapping[str, Any], depth: int
             f"foreign: this lasec knows no {kind!r}; one of your own must be given to load"
         )
     return known[kind](**{name: _read(value, inner, depth) for name, value in values.items()})
-
-
-def _renamed(kind: Any, values: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
-    """A part by the name that it has today, if an earlier release wrote another.
-
-    >>> _renamed("MarginCoin", {"caution": 0.5})
-    ('MarginSampling', {'aggressiveness': 0.5})
-    """
-    if kind == "MarginCoin":
-        kind = "MarginSampling"
-    if kind in ("MarginSampling", "Budgeted"):
-        values = {_PARAMETERS.get(name, name): value for name, value in values.items()}
-    if kind == "Budgeted":
-        values = {"strict": True, **values}  # the only kind there was
-    return kind, values
 
 
 def _written(value: Any) -> Any:
@@ -143,49 +121,44 @@ def shapes(rule: Rule[Any], dimension: int) -> dict[str, tuple[int, ...]]:
     }
 
 
-def kinds(rule: Rule[Any], dimension: int, precision: Precision) -> dict[str, np.dtype[Any]]:
+def kinds(rule: Rule[Any], dimension: int) -> dict[str, np.dtype[Any]]:
     """The types of the numbers in a rule's state, found without allocating it.
 
-    >>> kinds(rules.Perceptron(), 2, Precision.SINGLE)
-    {'weights': dtype('float32')}
+    >>> kinds(rules.Perceptron(), 2)
+    {'weights': dtype('float64')}
     """
     if isinstance(rule, ShapedRule):
         return {name: np.dtype(kind) for name, kind in rule.kinds(dimension).items()}
-    one = begin(rule, 1, precision)
+    one = begin(rule, 1)
     return {name: array.dtype for name, array in zip(one._fields, one, strict=True)}
 
 
-def size(rule: Rule[Any], dimension: int, precision: Precision = Precision.DOUBLE) -> int:
+def size(rule: Rule[Any], dimension: int) -> int:
     """The bytes of a rule's state, found without allocating it.
 
     >>> size(rules.SecondOrder(), 1_000)
     8008000
     """
-    types = kinds(rule, dimension, precision)
+    types = kinds(rule, dimension)
     return sum(math.prod(s) * types[n].itemsize for n, s in shapes(rule, dimension).items())
 
 
-def begin(rule: Rule[Any], dimension: int, precision: Precision) -> Any:
-    """A rule's first state, in the precision wanted.
+def begin(rule: Rule[Any], dimension: int) -> Any:
+    """A rule's first state.
 
-    >>> begin(rules.Perceptron(), 2, Precision.SINGLE).weights.dtype
-    dtype('float32')
+    >>> begin(rules.Perceptron(), 2).weights.tolist()
+    [0.0, 0.0]
     """
     if not hasattr(rule, "init"):
         raise TypeError(f"rule must be one of lasec.rules, got {shown(rule)}")
     _warn_if_large(rule, dimension)
     try:
-        state = rule.init(dimension)
+        return rule.init(dimension)
     except MemoryError:
         needed = 1e-9 * size(rule, dimension)
         raise ValueError(
             f"dimension: {type(rule).__name__} needs {needed:,.0f} GB for {dimension} features"
         ) from None
-    if precision is Precision.DOUBLE:
-        return state
-    if isinstance(rule, DoubleRule):
-        raise ValueError(f"precision: {type(rule).__name__} needs double precision")
-    return type(state)(*(a.astype(precision.kind) if a.dtype.kind == "f" else a for a in state))
 
 
 def _warn_if_large(rule: Rule[Any], dimension: int) -> None:
@@ -200,20 +173,15 @@ def _warn_if_large(rule: Rule[Any], dimension: int) -> None:
             )
 
 
-def restore(rule: Rule[Any], dimension: int, arrays: Arrays, precision: Precision) -> State:
+def restore(rule: Rule[Any], dimension: int, arrays: Arrays) -> State:
     """The state of ``rule`` that these arrays hold, or a :class:`StateError`."""
-    expected, types = _grown_shapes(rule, dimension, arrays), kinds(rule, dimension, precision)
-    state_type = type(rule.init(1))
-    empty = {name for name, shape in expected.items() if math.prod(shape) == 0}  # or added later
-    arrays = {name: np.zeros(expected[name], types[name]) for name in empty} | arrays
+    expected, types = _grown_shapes(rule, dimension, arrays), kinds(rule, dimension)
     if set(arrays) != set(expected):
         raise StateError(f"invalid: expected the arrays {sorted(expected)}, got {sorted(arrays)}")
     for name, array in arrays.items():
         if array.shape != expected[name] or array.dtype != types[name]:
             raise StateError(f"invalid: {name} has not the shape and type of this rule")
-    state: State = state_type(**arrays)
-    if isinstance(state, UpgradedState):
-        state.upgrade()
+    state: State = type(rule.init(1))(**arrays)
     for name, array in arrays.items():
         with np.errstate(invalid="ignore"):  # whatever bits a NaN has
             largest = np.abs(array.astype(float)).max(initial=0.0)
@@ -229,7 +197,7 @@ def _grown_shapes(
     rule: Rule[Any], dimension: int, arrays: Arrays
 ) -> dict[str, tuple[int, ...]]:  # fmt: skip
     """The shapes that arrays of a rule must have; those of a sparse one grow with the stream."""
-    if isinstance(rule, SparseRule) and rule.is_sparse:
+    if isinstance(rule, SparseRule):
         return rule.grown_shapes(arrays)
     return shapes(rule, dimension)
 

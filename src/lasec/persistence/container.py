@@ -34,7 +34,7 @@ Arrays = dict[str, NDArray[Any]]
 T = TypeVar("T")
 
 SIGNATURE = b"\x89LASEC\r\n"
-FORMAT = 1
+FORMAT = 2  # the only one that is read, of everything that is saved
 _PROLOGUE = struct.Struct("<8sIIQ")
 _DIGEST = 32
 _DTYPES = ("<f8", "<f4", "<i8")
@@ -156,11 +156,13 @@ def _check_prologue(start: bytes, size: int) -> tuple[int, int]:
     if size < _PROLOGUE.size + _DIGEST:
         raise StateError(f"truncated: {size} bytes are too few for any model")
     _, version, header_length, total = _PROLOGUE.unpack_from(start)
-    if version > FORMAT:
-        raise StateError(f"newer: written in format {version}, this lasec reads up to {FORMAT}")
+    if version != FORMAT:
+        raise StateError(
+            f"another format: the file is in {version}, this lasec reads {FORMAT} only"
+        )
     if size < total:
         raise StateError(f"truncated: {size} of {total} bytes are here")
-    if version < 1 or size > total:
+    if size > total:
         raise StateError("corrupted: the contents do not match their digest")
     return header_length, total
 

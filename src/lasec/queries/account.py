@@ -6,14 +6,14 @@
     tokens <- tokens - 1                               for each label that is asked
 
 Nothing is asked without a token, so that in any n consecutive ticks at most rate n + burst labels
-are asked: that is the hard cap. Unspent budget is carried over up to ``burst``; what comes beyond
-it lapses (where time runs the bucket, it holds two windows, so that a night without rows loses
-nothing). The bucket is half full at the start, and a budget keeps it so: its *surplus* is how many
-labels it is behind its plan, or, below zero, ahead of it.
+are asked, and in the first n at most rate n + burst/2, as the bucket is half full at the start:
+that is the hard cap, and burst/2 = 16 + rate window/10 + warm-up (of a window within the horizon).
+Unspent budget is carried over up to ``burst``; what comes beyond it lapses (where time runs the
+bucket, it holds two windows, so that a night without rows loses nothing). A budget keeps the bucket
+half full: its *surplus* is how many labels it is behind its plan, or, below zero, ahead of it.
 
 *Warm-up.* ``warm_up`` labels are spent early and repaid evenly over the ``horizon`` (in ticks); at
-most a tenth of its labels. A strict budget spends at most a twentieth, and less where a window has
-fewer than 50, so that no window after the first falls behind by more than a tenth.
+most a tenth of its labels.
 
 *Total.* With ``total``, the rate is at most what is left of it over what is left of the horizon, or
 over a tenth of the horizon where less is left: the total is never exceeded.
@@ -32,7 +32,7 @@ RESERVE = 8.0
 
 # The state: rows, labels, the shift of the odds, tokens, the boost that is left and what is repaid
 # of it in a tick, the times of the first and the last step, the rows of a window (by time: a
-# count that decays over a window), blind rows; but for a strict budget the usual size of a margin.
+# count that decays over a window), blind rows, the usual size of a margin.
 ROUNDS, LABELS, SHIFT, TOKENS, BOOST, REPAY, FIRST, LAST, CROWD, BLIND, USUAL = range(11)
 
 
@@ -54,9 +54,8 @@ class Purse(NamedTuple):
 def settled(query: Any) -> tuple[float, float, float]:
     """The rate at the start, the warm-up, and the size of the bucket."""
     rate = min(query.rate, query.total / query.horizon) if query.total > 0.0 else query.rate
-    labels = rate * query.window
-    part = 0.05 * min(1.0, labels / 50.0) if query.strict else 0.1
-    early = min(query.warm_up, part * rate * query.horizon)
+    labels = rate * min(query.window, query.horizon)
+    early = min(query.warm_up, 0.1 * rate * query.horizon)
     burst = query.burst if query.burst > 0.0 else 2.0 * (2.0 * RESERVE + 0.1 * labels + early)
     if query.timed and query.burst == 0.0:
         burst = max(burst, 2.0 * labels)
@@ -87,11 +86,11 @@ def purse(query: Any, state: Vector, now: Context) -> Purse:
 
 def covered(query: Any, past: float, seen: float) -> float:
     """The part of a window that the count of its rows covers: all of it, but in the first ones."""
-    if query.strict or seen == 0.0 or past <= 0.0:
+    if seen == 0.0 or past <= 0.0:
         return 1.0
     return 1.0 - math.exp(-past / query.window)
 
 
-def surplus(account: Purse, asked: bool) -> float:
-    """How many labels the budget is behind its plan, once the row is asked or not."""
-    return float(account.tokens - asked - account.burst / 2.0 + account.boost)
+def surplus(account: Purse) -> float:
+    """How many labels the budget is behind its plan, before the row is asked or not."""
+    return float(account.tokens - account.burst / 2.0 + account.boost)

@@ -24,13 +24,3 @@ class Always(NamedTuple):
     def has_propensity(self) -> Literal[True]:
         """Certainty is a positive probability."""
         return True
-
-    @property
-    def rises_with_variance(self) -> bool:
-        """More variance never makes asking less likely."""
-        return True
-
-    @property
-    def reference(self) -> str:
-        """There is nothing to cite."""
-        return ""

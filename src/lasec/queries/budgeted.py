@@ -4,7 +4,7 @@ A query's probability depends on margins, and which share of labels comes out of
 stream and changes with it. This one takes the probability of another query, ``inner``, and moves it
 so that the labels spent keep to a plan. What may be spent is kept in an account
 (:mod:`lasec.queries.account`: hard cap, carry-over, warm-up, total); how the probability moves is
-said in :mod:`lasec.queries.pacing`, for a calm budget and for a strict one.
+said in :mod:`lasec.queries.pacing`.
 
 *Audit.* A part of the labels, about ``audit`` of them, is spread evenly: the minimum query
 probability is ``audit`` times the rate (of at most 0.25), so that no row is invisible. It
@@ -13,13 +13,13 @@ is asked until a token is there: the propensity is 0, and the row is counted as 
 
 *Usual margins.* What is a large margin differs between models. Where the mean size of the margins
 of about 500 rows is less than 0.4, they are stretched so that it is; the inner query then sees
-margins of the same size whatever the model. A strict budget does not do so.
+margins of the same size whatever the model.
 
 *Boost.* :meth:`Budgeted.boost` spends labels earlier, after an alarm for example, under the same
 hard cap.
 
 *Backpressure.* With ``max_open``, asking slows down when more than half as many questions are
-open, and only the audit is left when all of them are: a fifth of it, where the budget is calm.
+open, and only a fifth of the audit is left when all of them are.
 """
 
 from __future__ import annotations
@@ -70,10 +70,10 @@ def inner_chance(query: Any, margin: Margin, t: int) -> float:
     return float(query.probability(margin, t))
 
 
-def stretched(query: Any, margin: Margin, state: Vector) -> Margin:
+def stretched(margin: Margin, state: Vector) -> Margin:
     """A margin as large as it would be if the usual one were not small."""
     factor = 1.0
-    if not query.strict and 0.0 < state[USUAL] < LARGE:
+    if 0.0 < state[USUAL] < LARGE:
         factor = LARGE / state[USUAL]
     return Margin(margin.raw, margin.variance, margin.margin * factor)
 
@@ -106,7 +106,6 @@ class Budgeted(NamedTuple):
     total: NonNegative = 0.0
     max_open: Annotated[int, Range(0, 2**31)] = 0
     timed: bool = False
-    strict: bool = False
 
     @classmethod
     def every(cls, window: str | float, labels: float, **options: Any) -> Budgeted:
@@ -130,7 +129,7 @@ class Budgeted(NamedTuple):
     def init(self) -> Vector:
         """Nothing asked yet."""
         _, early, burst = settled(self)
-        state = np.zeros(USUAL if self.strict else USUAL + 1)
+        state = np.zeros(USUAL + 1)
         state[TOKENS], state[BOOST], state[REPAY] = burst / 2.0, early, early / self.horizon
         return state
 
@@ -141,9 +140,9 @@ class Budgeted(NamedTuple):
         account = purse(self, state, now)
         if account.tokens < 1.0:
             return 0.0
-        s = surplus(account, False)
+        s = surplus(account)
         last, room = held_back(self, account, now.open)
-        p = inner_chance(self.inner, stretched(self, margin, state), now.round)
+        p = inner_chance(self.inner, stretched(margin, state), now.round)
         least = audited(self, account, s, room)
         return float(least + (1.0 - least) * wanted(self, p, state, account, s) * (last * room))
 
@@ -159,14 +158,11 @@ class Budgeted(NamedTuple):
         state[LAST], state[CROWD] = account.time, account.crowd
         if account.boost == 0.0:
             state[REPAY] = 0.0
-        if not self.strict or self.max_open == 0 or 2 * now.open <= self.max_open:
-            p = inner_chance(self.inner, stretched(self, margin, state), now.round)
-            s = surplus(account, asked)
-            shift = state[SHIFT] + step(self, p, state, account, s)
-            state[SHIFT] = min(max(shift, -LARGEST_SHIFT), LARGEST_SHIFT)
-        if not self.strict:
-            size = min(abs(margin.margin), FAR)
-            state[USUAL] += (size - state[USUAL]) / min(state[ROUNDS], MEMORY)
+        p = inner_chance(self.inner, stretched(margin, state), now.round)
+        shift = state[SHIFT] + step(self, p, state, account)
+        state[SHIFT] = min(max(shift, -LARGEST_SHIFT), LARGEST_SHIFT)
+        size = min(abs(margin.margin), FAR)
+        state[USUAL] += (size - state[USUAL]) / min(state[ROUNDS], MEMORY)
 
     def planned(self, state: Vector) -> float:
         """The labels that the budget allows by now, without carry-over and boosts.
@@ -182,6 +178,41 @@ class Budgeted(NamedTuple):
             return float(min(self.rate * ticks, self.total * min(1.0, ticks / self.horizon)))
         return float(self.rate * ticks)
 
+    def cap(self, ticks: float) -> float:
+        """The most labels that it asks for in the first so many rows (or units of time).
+
+        That is ``rate`` times the rows, 16 labels, a tenth of the labels of a window, and the
+        warm-up, which is at most a tenth of the labels of the horizon. It holds for any rows, with
+        boosts too.
+
+        >>> Budgeted(rate=0.1).cap(5_000), Budgeted(rate=0.1, warm_up=0).cap(5_000)
+        (576.0, 526.0)
+        >>> Budgeted(rate=0.02, horizon=1_500).cap(1_500)
+        51.0
+        """
+        most = self.rate * ticks + self.slack
+        if not self.timed:
+            most = ticks if self.rate >= 1.0 else min(most, ticks)
+        return float(round(min(most, self.total) if self.total > 0.0 else most, 6))
+
+    @property
+    def slack(self) -> float:
+        """How many labels the hard cap is above the rate: half a bucket.
+
+        >>> Budgeted(rate=0.1).slack, Budgeted(rate=0.1, warm_up=0).slack
+        (76.0, 26.0)
+        """
+        return float(settled(self)[2] / 2.0)
+
+    def owed(self, state: Vector) -> float:
+        """The labels of warm-up and boosts that are still to be repaid.
+
+        >>> query = Budgeted(rate=0.1)
+        >>> query.owed(query.init()), Budgeted(warm_up=0).owed(query.init() * 0.0)
+        (50.0, 0.0)
+        """
+        return float(state[BOOST])
+
     def boost(self, state: Vector, labels: float, ticks: float) -> None:
         """Spend ``labels`` earlier, to be saved again over the next ``ticks``."""
         state[BOOST] += labels
@@ -196,7 +227,7 @@ class Budgeted(NamedTuple):
             and min(state[BOOST], state[REPAY], state[CROWD]) >= 0.0
             and state[FIRST] <= state[LAST]
             and 0.0 <= state[BLIND] <= state[ROUNDS]
-            and (self.strict or state[USUAL] >= 0.0)
+            and state[USUAL] >= 0.0
         )
         return "" if possible else "the query's state holds impossible numbers"
 
@@ -220,13 +251,3 @@ class Budgeted(NamedTuple):
     def has_propensity(self) -> Literal[True]:
         """Every row has at least the minimum, unless the hard cap forbids to ask."""
         return True
-
-    @property
-    def rises_with_variance(self) -> bool:
-        """The controller must see every row."""
-        return False
-
-    @property
-    def reference(self) -> str:
-        """That of the query inside."""
-        return self.inner.reference

@@ -15,11 +15,8 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, NamedTuple
 
-from lasec.papers import CESA_BIANCHI_2006
 from lasec.parameters import PositiveOrInfinite, Range, checked
 from lasec.types import Margin
-
-COIN_REFERENCE = CESA_BIANCHI_2006.text
 
 
 @checked
@@ -47,13 +44,3 @@ class MarginSampling(NamedTuple):
     def has_propensity(self) -> Literal[True]:
         """No finite margin has probability zero."""
         return True
-
-    @property
-    def rises_with_variance(self) -> bool:
-        """More variance never makes asking less likely."""
-        return True
-
-    @property
-    def reference(self) -> str:
-        """The paper."""
-        return COIN_REFERENCE

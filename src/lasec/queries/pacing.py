@@ -1,7 +1,7 @@
 """How a budget moves the odds of asking, so that the labels spent keep to its plan.
 
-*Calm*, the default. The probability is proportional to that of the query inside; a shift c holds
-its mean, and the surplus s of the account pulls it back where chance spent too many or too few::
+The probability is proportional to that of the query inside; a shift c holds its mean, and the
+surplus s of the account pulls it back where chance spent too many or too few::
 
     wanted = o / (1 + o),   o = p r/(1 - r) exp(c + pull(s))   p: the inner chance, r: labels a row
     c      <- c + 0.1 g ((r - e)/(1 - e) - wanted)             both at s = 0, g = min(1, 0.02 / r)
@@ -11,17 +11,6 @@ its mean, and the surplus s of the account pulls it back where chance spent too 
 and e falls with the square of the last eight tokens. c follows probabilities, not draws, so that it
 hardly moves while the margins stay alike. The labels of a window vary by chance as they would if
 each row were asked on its own; over all rows the count stays within a few labels of the plan.
-
-*Strict*. A proportional and an integral term hold every ``window``::
-
-    u = g s + i,     i <- i + (r / 4) min(g, 0.3)^2 s
-    o = p / (1 - p) exp(u)                      p at most 1 - 1e-6, so that it can be moved
-    P(ask) = e + (1 - e) o / (1 + o),   e = a r
-
-The pull is g = (100 / labels in a ``window``)^3, between 0.08 and 8: then the labels in a window
-are within about a tenth of the plan. The integral's factor makes the loop critically damped. To
-hold a window of 20 labels to 2, probabilities swing by orders of magnitude, and intervals are twice
-as wide.
 """
 
 from __future__ import annotations
@@ -32,26 +21,20 @@ from typing import Any
 from lasec.queries.account import RESERVE, SHIFT, Purse
 from lasec.types import Vector
 
-__all__ = ["audited", "ease", "gentle", "held_back", "pull", "step", "wanted"]
+__all__ = ["audited", "ease", "held_back", "pull", "step", "wanted"]
 
-LOOSE, FIRM, MILD, PULL = 0.08, 8.0, 0.3, 100.0
 LARGEST_SHIFT, CERTAIN = 18.0, 1.0 - 1e-6
 MANY, DAILY, MOST, FOLLOW, FREE, HARDEST = 0.02, 10.0, 0.3, 0.1, 6.0, 4.0
 AUDITED, LEFT = 0.25, 0.2
 
 
-def pull(query: Any, pace: float) -> float:
-    """How hard a strict budget pulls: the harder, the fewer labels a window has."""
-    return float(max(LOOSE, min(FIRM, (PULL / max(pace * query.window, 1e-9)) ** 3)))
-
-
 def ease(share: float) -> float:
-    """How much slower a calm budget moves with each row, where labels are many."""
+    """How much slower a budget moves with each row, where labels are many."""
     return float(min(1.0, MANY / max(share, 1e-9)))
 
 
-def gentle(query: Any, account: Purse, s: float) -> float:
-    """How a calm budget pulls at a surplus of s labels; below zero where they are overspent."""
+def pull(query: Any, account: Purse, s: float) -> float:
+    """How a budget pulls at a surplus of s labels; below zero where they are overspent."""
     gain = ease(account.share)
     if query.timed:
         gain = DAILY / max(account.pace * query.window, 1e-9)
@@ -60,21 +43,15 @@ def gentle(query: Any, account: Purse, s: float) -> float:
 
 def wanted(query: Any, p: float, state: Vector, account: Purse, s: float) -> float:
     """The probability that pacing gives a row with the inner chance p at a surplus of s labels."""
-    if query.strict:
-        u, p = pull(query, account.pace) * s + state[SHIFT], min(p, CERTAIN)
-        odds = math.exp(min(max(u, -LARGEST_SHIFT), LARGEST_SHIFT))
-        return float(p * odds / (1.0 - p + p * odds))
     r = min(account.share, CERTAIN)
-    u = state[SHIFT] + gentle(query, account, s)
+    u = state[SHIFT] + pull(query, account, s)
     odds = p * r / (1.0 - r) * math.exp(u)
     return float(odds / (1.0 + odds))
 
 
 def audited(query: Any, account: Purse, s: float, room: float) -> float:
     """The minimum query probability at a surplus of s labels, with so much room for questions."""
-    if query.strict:
-        return float(query.audit * account.share)
-    overspent = gentle(query, account, min(0.0, s + FREE))
+    overspent = pull(query, account, min(0.0, s + FREE))
     last = min(1.0, account.tokens / RESERVE) ** 2
     least = query.audit * min(account.share, AUDITED) * math.exp(overspent) * last
     return float(least * (LEFT + (1.0 - LEFT) * room))
@@ -89,10 +66,8 @@ def held_back(query: Any, account: Purse, waiting: int) -> tuple[float, float]:
     return last, room
 
 
-def step(query: Any, p: float, state: Vector, account: Purse, s: float) -> float:
-    """By how much the shift moves in a row; s is the surplus after its label is paid."""
-    if query.strict:
-        return float(account.share * min(pull(query, account.pace), MILD) ** 2 / 4.0 * s)
+def step(query: Any, p: float, state: Vector, account: Purse) -> float:
+    """By how much the shift moves in a row."""
     least = query.audit * min(account.share, AUDITED)
     aim = max(0.0, account.share - least) / (1.0 - least)
     follow = FOLLOW * ease(account.share)

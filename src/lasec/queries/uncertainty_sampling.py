@@ -14,11 +14,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, NamedTuple
 
-from lasec.papers import LEWIS_1994
 from lasec.parameters import Range, checked
 from lasec.types import Margin
 
-UNCERTAINTY_REFERENCE = LEWIS_1994.text
 LEAST = 0.01
 
 
@@ -42,13 +40,3 @@ class UncertaintySampling(NamedTuple):
     def has_propensity(self) -> Literal[True]:
         """No row has less than 0.01."""
         return True
-
-    @property
-    def rises_with_variance(self) -> bool:
-        """More variance never makes asking less likely."""
-        return True
-
-    @property
-    def reference(self) -> str:
-        """The paper."""
-        return UNCERTAINTY_REFERENCE

@@ -26,13 +26,3 @@ class Uniform(NamedTuple):
     def has_propensity(self) -> Literal[True]:
         """The rate is positive."""
         return True
-
-    @property
-    def rises_with_variance(self) -> bool:
-        """More variance never makes asking less likely."""
-        return True
-
-    @property
-    def reference(self) -> str:
-        """There is nothing to cite."""
-        return ""

@@ -13,11 +13,8 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from lasec.papers import CESA_BIANCHI_2009
 from lasec.parameters import NonNegative, checked
 from lasec.types import Margin
-
-THRESHOLD_REFERENCE = CESA_BIANCHI_2009.text
 
 
 @checked
@@ -41,13 +38,3 @@ class VarianceThreshold(NamedTuple):
     def has_propensity(self) -> Literal[False]:
         """Some rows have probability zero: no unbiased estimate can be made from these labels."""
         return False
-
-    @property
-    def rises_with_variance(self) -> bool:
-        """More variance never makes asking less likely."""
-        return True
-
-    @property
-    def reference(self) -> str:
-        """BBQ's paper."""
-        return THRESHOLD_REFERENCE

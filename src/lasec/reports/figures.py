@@ -109,7 +109,8 @@ def accuracy(source: RunSummary, points: Sequence[Point]) -> FigureSpec:
         f"Accuracy of the last rows (up to {window:,}), estimated from the queried labels. The "
         "95 % interval of the window is for one look at one time; the anytime 95 % band holds at "
         "all times at once, for decisions that are taken whenever the line drops. The dashed line "
-        "is the true accuracy of the same rows, as this run knows all labels.",
+        "is the true accuracy of the same rows, as this run knows all labels."
+        + (" Triangles are alarms." if alarms else ""),
         3.4, paint, axis, x,
         [
             ("estimated", "share", [p.estimate.value for p in known]),

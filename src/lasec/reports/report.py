@@ -12,14 +12,15 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from lasec.algorithms import cite
 from lasec.evaluation import Part, RunSummary, pictures
 from lasec.files import write as write_file
 from lasec.learner import Learner
 from lasec.notebook import percent
+from lasec.papers import cite
 from lasec.reports import html, svg
 from lasec.reports.figures import main_figures, more_figures
 from lasec.reports.source import (
+    alarm_lines,
     beaten,
     between,
     cards,
@@ -34,7 +35,7 @@ from lasec.reports.source import (
     subtitle,
     warnings,
 )
-from lasec.reports.text import pair
+from lasec.reports.text import clean, pair
 
 NONE: Mapping[str, str] = {}
 NO_BASELINES: Mapping[str, float] = {}
@@ -76,6 +77,7 @@ def write(
         *(html.paragraph(words, "warning") for words in warnings(source, learner)),
         *(html.paragraph(words, "warning") for words in beaten(source, beat)),
         "</header>",
+        _alarms(source),
         *_sections(source, named),
         html.section("classes", "Classes", *_classes(source, classes)),
         html.section("groups", "Accuracy by group", _parts(source.groups, "group", _GROUPS)),
@@ -87,6 +89,16 @@ def write(
         html.details("settings", "Data, settings and versions", *made(learner, facts)),
     ]  # fmt: skip
     write_file(path, html.page(name, body), private=False)
+
+
+def _alarms(source: RunSummary) -> str:
+    """The last alarms in words, and how many there are."""
+    lines = [clean(line) for line in alarm_lines(source)]
+    hidden = len(source.alarms) - len(lines)
+    some = f"The last {len(lines)} of {len(source.alarms):,}." if hidden else ""
+    return html.section(
+        "alarms", "Alarms", html.paragraph(some, "quiet"), *map(html.paragraph, lines)
+    )
 
 
 def _sections(source: RunSummary, classes: tuple[str, str]) -> list[str]:
@@ -180,7 +192,7 @@ def parameters(learner: Learner) -> dict[str, str]:
         "learns from": f"queried {learner.learn_from.value}",
         "features": f"{learner.dimension:,}",
     }
-    names = ("seed", "precision", "aggregate", "annotators", "max_pending", "max_age")
+    names = ("seed", "aggregate", "annotators", "max_pending", "max_age")
     return given | {name.replace("_", " "): _plain(getattr(learner, name)) for name in names}
 
 

@@ -8,14 +8,16 @@ from datetime import UTC, datetime
 from statistics import median
 from typing import NamedTuple
 
+from lasec.alarms import described
 from lasec.evaluation import Point, RunSummary
 from lasec.evaluation.pictures import DAY, Timeline
 from lasec.learner import Learner
 from lasec.metrics import Estimate
-from lasec.metrics.agreement import autocorrelated, by_chance
-from lasec.notebook import percent
+from lasec.metrics.agreement import by_chance, is_better
+from lasec.notebook import about, percent, unpredicted
 from lasec.reports.text import clean
 
+ALARMS = 5  # that are said; all are in the summary
 ENOUGH_ROWS, ENOUGH_LABELS = 500, 100  # before which a drift estimate is little but its prior
 DRIFTING = 0.1  # of the concept in 1,000 rows: a drift rate below it is not drawn
 SMOOTH = 9  # points whose median is shown
@@ -59,8 +61,9 @@ def date(days: float, span: float = DAY) -> str:
 
 
 def place(line: Timeline, row: float) -> str:
-    """Where a row is: its number, with the date where rows have times."""
-    return f"{row:,.0f}" + (f" ({date(float(line.at([row])[0]))})" if line.dated else "")
+    """Where a row is: its number, with the date where rows have times and it has come."""
+    dated = line.dated and row <= line.rows[-1]
+    return f"{row:,.0f}" + (f" ({date(float(line.at([row])[0]))})" if dated else "")
 
 
 def ends(estimate: Estimate) -> str:
@@ -100,7 +103,7 @@ def cards(source: RunSummary, baselines: Mapping[str, float], classes: Sequence[
     >>> X, y = lasec.streams.switching(2_000, dimension=5, every=1_000, seed=1)
     >>> run = lasec.evaluate(lasec.Tracker(rate=0.2, seed=0), X, y)
     >>> cards(run, {}, ("-1", "+1"))[0]
-    Card(name='Estimated accuracy', value='96.0 %', note='95 % CI 94.9-97.0 %, 424 labels')
+    Card(name='Estimated accuracy', value='96.0 %', note='95 % CI 95.0-97.1 %, 423 labels')
     """
     if not source.rows:
         return []
@@ -118,10 +121,26 @@ def cards(source: RunSummary, baselines: Mapping[str, float], classes: Sequence[
         last = f"the last after row {place(line, found[-1])}" if found else "none so far"
         made.append(Card("Estimated change points", f"{len(found):,}", last))
     if source.alarms:
-        last_alarm = source.alarms[-1]
-        note = f"the last: {last_alarm.kind}, row {last_alarm.ticket - source.first + 1:,}"
-        made.append(Card("Alarms", f"{len(source.alarms):,}", note))
+        line = Timeline.of(source.points)
+        row = place(line, source.alarms[-1].ticket - source.first + 1)
+        made.append(Card("Alarms", f"{len(source.alarms):,}", f"the last in row {row}"))
     return made
+
+
+def alarm_lines(source: RunSummary) -> list[str]:
+    """The last alarms, at most five, each in a line; rows have dates where there are times.
+
+    >>> import lasec
+    >>> X, y = lasec.streams.switching(6_000, every=3_000, seed=1)
+    >>> tracker, alarm = lasec.Tracker(rate=0.4, seed=0), lasec.alarms.DropAlarm()
+    >>> alarm_lines(lasec.evaluate(tracker, X, y, alarms=[alarm]))[0].partition(" before")[0]
+    'accuracy drop in row 3,042: estimated error rate 6.0 %'
+    """
+    line = Timeline.of(source.points)
+    return [
+        described(alarm, lambda ticket: place(line, ticket - source.first + 1))
+        for alarm in source.alarms[-ALARMS:]
+    ]
 
 
 def spoken(name: object, classes: Sequence[str]) -> str:
@@ -236,14 +255,27 @@ def _accuracy_cards(source: RunSummary) -> list[Card]:
     if source.known < source.rows:
         share = percent(source.known / source.rows)
         rows = f"{counted(source.known, 'label')}, for {share} of {rows}"
+    if source.unpredicted:
+        rows += f"; {unpredicted(source.unpredicted)}"
     truth = Card("True accuracy (all labels)", percent(source.accuracy), rows)
+    if source.unpredicted == source.rows:
+        return [truth]
     if source.labels == source.rows and here.width < 5e-4:
         return [truth._replace(note=f"{rows}; every label was queried")]
     made = [_estimated("Estimated accuracy", here)]
+    if here.lost and not math.isnan(here.value):
+        made.append(_worst(here))
     last = source.recent()
     if last.rows < here.rows:
         made.append(_estimated(f"Estimated accuracy, last {counted(last.rows, 'row')}", last))
     return [*made, truth]
+
+
+def _worst(here: Estimate) -> Card:
+    """What answers that never came can hide."""
+    value = f"{100.0 * here.worst_low:.1f}-{100.0 * here.worst_high:.1f} %"
+    gone = f"{counted(here.lost, 'label')} queried and never came"
+    return Card("Worst case", value, f"{gone}: all wrong, or all right")
 
 
 def _labels_card(source: RunSummary) -> Card:
@@ -328,20 +360,28 @@ def drift(source: RunSummary) -> str:
         said = "No change point was estimated."
     last = points[-1].drift_estimate
     assert last is not None
-    said += (
-        f" Estimated drift rate: {percent(drift_level(points))} of the concept per 1,000 rows "
-        "(median of the second half of the run). Noise estimate: "
-        f"{percent(last.noise)} (label errors, or signal that the model cannot capture)."
+    return (
+        f"{said} {_gradual(points)} Noise estimate: {percent(last.noise)} (label errors, or signal "
+        "that the model cannot capture)."
     )
-    if drifting(source):
-        return said
-    return f"{said} Drift is drawn from a rate of {percent(DRIFTING)}, or after a change point."
+
+
+def _gradual(points: Sequence[Point]) -> str:
+    """The gradual drift in words: how soon what was learned is out of date."""
+    level = drift_level(points)
+    if level < DRIFTING:
+        return "No gradual drift was estimated that would matter within 1,000 rows."
+    rows = -1000.0 * math.log(2.0) / math.log1p(-min(level, 1.0 - 1e-12))
+    return (
+        "Estimated gradual drift: half of what was learned is out of date after about "
+        f"{about(rows)} rows (median of the second half of the run); older labels say little."
+    )
 
 
 def beaten(source: RunSummary, baselines: Mapping[str, float]) -> list[str]:
     """A warning for each baseline that is more accurate than the model.
 
-    Not for the previous label where it agrees with the next by chance: the majority class says so.
+    For the previous label, only where it is notably better, and not by chance.
     """
     shares, said = list(source.shares.values()), []
     for name, value in baselines.items():
@@ -350,7 +390,7 @@ def beaten(source: RunSummary, baselines: Mapping[str, float]) -> list[str]:
             words += f"({percent(source.accuracy)})"
             if not name.startswith("no-change"):
                 said.append(f"{words}.")
-            elif autocorrelated(value, shares, source.known):
+            elif is_better(value, shares, source.accuracy, source.known):
                 chance = percent(by_chance(shares))
                 said.append(f"{words}: labels are autocorrelated (chance agreement {chance}).")
     return said
@@ -366,7 +406,7 @@ def warnings(source: RunSummary, learner: Learner) -> list[str]:
 def _open_questions(source: RunSummary) -> list[str]:
     """What labels that have not come do to the estimates."""
     meter, said = source.meter, []
-    covered = source.estimate.rows
+    covered = max(0, source.estimate.until - source.first)
     if not source.labels:
         said.append("Warning: no label was queried, so nothing can be estimated.")
     if meter.oldest is not None and covered < source.rows:
@@ -405,6 +445,7 @@ def _blind_rows(source: RunSummary, learner: Learner) -> list[str]:
 
 def _missed(source: RunSummary) -> list[str]:
     here = source.estimate
-    if math.isnan(here.value) or here.rows < source.rows or source.accuracy in here:
+    covered = here.rows + source.unpredicted
+    if math.isnan(here.value) or covered < source.rows or source.accuracy in here:
         return []
     return ["The true accuracy is outside the 95 % interval, as in about 1 of 20 runs."]

@@ -79,14 +79,16 @@ class Asking:
         """
         return self._session.ask(x, time=time)
 
-    def tell_one(self, ticket: int, y: Hashable) -> bool:
+    def tell_one(self, ticket: int, y: Hashable) -> bool | None:
         """Learn the label that was asked for; whether the prediction given out then was right.
+
+        None where nothing was predicted, as before the first label.
 
         >>> from lasec.river import TrackerClassifier
         >>> model = TrackerClassifier(seed=0)
         >>> decision = model.ask_one({"size": 2.0})
-        >>> model.tell_one(decision.ticket, "spam")
-        False
+        >>> print(model.tell_one(decision.ticket, "spam"))
+        None
         >>> model.ask_one({"size": 2.0}).label, model.pending
         ('spam', (1,))
         """

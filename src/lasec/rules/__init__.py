@@ -2,8 +2,6 @@
 
 from lasec.rules.arow import AROW
 from lasec.rules.budget import BudgetPerceptron
-from lasec.rules.diagonal_arow import DiagonalAROW
-from lasec.rules.diagonal_second_order import DiagonalSecondOrder
 from lasec.rules.kernel_second_order import KernelSecondOrder
 from lasec.rules.lenses import Lenses
 from lasec.rules.modified import ModifiedPerceptron
@@ -19,8 +17,6 @@ from lasec.rules.tracking import Tracking
 __all__ = [
     "AROW",
     "BudgetPerceptron",
-    "DiagonalAROW",
-    "DiagonalSecondOrder",
     "KernelSecondOrder",
     "Lenses",
     "ModifiedPerceptron",

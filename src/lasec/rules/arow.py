@@ -16,12 +16,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from lasec.papers import CRAMMER_2009
 from lasec.parameters import Positive, checked
 from lasec.rules.gaussian import Gaussian, Step, learn, look
 from lasec.types import Margin, Vector
-
-AROW_REFERENCE = CRAMMER_2009.text
 
 
 @checked
@@ -64,8 +61,3 @@ class AROW(NamedTuple):
     def conditioning(self, size: float, largest: float) -> float:
         """How much one label at an x with ``|x|^2 = size`` can shrink Sigma."""
         return size * largest / self.noise
-
-    @property
-    def reference(self) -> str:
-        """AROW's paper."""
-        return AROW_REFERENCE

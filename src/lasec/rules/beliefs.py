@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from lasec import triangle
 from lasec.rules.gaussian import Gaussian
-from lasec.rules.seen import BIRTH, LABEL, LATEST
-from lasec.rules.upgrading import follows, upgrade
+from lasec.rules.seen import BIRTH, LABEL, LATEST, renew
 from lasec.types import Counter, Matrix, Vector
 
 _LAST_ROW = 2**61
+_CLOSE = 1e-6
 
 
 class Beliefs(NamedTuple):
@@ -57,10 +57,6 @@ class Beliefs(NamedTuple):
     clock: Counter
     costs: Matrix
 
-    def upgrade(self) -> None:
-        """Bring the arrays of an earlier file to what they mean today, in place."""
-        upgrade(self)
-
     def validate(self) -> str:
         """Why these arrays are no state of a Tracker, as a phrase; empty if they are.
 
@@ -96,10 +92,19 @@ def _not_derived(state: Beliefs) -> bool:
         np.abs(state.posterior.sum(axis=(0, 1)) - state.weight).max() > 1e-9
         or (state.lapse < 0.0).any()
         or (state.lapse >= 0.5).any()
-        or not follows(state)
+        or not _follow(state)
         or not 0.0 <= state.units[-1] <= 2.0
         or (state.slopes <= 0.0).any()
     )
+
+
+def _follow(state: Beliefs) -> bool:
+    """Whether the units of the features are what the means and the mean squares lead to."""
+    fresh, known = state._replace(units=np.empty_like(state.units)), state.squares > 0.0
+    with np.errstate(all="ignore"):  # a file may hold any numbers
+        renew(fresh)
+        same = np.abs(state.units - fresh.units) <= _CLOSE * fresh.units
+    return bool(same[:-1][known].all())
 
 
 def _no_costs(costs: Matrix) -> bool:

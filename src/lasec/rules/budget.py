@@ -19,7 +19,7 @@ import numpy as np
 
 from lasec.parameters import Count, checked
 from lasec.rules.perceptron import first_order
-from lasec.rules.shifting import MOST_STEPS, SHIFTING_REFERENCE
+from lasec.rules.shifting import MOST_STEPS
 from lasec.types import Counter, Margin, Matrix, Vector
 
 
@@ -89,8 +89,3 @@ class BudgetPerceptron(NamedTuple):
         steps[0] = k + 1
         if (k + 1) % self.budget == 0:
             w[:] = np.dot(labels, rows)
-
-    @property
-    def reference(self) -> str:
-        """The budget perceptron's paper, which is the shifting perceptron's too."""
-        return SHIFTING_REFERENCE

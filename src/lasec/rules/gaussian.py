@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lasec.linalg import definite, downdate, inflate, quadratic
-from lasec.types import Margin, Matrix, Vector
+from lasec.types import Margin, Matrix, Vector, facts
 
 __all__ = [
     "Gaussian", "Step", "judge", "largest_of_all", "largest_variance", "learn", "look", "shrunk",
@@ -27,6 +27,7 @@ __all__ = [
 ]  # fmt: skip
 
 
+@facts(symmetric=("cov",))
 class Gaussian(NamedTuple):
     """A Gaussian posterior: mean ``weights``, covariance ``cov``, never an inverse.
 
@@ -41,11 +42,6 @@ class Gaussian(NamedTuple):
     def prior(cls, dimension: int, variance: float) -> Gaussian:
         """Nothing known yet: zero mean, the same variance in every direction."""
         return cls(np.zeros(dimension), variance * np.eye(dimension))
-
-    @property
-    def symmetric(self) -> tuple[str, ...]:
-        """The names of the symmetric arrays."""
-        return ("cov",)
 
     def validate(self) -> str:
         """Why this is no Gaussian, as a phrase; empty if it is one.

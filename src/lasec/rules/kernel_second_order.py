@@ -57,8 +57,7 @@ from lasec.linalg import definite, downdate, inflate
 from lasec.mercer import RBF, product
 from lasec.parameters import NonNegative, Positive, Range, checked
 from lasec.rules.gaussian import shrunk
-from lasec.rules.second_order import LASEC_REFERENCE, SOP_REFERENCE
-from lasec.types import Counter, Margin, Matrix, Mercer, Vector
+from lasec.types import Counter, Margin, Matrix, Mercer, Vector, facts
 
 __all__ = ["coordinates", "drop_oldest", "filled", "image", "rotate", "rotate_both"]
 
@@ -68,6 +67,7 @@ JITTER = 1e-12
 LARGEST_SIZE = 1e120
 
 
+@facts(symmetric=("cov",))
 class Span(NamedTuple):
     """A Gaussian posterior in the span of a support set, in an orthonormal basis of it.
 
@@ -83,11 +83,6 @@ class Span(NamedTuple):
     factor: Matrix
     rows: Matrix
     size: Counter
-
-    @property
-    def symmetric(self) -> tuple[str, ...]:
-        """The names of the symmetric arrays."""
-        return ("cov",)
 
     def validate(self) -> str:
         """What makes these arrays no posterior of this kind, as a phrase; empty if nothing does.
@@ -107,10 +102,11 @@ class Span(NamedTuple):
 
 def _flaw_of_factor(R: Matrix) -> str:
     """Why R is no factor of a Gram matrix with jitter; empty if it is one."""
-    diagonal, squares = np.diag(R), (R**2).sum(axis=0)
+    diagonal = np.diag(R)
     if np.tril(R, -1).any() or (diagonal <= 0.0).any():
         return "factor is not upper triangular with a positive diagonal"
-    if (diagonal**2 < 0.5 * JITTER * squares).any():
+    lengths = np.hypot.reduce(R, axis=0)  # squares of what a file may hold can overflow
+    if (diagonal < math.sqrt(0.5 * JITTER) * lengths).any():
         return "factor belongs to rows that depend on each other"
     return ""
 
@@ -267,13 +263,3 @@ class KernelSecondOrder(NamedTuple):
             return math.inf
         free = size * largest
         return min(free, largest / self.drift) if self.drift > 0.0 else free
-
-    @property
-    def needs_double(self) -> bool:
-        """The factor of nearly dependent rows is beyond single precision."""
-        return True
-
-    @property
-    def reference(self) -> str:
-        """LASEC's paper, or the second-order perceptron's where there is no drift."""
-        return LASEC_REFERENCE if self.drift > 0.0 else SOP_REFERENCE

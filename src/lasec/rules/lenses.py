@@ -40,12 +40,12 @@ O(5 slots (k^2 + D)) for a label, with D = ``features`` and k = ``lens_block``.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from lasec.parameters import Positive, Range, Share, checked
-from lasec.rules.costs import weigh_sign, weight_of
+from lasec.rules.costs import weigh_sign
 from lasec.rules.enlarging import more_classes, more_features
 from lasec.rules.filtering import sight
 from lasec.rules.lens_maps import LENSES, lens_row, make_maps, standardized
@@ -78,7 +78,6 @@ from lasec.rules.lensed import (
 from lasec.rules.seen import count_row, notice
 from lasec.rules.subspace import is_due, renew_basis
 from lasec.rules.tracking import (
-    TRACKING_REFERENCE,
     Tracking,
     best_of,
     class_probabilities,
@@ -87,7 +86,7 @@ from lasec.rules.tracking import (
     follow,
     sign,
 )
-from lasec.types import ClassMargin, Counter, Matrix, Vector
+from lasec.types import ClassMargin, Counter, Matrix, Vector, facts
 
 __all__ = [
     "Lenses", "core_sign", "keep_label", "keep_row", "mix_classes", "mix_signs", "replay", "teach",
@@ -98,6 +97,7 @@ SLEEPY, DROWSY, LONGEST = 0.01, 500, 16_000
 
 
 @checked
+@facts(depends_on_time=True, has_probabilities=True)
 class Lenses(NamedTuple):
     """A Tracker with non-linear views of the rows: one setting for every stream.
 
@@ -250,14 +250,6 @@ class Lenses(NamedTuple):
         raw = more_features(self._tracking(), raw_of(state), dimension, known)
         return self.init(dimension)._replace(**raw._asdict())
 
-    def class_weights(self, state: Lensed) -> Vector:
-        """The weight of each class in a decision.
-
-        >>> Lenses(weighted=True).class_weights(Lenses(weighted=True).init(dimension=3)).tolist()
-        [1.0, 1.0]
-        """
-        return np.array([weight_of(self, state.costs, c) for c in range(state.costs.shape[1])])
-
     def is_due(self, state: Lensed) -> bool:
         """Whether it is time for :meth:`renew`."""
         full = state.stage[EARLY] >= state.early.shape[0]
@@ -271,26 +263,6 @@ class Lenses(NamedTuple):
             state.early[:] = 0.0
         if is_due(state):
             renew_basis(state)
-
-    @property
-    def depends_on_time(self) -> Literal[True]:
-        """Concepts drift from row to row, with and without labels."""
-        return True
-
-    @property
-    def has_probabilities(self) -> Literal[True]:
-        """The margin is a difference of probabilities."""
-        return True
-
-    @property
-    def needs_double(self) -> Literal[True]:
-        """Raw rows are kept in double precision."""
-        return True
-
-    @property
-    def reference(self) -> str:
-        """Where run-length filtering comes from."""
-        return TRACKING_REFERENCE
 
 
 def mix_signs(rule: Any, state: Any, x: Vector, t: int) -> ClassMargin:

@@ -25,13 +25,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lasec.papers import BLUM_1998, DASGUPTA_2005
 from lasec.parameters import checked
 from lasec.rules.perceptron import Linear, first_order
 from lasec.types import Margin, Vector
-
-REFLECTION_REFERENCE = f"{DASGUPTA_2005.text}\n{BLUM_1998.text}"
-PROJECTION_REFERENCE = BLUM_1998.text
 
 NOTHING = 1e-290
 
@@ -69,8 +65,3 @@ class ModifiedPerceptron(NamedTuple):
             return
         factor = 2.0 if self.reflect else 1.0
         w -= (factor * np.dot(w, x) / norm) * x
-
-    @property
-    def reference(self) -> str:
-        """The papers of the update that is used."""
-        return REFLECTION_REFERENCE if self.reflect else PROJECTION_REFERENCE

@@ -22,12 +22,11 @@ import numpy as np
 
 from lasec.parameters import Range, checked
 from lasec.rules.second_order import SecondOrder
-from lasec.rules.sparse_gaussian import SparseGaussian, grown_alike
 from lasec.types import ClassMargin, ClassRule, Margin, Rule, TimedRule, Vector, copied
 
 __all__ = [
-    "OneVsRest", "any_full", "has_probabilities", "has_room", "learned", "mirrored", "norm",
-    "of_class", "said", "strain", "third_class",
+    "OneVsRest", "has_probabilities", "learned", "mirrored", "norm", "of_class", "said", "strain",
+    "third_class",
 ]  # fmt: skip
 
 SMALLEST = 1e-300
@@ -50,16 +49,6 @@ def learned(rule: Any, state: Any, x: Vector, y: float, draw: float) -> None:
     rule.update(state, x, y, draw)
 
 
-def has_room(rule: Any, state: Any, x: Any) -> bool:
-    """``rule.admit(state, x)``, of a rule for sparse rows."""
-    return bool(rule.admit(state, x))
-
-
-def any_full(rule: Any, states: Any) -> bool:
-    """Whether ``rule.is_due(state)`` of any class; False where the rule has no such method."""
-    return hasattr(rule, "is_due") and any(rule.is_due(one) for one in _each(states))
-
-
 def strain(rule: Any, size: float, largest: float) -> float:
     """``rule.conditioning(size, largest)``; zero where the rule has no such method."""
     return float(rule.conditioning(size, largest)) if hasattr(rule, "conditioning") else 0.0
@@ -67,8 +56,7 @@ def strain(rule: Any, size: float, largest: float) -> float:
 
 def norm(rule: Any, x: Any) -> float:
     """``rule.squared_norm(x)``; x'x where the rule has no such method."""
-    values = x["value"] if x.dtype.names else x
-    return float(rule.squared_norm(x) if hasattr(rule, "squared_norm") else np.dot(values, values))
+    return float(rule.squared_norm(x) if hasattr(rule, "squared_norm") else np.dot(x, x))
 
 
 def has_probabilities(rule: Any) -> bool:
@@ -148,32 +136,6 @@ class OneVsRest(NamedTuple):
         """The rule and the state with one more class, which has learned nothing."""
         return self._replace(classes=self.classes + 1), _stacked([*_each(state)], self, dimension)
 
-    def admit(self, state: Any, x: Any) -> bool:
-        """Whether there is room for a sparse row in the state of every class."""
-        fits = True
-        for k in range(self.classes):
-            fits = has_room(self.inner, of_class(state, k), x) and fits
-        return fits
-
-    def is_due(self, state: Any) -> bool:
-        """Whether the state of a class must grow before the next row."""
-        return any_full(self.inner, state)
-
-    def grown(self, state: Any) -> Any:
-        """The same states with room for another sparse row."""
-        larger = grown_alike(list(_each(state)))
-        return type(state)(*map(np.stack, zip(*larger, strict=True)))
-
-    def grown_shapes(self, arrays: Any) -> dict[str, tuple[int, ...]]:
-        """The shapes of states for sparse rows that have grown to the size of these arrays."""
-        inner: Any = self.inner
-        return {name: (self.classes, *one) for name, one in inner.grown_shapes(arrays).items()}
-
-    @property
-    def is_sparse(self) -> bool:
-        """Whether the rule inside is one for sparse rows."""
-        return getattr(self.inner, "is_sparse", False)
-
     def conditioning(self, size: float, largest: float) -> float:
         """That of the rule of each class."""
         return strain(self.inner, size, largest)
@@ -185,12 +147,6 @@ class OneVsRest(NamedTuple):
     def validate_state(self, state: Any) -> str:
         """What makes these arrays no states of the rule inside, as a phrase; empty if nothing."""
         return next((flaw for one in _each(state) if (flaw := one.validate())), "")
-
-    @property
-    def reference(self) -> str:
-        """The paper of the rule inside."""
-        paper: str = self.inner.reference
-        return paper
 
 
 def third_class(rule: Any, state: Any, dimension: int, *, every_label: bool) -> tuple[Any, Any]:
@@ -231,7 +187,5 @@ def _each(states: Any) -> Iterator[Any]:
 
 def _stacked(states: list[Any], rule: OneVsRest, dimension: int) -> Any:
     """The states of some classes, and a new one."""
-    new = rule.inner.init(dimension)
-    if isinstance(new, SparseGaussian):
-        *states, new = grown_alike([*states, new])
+    new: Any = rule.inner.init(dimension)
     return type(new)(*(np.stack(c).astype(c[0].dtype) for c in zip(*states, new, strict=True)))

@@ -15,11 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lasec.papers import ROSENBLATT_1958
 from lasec.parameters import checked
 from lasec.types import Margin, Vector
-
-PERCEPTRON_REFERENCE = ROSENBLATT_1958.text
 
 
 class Linear(NamedTuple):
@@ -69,8 +66,3 @@ class Perceptron(NamedTuple):
         """w <- w + y x."""
         w = state.weights
         w += y * x
-
-    @property
-    def reference(self) -> str:
-        """Rosenblatt's paper."""
-        return PERCEPTRON_REFERENCE

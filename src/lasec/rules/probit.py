@@ -22,16 +22,14 @@ Cost: as the second-order perceptron.
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, NamedTuple
 
-from lasec.papers import OPPER_1998
 from lasec.parameters import Positive, Range, checked
 from lasec.rules.gaussian import Gaussian, Step, learn, look
-from lasec.types import Margin, Vector
+from lasec.types import Margin, Vector, facts
 
 __all__ = ["Probit", "chance", "filtered", "likelihood"]
 
-PROBIT_REFERENCE = OPPER_1998.text
 _ROOT_HALF = math.sqrt(0.5)
 _PHI_0 = 1.0 / math.sqrt(2.0 * math.pi)
 # One label leaves at least this share of the variance along its row.
@@ -72,6 +70,7 @@ def filtered(m: float, v: float, y: float, lapse: float) -> tuple[float, float]:
 
 
 @checked
+@facts(has_probabilities=True)
 class Probit(NamedTuple):
     """One concept, no drift: Bayes with a probit link, using every label (``learn_from="labels"``).
 
@@ -113,13 +112,3 @@ class Probit(NamedTuple):
     def conditioning(self, size: float, largest: float) -> float:
         """How much one label at an x with ``|x|^2 = size`` can shrink P."""
         return min(size * largest, 1.0 / LEAST_LEFT)
-
-    @property
-    def has_probabilities(self) -> Literal[True]:
-        """The margin is a difference of probabilities."""
-        return True
-
-    @property
-    def reference(self) -> str:
-        """Where the filter comes from."""
-        return PROBIT_REFERENCE

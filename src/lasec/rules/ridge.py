@@ -20,12 +20,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from lasec.papers import CESA_BIANCHI_2009
 from lasec.parameters import Positive, checked
 from lasec.rules.gaussian import Gaussian, Step, learn, look, shrunk
 from lasec.types import Margin, Vector
-
-BBQ_REFERENCE = CESA_BIANCHI_2009.text
 
 
 @checked
@@ -66,8 +63,3 @@ class Ridge(NamedTuple):
     def conditioning(self, size: float, largest: float) -> float:
         """How much one label at an x with ``|x|^2 = size`` can shrink C."""
         return size * largest
-
-    @property
-    def reference(self) -> str:
-        """BBQ's paper."""
-        return BBQ_REFERENCE

@@ -29,13 +29,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from lasec.papers import CESA_BIANCHI_2005, MOROSHKO_2014
 from lasec.parameters import NonNegative, Positive, checked
 from lasec.rules.gaussian import Gaussian, Step, learn, look, shrunk
 from lasec.types import Margin, Vector
-
-LASEC_REFERENCE = MOROSHKO_2014.text
-SOP_REFERENCE = CESA_BIANCHI_2005.text
 
 
 @checked
@@ -87,8 +83,3 @@ class SecondOrder(NamedTuple):
         """How much one label at an x with ``|x|^2 = size`` can shrink C, never below I/c."""
         free = size * largest
         return min(free, largest / self.drift) if self.drift > 0.0 else free
-
-    @property
-    def reference(self) -> str:
-        """LASEC's paper, or the second-order perceptron's where there is no drift."""
-        return LASEC_REFERENCE if self.drift > 0.0 else SOP_REFERENCE

@@ -17,13 +17,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lasec.papers import CAVALLANTI_2007
 from lasec.parameters import NonNegative, checked
 from lasec.rules.perceptron import first_order
 from lasec.types import Counter, Margin, Vector
-
-SHIFTING_REFERENCE = CAVALLANTI_2007.text
-
 
 MOST_STEPS = 2**62
 
@@ -73,8 +69,3 @@ class ShiftingPerceptron(NamedTuple):
             w *= k / (self.decay + k)
         w += y * x
         steps[0] = k + 1
-
-    @property
-    def reference(self) -> str:
-        """The shifting perceptron's paper."""
-        return SHIFTING_REFERENCE

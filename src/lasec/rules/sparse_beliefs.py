@@ -119,7 +119,7 @@ def grown_shapes(
     first: Mapping[str, tuple[int, ...]], arrays: Mapping[str, Any]
 ) -> dict[str, tuple[int, ...]]:
     """The shapes of a state that has grown to the size of these arrays; ``first`` had not."""
-    entries, places = (max(1, len(arrays.get(name, ()))) for name in ("entries", "spread"))
+    entries, places = (max(1, len(arrays[name])) for name in ("entries", "spread"))
     grown = {"table": arrays["table"].shape, "entries": (entries, FIELDS)}
     for name in ("weights", "spread", "touched"):
         grown[name] = (places, *first[name][1:])

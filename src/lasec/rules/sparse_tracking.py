@@ -19,7 +19,7 @@ Dense columns add what they cost the Tracker.
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,6 @@ from lasec.rules.costs import (
     first_costs,
     weigh_classes,
     weigh_sign,
-    weight_of,
     with_class,
 )
 from lasec.rules.diagonal import (
@@ -87,9 +86,9 @@ from lasec.rules.softmax import (
     soften,
 )
 from lasec.rules.sparse_beliefs import MixedBeliefs, SparseBeliefs, grown_shapes
-from lasec.rules.tracking import TRACKING_REFERENCE, class_probabilities, follow, sign
+from lasec.rules.tracking import class_probabilities, follow, sign
 from lasec.rules.weighing import COUNT, LABELS, count_words, fixed_places, settle_rows
-from lasec.types import ClassMargin, Vector
+from lasec.types import ClassMargin, Vector, facts
 
 __all__ = [
     "SparseTracking", "count_sparse", "filter_all", "filter_one", "joint_classes", "joint_sign",
@@ -101,6 +100,7 @@ _FIRST = 64  # places, and half the slots of the first table
 
 
 @checked
+@facts(is_sparse=True, depends_on_time=True, has_probabilities=True)
 class SparseTracking(NamedTuple):
     """The Tracker for sparse rows, such as texts: a mixture over changes, drift and label noise.
 
@@ -264,40 +264,6 @@ class SparseTracking(NamedTuple):
         """
         larger = self._replace(classes=self.classes + 1)
         return larger, _with_class(self, state, larger.init(dimension))
-
-    def class_weights(self, state: SparseBeliefs) -> Vector:
-        """The weight of each class in a decision.
-
-        >>> rule = SparseTracking(weighted=True)
-        >>> rule.class_weights(rule.init(dimension=3)).tolist()
-        [1.0, 1.0]
-        """
-        return np.array([weight_of(self, state.costs, c) for c in range(state.costs.shape[1])])
-
-    @property
-    def is_sparse(self) -> Literal[True]:
-        """Rows are pairs of a column and a value."""
-        return True
-
-    @property
-    def depends_on_time(self) -> Literal[True]:
-        """Concepts drift from row to row, with and without labels."""
-        return True
-
-    @property
-    def has_probabilities(self) -> Literal[True]:
-        """The margin is a difference of probabilities."""
-        return True
-
-    @property
-    def needs_double(self) -> bool:
-        """Weights, and what is known of the rows, are kept in double precision."""
-        return True
-
-    @property
-    def reference(self) -> str:
-        """Where run-length filtering comes from."""
-        return TRACKING_REFERENCE
 
 
 def look(

@@ -47,15 +47,14 @@ of wide rows, k(d + slots k) and 5 slots (k^2 + d), with k directions.
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from lasec import triangle
-from lasec.papers import ADAMS_2007
 from lasec.parameters import Positive, Range, Share, checked
 from lasec.rules.beliefs import Beliefs
-from lasec.rules.costs import add_shares, first_costs, weigh_classes, weigh_sign, weight_of
+from lasec.rules.costs import add_shares, first_costs, weigh_classes, weigh_sign
 from lasec.rules.enlarging import more_classes
 from lasec.rules.filtering import (
     Sight,
@@ -103,20 +102,20 @@ from lasec.rules.softmax import (
     soften,
 )
 from lasec.rules.subspace import KEPT, block_of, is_due, renew_basis
-from lasec.types import ClassMargin, Matrix, Vector
+from lasec.types import ClassMargin, Matrix, Vector, facts
 
 __all__ = [
     "Tracking", "begin_concept", "best_class", "best_of", "class_probabilities", "count_classes",
     "count_label", "follow", "sign",
 ]  # fmt: skip
 
-TRACKING_REFERENCE = ADAMS_2007.text
 _ROOT_HALF = math.sqrt(0.5)
 _SINGLE = ("covs", "spread", "basis", "sample")
 _WHOLE = ("sampled", "told", "born", "clock")
 
 
 @checked
+@facts(depends_on_time=True, has_probabilities=True)
 class Tracking(NamedTuple):
     """A mixture over changes, drift and label noise: one setting for every stream.
 
@@ -256,16 +255,6 @@ class Tracking(NamedTuple):
         larger = self._replace(classes=self.classes + 1)
         return larger, more_classes(self, state, larger.init(dimension))
 
-    def class_weights(self, state: Beliefs) -> Vector:
-        """The weight of each class in a decision.
-
-        >>> Tracking(weighted=True, balanced=True).class_weights(
-        ...     Tracking(weighted=True, balanced=True).init(dimension=3)
-        ... ).tolist()
-        [2.0, 2.0]
-        """
-        return np.array([weight_of(self, state.costs, c) for c in range(state.costs.shape[1])])
-
     def is_due(self, state: Beliefs) -> bool:
         """Whether it is time for :meth:`renew`."""
         return is_due(state)
@@ -273,26 +262,6 @@ class Tracking(NamedTuple):
     def renew(self, state: Beliefs) -> None:
         """Let the basis of wide rows follow the rows that came."""
         renew_basis(state)
-
-    @property
-    def depends_on_time(self) -> Literal[True]:
-        """Concepts drift from row to row, with and without labels."""
-        return True
-
-    @property
-    def has_probabilities(self) -> Literal[True]:
-        """The margin is a difference of probabilities."""
-        return True
-
-    @property
-    def needs_double(self) -> bool:
-        """Weights, and what is known of the rows, are kept in double precision."""
-        return True
-
-    @property
-    def reference(self) -> str:
-        """Where run-length filtering comes from."""
-        return TRACKING_REFERENCE
 
 
 def count_label(state: Any, y: float) -> None:

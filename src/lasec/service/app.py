@@ -3,50 +3,40 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route as Path
 
 from lasec.service import bodies as b
-from lasec.service import figures, people
+from lasec.service import figures, labels, people
 from lasec.service.bodies import MOST_ROWS
 from lasec.service.errors import Problem
 from lasec.service.model import ServedModel
+from lasec.service.openapi import PACKED, Route, document
 from lasec.service.operations import Rows
-from lasec.service.service import ANNOTATOR, APP, OWNER, VIEWER, Service, Who, once
+from lasec.service.requests import Key
+from lasec.service.service import ANNOTATOR, APP, NOBODY, OWNER, VIEWER, Service, Who
 from lasec.service.settings import NewModel
-from lasec.service.store import Transaction, digest_of
+from lasec.service.store import Store, StoreError, Transaction, digest_of
 from lasec.service.writer import Known
 
-LARGEST = 8 * 2**20  # bytes of a body
-PACKED = "application/octet-stream"
+log = logging.getLogger("lasec.service")
+LARGEST, LARGEST_JSON = 8 * 2**20, 2**20  # bytes of a body: JSON is read while others wait
+LONG, ROW = 2**15, 2**9  # bytes that a thread reads, so that others go on; about those of a row
 DEEPEST = 20  # levels of an item
 TRIES = 20  # wrong keys of one address in a minute
 _json = msgspec.json.Encoder()
-Handler = Callable[["Api", Request, Who], Awaitable[Any]]
-
-
-class Route(NamedTuple):
-    """One thing that can be done, who may do it, and what goes in and out."""
-
-    method: str
-    path: str
-    handler: Handler
-    summary: str
-    roles: tuple[str, ...]
-    body: Any = None
-    reply: Any = None
-    packed: bool = False
-    query: Any = None
+T = TypeVar("T")
 
 
 class Api:
@@ -83,7 +73,7 @@ class Api:
 
     async def keys(self, request: Request, who: Who) -> b.Keys:
         """The keys of the tenant."""
-        found = self.service.store.read(
+        found = await self._found(
             "SELECT name, role, made FROM keys WHERE tenant = ? ORDER BY made", who.tenant
         )
         return b.Keys([b.Key(*row) for row in found])
@@ -92,7 +82,7 @@ class Api:
         """Make a key."""
         body = await _read(request, b.KeyBody)
         put, key = self.service.key(who.tenant, body.name, body.role)
-        await self.service.do(put)
+        await self.service.do(who.tenant, put)
         return b.Key(body.name, body.role, time.time(), key)
 
     async def revoke_key(self, request: Request, who: Who) -> None:
@@ -100,7 +90,11 @@ class Api:
         name = request.path_params["name"]
         if name == who.name:
             raise Problem(409, "a key does not take itself back: use another owner's")
-        await self.service.do(self.service.revoke(who.tenant, name))
+        await self.service.do(who.tenant, self.service.revoke(who.tenant, name))
+
+    async def _found(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        """The rows of a query, read in a thread: the event loop goes on meanwhile."""
+        return await asyncio.to_thread(self.service.store.read, statement, *values)
 
     # Models
 
@@ -109,18 +103,22 @@ class Api:
         return self.service.model(who.tenant, request.path_params["model"])
 
     async def models(self, request: Request, who: Who) -> b.Models:
-        """The models of the tenant."""
+        """The models of the tenant, those that are set aside last."""
 
         def mine(tx: Transaction, now: float, known: Known) -> b.Models:
             found = [m for m in self.service.models.values() if m.tenant == who.tenant]
-            return b.Models([figures.described(model) for model in found])
+            aside = [a for a in self.service.aside.values() if a.tenant == who.tenant]
+            return b.Models([
+                *map(figures.described, found),
+                *(figures.set_aside(one.name, one.new, one.made, one.why) for one in aside),
+            ])  # fmt: skip
 
-        listed: b.Models = await self.service.do(mine)
+        listed: b.Models = await self.service.do(who.tenant, mine)
         return listed
 
     async def _described(self, model: ServedModel) -> b.Model:
         """A model as it is listed; the writer reads it, because it alone uses models."""
-        found: b.Model = await self.service.do(lambda tx, now, known: figures.described(model))
+        found: b.Model = await self.service.read(model, lambda tx, now: figures.described(model))
         return found
 
     async def create(self, request: Request, who: Who) -> b.Model:
@@ -128,8 +126,7 @@ class Api:
         new = await _read(request, NewModel)
         _check_name(new.name)
         put = await asyncio.to_thread(self.service.create, who.tenant, new)
-        made = await self.service.do(put)
-        return await self._described(made)
+        return await self._described(await self.service.do(who.tenant, put))
 
     async def describe(self, request: Request, who: Who) -> b.Model:
         """A model."""
@@ -138,15 +135,19 @@ class Api:
     async def set_status(self, request: Request, who: Who) -> b.Model:
         """Pause a model, let it go on, or retire it."""
         model, body = self.model(request, who), await _read(request, b.StatusBody)
-        return await self._described(
-            await self.service.do(self.service.set_status(model, body.status))
-        )
+        put = self.service.set_status(model, body.status)
+        return await self._described(await self.service.do(who.tenant, put))
+
+    async def delete(self, request: Request, who: Who) -> None:
+        """Delete a model with all that is kept of it; also one that is set aside."""
+        name = request.path_params["model"]
+        await self.service.do(who.tenant, self.service.delete(who.tenant, name))
 
     async def export(self, request: Request, who: Who) -> Response:
         """The model as a ``.lasec`` file."""
         model = self.model(request, who)
-        data: bytes = await self.service.do(lambda tx, now, known: model.desk.to_bytes())
-        return Response(data, media_type=PACKED)
+        pack = await self.service.read(model, lambda tx, now: model.desk.packing())
+        return Response(await asyncio.to_thread(pack), media_type=PACKED)
 
     async def bring(self, request: Request, who: Who) -> b.Model:
         """Make a model of a ``.lasec`` file."""
@@ -155,8 +156,7 @@ class Api:
         data = await _body(request)
         new = NewModel(name=name, classes=[])
         put = await asyncio.to_thread(self.service.create, who.tenant, new, data)
-        made = await self.service.do(put)
-        return await self._described(made)
+        return await self._described(await self.service.do(who.tenant, put))
 
     # Rows and labels
 
@@ -164,110 +164,132 @@ class Api:
         """Decide about rows."""
         model = self.model(request, who)
         rows, body = await _asked(request, model)
-        run, names = self.service.ask(model, rows, body)
-        return {"decisions": await self._once(request, who, model, run, names)}
+        wish = self.service.ask(model, rows, body, await _key(request, model))
+        return {"decisions": await self.service.do(who.tenant, wish)}
 
     async def predict(self, request: Request, who: Who) -> Any:
         """Predict rows."""
         model, body = self.model(request, who), await _read(request, b.PredictBody)
-        rows = _rows(model, body.rows)
-        said = await self.service.do(lambda tx, now, known: model.desk.predict(rows))
-        return {"predictions": said}
+        wish = self.service.predict(model, await _rows(model, body.rows))
+        return {"predictions": await self.service.do(who.tenant, wish)}
 
     async def tell(self, request: Request, who: Who) -> Any:
         """Learn the labels of questions."""
         model, body = self.model(request, who), await _read(request, b.TellBody)
-        run, names = self.service.tell(model, body)
-        return {"outcomes": await self._once(request, who, model, run, names)}
+        wish = self.service.tell(model, body, await _key(request, model))
+        return {"outcomes": await self.service.do(who.tenant, wish)}
 
     async def learn(self, request: Request, who: Who) -> Any:
         """Learn labels that nobody asked for."""
         model, body = self.model(request, who), await _read(request, b.LearnBody)
         if len(body.labels) != len(body.rows):
             raise Problem(422, '"labels": one for each row')
-        run = self.service.learn(model, _rows(model, body.rows), body)
-        return {"outcomes": await self._once(request, who, model, run, [])}
+        rows, key = await _rows(model, body.rows), await _key(request, model)
+        wish = self.service.learn(model, rows, body, key)
+        return {"outcomes": await self.service.do(who.tenant, wish)}
 
     async def cancel(self, request: Request, who: Who) -> Any:
         """Give up questions."""
         model, body = self.model(request, who), await _read(request, b.CancelBody)
-        run = self.service.cancel(model, body)
-        return {"outcomes": await self._once(request, who, model, run, [])}
-
-    async def _once(
-        self, request: Request, who: Who, model: ServedModel, run: Any, names: list[Any]
-    ) -> Any:
-        """Carry out a request, once if it has an Idempotency-Key."""
-        key = request.headers.get("idempotency-key")
-        if key is None:
-            return await self.service.do(run, names)
-        if not 0 < len(key) <= 200:
-            raise Problem(422, "Idempotency-Key: from 1 to 200 characters")
-        name = (who.tenant, model.name, f"key:{request.url.path}:{key}")
-        digest = digest_of(await _body(request))
-        return await self.service.do(once(run, name, digest), [*names, name])
+        wish = self.service.cancel(model, body, await _key(request, model))
+        return {"outcomes": await self.service.do(who.tenant, wish)}
 
     # People
 
     async def questions(self, request: Request, who: Who) -> b.Questions:
         """The open questions, for those who hand them to people elsewhere."""
         model = self.model(request, who)
-        query = msgspec.convert(dict(request.query_params), b.QuestionsQuery, strict=False)
-        return people.listed(self.service.store, time.time(), model, query)
+        query = _query(request, b.QuestionsQuery)
+        return await asyncio.to_thread(people.listed, self.service.store, time.time(), model, query)
 
     async def lease(self, request: Request, who: Who) -> b.Leased:
         """Questions for a person."""
         model, body = self.model(request, who), await _read(request, b.LeaseBody)
         person = _person(who, body.by)
-        found: b.Leased = await self.service.do(
-            lambda tx, now, known: people.lease(tx, now, model, person, body.count)
+        found: b.Leased = await self.service.read(
+            model, lambda tx, now: people.lease(tx, now, model, person, body.count)
         )
         return found
 
     async def hear(self, request: Request, who: Who) -> b.Said:
         """What a person says to a question."""
         model, body = self.model(request, who), await _read(request, b.PersonBody)
-        said: b.Said = await self.service.do(self.service.hear(model, _person(who, body.by), body))
+        person, leased = _person(who, body.by), who.role == ANNOTATOR
+        said: b.Said = await self.service.do(
+            who.tenant, self.service.hear(model, person, body, leased=leased)
+        )
         return said
+
+    async def labels(self, request: Request, who: Who) -> b.Labels | Response:
+        """The labels that were given: a page, or all of them in a stream."""
+        model, query = self.model(request, who), _query(request, b.LabelsQuery)
+        if query.format == "json":
+            return await asyncio.to_thread(labels.listed, self.service.store, model, query)
+        parts = labels.exported(self.service.store, model, query)
+        name = f'attachment; filename="{model.name}-labels.{query.format}"'
+        return StreamingResponse(
+            parts, headers={"Content-Disposition": name}, media_type=labels.KINDS[query.format]
+        )
+
+    async def correct(self, request: Request, who: Who) -> b.Corrected:
+        """Correct a label that was given."""
+        model, body = self.model(request, who), await _read(request, b.CorrectionBody)
+        done: b.Corrected = await self.service.read(
+            model, lambda tx, now: labels.correct(tx, now, model, who.name, body)
+        )
+        return done
+
+    async def instructions(self, request: Request, who: Who) -> b.Instructions:
+        """What annotators are to know."""
+        return b.Instructions(self.model(request, who).asking.instructions)
+
+    async def instruct(self, request: Request, who: Who) -> b.Instructions:
+        """Set what annotators are to know."""
+        model, body = self.model(request, who), await _read(request, b.Instructions)
+        await self.service.do(who.tenant, self.service.instruct(model, body.text))
+        return b.Instructions(body.text)
 
     # Figures
 
     async def accuracy(self, request: Request, who: Who) -> b.Figures:
         """How good the model is."""
         model = self.model(request, who)
-        found: b.Figures = await self.service.do(lambda tx, now, known: figures.accuracy(tx, model))
+        found: b.Figures = await self.service.read(model, lambda tx, now: figures.accuracy(model))
         return found
 
     async def budget(self, request: Request, who: Who) -> b.Budget:
         """What was spent, and what waits."""
         model = self.model(request, who)
-        found: b.Budget = await self.service.do(
-            lambda tx, now, known: figures.budget(tx, now, model)
+        found: b.Budget = await self.service.read(
+            model, lambda tx, now: figures.budget(tx, now, model)
         )
         return found
 
     async def alarms(self, request: Request, who: Who) -> b.Alarms:
         """The alarms of a model."""
-        return figures.alarms(self.service.store, self.model(request, who))
+        return await self._seen(figures.alarms, request, who)
 
     async def agreement(self, request: Request, who: Who) -> b.Agreement:
         """Who answered how much, and how often people agree."""
-        return figures.agreement(self.service.store, self.model(request, who))
+        return await self._seen(people.agreement, request, who)
 
     async def points(self, request: Request, who: Who) -> b.Points:
         """The accuracy over time."""
-        return figures.points(self.service.store, self.model(request, who))
+        return await self._seen(figures.points, request, who)
+
+    async def _seen(self, see: Callable[[Store, ServedModel], T], request: Request, who: Who) -> T:
+        """What the store has of a model, read in a thread."""
+        return await asyncio.to_thread(see, self.service.store, self.model(request, who))
 
     async def journal(self, request: Request, who: Who) -> Response:
         """What is kept of the journal, a line of JSON for each row."""
         lines = figures.journal(self.service.store, self.model(request, who))
-        return Response(b"".join(lines), media_type="application/x-ndjson")
+        return StreamingResponse(lines, media_type="application/x-ndjson")
 
     async def erase(self, request: Request, who: Who) -> None:
         """Delete what is kept of a row: its item, its replies, and the question if it is open."""
-        model = self.model(request, who)
         event = msgspec.convert(request.path_params["event"], b.Text)
-        await self.service.do(self.service.erase(model, event))
+        await self.service.erase(self.model(request, who), event)
 
     # The service itself
 
@@ -288,8 +310,13 @@ class Api:
     async def metrics(self, request: Request, who: Who) -> Response:
         """Figures for Prometheus: of the process, and with a key of the tenant's models."""
         tenant = self.who(request, _SEES).tenant if "authorization" in request.headers else None
-        text = await self.service.do(
-            lambda tx, now, known: figures.prometheus(self.service, tenant)
+        counted = figures.Counted(self.service.models.values(), tenant)
+        await self.service.do(NOBODY, counted.run)
+        text = figures.prometheus(
+            self.service.writer.groups,
+            self.service.writer.waiting,
+            len(self.service.aside),
+            counted,
         )
         return Response(text, media_type=figures.PROMETHEUS)
 
@@ -307,6 +334,7 @@ ROUTES = (
     Route("POST", "/v1/models", Api.create, "Make a model", (OWNER,), NewModel, b.Model),
     Route("GET", _M, Api.describe, "Describe a model", _ALL, reply=b.Model),
     Route("PATCH", _M, Api.set_status, "Pause, go on, retire", (OWNER,), b.StatusBody, b.Model),
+    Route("DELETE", _M, Api.delete, "Delete a model", (OWNER,)),
     Route("GET", f"{_M}/file", Api.export, "Export the model's file", (OWNER,), reply=bytes),
     Route("PUT", f"{_M}/file", Api.bring, "Make a model of a file", (OWNER,), bytes, b.Model),
     Route("POST", f"{_M}/ask", Api.ask, "Predict rows, and decide which labels to query", _ASKS,
@@ -324,6 +352,14 @@ ROUTES = (
           b.Leased),
     Route("POST", f"{_M}/answers", Api.hear, "Answer a question, or take it back", _PEOPLE,
           b.PersonBody, b.Said),
+    Route("GET", f"{_M}/labels", Api.labels, "Export the labels that were given", _ASKS,
+          reply=b.Labels, query=b.LabelsQuery),
+    Route("POST", f"{_M}/corrections", Api.correct, "Correct a label that was given", (OWNER,),
+          b.CorrectionBody, b.Corrected),
+    Route("GET", f"{_M}/instructions", Api.instructions, "What annotators are to know", _ALL,
+          reply=b.Instructions),
+    Route("PUT", f"{_M}/instructions", Api.instruct, "Set what annotators are to know", (OWNER,),
+          b.Instructions, b.Instructions),
     Route("GET", f"{_M}/accuracy", Api.accuracy, "Estimate the accuracy", _SEES, reply=b.Figures),
     Route("GET", f"{_M}/budget", Api.budget, "Labels spent and waiting", _SEES, reply=b.Budget),
     Route("GET", f"{_M}/alarms", Api.alarms, "List alarms", _SEES, reply=b.Alarms),
@@ -341,6 +377,9 @@ PAGES = {
     "/owner": "owner.html",
     "/annotate.js": "annotate.js",
     "/owner.js": "owner.js",
+    "/owner-answers.js": "owner-answers.js",
+    "/owner-create.js": "owner-create.js",
+    "/owner-text.js": "owner-text.js",
     "/page.js": "page.js",
     "/page.css": "page.css",
 }
@@ -362,8 +401,6 @@ def application(service: Service, *, manage: bool = True) -> Starlette:
     >>> sorted(application(Service(":memory:")).state._state)
     ['api']
     """
-    from lasec.service.openapi import document  # noqa: PLC0415
-
     api = Api(service)
 
     @asynccontextmanager
@@ -374,7 +411,7 @@ def application(service: Service, *, manage: bool = True) -> Starlette:
         if manage:
             service.stop()
 
-    text = _json.encode(document())
+    text = _json.encode(document(ROUTES))
     routes = _paths(api)
     routes += [Path(path, _page(name), methods=["GET"]) for path, name in PAGES.items()]
     routes += [Path("/openapi.json", _fixed(text, "application/json"), methods=["GET"])]
@@ -418,6 +455,9 @@ def _endpoint(api: Api, route: Route) -> Callable[[Request], Awaitable[Response]
             return _refused(problem)
         except msgspec.ValidationError as error:
             return _refused(Problem(422, str(error)))
+        except StoreError:
+            log.exception("%s %s", request.method, request.url.path)
+            return _refused(Problem(503, "the store does not answer", retry_after=1.0))
         if reply is None:
             return _safe(Response(status_code=204))
         if not isinstance(reply, Response):
@@ -467,31 +507,53 @@ def _fixed(data: bytes, kind: str, policy: str = _DATA) -> Callable[[Request], A
     return serve
 
 
-async def _body(request: Request) -> bytes:
+async def _body(request: Request, most: int = LARGEST) -> bytes:
     """The body of a request, if it is not too large."""
-    if int(request.headers.get("content-length") or 0) > LARGEST:
-        raise Problem(413, f"a request has at most {LARGEST:,} bytes")
+    if int(request.headers.get("content-length") or 0) > most:
+        raise Problem(413, f"a request like this has at most {most:,} bytes")
     data = bytearray()
     if hasattr(request, "_body"):
         return await request.body()
     async for part in request.stream():
         data += part
-        if len(data) > LARGEST:
-            raise Problem(413, f"a request has at most {LARGEST:,} bytes")
+        if len(data) > most:
+            raise Problem(413, f"a request like this has at most {most:,} bytes")
     request._body = bytes(data)
     return request._body
 
 
+async def _key(request: Request, model: ServedModel) -> Key | None:
+    """The Idempotency-Key of a request, under which it is carried out once."""
+    given = request.headers.get("idempotency-key")
+    if given is None:
+        return None
+    if not 0 < len(given) <= 200:
+        raise Problem(422, "Idempotency-Key: from 1 to 200 characters")
+    name = f"key:{request.url.path}:{given}"
+    return Key((*model.key, name), digest_of(await _body(request)))
+
+
 async def _read(request: Request, kind: Any) -> Any:
     """The body of a request as what it should be."""
+    data = await _body(request, LARGEST_JSON)
     try:
-        return msgspec.json.decode(await _body(request), type=kind)
+        return await _elsewhere(len(data), lambda: msgspec.json.decode(data, type=kind))
     except msgspec.ValidationError:
         raise  # it is told as it is
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Problem(400, f"the body is no JSON: {error}") from None
     except RecursionError:
         raise Problem(400, "the body is nested too deep") from None
+
+
+async def _elsewhere(size: int, call: Callable[[], T]) -> T:
+    """What a call gives; one that takes long, in a thread: the event loop goes on meanwhile."""
+    return await asyncio.to_thread(call) if size > LONG else call()
+
+
+def _query(request: Request, kind: Any) -> Any:
+    """What stands behind the question mark, as what it should be."""
+    return msgspec.convert(dict(request.query_params), kind, strict=False)
 
 
 async def _asked(request: Request, model: ServedModel) -> tuple[Rows, b.AskBody]:
@@ -502,7 +564,7 @@ async def _asked(request: Request, model: ServedModel) -> tuple[Rows, b.AskBody]
             if getattr(body, name) and len(getattr(body, name)) != len(body.rows):
                 raise Problem(422, f'"{name}": one for each row, or none')
         _shallow("items", body.items)
-        return _rows(model, body.rows), body
+        return await _rows(model, body.rows), body
     data, width = await _body(request), model.desk.session.learner.dimension
     if model.desk.table is not None or not data or len(data) % (8 * width):
         raise Problem(422, f"expected rows of {width} numbers, eight bytes each")
@@ -510,8 +572,12 @@ async def _asked(request: Request, model: ServedModel) -> tuple[Rows, b.AskBody]
     return Rows(data, len(data) // (8 * width)), b.AskBody([])
 
 
-def _rows(model: ServedModel, rows: list[Any]) -> Rows:
+async def _rows(model: ServedModel, rows: list[Any]) -> Rows:
     """The rows of a request, of the kind that the model takes."""
+    return await _elsewhere(len(rows) * ROW, lambda: _of_model(model, rows))
+
+
+def _of_model(model: ServedModel, rows: list[Any]) -> Rows:
     if model.desk.table is not None:
         if not all(isinstance(row, dict) for row in rows):
             raise Problem(422, "rows: expected objects with the columns of the model")

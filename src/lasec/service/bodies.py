@@ -19,6 +19,7 @@ Rows = Annotated[list[list[float] | dict[str, Any]], Meta(min_length=1, max_leng
 KeyName = Annotated[  # it is a part of a path when the key is taken back
     str, Meta(min_length=1, max_length=100, pattern=r"^[^\x00-\x20\x7f./][^\x00-\x1f\x7f/]*$")
 ]
+InstructionsText = Annotated[str, Meta(max_length=4_000, pattern=NO_NUL)]
 ModelName = Annotated[
     str, Meta(max_length=100, pattern="^[A-Za-z0-9._-]*[A-Za-z0-9][A-Za-z0-9._-]*$")
 ]
@@ -65,10 +66,31 @@ class LearnBody(msgspec.Struct, forbid_unknown_fields=True):
     labels: Annotated[list[Label], Meta(min_length=1, max_length=MOST_ROWS)]
 
 
+class QuestionBody(msgspec.Struct, forbid_unknown_fields=True):
+    """A question by its ticket, or by the id of its row: a number as an id is never a ticket."""
+
+    ticket: Ticket | None = None
+    id: Id | None = None
+
+
 class CancelBody(msgspec.Struct, forbid_unknown_fields=True):
     """Questions that will not be answered, by their tickets or the ids of their rows."""
 
-    questions: Annotated[list[Id], Meta(min_length=1, max_length=MOST_ROWS)]
+    questions: Annotated[list[QuestionBody], Meta(min_length=1, max_length=MOST_ROWS)]
+
+
+class CorrectionBody(msgspec.Struct, forbid_unknown_fields=True):
+    """What the label should be that somebody gave to a question; ``by`` is who gave it."""
+
+    ticket: Ticket
+    label: Label
+    by: Text | None = None
+
+
+class Instructions(msgspec.Struct, forbid_unknown_fields=True):
+    """What annotators are to know, shown above each question as plain text."""
+
+    text: InstructionsText
 
 
 class StatusBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -93,15 +115,34 @@ class PersonBody(msgspec.Struct, forbid_unknown_fields=True):
     by: Text | None = None
 
 
-class QuestionsQuery(msgspec.Struct):
+class QuestionsQuery(msgspec.Struct, forbid_unknown_fields=True):
     """Which questions are listed: at most ``limit`` of those after a ticket.
 
-    Open ones, and those that were closed in the last ``closed`` seconds.
+    By default those that people can answer ("open", and "settled" ones that wait for a second
+    person), and those that were closed in the last ``closed`` seconds; else all of a ``status``.
     """
+
+    status: Literal["open", "settled", "answered", "gone"] | None = None
 
     after: Annotated[int, msgspec.Meta(ge=-1, le=2**62)] = -1
     limit: Annotated[int, msgspec.Meta(ge=1, le=1_000)] = 1_000
     closed: Annotated[float, msgspec.Meta(ge=0.0, le=1e12)] = 0.0
+
+
+class LabelsQuery(msgspec.Struct, forbid_unknown_fields=True):
+    """Which labels are listed, in the order in which they were given.
+
+    "json" gives a page of at most ``limit``, "jsonl" and "csv" stream all of them. Each begins
+    behind the label at which ``after`` points, the ``next`` of another page.
+    """
+
+    format: Literal["json", "jsonl", "csv"] = "json"
+    after: Annotated[str, Meta(max_length=200, pattern=NO_NUL)] = ""
+    limit: Annotated[int, Meta(ge=1, le=1_000)] = 1_000
+    newest: bool = False
+    """The last ones first."""
+    by: Text | None = None
+    """Only those of one person."""
 
 
 class KeyBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -180,6 +221,7 @@ class Leased(msgspec.Struct):
     waiting: int
     answered_today: int
     grace: float
+    instructions: str
 
 
 class Said(msgspec.Struct):
@@ -191,9 +233,12 @@ class Said(msgspec.Struct):
 
 
 class Given(msgspec.Struct):
-    """What a person has said to a question: held, told, recorded, dont_know or later."""
+    """What was said to a question: held, told, recorded, sent, dont_know or later.
 
-    by: str
+    ``by`` is null for a label that an application sent without a name.
+    """
+
+    by: str | None
     label: str | int | None
     status: str
 
@@ -215,6 +260,47 @@ class Questions(msgspec.Struct):
     questions: list[Question]
 
 
+class GivenLabel(msgspec.Struct):
+    """A label that was given to a question, and all that is known about it.
+
+    ``label`` is what it is by now, ``given`` what was said; they differ if the owner has corrected
+    it. ``learned`` is what the model was told: null as long as it can be taken back ("held"), and
+    for an answer that came when the question had its label ("recorded"). "told" came from people,
+    "sent" from an application, whose ``by`` may be null.
+    """
+
+    ticket: int
+    id: str | None
+    label: str | int
+    by: str | None
+    at: float
+    status: str
+    learned: str | int | None
+    given: str | int
+    corrected_by: str | None
+    corrected_at: float | None
+    prediction: str | int | None
+    query_probability: float
+    asked_at: float
+    item: Any
+
+
+class Labels(msgspec.Struct):
+    """Labels, and where the next page begins; behind the last one it is empty."""
+
+    labels: list[GivenLabel]
+    next: str
+
+
+class Corrected(msgspec.Struct):
+    """A label that was corrected, what the model has learned, and what follows from that."""
+
+    ticket: int
+    label: str | int
+    learned: str | int | None
+    detail: str
+
+
 class Accuracy(msgspec.Struct):
     """An estimate with its 95 % interval; ``worst`` is what lost answers can make of it."""
 
@@ -229,14 +315,22 @@ class Accuracy(msgspec.Struct):
 
 
 class Figures(msgspec.Struct):
-    """How good the model is: over all rows, and over the last ones."""
+    """How good the model is: over all rows, and over the last ones.
+
+    ``unpredicted`` rows came before the first label: they have no prediction, and are in neither.
+    """
 
     all: Accuracy
     recent: Accuracy
+    unpredicted: int
 
 
 class Budget(msgspec.Struct):
-    """What was spent, and what waits; an algorithm without a budget has no rate."""
+    """What was spent, and what waits; an algorithm without a budget has no rate.
+
+    ``warm_up`` labels were spent early and are still to be repaid, by the row ``repaid_by``;
+    ``cap`` is the most labels that can be queried by now. Both are null for a budget by days.
+    """
 
     rows: int
     asked: int
@@ -247,10 +341,16 @@ class Budget(msgspec.Struct):
     labels_per_day: float | None
     asked_today: int
     oldest: float | None
+    warm_up: float
+    repaid_by: float | None
+    cap: float | None
 
 
 class Model(msgspec.Struct):
-    """A model, as it is listed."""
+    """A model, as it is listed; ``problem`` says why it is set aside, and is empty otherwise.
+
+    ``retain`` is how many seconds labels are kept after their question is closed.
+    """
 
     name: str
     status: str
@@ -261,6 +361,8 @@ class Model(msgspec.Struct):
     rows: int
     asked: int
     made: float
+    retain: float
+    problem: str = ""
 
 
 class Models(msgspec.Struct):
@@ -270,7 +372,12 @@ class Models(msgspec.Struct):
 
 
 class Alarm(msgspec.Struct):
-    """A change that was detected."""
+    """A change that was detected, and ``text`` that says it in a line.
+
+    An accuracy drop has the number of labels behind ``after``, and its 95 % interval where there is
+    one. A change of the input says in ``what`` which figure of the column has changed, and how many
+    ``others`` changed with it.
+    """
 
     kind: str
     ticket: int
@@ -278,12 +385,19 @@ class Alarm(msgspec.Struct):
     before: float | None
     after: float | None
     since: int
+    low: float | None
+    high: float | None
+    labels: int
+    what: str
+    others: int
+    text: str
 
 
 class Alarms(msgspec.Struct):
-    """The alarms of a model, the newest first."""
+    """The newest 100 alarms of a model, the last first, and how many there are in all."""
 
     alarms: list[Alarm]
+    total: int
 
 
 class Pair(msgspec.Struct):
@@ -299,6 +413,7 @@ class Agreement(msgspec.Struct):
 
     answers: dict[str, int]
     dont_know: dict[str, int]
+    corrected: dict[str, int]
     pairs: list[Pair]
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lasec.errors import TicketError
 from lasec.persistence.container import unpack
@@ -13,7 +15,7 @@ from lasec.service.operations import Answer, Ask, Learn, Rows
 from lasec.session import Session
 from lasec.session.saved import read_learner
 from lasec.tables import TableLearner
-from lasec.tables.lines import Decided, decided, predicted, told
+from lasec.tables.lines import Decided, decided, predicted
 from lasec.types import Decision
 
 Reply = dict[str, Any]
@@ -41,24 +43,26 @@ class Desk(Protocol):
     def learn(self, operation: Learn) -> list[Reply]:
         """Learn rows that nobody asked about."""
 
-    def to_bytes(self) -> bytes:
-        """The whole model as a ``.lasec`` file has it."""
+    def packing(self) -> Callable[[], bytes]:
+        """What gives the whole model as it is now, as a ``.lasec`` file has it, in any thread."""
 
 
 class NumberDesk:
     """A session whose rows are so many numbers.
 
     >>> import lasec
+    >>> from lasec.service.operations import Ref
     >>> desk = NumberDesk(Session(lasec.LASEC(dimension=2), classes=["ham", "spam"]))
     >>> rows = Rows.of_numbers(np.array([[1.0, 2.0]]))
     >>> desk.ask(Ask(0.0, rows))
     [{'ticket': 0, 'prediction': None, 'margin': 0.0, 'query_probability': 1.0, 'asked': True}]
-    >>> desk.tell(Answer(0, "ham"))
-    {'ticket': 0, 'label': 'ham', 'correct': False, 'learned': True, 'settled': True}
+    >>> desk.tell(Answer(Ref(ticket=0), "ham"))
+    {'ticket': 0, 'label': 'ham', 'correct': None, 'learned': True, 'settled': True}
     """
 
-    def __init__(self, session: Session, *, timed: bool = False) -> None:
-        self.session, self.table, self.timed = session, None, timed
+    def __init__(self, session: Session) -> None:
+        self.session, self.table = session, None
+        self.timed = getattr(session.learner.query, "timed", False)
 
     def ask(self, operation: Ask) -> list[Reply]:
         """A decision about each row, or an error."""
@@ -79,22 +83,27 @@ class NumberDesk:
     def predict(self, rows: Rows) -> list[Reply]:
         """The class of each row; nothing is counted."""
         X = rows.matrix(self.session.learner.dimension)
-        if not np.isfinite(X).all():
-            return [{"error": "rows must be finite numbers"} for _ in X]
-        learner = self.session.learner
-        found = zip(self.session.predict(X), learner.margins(X).tolist(), strict=True)
+        if len(X) > 1:
+            with suppress(*REFUSED):  # one row is: then each by itself says why
+                return self._predicted(X)
+        return [self._one_predicted(x) for x in X]
+
+    def _predicted(self, X: NDArray[np.float64]) -> list[Reply]:
+        found = zip(self.session.predict(X), self.session.learner.margins(X).tolist(), strict=True)
         return [{"prediction": label, "margin": margin} for label, margin in found]
+
+    def _one_predicted(self, x: NDArray[np.float64]) -> Reply:
+        try:
+            return self._predicted(x[None])[0]
+        except REFUSED as error:
+            return {"error": str(error)}
 
     def tell(self, answer: Answer) -> Reply:
         """The outcome of an answer, or an error."""
         try:
-            outcome = self.session.tell(answer.question, answer.label, by=answer.by)
+            return _told(self.session, answer)
         except REFUSED as error:
             return {"error": str(error)}
-        return {
-            "ticket": outcome.decision.ticket, "label": outcome.y, "correct": outcome.correct,
-            "learned": outcome.updated, "settled": outcome.settled,
-        }  # fmt: skip
 
     def learn(self, operation: Learn) -> list[Reply]:
         """Learn rows that nobody asked about."""
@@ -108,20 +117,21 @@ class NumberDesk:
             return {"error": str(error)}
         return {"label": label, "learned": True}
 
-    def to_bytes(self) -> bytes:
-        """The session's file."""
-        return self.session.to_bytes()
+    def packing(self) -> Callable[[], bytes]:
+        """What gives the session's file."""
+        return self.session.packing()
 
 
 class TableDesk:
     """A learner of tables, whose rows are cells by the names of columns.
 
     >>> import lasec, pyarrow
+    >>> from lasec.service.operations import Ref
     >>> from lasec.tables import Encoder
     >>> encoder = Encoder.fit(pyarrow.RecordBatch.from_pylist([{"price": 1.0}, {"price": 3.0}]))
     >>> desk = TableDesk(TableLearner(lasec.Tracker(1, seed=0), encoder, classes=["down", "up"]))
     >>> asked = Ask(0.0, Rows(cells=[{"price": 2.0}]))
-    >>> desk.ask(asked)[0]["asked"], desk.tell(Answer(0, "up"))["learned"]
+    >>> desk.ask(asked)[0]["asked"], desk.tell(Answer(Ref(ticket=0), "up"))["learned"]
     (True, True)
     """
 
@@ -155,8 +165,10 @@ class TableDesk:
 
     def tell(self, answer: Answer) -> Reply:
         """The outcome of an answer, or an error."""
-        name = "ticket" if isinstance(answer.question, int) else self.table.id or "id"
-        return told(self.table, {name: answer.question, "label": answer.label, "by": answer.by})
+        try:
+            return _told(self.table, answer)
+        except REFUSED as error:
+            return {"error": str(error)}
 
     def learn(self, operation: Learn) -> list[Reply]:
         """Learn rows that nobody asked about."""
@@ -169,18 +181,18 @@ class TableDesk:
                 said.append({"error": str(error)})
         return said
 
-    def to_bytes(self) -> bytes:
-        """The table's file."""
-        return self.table.to_bytes()
+    def packing(self) -> Callable[[], bytes]:
+        """What gives the table's file."""
+        return self.table.packing()
 
 
-def opened(data: bytes, *, timed: bool = False) -> TableDesk | NumberDesk:
+def opened(data: bytes) -> TableDesk | NumberDesk:
     """The desk of a file: a table's, a session's, or a plain learner's."""
     kind = unpack(data)[0].get("kind")
     if kind == "table":
         return TableDesk(TableLearner.from_bytes(data)[0])
     session = Session.from_bytes(data) if kind == "session" else Session(read_learner(data))
-    return NumberDesk(session, timed=timed)
+    return NumberDesk(session)
 
 
 def _shown(decision: Decision, more: Decided | None = None) -> Reply:
@@ -190,6 +202,16 @@ def _shown(decision: Decision, more: Decided | None = None) -> Reply:
         "ticket": decision.ticket, "prediction": decision.label, **known,
         "margin": decision.margin, "query_probability": decision.propensity,
         "asked": decision.asked,
+    }  # fmt: skip
+
+
+def _told(model: Session | TableLearner, answer: Answer) -> Reply:
+    """The outcome of an answer; a number as an id is never a ticket, nor a text the same id."""
+    of = answer.of
+    outcome = model.tell(of.ticket, answer.label, id=of.id, by=answer.by)
+    return {
+        "ticket": outcome.decision.ticket, "label": outcome.y, "correct": outcome.correct,
+        "learned": outcome.updated, "settled": outcome.settled,
     }  # fmt: skip
 
 

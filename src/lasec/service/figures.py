@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import msgspec
 
+from lasec.alarms import Alarm
+from lasec.alarms import described as described_alarm
 from lasec.metrics import Estimate
+from lasec.queries import Budgeted
 from lasec.service import bodies as b
-from lasec.service import people
 from lasec.service.model import ServedModel
-from lasec.service.operations import Ask, Tell, unpacked
-from lasec.service.settings import DAY
+from lasec.service.operations import Ask, Operation, Tell, unpacked
+from lasec.service.settings import DAY, NewModel
 from lasec.service.store import Store, Transaction
-
-if TYPE_CHECKING:
-    from lasec.service.service import Service
+from lasec.service.writer import MORE, Known
 
 PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
+LONGEST = 64  # characters of a column's name in the text of an alarm
+SOME = 500  # models that are counted before others have their turn
 
 
 def known_or_none(value: float) -> float | None:
@@ -40,50 +43,63 @@ def described(model: ServedModel) -> b.Model:
     meter, learner = session.meter, session.learner
     return b.Model(
         model.name, model.status, learner.name, list(session.classes), learner.dimension,
-        columns, meter.rows, meter.asked, model.made,
+        columns, meter.rows, meter.asked, model.made, model.asking.retain,
     )  # fmt: skip
 
 
-def accuracy(tx: Transaction, model: ServedModel) -> b.Figures:
+def set_aside(name: str, new: NewModel | None, made: float, why: str) -> b.Model:
+    """A model that cannot be read, as it is listed."""
+    algorithm, classes = ("", []) if new is None else (new.algorithm, list(new.classes))
+    retain = 0.0 if new is None else new.asking.retain
+    return b.Model(name, "set aside", algorithm, classes, 0, [], 0, 0, made, retain, why)
+
+
+def accuracy(model: ServedModel) -> b.Figures:
     """The accuracy, over all rows and over the last ones, and what lost answers can make of it."""
     meter = model.desk.session.meter.reaching()
-    found = meter.estimate("accuracy"), meter.estimate("accuracy", over="window")
-    overall, recent = (_shown(one, *_lost(tx, model, one)) for one in found)
-    return b.Figures(overall, recent)
+    return b.Figures(
+        _shown(meter.estimate("accuracy")),
+        _shown(meter.estimate("accuracy", over="window")),
+        meter.unpredicted,
+    )
 
 
-def _lost(tx: Transaction, model: ServedModel, found: Estimate) -> tuple[int, float]:
-    """The answers lost among the rows of an estimate, and for how many rows they stand."""
-    ((lost, weight),) = tx.read(
-        "SELECT count(*), coalesce(sum(1 / propensity), 0) FROM questions "
-        "WHERE tenant = ? AND model = ? AND status = 'gone' AND ticket >= ?",
-        model.tenant, model.name, found.until - found.rows,
-    )  # fmt: skip
-    return int(lost), float(weight)
-
-
-def _shown(found: Estimate, lost: int, weight: float) -> b.Accuracy:
-    """An estimate; at worst, each row that a lost answer stands for was right, or wrong."""
-    slack = min(1.0, weight / max(found.rows, 1))
+def _shown(found: Estimate) -> b.Accuracy:
     return b.Accuracy(
-        known_or_none(found.value), found.low, found.high, found.rows,
-        found.labels, lost, max(0.0, found.low - slack), min(1.0, found.high + slack),
+        known_or_none(found.value), found.low, found.high, found.rows, found.labels, found.lost,
+        found.worst_low, found.worst_high,
     )  # fmt: skip
 
 
 def budget(tx: Transaction, now: float, model: ServedModel) -> b.Budget:
     """What was spent, and what waits."""
-    meter, key = model.desk.session.meter, (model.tenant, model.name)
-    ((today, oldest),) = tx.read(
-        "SELECT sum(CASE WHEN asked_at >= ? THEN 1 ELSE 0 END), "
-        "min(CASE WHEN status = 'open' THEN asked_at END) "
-        "FROM questions WHERE tenant = ? AND model = ?", now - now % DAY, *key,
+    meter = model.desk.session.meter
+    found = tx.read(
+        "SELECT asked_at FROM questions WHERE tenant = ? AND model = ? AND status = 'open' "
+        "ORDER BY ticket LIMIT 1", *model.key,
     )  # fmt: skip
-    rate, per_day = _rates(model.desk.session.learner.query)
+    learner = model.desk.session.learner
+    rate, per_day = _rates(learner.query)
     return b.Budget(
         meter.rows, meter.asked, meter.labels, meter.lost, meter.open, rate, per_day,
-        int(today or 0), None if oldest is None else now - oldest,
+        model.queue.today(now), now - found[0][0] if found else None, *_early(learner),
     )  # fmt: skip
+
+
+def _early(learner: Any) -> tuple[float, float | None, float | None]:
+    """What is still to be repaid of the warm-up, by which row, and the hard cap of labels so far.
+
+    >>> import lasec
+    >>> _early(lasec.Tracker(2, rate=0.1)), _early(lasec.LASEC(2))
+    ((50.0, 10000.0, 0.0), (0.0, None, None))
+    """
+    query = learner.query
+    if not isinstance(query, Budgeted):
+        return 0.0, None, None
+    state = learner.query_state
+    if query.timed:
+        return query.owed(state), None, None
+    return query.owed(state), query.horizon, query.cap(learner.rows)
 
 
 def _rates(query: Any) -> tuple[float | None, float | None]:
@@ -101,26 +117,30 @@ def _rates(query: Any) -> tuple[float | None, float | None]:
 
 def alarms(store: Store, model: ServedModel) -> b.Alarms:
     """The alarms of a model, the newest first."""
+    key = model.tenant, model.name
     found = store.read(
-        "SELECT kind, ticket, at, alarm FROM alarms WHERE tenant = ? AND model = ? "
-        "ORDER BY ticket DESC LIMIT 100", model.tenant, model.name,
+        "SELECT at, alarm FROM alarms WHERE tenant = ? AND model = ? "
+        "ORDER BY ticket DESC LIMIT 100", *key,
     )  # fmt: skip
-    return b.Alarms([_alarm(*row) for row in found])
+    ((total,),) = store.read("SELECT COUNT(*) FROM alarms WHERE tenant = ? AND model = ?", *key)
+    return b.Alarms([alarm_body(at, Alarm(**json.loads(text))) for at, text in found], total)
 
 
-def _alarm(kind: str, ticket: int, at: float, text: str) -> b.Alarm:
-    alarm = json.loads(text)
-    before, after = (known_or_none(alarm[n]) for n in ("before", "after"))
-    return b.Alarm(kind, ticket, at, before, after, int(alarm["since"]))
+def alarm_body(at: float, alarm: Alarm) -> b.Alarm:
+    r"""An alarm as a reply has it; what a column's name does to the direction of text ends with it.
 
-
-def agreement(store: Store, model: ServedModel) -> b.Agreement:
-    """Who answered how much, and how often people agree."""
-    return people.agreement(
-        store.read(
-            "SELECT ticket, person, label, status FROM answers WHERE tenant = ? AND model = ?",
-            model.tenant, model.name,
-        )
+    >>> body = alarm_body(0.0, Alarm("input: price", 9, 6.0, 1.0, 2.0, 5, what="mean", effect=1.2))
+    >>> body.what, body.low, body.text.partition(":")[0]
+    ('mean', None, 'input change (\u2068price\u2069) in row 10')
+    """
+    name, colon, column = alarm.kind.partition(": ")
+    isolated = f"{name}{colon}\u2068{column[:LONGEST]}\u2069" if colon else name
+    before, after, low, high = map(
+        known_or_none, (alarm.before, alarm.after, alarm.low, alarm.high)
+    )
+    return b.Alarm(
+        alarm.kind, alarm.ticket, at, before, after, alarm.since, low, high, alarm.labels,
+        alarm.what, alarm.others, described_alarm(alarm._replace(kind=isolated)),
     )  # fmt: skip
 
 
@@ -135,43 +155,72 @@ def points(store: Store, model: ServedModel) -> b.Points:
 
 def journal(store: Store, model: ServedModel) -> Iterator[bytes]:
     """The decisions and labels that the journal still holds, a line of JSON each."""
-    for seq, body, said in store.read(
-        "SELECT seq, body, said FROM journal WHERE tenant = ? AND model = ? ORDER BY seq",
-        model.tenant, model.name,
+    last = -1
+    while found := store.read(
+        "SELECT seq, body, said FROM journal WHERE tenant = ? AND model = ? AND seq > ? "
+        "ORDER BY seq LIMIT 100", *model.key, last,
     ):  # fmt: skip
-        operation = unpacked(bytes(body))
-        for at, kept in enumerate(msgspec.msgpack.decode(bytes(said))):
-            if kept:
-                ticket, prediction, chance, asked, label, correct = kept
-                line: dict[str, Any] = {"seq": seq, "at": operation.at, "ticket": ticket}
-                if isinstance(operation, Ask):
-                    name = operation.ids[at] if operation.ids else None
-                    line |= {"id": name, "prediction": prediction, "query_probability": chance}
-                    line |= {"asked": asked}
-                else:
-                    by = operation.answers[at].by if isinstance(operation, Tell) else None
-                    line |= {"label": label, "correct": correct, "by": by}
-                yield msgspec.json.encode(line) + b"\n"
+        last = found[-1][0]
+        for seq, body, said in found:
+            kept = msgspec.msgpack.decode(bytes(said))
+            yield b"".join(_lines(seq, unpacked(bytes(body)), kept))
 
 
-def prometheus(service: Service, tenant: str | None) -> bytes:
+def _lines(seq: int, operation: Operation, said: list[list[Any]]) -> Iterator[bytes]:
+    """The lines of one operation."""
+    for at, kept in enumerate(said):
+        if kept:
+            ticket, prediction, chance, asked, label, correct = kept
+            line: dict[str, Any] = {"seq": seq, "at": operation.at, "ticket": ticket}
+            if isinstance(operation, Ask):
+                name = operation.ids[at] if operation.ids else None
+                line |= {"id": name, "prediction": prediction, "query_probability": chance}
+                line |= {"asked": asked}
+            else:
+                by = operation.answers[at].by if isinstance(operation, Tell) else None
+                line |= {"label": label, "correct": correct, "by": by}
+            yield msgspec.json.encode(line) + b"\n"
+
+
+_COUNTED = {"rows": "counter", "asked": "counter", "labels": "counter", "open": "gauge"}
+
+
+class Counted:
+    """Figures of many models, counted a slice at a time: sums, and those of a tenant's models."""
+
+    def __init__(self, models: Iterable[ServedModel], tenant: str | None) -> None:
+        self._left, self._tenant = list(models), tenant
+        self.models = len(self._left)
+        self.sums = Counter[str]()
+        self.mine: list[tuple[str, dict[str, int]]] = []
+
+    def run(self, tx: Transaction, now: float, known: Known) -> Any:
+        """Count some more models: a call of the writer."""
+        some, self._left = self._left[:SOME], self._left[SOME:]
+        for model in some:
+            meter = model.desk.session.meter
+            values = {name: int(getattr(meter, name)) for name in _COUNTED}
+            self.sums.update(values)
+            if model.tenant == self._tenant:
+                self.mine.append((model.name, values))
+        return MORE if self._left else None
+
+
+def prometheus(commits: int, waiting: int, aside: int, counted: Counted) -> bytes:
     """Figures of the process, and of a tenant's models; nothing of rows or people."""
-    models = list(service.models.values())
     lines = [
-        "# TYPE lasec_commits_total counter",
-        f"lasec_commits_total {service.writer.groups}",
-        "# TYPE lasec_requests_waiting gauge",
-        f"lasec_requests_waiting {service.writer.waiting}",
-        "# TYPE lasec_models gauge",
-        f"lasec_models {len(models)}",
-    ]
-    named = {"rows": "counter", "asked": "counter", "labels": "counter", "open": "gauge"}
-    for name, kind in named.items():
+        "# TYPE lasec_commits_total counter", f"lasec_commits_total {commits}",
+        "# TYPE lasec_requests_waiting gauge", f"lasec_requests_waiting {waiting}",
+        "# TYPE lasec_models gauge", f"lasec_models {counted.models}",
+        "# TYPE lasec_models_set_aside gauge", f"lasec_models_set_aside {aside}",
+    ]  # fmt: skip
+    for name, kind in _COUNTED.items():
         suffix = f"{name}_total" if kind == "counter" else name
-        values = {m: getattr(m.desk.session.meter, name) for m in models}
-        lines += [f"# TYPE lasec_{suffix} {kind}", f"lasec_{suffix} {sum(values.values())}"]
-        mine = [(m.name, value) for m, value in values.items() if m.tenant == tenant]
-        if mine:
+        lines += [f"# TYPE lasec_{suffix} {kind}", f"lasec_{suffix} {counted.sums[name]}"]
+        if counted.mine:
             lines.append(f"# TYPE lasec_model_{suffix} {kind}")
-        lines += [f'lasec_model_{suffix}{{model="{model}"}} {value}' for model, value in mine]
+        lines += [
+            f'lasec_model_{suffix}{{model="{model}"}} {values[name]}'
+            for model, values in counted.mine
+        ]
     return ("\n".join(lines) + "\n").encode()

@@ -9,15 +9,19 @@ from typing import Any, NamedTuple
 import msgspec
 
 from lasec.alarms import Alarm
+from lasec.clock import reading
 from lasec.errors import StateError
 from lasec.service.desks import Desk, Reply, opened
-from lasec.service.operations import Ask, Learn, Operation, Tell, packed, unpacked
+from lasec.service.operations import Ask, Learn, Operation, Ref, Tell, packed, unpacked
+from lasec.service.queue import Queue
 from lasec.service.settings import Asking, NewModel
 from lasec.service.store import Store, Transaction
 from lasec.types import Decision, Outcome
 
 SAME = 1e-9  # how far a propensity may be from the one in the journal when it is replayed
+DELETED = "deleted"  # status of a model of which a part may still be in the store
 EVERY = 20_000  # rows between two snapshots
+PIECE = 2**20  # bytes of a snapshot that are written before others have their turn
 _said = msgspec.msgpack.Encoder(), msgspec.msgpack.Decoder()
 
 
@@ -54,14 +58,23 @@ class Applied(NamedTuple):
 
 
 class ServedModel:
-    """A desk with the number of its last operation; it is used by the writer alone."""
+    """A desk with the number of its last operation; it is used by the writer alone.
+
+    ``doubt`` says why what is in memory may not be what the journal makes of it: then it is not
+    served, and read again.
+    """
 
     def __init__(
         self, tenant: str, name: str, new: NewModel, desk: Desk, seq: int = 0,
-        status: str = "active", made: float = 0.0,
+        status: str = "active", made: float = 0.0, size: int = 0,
     ) -> None:  # fmt: skip
         self.tenant, self.name, self.new, self.desk = tenant, name, new, desk
         self.seq, self.status, self.made, self.rows_since = seq, status, made, 0
+        self.size, self.queue, self.doubt = size, Queue(), ""
+        self.kept = seq  # the operation of the last snapshot
+        self.pointed: tuple[Any, ...] = ()  # the last point of its accuracy over time
+        self.tidy_at = 0.0
+        self.pace: dict[type, int] = {}  # rows of an operation that take a part of a slice
         self._closings = Closings()
         self.desk.session.detectors += (self._closings,)
 
@@ -70,10 +83,21 @@ class ServedModel:
         """How its questions go to people."""
         return self.new.asking
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """Its tenant and its name."""
+        return self.tenant, self.name
+
+    @property
+    def memory(self) -> int:
+        """The bytes of its last snapshot, and of the rows that wait for a label."""
+        return self.size + self.desk.session.learner.open_bytes
+
     def apply(self, operation: Operation) -> Applied:
-        """Carry out an operation in memory."""
+        """Carry out an operation in memory, at the time that the operation says."""
         self.seq += 1
-        replies = self._carried_out(operation)
+        with reading(operation.at):
+            replies = self._carried_out(operation)
         self.rows_since += len(replies)
         alarms, self.desk.session.alarms = self.desk.session.alarms, []
         return Applied(replies, self._closings.taken(), alarms)
@@ -85,24 +109,25 @@ class ServedModel:
             return [self.desk.tell(answer) for answer in operation.answers]
         if isinstance(operation, Learn):
             return self.desk.learn(operation)
-        return [self._canceled(question) for question in operation.questions]
+        return [self._canceled(of) for of in operation.questions]
 
-    def _canceled(self, question: str | int) -> Reply:
+    def _canceled(self, of: Ref) -> Reply:
         try:
-            self.desk.session.cancel(question)
+            self.desk.session.cancel(of.ticket, id=of.id)
         except (LookupError, ValueError, TypeError) as error:
             return {"error": str(error)}
         return {"canceled": True}
 
     def journal(self, tx: Transaction, operation: Operation, applied: Applied) -> None:
         """Write an operation that was applied, and what follows from it."""
-        key = self.tenant, self.name
+        key = self.key
         tx.changed[self] = None
         said = _said[0].encode([_kept(reply) for reply in applied.replies])
         tx.put(
             "INSERT INTO journal VALUES (?, ?, ?, ?, ?)", *key, self.seq, packed(operation), said
         )
         for ticket in applied.gone:
+            self.queue.close(ticket)
             tx.put(
                 "UPDATE questions SET status = 'gone', closed_at = ? "
                 "WHERE tenant = ? AND model = ? AND ticket = ? AND status = 'open'",
@@ -128,32 +153,46 @@ class ServedModel:
             count += 1
         return count
 
-    def snapshot(self, tx: Transaction, at: float) -> None:
-        """Keep the whole model, and let go of what is older than the last snapshot but one."""
-        key = self.tenant, self.name
-        tx.run(
-            "INSERT INTO snapshots VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-            *key, self.seq, at, self.desk.to_bytes(),
+    def snapshot(self, tx: Transaction, at: float, seq: int, data: bytes) -> bool:
+        """Keep a piece of the model as it was after an operation; whether all of it is kept.
+
+        A snapshot without its last piece is not read. None is kept where a later one is.
+        """
+        if seq < self.kept:
+            return True
+        pieces = -(-len(data) // PIECE)
+        ((have,),) = tx.read(
+            "SELECT count(*) FROM snapshots WHERE tenant = ? AND model = ? AND seq = ?",
+            *self.key, seq,
         )  # fmt: skip
-        found = tx.read(
-            "SELECT seq FROM snapshots WHERE tenant = ? AND model = ? ORDER BY seq DESC LIMIT 2",
-            *key,
-        )  # fmt: skip
-        oldest = found[-1][0]
-        tx.run("DELETE FROM snapshots WHERE tenant = ? AND model = ? AND seq < ?", *key, oldest)
-        tx.run("DELETE FROM journal WHERE tenant = ? AND model = ? AND seq <= ?", *key, oldest)
+        if have < pieces:
+            some = data[have * PIECE : (have + 1) * PIECE]
+            tx.run(
+                "INSERT INTO snapshots VALUES (?, ?, ?, ?, ?, ?, ?)",
+                *self.key, seq, have, pieces, at, some,
+            )  # fmt: skip
+        if have + 1 < pieces:
+            return False
+        self.kept, self.size = seq, max(0, len(data) - self.desk.session.learner.open_bytes)
+        return True
 
     @classmethod
     def load(
         cls, store: Store, tenant: str, name: str, settings: str, status: str, made: float
     ) -> ServedModel:
         """The model of the last snapshot; the journal is not replayed yet."""
-        ((seq, data),) = store.read(
-            "SELECT seq, data FROM snapshots WHERE tenant = ? AND model = ? "
-            "ORDER BY seq DESC LIMIT 1", tenant, name,
+        found = store.read(
+            "SELECT seq, data FROM snapshots WHERE tenant = ? AND model = ? AND seq = ("
+            "SELECT max(seq) FROM snapshots WHERE tenant = ? AND model = ? AND piece = pieces - 1"
+            ") ORDER BY piece", tenant, name, tenant, name,
         )  # fmt: skip
+        if not found:
+            raise StateError(f"damaged: there is no snapshot of {name}")
+        seq, data = found[0][0], b"".join(bytes(piece) for _, piece in found)
         new = msgspec.json.decode(settings, type=NewModel)
-        return cls(tenant, name, new, opened(bytes(data), timed=new.timed), seq, status, made)
+        desk = opened(data)
+        size = len(data) - desk.session.learner.open_bytes
+        return cls(tenant, name, new, desk, seq, status, made, size)
 
 
 def _kept(reply: Reply) -> list[Any]:

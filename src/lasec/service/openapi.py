@@ -3,13 +3,30 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 
 import lasec
-from lasec.service import app, bodies
+from lasec.service import bodies
 from lasec.service.errors import TITLES
+
+PACKED = "application/octet-stream"
+
+
+class Route(NamedTuple):
+    """One thing that can be done, who may do it, and what goes in and out."""
+
+    method: str
+    path: str
+    handler: Callable[..., Awaitable[Any]]
+    summary: str
+    roles: tuple[str, ...]
+    body: Any = None
+    reply: Any = None
+    packed: bool = False
+    query: Any = None
 
 
 class ProblemBody(msgspec.Struct):
@@ -21,18 +38,19 @@ class ProblemBody(msgspec.Struct):
     detail: str
 
 
-def document() -> dict[str, Any]:
+def document(routes: Sequence[Route]) -> dict[str, Any]:
     """The whole document.
 
-    >>> sorted(document()["paths"]["/v1/models"])
+    >>> from lasec.service.app import ROUTES
+    >>> sorted(document(ROUTES)["paths"]["/v1/models"])
     ['get', 'post']
     """
-    kinds = [k for route in app.ROUTES for k in (route.body, route.reply) if k not in (None, bytes)]
+    kinds = [k for route in routes for k in (route.body, route.reply) if k not in (None, bytes)]
     kinds = [*dict.fromkeys(kinds), ProblemBody]
     found, parts = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")
     schemas = dict(zip(kinds, found, strict=True))
     paths: dict[str, Any] = {}
-    for route in app.ROUTES:
+    for route in routes:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, schemas)
     return {
         "openapi": "3.1.0",
@@ -45,7 +63,7 @@ def document() -> dict[str, Any]:
     }
 
 
-def _operation(route: app.Route, schemas: dict[Any, Any]) -> dict[str, Any]:
+def _operation(route: Route, schemas: dict[Any, Any]) -> dict[str, Any]:
     """One thing that can be done."""
     names = re.findall(r"{(\w+)}", route.path)
     made: dict[str, Any] = {
@@ -85,15 +103,15 @@ def _query(kind: Any) -> list[dict[str, Any]]:
     ]
 
 
-def _content(route: app.Route, schemas: dict[Any, Any]) -> dict[str, Any]:
-    packed = {app.PACKED: {"schema": {"type": "string", "format": "binary"}}}
+def _content(route: Route, schemas: dict[Any, Any]) -> dict[str, Any]:
+    packed = {PACKED: {"schema": {"type": "string", "format": "binary"}}}
     if route.body is bytes:
         return packed
     made = {"application/json": {"schema": schemas[route.body]}}
     return made | packed if route.packed else made
 
 
-def _responses(route: app.Route, schemas: dict[Any, Any]) -> dict[str, Any]:
+def _responses(route: Route, schemas: dict[Any, Any]) -> dict[str, Any]:
     reply: dict[str, Any] = {"description": "Done"}
     if route.reply not in (None, bytes):
         reply["content"] = {"application/json": {"schema": schemas[route.reply]}}

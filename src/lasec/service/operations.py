@@ -6,6 +6,7 @@ same operations on the same snapshot give the same model, on the machine that ma
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -36,13 +37,12 @@ class Rows(msgspec.Struct, array_like=True):
         """The numbers as a matrix."""
         return np.frombuffer(self.numbers, "<f8").reshape(self.count, dimension)
 
-    @property
-    def packed(self) -> list[bytes]:
-        """The bytes of each row of numbers."""
+    def packed(self, place: int) -> bytes:
+        """The bytes of a row of numbers."""
         size = len(self.numbers) // max(self.count, 1)
-        return [self.numbers[at * size : (at + 1) * size] for at in range(self.count)]
+        return self.numbers[place * size : (place + 1) * size]
 
-    def some(self, places: list[int]) -> Rows:
+    def some(self, places: Sequence[int]) -> Rows:
         """The rows at these places.
 
         >>> Rows.of_numbers(np.array([[1.0], [2.0]])).some([1]).matrix(1).tolist()
@@ -52,8 +52,7 @@ class Rows(msgspec.Struct, array_like=True):
             return self
         if self.cells:
             return Rows(cells=[self.cells[at] for at in places])
-        packed = self.packed
-        return Rows(b"".join(packed[at] for at in places), len(places))
+        return Rows(b"".join(map(self.packed, places)), len(places))
 
     def __len__(self) -> int:
         return self.count or len(self.cells)
@@ -68,10 +67,24 @@ class Ask(msgspec.Struct, array_like=True, tag="ask"):
     times: list[float | None] = []
 
 
-class Answer(msgspec.Struct, array_like=True):
-    """A label for a question, by its ticket or the id of its row, and who gave it."""
+class Ref(msgspec.Struct, array_like=True, frozen=True):
+    """Which question: its ticket, or the id of its row. An id is never a ticket, and both are 7.
 
-    question: Id
+    >>> str(Ref(ticket=7)), str(Ref(id=7)), str(Ref(id="7"))
+    ('ticket 7', 'id 7', "id '7'")
+    """
+
+    ticket: int | None = None
+    id: Id | None = None
+
+    def __str__(self) -> str:
+        return f"id {self.id!r}" if self.ticket is None else f"ticket {self.ticket}"
+
+
+class Answer(msgspec.Struct, array_like=True):
+    """A label for a question, and who gave it."""
+
+    of: Ref
     label: Any
     by: str | None = None
 
@@ -95,7 +108,7 @@ class Cancel(msgspec.Struct, array_like=True, tag="cancel"):
     """Give up questions."""
 
     at: float
-    questions: list[Id]
+    questions: list[Ref]
 
 
 Operation = Ask | Tell | Learn | Cancel
@@ -105,8 +118,8 @@ _encoder, _decoder = msgspec.msgpack.Encoder(), msgspec.msgpack.Decoder(Operatio
 def packed(operation: Operation) -> bytes:
     """An operation as bytes of the journal.
 
-    >>> unpacked(packed(Cancel(at=0.0, questions=[7])))
-    Cancel(at=0.0, questions=[7])
+    >>> unpacked(packed(Cancel(at=0.0, questions=[Ref(ticket=7)])))
+    Cancel(at=0.0, questions=[Ref(ticket=7, id=None)])
     """
     return _encoder.encode(operation)
 

@@ -8,7 +8,7 @@ guess is not shown: it would anchor the answer.
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections.abc import Iterable
 from hashlib import blake2b
 from typing import Any
 
@@ -26,31 +26,53 @@ from lasec.service.bodies import (
 )
 from lasec.service.errors import Problem
 from lasec.service.model import ServedModel
-from lasec.service.operations import Answer
+from lasec.service.operations import Answer, Id, Ref
 from lasec.service.settings import DAY
 from lasec.service.store import Store, Transaction
 
+Key = tuple[str, str]  # tenant, model
+FINAL = ("told", "recorded", "sent")  # of an answer that cannot be taken back
 LATER = 600.0  # seconds after which a question comes back to who said "later"
 
 
 def wanted(model: ServedModel, ticket: int) -> int:
-    """The number of people that a question goes to."""
+    """The number of people that a question goes to.
+
+    Which ones go to a second person is drawn by the model's seed, which annotators do not know.
+    """
     asking = model.asking
     if asking.annotators > 1:
         return asking.annotators
-    drawn = int.from_bytes(blake2b(ticket.to_bytes(8, "little"), digest_size=4).digest(), "little")
-    return 2 if drawn < asking.overlap * 2**32 else 1
+    seed = model.desk.session.learner.seed.to_bytes(16, "little")
+    digest = blake2b(ticket.to_bytes(8, "little"), digest_size=4, key=seed).digest()
+    return 2 if int.from_bytes(digest, "little") < asking.overlap * 2**32 else 1
+
+
+def open_question(
+    tx: Transaction, now: float, model: ServedModel, name: Id | None, item: Any,
+    decided: dict[str, Any],
+) -> None:  # fmt: skip
+    """Put a question into the queue of people."""
+    ticket = decided["ticket"]
+    tx.put(
+        "INSERT INTO questions VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'open', NULL, ?)",
+        *model.key, ticket, None if name is None else str(name), json.dumps(item),
+        decided["query_probability"], wanted(model, ticket), now,
+        json.dumps(decided["prediction"]),
+    )  # fmt: skip
+    model.queue.add(ticket, now)
 
 
 def listed(store: Store, now: float, model: ServedModel, query: QuestionsQuery) -> Questions:
     """Questions and their answers, for those who hand them to people elsewhere."""
     key = model.tenant, model.name
-    found = store.read(_LISTED, *key, query.after, now - query.closed, query.limit)
+    which = (_OPEN, now - query.closed) if query.status is None else (_OF_STATUS, query.status)
+    found = store.read(_LISTED.format(which[0]), *key, query.after, which[1], query.limit)
     said: dict[int, list[Given]] = {row[0]: [] for row in found}
     if found:
         for ticket, person, label, status in store.read(_GIVEN, *key, found[0][0], found[-1][0]):
             if ticket in said:
-                said[ticket].append(Given(person, json.loads(label), status))
+                said[ticket].append(Given(person or None, json.loads(label), status))
     return Questions([
         Question(ticket, event, json.loads(item), status, wanted, said[ticket])
         for ticket, event, item, status, wanted in found
@@ -60,27 +82,36 @@ def listed(store: Store, now: float, model: ServedModel, query: QuestionsQuery) 
 def lease(tx: Transaction, now: float, model: ServedModel, person: str, count: int) -> Leased:
     """The oldest questions that this person may answer: their own ones first, then free ones."""
     key, until = (model.tenant, model.name), now + model.asking.lease
-    found = tx.read(_FREE, *key, person, now, person, now, person, count)
+    waiting = model.queue.waiting(person, now)
+    unsaid = tx.read(_FIRST, *key, model.queue.first(person), person, now, person)
+    model.queue.begin_at(person, unsaid[0][0] if unsaid else None)
+    found = tx.read(_FREE, *key, model.queue.first(person), person, now, person, person, now, count)
     for ticket, _ in found:
         tx.put(_LEASE, *key, ticket, person, until)
-    ((waiting,),) = tx.read(_WAITING, *key, person, now)
     ((today,),) = tx.read(_TODAY, *key, person, now - now % DAY)
     return Leased(
         [Item(ticket, json.loads(item), until) for ticket, item in found],
         list(model.desk.session.classes), waiting, today, model.asking.grace,
+        model.asking.instructions,
     )  # fmt: skip
 
 
 def hear(
-    tx: Transaction, now: float, model: ServedModel, person: str, said: PersonBody
-) -> tuple[Said, bool]:
-    """What a person says to a question; also whether the question is to be given up."""
+    tx: Transaction, now: float, model: ServedModel, person: str, said: PersonBody, *,
+    leased: bool = False,
+) -> tuple[Said, bool]:  # fmt: skip
+    """What a person says to a question; also whether the question is to be given up.
+
+    With ``leased``, only to one that was handed out to them; the lease may have run out since.
+    """
     key = model.tenant, model.name, said.ticket
     found = tx.read(_STATUS, *key)
     if not found:
         raise Problem(404, f"there is no question {said.ticket}")
     before = tx.read(_MINE, *key, person)
-    if before and before[0][0] in ("told", "recorded"):
+    if leased and not before and not tx.read(_LEASED, *key, person):
+        raise Problem(409, f"question {said.ticket} was not handed out to you: take a lease first")
+    if before and before[0][0] in FINAL:
         return _again(said, before[0]), False
     if found[0][0] not in ("open", "settled"):
         raise Problem(410, f"question {said.ticket} is closed")
@@ -95,6 +126,7 @@ def hear(
     }[said.say]
     tx.run(_ANSWER, *key, person, json.dumps(said.label), status, now, due)
     tx.run(_RELEASE, *key, person)
+    model.queue.said(said.ticket, person, due if status == "later" else None)
     ((unknown,),) = tx.read(_UNKNOWN, *key)
     return Said(said.ticket, status, due), unknown >= model.asking.skips
 
@@ -120,14 +152,22 @@ def _undone(
         return Said(ticket, "open")
     tx.run(_FORGET, *key, person)
     tx.run(_LEASE, *key, person, now + model.asking.lease)
+    model.queue.unsaid(ticket, person)
     return Said(ticket, "open", now + model.asking.lease)
 
 
-def due(tx: Transaction, now: float) -> dict[tuple[str, str], list[Answer]]:
-    """The answers that can no longer be taken back, the oldest first, by tenant and model."""
-    made: dict[tuple[str, str], list[Answer]] = {}
-    for tenant, model, ticket, label, person in tx.read(_DUE, now):
-        made.setdefault((tenant, model), []).append(Answer(ticket, json.loads(label), person))
+def due(
+    tx: Transaction, now: float, count: int, without: Iterable[Key] = ()
+) -> dict[Key, list[Answer]]:
+    """Some answers that can no longer be taken back, the oldest first, by tenant and model."""
+    made: dict[Key, list[Answer]] = {}
+    left_out = list(without)
+    not_these = " AND NOT (tenant = ? AND model = ?)" * len(left_out)
+    values = [part for key in left_out for part in key]
+    found = tx.read(_DUE.format(not_these), now, *values, count)
+    for tenant, model, ticket, label, person in found:
+        answer = Answer(Ref(ticket=ticket), json.loads(label), person)
+        made.setdefault((tenant, model), []).append(answer)
     return made
 
 
@@ -138,44 +178,48 @@ def learned(
 
     A question that is settled stays for a second person, if one is wanted.
     """
-    key = model.tenant, model.name, answer.question
-    tx.run(_TOLD, "recorded" if "error" in outcome else "told", *key, answer.by)
+    assert answer.of.ticket is not None  # people answer questions by their tickets
+    key = model.tenant, model.name, answer.of.ticket
+    refused = "error" in outcome
+    told = None if refused else json.dumps(answer.label)
+    tx.run(_TOLD, "recorded" if refused else "told", told, *key, answer.by)
     ((missing,),) = tx.read(_MISSING, *key)
     if missing <= 0 or (outcome.get("settled") and model.asking.annotators > 1):
-        close(tx, now, model, int(answer.question))
+        close(tx, now, model, answer.of.ticket)
     elif outcome.get("settled"):
         tx.run(_CLOSE, "settled", now, *key)
 
 
+def sent(
+    tx: Transaction, now: float, model: ServedModel, answer: Answer, outcome: dict[str, Any]
+) -> None:
+    """Keep a label that an application told the model, with the question that it answers."""
+    ticket, label, person = outcome["ticket"], json.dumps(answer.label), answer.by or ""
+    tx.put(_SENT, person, label, now, now, label, *model.key, ticket)
+    model.queue.said(ticket, person)
+    if outcome.get("settled"):
+        close(tx, now, model, ticket)
+
+
 def close(tx: Transaction, now: float, model: ServedModel, ticket: int) -> None:
     """Take a question whose label has come from the queue."""
-    tx.put(_CLOSE, "closed", now, model.tenant, model.name, ticket)
+    model.queue.close(ticket)
+    tx.put(_CLOSE, "answered", now, model.tenant, model.name, ticket)
 
 
-def agreement(rows: list[tuple[Any, ...]]) -> Agreement:
-    """Who answered how much, and how often two people agree.
-
-    >>> found = agreement([(1, "ann", '"ham"', "told"), (1, "bob", '"ham"', "recorded")])
-    >>> found.pairs
-    [Pair(people=['ann', 'bob'], questions=1, same=1)]
-    """
-    answers: dict[int, dict[str, str]] = {}
-    given, unknown = Counter[str](), Counter[str]()
-    for ticket, person, label, status in rows:
-        if status == "dont_know":
-            unknown[person] += 1
-        elif status != "later":
-            given[person] += 1
-            answers.setdefault(ticket, {})[person] = label
-    both, same = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
-    for said in answers.values():
-        people = sorted(said)
-        for at, one in enumerate(people):
-            for other in people[at + 1 :]:
-                both[one, other] += 1
-                same[one, other] += said[one] == said[other]
-    pairs = [Pair(list(pair), both[pair], same[pair]) for pair in sorted(both)]
-    return Agreement(dict(given), dict(unknown), pairs)
+def agreement(store: Store, model: ServedModel) -> Agreement:
+    """Who answered how much, and how often two people agree: counted by the database."""
+    key = model.tenant, model.name
+    given, unknown, corrected = dict[str, int](), dict[str, int](), dict[str, int]()
+    for person, *found in store.read(_GAVE, *key):
+        for count, number in zip((given, unknown, corrected), found, strict=True):
+            if number:
+                count[person] = int(number)
+    pairs = [
+        Pair(sorted([one, other]), int(both), int(same))
+        for one, other, both, same in store.read(_AGREE, *key)
+    ]
+    return Agreement(given, unknown, corrected, sorted(pairs, key=lambda pair: pair.people))
 
 
 _WHERE = "tenant = ? AND model = ?"
@@ -183,36 +227,66 @@ _ONE = "tenant = ? AND model = ? AND ticket = ?"
 _OF = "o.tenant = q.tenant AND o.model = q.model AND o.ticket = q.ticket"
 _LISTED = (
     f"SELECT ticket, event, item, status, wanted FROM questions WHERE {_WHERE} AND ticket > ? "
-    "AND (status IN ('open', 'settled') OR closed_at > ?) ORDER BY ticket LIMIT ?"
+    "AND {} ORDER BY ticket LIMIT ?"
 )
+_OPEN, _OF_STATUS = "(status IN ('open', 'settled') OR closed_at > ?)", "status = ?"
 _GIVEN = (
     f"SELECT ticket, person, label, status FROM answers WHERE {_WHERE} AND ticket BETWEEN ? AND ?"
 )
 _UNSAID = (  # questions to which a person has said nothing yet, or "later" long ago
     "FROM questions q WHERE q.tenant = ? AND q.model = ? AND q.status IN ('open', 'settled') "
+    "AND q.ticket >= ? "
     f"AND NOT EXISTS (SELECT 1 FROM answers o WHERE {_OF} AND o.person = ? "
     "AND (o.status <> 'later' OR o.due > ?))"
 )
+_GIVEN_BY_OTHERS = (
+    f"(SELECT count(*) FROM answers o WHERE {_OF} AND o.person <> ? "
+    "AND o.status IN ('held', 'told', 'recorded'))"
+)
 _FREE = (
     f"SELECT q.ticket, q.item {_UNSAID} "
-    f"AND (SELECT count(*) FROM leases o WHERE {_OF} AND o.person <> ? AND o.until > ?) "
-    f"+ (SELECT count(*) FROM answers o WHERE {_OF} AND o.person <> ? "
-    "AND o.status IN ('held', 'told', 'recorded')) < q.wanted ORDER BY q.ticket LIMIT ?"
+    f"AND {_GIVEN_BY_OTHERS} "
+    f"+ (SELECT count(*) FROM leases o WHERE {_OF} AND o.person <> ? AND o.until > ?) "
+    "< q.wanted ORDER BY q.ticket LIMIT ?"
 )
 _LEASE = (
     "INSERT INTO leases VALUES (?, ?, ?, ?, ?) "
     "ON CONFLICT (tenant, model, ticket, person) DO UPDATE SET until = excluded.until"
 )
-_WAITING = f"SELECT count(*) {_UNSAID}"
+_FIRST = f"SELECT q.ticket {_UNSAID} AND {_GIVEN_BY_OTHERS} < q.wanted ORDER BY q.ticket LIMIT 1"
 _TODAY = (
-    f"SELECT count(*) FROM answers WHERE {_WHERE} AND person = ? AND at >= ? AND status <> 'later'"
+    f"SELECT count(*) FROM answers WHERE {_WHERE} AND person = ? AND at >= ? "
+    "AND status NOT IN ('later', 'sent')"
+)
+_LEASED = f"SELECT 1 FROM leases WHERE {_ONE} AND person = ?"
+_ANSWERED = "status IN ('held', 'told', 'recorded')"
+_GAVE = (
+    f"SELECT person, sum(CASE WHEN {_ANSWERED} THEN 1 ELSE 0 END), "
+    "sum(CASE WHEN status = 'dont_know' THEN 1 ELSE 0 END), "
+    f"sum(CASE WHEN {_ANSWERED} AND corrected IS NOT NULL THEN 1 ELSE 0 END) "
+    f"FROM answers WHERE {_WHERE} GROUP BY person"
+)
+_AGREE = (
+    "SELECT q.person, o.person, count(*), sum(CASE WHEN q.label = o.label THEN 1 ELSE 0 END) "
+    f"FROM answers q JOIN answers o ON {_OF} AND q.person < o.person "
+    f"WHERE q.tenant = ? AND q.model = ? AND q.{_ANSWERED} AND o.{_ANSWERED} "
+    "GROUP BY q.person, o.person"
 )
 _STATUS = f"SELECT status FROM questions WHERE {_ONE}"
 _MINE = f"SELECT status, label FROM answers WHERE {_ONE} AND person = ?"
 _ANSWER = (
-    "INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
+    "INSERT INTO answers (tenant, model, ticket, person, label, status, at, due) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
     "ON CONFLICT (tenant, model, ticket, person) DO UPDATE SET label = excluded.label, "
     "status = excluded.status, at = excluded.at, due = excluded.due"
+)
+_SENT = (  # nothing where the question is not known: the model came as a file with open ones
+    "INSERT INTO answers (tenant, model, ticket, person, label, status, at, due, learned) "
+    "SELECT tenant, model, ticket, CAST(? AS TEXT), CAST(? AS TEXT), 'sent', "
+    "CAST(? AS DOUBLE PRECISION), CAST(? AS DOUBLE PRECISION), CAST(? AS TEXT) FROM questions "
+    f"WHERE {_ONE} ON CONFLICT (tenant, model, ticket, person) DO UPDATE SET "
+    "label = excluded.label, status = excluded.status, at = excluded.at, due = excluded.due, "
+    "learned = excluded.learned"
 )
 _RELEASE = f"DELETE FROM leases WHERE {_ONE} AND person = ?"
 _FORGET = f"DELETE FROM answers WHERE {_ONE} AND person = ?"
@@ -222,9 +296,11 @@ _MISSING = (
     f"WHERE {_OF} AND o.status IN ('told', 'recorded')) "
     "FROM questions q WHERE q.tenant = ? AND q.model = ? AND q.ticket = ?"
 )
-_CLOSE = f"UPDATE questions SET status = ?, closed_at = ? WHERE {_ONE}"
-_DUE = (
-    "SELECT tenant, model, ticket, label, person FROM answers "
-    "WHERE status = 'held' AND due <= ? ORDER BY due LIMIT 1000"
+_CLOSE = (  # one that was given up stays so
+    f"UPDATE questions SET status = ?, closed_at = ? WHERE {_ONE} AND status IN ('open', 'settled')"
 )
-_TOLD = f"UPDATE answers SET status = ? WHERE {_ONE} AND person = ?"
+_DUE = (
+    "SELECT tenant, model, ticket, COALESCE(corrected, label), person FROM answers "
+    "WHERE status = 'held' AND due <= ?{} ORDER BY due LIMIT ?"
+)
+_TOLD = f"UPDATE answers SET status = ?, learned = ? WHERE {_ONE} AND person = ?"

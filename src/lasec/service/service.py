@@ -3,32 +3,50 @@
 from __future__ import annotations
 
 import asyncio
-import json
+import logging
+import os
 import secrets
 import threading
 import time
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from lasec.service import people
+from lasec.service import people, removal
 from lasec.service.bodies import AskBody, CancelBody, LearnBody, PersonBody, TellBody
 from lasec.service.desks import Desk, Reply, opened
 from lasec.service.errors import Problem
 from lasec.service.figures import known_or_none
-from lasec.service.model import EVERY, ServedModel
-from lasec.service.operations import Answer, Ask, Cancel, Id, Learn, Operation, Rows, Tell
+from lasec.service.limits import Accounts, Limits
+from lasec.service.model import DELETED, EVERY, ServedModel
+from lasec.service.operations import Cancel, Operation, Ref, Rows, Tell
+from lasec.service.queue import Queue
+from lasec.service.requests import (
+    Asking,
+    Canceling,
+    Key,
+    Learning,
+    Predicting,
+    Request,
+    Telling,
+    need_served,
+    refs,
+)
 from lasec.service.settings import NewModel, desk_of
-from lasec.service.store import Store, Transaction, digest_of
+from lasec.service.store import Store, StoreError, Transaction, digest_of
 from lasec.service.warm import kind_of, warm
-from lasec.service.writer import Call, Known, Name, Writer
-from lasec.tables.cells import as_label
+from lasec.service.writer import FAILED, MORE, SLICE, Call, Known, Name, Room, Writer
 
+log = logging.getLogger("lasec.service")
+LARGEST = 768 * 2**20  # bytes of a snapshot: a value of either database has fewer than 10^9
 TICK = 0.25  # seconds between two looks at what is due
-LARGEST = 512 * 2**20  # bytes of a model: a value of either database has fewer than 10^9
+DUE = 32  # answers that are told together
 POINT = 60.0  # seconds between two points of the accuracy over time
+TIDY = 3_600.0  # seconds between two looks at what was kept long enough
+NOBODY = ""  # the tenant of what happens by itself
 OWNER, APP, ANNOTATOR, VIEWER = "owner", "app", "annotator", "viewer"
 
 
@@ -40,30 +58,54 @@ class Who(NamedTuple):
     name: str
 
 
+class Aside(NamedTuple):
+    """A model that cannot be read, and why; its data is kept, and the others are served."""
+
+    tenant: str
+    name: str
+    new: NewModel | None
+    made: float
+    why: str
+
+
+class Task(Protocol):
+    """What the writer carries out for somebody, in one slice or several."""
+
+    def names(self) -> Iterable[Name]:
+        """The replies that the next slice may have given before."""
+
+    def run(self, tx: Transaction, now: float, known: Known) -> Any:
+        """Carry out a slice: gives the reply, or ``MORE``."""
+
+
+class Plain(NamedTuple):
+    """A task of one call, which has no replies from before."""
+
+    run: Call
+
+    def names(self) -> Iterable[Name]:
+        """None."""
+        return ()
+
+
 class Work:
     """A job of the writer, whose reply is a future of the event loop, or waited for in a thread."""
 
     def __init__(
-        self,
-        call: Call,
-        names: Iterable[Name] = (),
-        loop: asyncio.AbstractEventLoop | None = None,
+        self, tenant: str, task: Task, loop: asyncio.AbstractEventLoop | None = None
     ) -> None:
-        self.call, self.names, self._loop = call, names, loop
+        self.tenant, self.names, self.run, self._loop = tenant, task.names, task.run, loop
         self.future: asyncio.Future[Any] | None = None if loop is None else loop.create_future()
         self.event = threading.Event()
         self.reply: Any = None
-
-    def run(self, tx: Transaction, now: float, known: Known) -> Any:
-        """Carry it out."""
-        return self.call(tx, now, known)
 
     def done(self, reply: Any) -> None:
         """Hand the reply to who waits for it."""
         self.reply = reply
         self.event.set()
         if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._deliver)
+            with suppress(RuntimeError):  # the loop has ended, and nobody waits
+                self._loop.call_soon_threadsafe(self._deliver)
 
     def _deliver(self) -> None:
         assert self.future is not None
@@ -90,14 +132,18 @@ class Service:
     """
 
     def __init__(
-        self, url: str, *, at: Callable[[str], None] = lambda point: None, every: int = EVERY
-    ) -> None:
+        self, url: str, *, at: Callable[[str], None] = lambda point: None, every: int = EVERY,
+        limits: Limits = Limits(), room: Room = Room(),  # noqa: B008
+    ) -> None:  # fmt: skip
         self.store, self._at, self.every = Store(url), at, every
         self.models: dict[tuple[str, str], ServedModel] = {}
+        self.aside: dict[tuple[str, str], Aside] = {}
+        self.accounts = Accounts(limits)
         self.keys: dict[str, Who] = {}
-        self.writer = Writer(self.store, after=self._after, at=at)
+        self.writer = Writer(self.store, after=self._after, doubt=self._in_doubt, at=at, room=room)
+        self._doubtful: dict[ServedModel, int] = {}
+        self._packing = ThreadPoolExecutor(1, "lasec snapshots")
         self._warmed: set[Any] = set()
-        self._pointed = 0.0
         self.ready = False
         self._stopped = threading.Event()
 
@@ -110,45 +156,81 @@ class Service:
         """Take the store, and begin to write; models are not there yet, keys are."""
         self.store.lock()
         self.store.migrate()
+        with self.store.transaction() as tx:
+            removal.delete_unfinished(tx)
         for digest, *who in self.store.read("SELECT digest, tenant, role, name FROM keys"):
             self.keys[digest] = Who(*who)
         self.writer.start()
 
     def load(self) -> None:
         """Read every model, replay its journal, load or compile its code; then it is ready."""
-        for tenant, name, *rest in self.store.read(
-            "SELECT tenant, model, settings, status, made FROM models"
-        ):
+        for tenant, name, settings, status, made in self.store.read(_MODELS):
             if self._stopped.is_set():
                 return
-            model = ServedModel.load(self.store, tenant, name, *rest)
-            self._at("replay")
-            model.replay(self.store)
-            self._warm(model.desk, model.new)
-            self.models[tenant, name] = model
+            self._read(tenant, name, settings, status, made)
         threading.Thread(target=self._tick, name="lasec clock", daemon=True).start()
         self.ready = True
+
+    def _read(self, tenant: str, name: str, settings: str, status: str, made: float) -> None:
+        """Serve a model of the store, or set it aside where it cannot be read."""
+        key = tenant, name
+        if status == DELETED:  # the process ended on the way
+            self.do_now(self._deleting(*key), tenant)
+            return
+        try:
+            model = ServedModel.load(self.store, tenant, name, settings, status, made)
+            self._at("replay")
+            model.replay(self.store)
+            model.queue = Queue.read(self.store, tenant, name, time.time())
+            self._warm(model.desk, model.new)
+        except StoreError:
+            raise
+        except Exception as error:
+            log.exception("model %s of %s is set aside", name, tenant)
+            self.models.pop(key, None)
+            self.aside[key] = Aside(*key, _settings(settings), made, f"{error}"[:500])
+            return
+        self.do_now(lambda tx, now, known: self._serve(model), tenant)
+
+    def _serve(self, model: ServedModel) -> None:
+        """Let the writer use a model."""
+        self.models[model.key] = model
+        self.accounts.note(model)
 
     def stop(self) -> None:
         """Carry out what waits, keep a snapshot of every model, and let the store go."""
         self.ready = False
         self._stopped.set()
+        self._packing.shutdown()
         self.writer.stop()
-        with self.store.transaction() as tx:
-            for model in list(self.models.values()):
-                if model.rows_since:
-                    model.snapshot(tx, time.time())
+        for model in list(self.models.values()):
+            if model.rows_since and not model.doubt and not self._is_too_large(model):
+                with self.store.transaction() as tx:
+                    data = model.desk.packing()()
+                    while not model.snapshot(tx, time.time(), model.seq, data):
+                        pass
+                    while not removal.delete_replayed(tx, model):
+                        pass
         self.store.close()
 
-    async def do(self, call: Call, names: Iterable[Name] = ()) -> Any:
-        """Let the writer carry out a call, and wait for its reply."""
-        work = Work(call, names, asyncio.get_running_loop())
+    async def do(self, tenant: str, task: Task | Call) -> Any:
+        """Let the writer carry out a task in the turn of a tenant, and wait for its reply."""
+        work = Work(tenant, _task(task), asyncio.get_running_loop())
         self.writer.submit(work)
         return await work.future  # type: ignore[misc]
 
-    def do_now(self, call: Call) -> Any:
+    async def read(self, model: ServedModel, see: Callable[[Transaction, float], Any]) -> Any:
+        """What the writer sees of a model, which it alone uses."""
+
+        def call(tx: Transaction, now: float, known: Known) -> Any:
+            need_served(model)
+            return see(tx, now)
+
+        return await self.do(model.tenant, call)
+
+    def do_now(self, task: Task | Call, tenant: str = NOBODY) -> Any:
         """The same from a thread without an event loop."""
-        work = Work(call)
+        work = Work(tenant, _task(task))
         self.writer.submit(work)
         work.event.wait()
         if isinstance(work.reply, Problem):
@@ -198,383 +280,323 @@ class Service:
 
     def model(self, tenant: str, name: str) -> ServedModel:
         """The model of a tenant."""
-        found = self.models.get((tenant, name))
-        if found is None:
+        key = tenant, name
+        if key in self.aside:
+            raise Problem(503, f"{name} cannot be read and is set aside: {self.aside[key].why}")
+        if key not in self.models:
             raise Problem(404, f"there is no model {name!r}")
-        return found
+        return self.models[key]
 
     def create(self, tenant: str, new: NewModel, data: bytes | None = None) -> Call:
         """Make a model: a new one, or that of a ``.lasec`` file; its code is compiled here."""
         self._need_new(tenant, new.name)
+        self.accounts.need_room(tenant, 0)
         try:
-            desk = desk_of(new) if data is None else opened(data, timed=new.timed)
+            desk = desk_of(new) if data is None else opened(data)
         except (ValueError, TypeError, OverflowError) as error:
             raise Problem(422, str(error)) from None
-        whole = desk.to_bytes()
-        if len(whole) > LARGEST:
-            raise Problem(
-                422, f"the model takes {len(whole) >> 20:,} MB, a store has {LARGEST >> 20}"
-            )
+        if not desk.session.classes:
+            raise Problem(422, "the model of the file has no classes: name them first")
+        whole = desk.packing()()
+        size = len(whole)
+        self.accounts.need_room(tenant, size)
         self._warm(desk, new)
-        made = ServedModel(tenant, new.name, msgspec.structs.replace(new, sample=[]), desk)
+        kept = msgspec.structs.replace(new, sample=[])
+        made = ServedModel(tenant, new.name, kept, desk, size=size)
 
         def put(tx: Transaction, now: float, known: Known) -> ServedModel:
             self._need_new(tenant, new.name)
+            self.accounts.need_room(tenant, size)
             settings = msgspec.json.encode(made.new).decode()
             tx.run(_TENANT, tenant, now)
             values = tenant, new.name, settings, "active", now
             tx.run("INSERT INTO models VALUES (?, ?, ?, ?, ?)", *values)
-            made.snapshot(tx, now)
+            while not made.snapshot(tx, now, made.seq, whole):
+                pass
             made.made = now
-            self.models[tenant, new.name] = made
+            self._serve(made)
             return made
 
         return put
+
+    def delete(self, tenant: str, name: str) -> Call:
+        """Delete a model with all that is kept of it, also one that is set aside."""
+        delete = self._deleting(tenant, name)
+
+        def run(tx: Transaction, now: float, known: Known) -> Any:
+            if (tenant, name) in self.models or (tenant, name) in self.aside:
+                tx.run(f"UPDATE models SET status = ? WHERE {_NAMED}", DELETED, tenant, name)
+                self.aside.pop((tenant, name), None)
+                if (model := self.models.pop((tenant, name), None)) is not None:
+                    model.status = DELETED  # for those who still have it in hand
+            elif not tx.read(f"SELECT 1 FROM models WHERE {_NAMED}", tenant, name):
+                raise Problem(404, f"there is no model {name!r}")
+            return delete(tx, now, known)
+
+        return run
+
+    def _deleting(self, tenant: str, name: str) -> Call:
+        """What deletes a model that is served no longer, some rows at a time."""
+
+        def run(tx: Transaction, now: float, known: Known) -> Any:
+            if not removal.delete_model(tx, tenant, name):
+                return MORE
+            self.accounts.forget(tenant, name)
+            return None
+
+        return run
 
     def _warm(self, desk: Desk, new: NewModel) -> None:
         """Load or compile the code of a model, once for each kind of model."""
         kind = kind_of(desk, new)
         if kind not in self._warmed:
-            warm(desk.to_bytes(), timed=new.timed)
+            warm(desk.packing()())
             self._warmed.add(kind)
 
     def _need_new(self, tenant: str, name: str) -> None:
-        if (tenant, name) in self.models:
+        if (tenant, name) in self.models or (tenant, name) in self.aside:
             raise Problem(409, f"there is a model of the name {name!r}")
 
     def set_status(self, model: ServedModel, status: str) -> Call:
         """Pause a model, let it go on, or retire it for good."""
 
         def put(tx: Transaction, now: float, known: Known) -> ServedModel:
+            need_served(model)
             if model.status == "retired" and status != "retired":
                 raise Problem(409, f"{model.name} is retired")
-            key = model.tenant, model.name
-            tx.run("UPDATE models SET status = ? WHERE tenant = ? AND model = ?", status, *key)
+            tx.run(f"UPDATE models SET status = ? WHERE {_NAMED}", status, *model.key)
             model.status = status
             return model
 
         return put
 
+    def instruct(self, model: ServedModel, text: str) -> Call:
+        """Set what annotators are to know."""
+
+        def put(tx: Transaction, now: float, known: Known) -> None:
+            need_served(model)
+            asking = msgspec.structs.replace(model.asking, instructions=text)
+            model.new = msgspec.structs.replace(model.new, asking=asking)
+            settings = msgspec.json.encode(model.new).decode()
+            tx.run(f"UPDATE models SET settings = ? WHERE {_NAMED}", settings, *model.key)
+
+        return put
+
     # Rows and labels
 
-    def ask(self, model: ServedModel, rows: Rows, body: AskBody) -> tuple[Call, list[Name]]:
-        """Decide about rows; one whose id was asked about before gets the same decision again."""
-        ids = body.ids or [row.get("id") for row in rows.cells] or [None] * len(rows)
-        names = [_name(model, "ask", name) for name in ids if name is not None]
+    def ask(self, model: ServedModel, rows: Rows, body: AskBody, key: Key | None = None) -> Request:
+        """Decide about rows."""
+        return Request(Asking(model, rows, body, self._applied, self.accounts.need_questions), key)
 
-        def run(tx: Transaction, now: float, known: Known) -> list[Reply]:
-            _need_active(model)
-            return _Asking(model, rows, body, ids, known).run(tx, now)
+    def tell(self, model: ServedModel, body: TellBody, key: Key | None = None) -> Request:
+        """Learn labels."""
+        return Request(Telling(model, body.answers, self._applied), key)
 
-        return run, names
-
-    def tell(self, model: ServedModel, body: TellBody) -> tuple[Call, list[Name]]:
-        """Learn labels; a label that is told again gets the same reply."""
-        answers = [_answer(model, each) for each in body.answers]
-        names = [_told_name(model, a) for a in answers if isinstance(a, Answer)]
-
-        def run(tx: Transaction, now: float, known: Known) -> list[Reply]:
-            _need_active(model)
-            return _tell(model, answers, tx, now, known)
-
-        return run, names
-
-    def learn(self, model: ServedModel, rows: Rows, body: LearnBody) -> Call:
+    def learn(
+        self, model: ServedModel, rows: Rows, body: LearnBody, key: Key | None = None
+    ) -> Request:
         """Learn labels that nobody asked for."""
+        return Request(Learning(model, rows, body.labels, self._applied), key)
 
-        def run(tx: Transaction, now: float, known: Known) -> list[Reply]:
-            _need_active(model)
-            for label in body.labels:
-                _need_class(model, label)
-            return _applied(model, Learn(now, rows, body.labels), tx)
-
-        return run
-
-    def cancel(self, model: ServedModel, body: CancelBody) -> Call:
+    def cancel(self, model: ServedModel, body: CancelBody, key: Key | None = None) -> Request:
         """Give up questions."""
+        return Request(Canceling(model, refs(body.questions), self._applied), key)
 
-        def run(tx: Transaction, now: float, known: Known) -> list[Reply]:
-            said = _applied(model, Cancel(now, body.questions), tx)
-            return [
-                {"ticket" if isinstance(q, int) else "id": q} | reply
-                for q, reply in zip(body.questions, said, strict=True)
-            ]
+    def predict(self, model: ServedModel, rows: Rows) -> Request:
+        """Predict rows; nothing is counted."""
+        return Request(Predicting(model, rows))
 
-        return run
-
-    def hear(self, model: ServedModel, person: str, said: PersonBody) -> Call:
-        """What a person says to a question."""
+    def hear(self, model: ServedModel, person: str, said: PersonBody, *, leased: bool) -> Call:
+        """What a person says to a question; ``leased``: only to one that they have a lease of."""
 
         def run(tx: Transaction, now: float, known: Known) -> Any:
-            reply, give_up = people.hear(tx, now, model, person, said)
+            need_served(model)
+            reply, give_up = people.hear(tx, now, model, person, said, leased=leased)
             if give_up:
-                _applied(model, Cancel(now, [said.ticket]), tx)
+                self._applied(model, Cancel(now, [Ref(ticket=said.ticket)]), tx)
             return reply
 
         return run
 
-    def erase(self, model: ServedModel, event: str) -> Call:
+    async def erase(self, model: ServedModel, event: str) -> None:
         """Delete what is kept of a row by its id; the model itself cannot unlearn it.
 
-        A snapshot is kept at once, twice, so that the journal of the row is gone too.
+        A snapshot is kept, so that the journal of the row and older snapshots are gone too. What
+        may take long is done outside of the writer.
         """
+        tickets, seq, pack = await self.do(model.tenant, self._erasing(model, event))
+        data: bytes = await asyncio.to_thread(pack)
+        found = await asyncio.to_thread(removal.replies_of, self.store, model, event, tickets)
+        gone, changed = found
 
-        def run(tx: Transaction, now: float, known: Known) -> None:
-            key = model.tenant, model.name
-            found = tx.read(f"SELECT ticket FROM questions WHERE {_EVENT}", *key, event)
-            still = [ticket for (ticket,) in found if model.desk.session.model.is_open(ticket)]
+        def forget(tx: Transaction, now: float, known: Known) -> Any:
+            need_served(model)
+            if not model.snapshot(tx, now, seq, data):
+                return MORE
+            if not removal.delete_replayed(tx, model, keep=1):
+                return MORE
+            for name in gone:
+                tx.put(f"DELETE FROM replies WHERE {_NAMED} AND name = ?", *model.key, name)
+            for name, reply in changed.items():
+                statement = f"UPDATE replies SET reply = ? WHERE {_NAMED} AND name = ?"
+                tx.put(statement, reply, *model.key, name)
+            tx.erased = True
+            return None
+
+        await self.do(model.tenant, forget)
+
+    def _erasing(self, model: ServedModel, event: str) -> Call:
+        def run(tx: Transaction, now: float, known: Known) -> tuple[list[int], int, Any]:
+            need_served(model)
+            if self._is_too_large(model):
+                raise Problem(409, "the model is too large for a snapshot: delete it as a whole")
+            tickets = removal.tickets_of(tx, model, event)
+            still = [t for t in tickets if model.desk.session.model.is_open(t)]
             if still:
-                _applied(model, Cancel(now, list(still)), tx)
-            for (ticket,) in found:
-                for table in ("answers", "leases"):
-                    tx.run(f"DELETE FROM {table} WHERE {_TICKET}", *key, ticket)
-            tx.run(f"DELETE FROM questions WHERE {_EVENT}", *key, event)
-            for name in (event, int(event) if event.isdecimal() else event):
-                tx.run(f"DELETE FROM replies WHERE {_REPLY}", *_name(model, "ask", name))
-            model.snapshot(tx, now)
-            tx.run("DELETE FROM journal WHERE tenant = ? AND model = ?", *key)
-            tx.run(
-                "DELETE FROM snapshots WHERE tenant = ? AND model = ? AND seq < ?", *key, model.seq
-            )
+                self._applied(model, Cancel(now, [Ref(ticket=t) for t in still]), tx)
+            for ticket in tickets:
+                removal.erase_question(tx, model, ticket)
+            return tickets, model.seq, model.desk.packing()
 
         return run
+
+    def _applied(self, model: ServedModel, operation: Operation, tx: Transaction) -> list[Reply]:
+        """Carry out an operation, and write it into the journal.
+
+        Where the job fails later on, what is in memory is in doubt (:meth:`_in_doubt`).
+        """
+        need_served(model)
+        tx.touched[model] = None
+        applied = model.apply(operation)
+        model.journal(tx, operation, applied)
+        return applied.replies
+
+    def _in_doubt(self, models: Iterable[ServedModel]) -> None:
+        """Serve these models no longer, until they are read again: memory is ahead of the store."""
+        for model in models:
+            model.doubt = "an operation has failed, and the model is read again"
+            self._doubtful[model] = self.writer.groups
 
     # What happens by itself
 
     def _tick(self) -> None:
-        while not self._stopped.wait(TICK):
-            if self.ready:
+        """Do what is due, until the service stops; without the store, the process ends."""
+        pointed = time.monotonic()
+        try:
+            while not self._stopped.wait(TICK):
+                if not self.store.holds_lock():
+                    raise StoreError("the store is another server's, or gone")
                 with suppress(Problem):  # too many wait: what is due is told at the next look
                     self.do_now(self._tell_due)
+                    self._read_doubtful()
+                    if time.monotonic() - pointed > POINT:
+                        pointed = time.monotonic()
+                        self.do_now(self._house())
+        except StoreError as error:
+            if not self._stopped.is_set():
+                log.critical("%s: the server ends", error)
+                os._exit(FAILED)
 
-    def _tell_due(self, tx: Transaction, now: float, known: Known) -> None:
+    def _tell_due(self, tx: Transaction, now: float, known: Known) -> Any:
         """Tell the models the answers that can no longer be taken back."""
-        for key, answers in people.due(tx, now).items():
-            model = self.models[key]
-            replies = _applied(model, Tell(now, answers), tx)
+        doubtful = [model.key for model in self._doubtful]
+        found = people.due(tx, now, DUE, [*self.aside, *doubtful])
+        for key, answers in found.items():
+            model = self.models.get(key)
+            if model is None:  # it is being deleted
+                continue
+            replies = self._applied(model, Tell(now, answers), tx)
             for answer, reply in zip(answers, replies, strict=True):
                 people.learned(tx, now, model, answer, reply)
-        if now - self._pointed > POINT:
-            self._pointed = now
-            self._keep_house(tx, now)
+        return MORE if sum(map(len, found.values())) == DUE else None
 
-    def _keep_house(self, tx: Transaction, now: float) -> None:
+    def _read_doubtful(self) -> None:
+        """Read the models again whose memory is in doubt, when all before it is committed."""
+        for model, group in list(self._doubtful.items()):
+            if self.writer.groups > group:
+                for row in self.store.read(f"{_MODELS} WHERE {_NAMED}", *model.key):
+                    self._read(*row)
+                del self._doubtful[model]
+
+    def _house(self) -> Call:
         """Points of the accuracy over time; what was kept long enough is deleted."""
-        for (tenant, name), model in self.models.items():
-            meter, retain = model.desk.session.meter, now - model.asking.retain
-            found = meter.reaching().estimate("accuracy", over="window")
-            tx.put(
-                "INSERT INTO points VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-                tenant, name, now, meter.rows, meter.asked, known_or_none(found.value), found.low,
-                found.high,
-            )  # fmt: skip
-            for statement in _OUTDATED:
-                tx.put(statement, tenant, name, retain)
+        left = list(self.models.values())
 
-    def _after(self, tx: Transaction, now: float, changed: Iterable[ServedModel]) -> None:
+        def run(tx: Transaction, now: float, known: Known) -> Any:
+            until = time.monotonic() + SLICE
+            while left and time.monotonic() < until:
+                model = left.pop()
+                if not model.doubt and not self._tidied(tx, now, model):
+                    left.append(model)
+                    break
+            return MORE if left else None
+
+        return run
+
+    def _tidied(self, tx: Transaction, now: float, model: ServedModel) -> bool:
+        """Keep a point; delete some of what is outdated. Whether that was all."""
+        meter = model.desk.session.meter
+        point = meter.rows, meter.asked, meter.labels
+        if point != model.pointed[:3]:  # an estimate takes longer than all the rest
+            found = meter.reaching().estimate("accuracy", over="window")
+            model.pointed = *point, known_or_none(found.value), found.low, found.high
+        rows, asked, _, *estimate = model.pointed
+        tx.put(
+            "INSERT INTO points VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            *model.key, now, rows, asked, *estimate,
+        )  # fmt: skip
+        if now < model.tidy_at:
+            return True
+        done = removal.delete_outdated(tx, model, now - model.asking.retain)
+        model.tidy_at = now + TIDY if done else now
+        return done
+
+    def _after(self, now: float, changed: Iterable[ServedModel]) -> None:
         """Keep a snapshot of the models that have come far since the last one."""
         for model in changed:
-            if model.rows_since >= self.every:
-                model.snapshot(tx, now)
-                self._at("snapshot")
+            if self.models.get(model.key) is not model:
+                continue  # it was deleted since
+            self.accounts.note(model)
+            if model.rows_since >= self.every and not model.doubt:
                 model.rows_since = 0
+                if not self._is_too_large(model):
+                    pack = model.desk.packing()
+                    self._packing.submit(self._snapshot, model, model.seq, pack)
+
+    def _is_too_large(self, model: ServedModel) -> bool:
+        """Whether no store could hold a snapshot of a model."""
+        if model.memory > LARGEST:
+            log.error("model %s of %s is too large for a snapshot", model.name, model.tenant)
+        return model.memory > LARGEST
+
+    def _snapshot(self, model: ServedModel, seq: int, pack: Callable[[], bytes]) -> None:
+        """Write a model as it was, outside of the writer, which goes on, and let it be kept."""
+        data = pack()
+
+        def put(tx: Transaction, now: float, known: Known) -> Any:
+            if self.models.get(model.key) is not model:
+                return None
+            if not model.snapshot(tx, now, seq, data):
+                return MORE
+            self._at("snapshot")
+            return None if removal.delete_replayed(tx, model) else MORE
+
+        with suppress(Problem):  # too many wait: the next one is kept
+            self.writer.submit(Work(NOBODY, Plain(put)))
 
 
 _TENANT = "INSERT INTO tenants VALUES (?, ?) ON CONFLICT DO NOTHING"
-_EVENT = "tenant = ? AND model = ? AND event = ?"
-_TICKET = "tenant = ? AND model = ? AND ticket = ?"
-_REPLY = "tenant = ? AND model = ? AND name = ?"
-_MINE = "WHERE tenant = ? AND model = ?"
-_OUTDATED = (
-    *(
-        f"DELETE FROM {table} WHERE (tenant, model, ticket) IN "
-        f"(SELECT tenant, model, ticket FROM questions {_MINE} AND closed_at < ?)"
-        for table in ("answers", "leases")
-    ),
-    f"DELETE FROM questions {_MINE} AND closed_at < ?",
-    f"DELETE FROM replies {_MINE} AND at < ?",
-    f"DELETE FROM points {_MINE} AND at < ?",
-)
+_NAMED = "tenant = ? AND model = ?"
+_MODELS = "SELECT tenant, model, settings, status, made FROM models"
 
 
-class _Asking:
-    """The rows of one request, of which some may have been asked about before."""
-
-    def __init__(
-        self, model: ServedModel, rows: Rows, body: AskBody, ids: list[Id | None], known: Known
-    ) -> None:
-        self.model, self.rows, self.body, self.ids, self.known = model, rows, body, ids, known
-
-    def run(self, tx: Transaction, now: float) -> list[Reply]:
-        """Decide about the new rows, and repeat what was said of the others."""
-        digests = self._digests()
-        said: list[Reply | None] = [
-            None if name is None else self._before(name, digest)
-            for name, digest in zip(self.ids, digests, strict=True)
-        ]
-        seen: dict[Id, int] = {}
-        new = [at for at, reply in enumerate(said) if reply is None and self._first(at, seen)]
-        if new:
-            for at, reply in zip(new, self._decided(new, tx, now), strict=True):
-                said[at] = reply
-                self._keep(at, digests[at], reply, tx, now)
-        for at, name in enumerate(self.ids):
-            if said[at] is None and name is not None:  # twice in one request
-                said[at] = said[seen[name]]
-        return [reply for reply in said if reply is not None]
-
-    def _first(self, at: int, seen: dict[Id, int]) -> bool:
-        name = self.ids[at]
-        return name is None or seen.setdefault(name, at) == at
-
-    def _digests(self) -> list[str]:
-        """A fingerprint of each row that has an id."""
-        if all(name is None for name in self.ids):
-            return [""] * len(self.ids)
-        if self.rows.cells:
-            return [digest_of(msgspec.json.encode(row, order="sorted")) for row in self.rows.cells]
-        return [digest_of(row) for row in self.rows.packed]
-
-    def _before(self, name: Id, digest: str) -> Reply | None:
-        found = self.known.get(_name(self.model, "ask", name))
-        if found is None:
-            return None
-        if found[0] != digest:
-            return {"id": name, "error": f"{name!r} was asked about with another row"}
-        reply: Reply = json.loads(found[1])
-        return reply
-
-    def _decided(self, new: list[int], tx: Transaction, now: float) -> list[Reply]:
-        """The decisions about the rows at these places."""
-        ids = [self.ids[at] for at in new]
-        times = [self.body.times[at] for at in new] if self.body.times else []
-        operation = Ask(now, self.rows.some(new), ids, times)
-        return [
-            reply if name is None else {"id": name} | reply
-            for name, reply in zip(ids, _applied(self.model, operation, tx), strict=True)
-        ]
-
-    def _keep(self, at: int, digest: str, reply: Reply, tx: Transaction, now: float) -> None:
-        """Keep a question for people, and the reply for who asks again."""
-        model, name = self.model, self.ids[at]
-        if reply.get("asked"):
-            item = json.dumps(self._item(at))
-            tx.put(
-                "INSERT INTO questions VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'open', NULL)",
-                model.tenant, model.name, reply["ticket"], None if name is None else str(name),
-                item, reply["query_probability"], people.wanted(model, reply["ticket"]), now,
-            )  # fmt: skip
-        if name is not None and "error" not in reply:
-            _remember(tx, now, self.known, _name(model, "ask", name), digest, reply)
-
-    def _item(self, at: int) -> Any:
-        """What people see of a row."""
-        if self.body.items:
-            return self.body.items[at]
-        if not self.rows.cells:
-            return {"id": self.ids[at]}
-        shown, row = self.model.asking.show, self.rows.cells[at]
-        names = shown or [name for name in row if name not in ("id", "time")]
-        return {name: row.get(name) for name in names}
+def _task(given: Task | Call) -> Task:
+    return Plain(given) if callable(given) else given
 
 
-def _tell(
-    model: ServedModel, answers: list[Answer | Reply], tx: Transaction, now: float, known: Known
-) -> list[Reply]:
-    """The outcomes of answers: of those that came before, the same again."""
-    said: list[Reply | None] = [
-        a if isinstance(a, dict) else _told_before(model, a, known) for a in answers
-    ]
-    new = [at for at, reply in enumerate(said) if reply is None]
-    fresh = [a for a in (answers[at] for at in new) if isinstance(a, Answer)]
-    if fresh:
-        replies = _applied(model, Tell(now, fresh), tx)
-        for at, answer, reply in zip(new, fresh, replies, strict=True):
-            said[at] = reply
-            if "error" not in reply:
-                name = _told_name(model, answer)
-                _remember(tx, now, known, name, _label_digest(answer), reply)
-                if reply.get("settled"):
-                    people.close(tx, now, model, reply["ticket"])
-    return [reply for reply in said if reply is not None]
-
-
-def _told_before(model: ServedModel, answer: Answer, known: Known) -> Reply | None:
-    found = known.get(_told_name(model, answer))
-    if found is None:
-        return None
-    if found[0] != _label_digest(answer):
-        return {"error": f"question {answer.question!r} was answered, and learned"}
-    reply: Reply = json.loads(found[1])
-    return reply
-
-
-def _applied(model: ServedModel, operation: Operation, tx: Transaction) -> list[Reply]:
-    """Carry out an operation, and write it into the journal."""
-    applied = model.apply(operation)
-    model.journal(tx, operation, applied)
-    return applied.replies
-
-
-def _remember(
-    tx: Transaction, now: float, known: Known, name: Name, digest: str, reply: Any
-) -> None:
-    """Keep a reply for who sends the same again."""
-    data = json.dumps(reply).encode()
-    known[name] = digest, data
-    tx.put(
-        "INSERT INTO replies VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (tenant, model, name) "
-        "DO UPDATE SET digest = excluded.digest, reply = excluded.reply, at = excluded.at",
-        *name, digest, data, now,
-    )  # fmt: skip
-
-
-def once(call: Call, name: Name, digest: str) -> Call:
-    """A call that is carried out once under its name, and later only gives its reply again."""
-
-    def run(tx: Transaction, now: float, known: Known) -> Any:
-        if name in known:
-            if known[name][0] != digest:
-                raise Problem(409, "this Idempotency-Key was used for another request")
-            return json.loads(known[name][1])
-        reply = call(tx, now, known)
-        _remember(tx, now, known, name, digest, reply)
-        return reply
-
-    return run
-
-
-def _answer(model: ServedModel, body: Any) -> Answer | Reply:
-    """An answer of a request, or why it cannot be one."""
-    question = body.ticket if body.ticket is not None else body.id
-    if question is None:
-        return {"error": 'give "ticket" or "id"'}
+def _settings(text: str) -> NewModel | None:
+    """The settings of a model, if they can be read."""
     try:
-        _need_class(model, body.label)
-    except Problem as problem:
-        return {"error": problem.detail}
-    return Answer(question, body.label, body.by)
-
-
-def _need_class(model: ServedModel, label: Any) -> None:
-    session = model.desk.session
-    known = session.classes
-    if session.positive is None and label not in known and as_label(label) not in known:
-        raise Problem(422, f"there is no class {label!r}: the classes are {known}")
-
-
-def _need_active(model: ServedModel) -> None:
-    if model.status != "active":
-        raise Problem(409, f"{model.name} is {model.status}")
-
-
-def _name(model: ServedModel, what: str, name: Id) -> Name:
-    return model.tenant, model.name, f"{what}:{name!r}"
-
-
-def _told_name(model: ServedModel, answer: Answer) -> Name:
-    return model.tenant, model.name, f"tell:{answer.question!r}:{answer.by}"
-
-
-def _label_digest(answer: Answer) -> str:
-    return digest_of(json.dumps(answer.label).encode())
+        return msgspec.json.decode(text, type=NewModel)
+    except msgspec.MsgspecError:
+        return None

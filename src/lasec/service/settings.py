@@ -10,15 +10,16 @@ from msgspec import Meta
 from lasec.classes import against_others
 from lasec.errors import TableError
 from lasec.queries import Budgeted
-from lasec.registry import find, make
-from lasec.service.bodies import MOST_ROWS, Label, ModelName
+from lasec.registry import ALGORITHMS, find, make
+from lasec.service.bodies import MOST_ROWS, InstructionsText, Label, ModelName
 from lasec.service.desks import Desk, NumberDesk, TableDesk
 from lasec.session import Session
 from lasec.tables import Encoder, Kind, TableLearner
 from lasec.tables.cells import as_label, head_of
-from lasec.tables.usual import WORDS, detectors
+from lasec.tables.usual import check_algorithm, detectors
 
 DAY = 86_400.0
+OPEN = 200_000  # questions that can be open at the same time
 ROWS = 100_000  # how long a question stays open where rows are counted
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
 Seconds = Annotated[float, Meta(ge=0.0, le=3_660 * DAY)]
@@ -27,7 +28,7 @@ Positive = Annotated[float, Meta(gt=0.0)]
 
 
 class Asking(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """How questions go to people; it can be changed later."""
+    """How questions go to people; of this, the instructions can be changed later."""
 
     annotators: People = 1
     """Number of people who answer each question; the model learns their majority."""
@@ -39,10 +40,12 @@ class Asking(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tr
     """Seconds that a question is one person's."""
     grace: Seconds = 10.0
     """Seconds in which an answer can be taken back."""
+    instructions: InstructionsText = ""
+    """What annotators are to know, shown above each question as plain text."""
     show: list[str] = []
     """Columns that people see; by default all."""
     retain: Seconds = 30 * DAY
-    """Seconds that items and replies are kept after their question is closed."""
+    """Seconds that items, labels and replies are kept after their question is closed."""
 
 
 class NewModel(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -54,9 +57,13 @@ class NewModel(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
     """Number of features, for rows of numbers."""
     sample: Annotated[list[dict[str, Any]], Meta(max_length=MOST_ROWS)] = []
     """Some rows, for rows with named columns: they decide how columns are read."""
+    columns: Annotated[
+        dict[str, Literal["number", "category", "text"]], Meta(max_length=1_000)
+    ] = {}
+    """Names of columns and how each is read, where there are no rows yet."""
     algorithm: str = "tracker"
-    rate: Annotated[float, Meta(gt=0.0, le=1.0)] = 0.1
-    """Label budget: the share of rows whose label is queried."""
+    rate: Annotated[float, Meta(gt=0.0, le=1.0)] | None = None
+    """Label budget: the share of rows whose label is queried; by default 0.1."""
     labels_per_day: Positive | None = None
     """Label budget by time, in place of the rate."""
     audit: Share | None = None
@@ -85,14 +92,38 @@ def desk_of(new: NewModel) -> Desk:
     >>> mails = {"sample": [{"body": "win a free prize"}], "text": ["body"]}
     >>> desk_of(NewModel(name="mails", classes=["ham", "spam"], **mails)).session.learner.dimension
     262144
+    >>> shops = NewModel(
+    ...     name="shops", classes=["a", "b"], columns={"price": "number", "shop": "category"}
+    ... )
+    >>> desk_of(shops).table.encoder
+    Encoder(dimension=262145, numbers=1, categories=1, texts=0, ignored=0)
     >>> desk_of(NewModel(name="rates", classes=["down", "up"], features=3)).session
     Session('Tracker', rows=0, queried=0, open=0)
     """
-    if (new.features is None) == (not new.sample):
-        raise TableError('give either "features", or a "sample" of rows with named columns')
+    if sum((new.features is not None, bool(new.sample), bool(new.columns))) != 1:
+        raise TableError('give one of "features", "columns", or a "sample" of rows')
     if len(set(new.classes)) < 2 and new.positive is None:
         raise TableError('"classes": give two or more')
-    return _table(new) if new.sample else _numbers(new)
+    _check_budget(new)
+    return _numbers(new) if new.features is not None else _table(new)
+
+
+def _check_budget(new: NewModel) -> None:
+    """Refuse a budget that the algorithm would not hold.
+
+    >>> _check_budget(NewModel(name="m", classes=["a", "b"], algorithm="lasec", rate=0.1))
+    Traceback (most recent call last):
+    lasec.errors.TableError: "rate": lasec has no label budget: leave it out, or use one of ...
+    """
+    given = {"rate": new.rate, "labels_per_day": new.labels_per_day, "audit": new.audit}
+    given["max_open"] = new.max_open or None
+    named = [name for name, value in given.items() if value is not None]
+    if named and not find(new.algorithm).budgeted:
+        others = ", ".join(name for name, each in ALGORITHMS.items() if each.budgeted)
+        raise TableError(
+            f'"{named[0]}": {new.algorithm} has no label budget: leave it out, or use one of '
+            f"{others}"
+        )
 
 
 def _numbers(new: NewModel) -> NumberDesk:
@@ -102,26 +133,28 @@ def _numbers(new: NewModel) -> NumberDesk:
         _learner(new, new.features, names), positive=new.positive,
         detectors=detectors(new.alarms),
     )  # fmt: skip
-    return NumberDesk(session, timed=new.timed)
+    return NumberDesk(session)
 
 
 def _table(new: NewModel) -> TableDesk:
     kinds = dict.fromkeys(new.text, Kind.TEXT) | dict.fromkeys(new.category, Kind.CATEGORY)
     kinds |= dict.fromkeys(new.ignore, Kind.IGNORED)
-    head = head_of(new.sample, frozenset(new.text))
+    kinds |= {name: Kind(kind) for name, kind in new.columns.items()}
+    sample = new.sample or [
+        {name: 0.0 if kind == "number" else "" for name, kind in new.columns.items()}
+    ]
+    head = head_of(sample, frozenset(new.text))
     left_out = frozenset({"id", "time", "label"} & set(head.schema.names))
-    chosen = find(new.algorithm)
-    encoder = Encoder.fit(
-        head, kinds=kinds, left_out=left_out, constant=not chosen.has_intercept,
-        words=WORDS if chosen.takes_sparse else 0,
-    )  # fmt: skip
+    constant = not find(new.algorithm).has_intercept
+    encoder = Encoder.fit(head, kinds=kinds, left_out=left_out, constant=constant)
+    check_algorithm(encoder, new.algorithm)
     sparse = encoder.words > 0
     names = [as_label(name) or "" for name in new.classes]
     separated = [str(name) for name in against_others(str(new.positive))] if new.positive else names
     table = TableLearner(
         _learner(new, encoder.dimension, separated, sparse=sparse, dense=encoder.dense), encoder,
         positive=None if new.positive is None else str(new.positive), id="id",
-        time="time" if new.timed else None, detectors=detectors(new.alarms, sparse=sparse),
+        time="time" if new.timed else None, detectors=detectors(new.alarms, encoder),
     )  # fmt: skip
     return TableDesk(table)
 
@@ -132,8 +165,8 @@ def _learner(
     several = new.asking.annotators > 1
     age = new.max_age if new.max_age is not None else 30 * DAY if new.timed else float(ROWS)
     return make(
-        new.algorithm, dimension, rate=new.rate, budget=_budget(new), seed=new.seed,
-        max_age=age, aggregate="majority" if several else "first",
+        new.algorithm, dimension, rate=_rate(new), budget=_budget(new), seed=new.seed,
+        max_age=age, max_pending=OPEN, aggregate="majority" if several else "first",
         annotators=new.asking.annotators if several else 3, classes=names,
         class_weight=new.class_weight, sparse=sparse, dense=dense,
     )  # fmt: skip
@@ -144,4 +177,8 @@ def _budget(new: NewModel) -> Budgeted | None:
     options |= {} if new.audit is None else {"audit": new.audit}
     if new.labels_per_day is not None:
         return Budgeted.every("1d", labels=new.labels_per_day, **options)
-    return None if options == {"max_open": 0} else Budgeted(new.rate, **options)
+    return None if options == {"max_open": 0} else Budgeted(_rate(new), **options)
+
+
+def _rate(new: NewModel) -> float:
+    return 0.1 if new.rate is None else new.rate

@@ -9,14 +9,14 @@ import msgspec
 import numpy as np
 
 from lasec.service.desks import Desk, opened
-from lasec.service.operations import Answer, Ask, Learn, Rows
+from lasec.service.operations import Answer, Ask, Learn, Ref, Rows
 from lasec.service.settings import NewModel
 from lasec.tables import Kind
 
 TRIES = 100  # rows until one is queried; without one, only its tell is not warm
 
 
-def warm(data: bytes, *, timed: bool = False) -> None:
+def warm(data: bytes) -> None:
     """Do all that the model of a file can do, once, and throw it away.
 
     The model that is served, its draws and its journal are not touched.
@@ -25,11 +25,11 @@ def warm(data: bytes, *, timed: bool = False) -> None:
     >>> from lasec.service.desks import NumberDesk
     >>> from lasec.session import Session
     >>> desk = NumberDesk(Session(lasec.LASEC(dimension=2), classes=["ham", "spam"]))
-    >>> warm(desk.to_bytes())
+    >>> warm(desk.packing()())
     >>> desk.session
     Session('LASEC', rows=0, queried=0, open=0)
     """
-    twin: Desk = opened(data, timed=timed)
+    twin: Desk = opened(data)
     rows, now, label = _rows(twin), time.time(), twin.session.classes[0]
     twin.predict(rows)
     twin.ask(Ask(now, rows.some([0])))  # one row and several are compiled apart
@@ -62,7 +62,7 @@ def kind_of(desk: Desk, new: NewModel) -> tuple[Any, ...]:
 def _answered(desk: Desk, ticket: int, label: Any) -> None:
     """Tell a label, by as many people as are needed."""
     for person in range(TRIES):
-        said = desk.tell(Answer(ticket, label, f"person {person}"))
+        said = desk.tell(Answer(Ref(ticket=ticket), label, f"person {person}"))
         if said.get("settled") or "error" in said:
             return
 

@@ -1,135 +1,177 @@
-"""The one writer: a thread that takes all that waits, carries it out, commits, and then answers.
+"""The one writer: a thread that takes what waits, carries it out, commits, and then answers.
 
-Nothing is answered before it is on disk. If a commit fails, or its outcome is unknown, what is in
-memory may be ahead of the store: the process ends, and the next one replays the journal.
+Nothing is answered before it is on disk. A request that fails is undone and answered with 500, and
+the others go on. If a commit fails, or its outcome is unknown, what is in memory may be ahead of
+the store: the process ends, and the next one replays the journal.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-import queue
 import threading
 import time
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from lasec.service.errors import Problem
-from lasec.service.store import Store, Transaction
+from lasec.service.store import Store, StoreError, Transaction
+from lasec.service.turns import Turns
 
 log = logging.getLogger("lasec.service")
 FAILED = 75  # exit status: try again (EX_TEMPFAIL)
 MOST = 256  # jobs that are committed together
-LONGEST = 0.002  # seconds that are collected into one commit
+LONGEST = 0.01  # seconds of jobs that are committed together; the others wait for the next commit
+SLICE = 0.005  # seconds of CPU time that a job takes before it lets others have their turn
+SCRUB = 10.0  # seconds between two tries to get what was erased out of the files
+MORE: Final = object()  # what a job replies that is not done: it has another turn
 Name = tuple[str, str, str]  # tenant, model, and the name of a reply
 Known = dict[Name, tuple[str, bytes]]
 Call = Callable[[Transaction, float, Known], Any]
 
 
 class Job(Protocol):
-    """Something that may read and write the models and the store."""
+    """Something that may read and write the models and the store, a slice at a time."""
 
-    names: Iterable[Name]
-    """The replies that the job may have given before."""
+    tenant: str
+    """Whose turn it takes."""
+
+    def names(self) -> Iterable[Name]:
+        """The replies that its next slice may have given before."""
 
     def run(self, tx: Transaction, now: float, known: Known) -> Any:
-        """Carry it out, or raise a :class:`Problem` before anything has changed."""
+        """Carry out a slice: gives the reply or ``MORE``, or raises a :class:`Problem`."""
 
     def done(self, reply: Any) -> None:
         """Hear the reply, or the problem; called in the writer's thread."""
 
 
-class Writer(threading.Thread):
-    """The thread that carries out jobs, in the order in which they came.
+class Failure(Problem):
+    """A request that has failed, and was undone."""
 
-    ``at`` is called at named points, for those who test what happens when the process ends there.
+
+class Room(NamedTuple):
+    """The number of requests that may wait: of all tenants, and of one."""
+
+    all: int = 10_000
+    tenant: int = 1_000
+
+
+class Writer(threading.Thread):
+    """The thread that carries out jobs: tenants take turns, each one's jobs keep their order.
+
+    ``after`` is called when something was committed, with the models that were changed; ``doubt``
+    with the models that a job had changed in memory before it failed. ``at`` is called at named
+    points, for those who test what happens when the process ends there.
     """
 
     def __init__(
-        self, store: Store, *, after: Callable[[Transaction, float, Iterable[Any]], None],
-        at: Callable[[str], None] = lambda point: None, room: int = 10_000,
+        self, store: Store, *, after: Callable[[float, Iterable[Any]], None],
+        doubt: Callable[[Iterable[Any]], None] = lambda models: None,
+        at: Callable[[str], None] = lambda point: None, room: Room = Room(),  # noqa: B008
     ) -> None:  # fmt: skip
         super().__init__(name="lasec writer", daemon=True)
-        self.store, self._after, self._at = store, after, at
-        self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
-        self.room, self.groups = room, 0
+        self.store, self._after, self._doubt, self._at = store, after, doubt, at
+        self.room = room
+        self._turns: Turns[Job] = Turns()
+        self.groups, self._unscrubbed = 0, 0.0  # when deleted rows were still in a file
 
     @property
     def waiting(self) -> int:
         """The number of jobs that wait."""
-        return self._jobs.qsize()
+        return len(self._turns)
 
     def submit(self, job: Job) -> None:
         """Let a job wait its turn, or refuse it where too many wait."""
-        if self.waiting >= self.room:
-            raise Problem(503, f"{self.waiting:,} requests wait already", retry_after=1.0)
-        self._jobs.put(job)
+        if self.waiting >= self.room.all or self._turns.of(job.tenant) >= self.room.tenant:
+            raise Problem(503, "too many requests wait already", retry_after=1.0)
+        self._turns.put(job)
 
     def stop(self) -> None:
         """Carry out what waits, and end."""
-        self._jobs.put(None)
+        self._turns.close()
         self.join()
 
     def run(self) -> None:
-        """Take jobs until there is a None."""
-        while (first := self._jobs.get()) is not None:
+        """Take jobs until it is stopped."""
+        while jobs := self._turns.take(MOST):
             try:
-                if not self._group(first):
-                    return
+                self._group(jobs)
+            except StoreError as error:
+                log.critical("%s: the server ends, and replays its journal", error)
+                os._exit(FAILED)
             except BaseException:
                 log.exception("a commit failed: the server ends, and replays its journal")
                 os._exit(FAILED)
 
-    def _group(self, first: Job) -> bool:
-        """Carry out what waits, and commit it together; False if that was all."""
-        jobs, end = self._collected(first)
-        known = self._known(jobs)
-        now = time.time()
-        replies: list[Any] = []
+    def _group(self, jobs: list[Job]) -> None:
+        """Carry out jobs for a while, and commit that together."""
+        known, now, until = self._known(jobs), time.time(), time.monotonic() + LONGEST
+        said: list[tuple[Job, Any]] = []
+        left: list[Job] = []
+        halted: set[str] = set()  # tenants whose next jobs need what this commit leaves
         with self.store.transaction() as tx:
             for job in jobs:
-                try:
-                    replies.append(job.run(tx, now, known))
-                except Problem as problem:
-                    replies.append(problem)
+                if job.tenant in halted or (said and time.monotonic() > until):
+                    left.append(job)
+                    continue
+                reply = self._carried_out(job, tx, now, known)
+                if reply is MORE or isinstance(reply, Failure):
+                    halted.add(job.tenant)
+                if reply is MORE:
+                    left.append(job)
+                else:
+                    said.append((job, reply))
             tx.flush()
             self._at("before commit")
         self._at("after commit")
-        self.groups += 1
-        for job, reply in zip(jobs, replies, strict=True):
+        self._committed(tx)
+        self._turns.put_back(left)
+        for job, reply in said:
             job.done(reply)
         if tx.changed:
-            with self.store.transaction() as after:
-                self._after(after, now, tx.changed)
-        return not end
+            self._after(now, tx.changed)
 
-    def _collected(self, first: Job) -> tuple[list[Job], bool]:
-        """The jobs that wait by now, and whether a None is among them."""
-        jobs, began = [first], time.monotonic()
-        while len(jobs) < MOST and time.monotonic() - began < LONGEST:
-            try:
-                job = self._jobs.get_nowait()
-            except queue.Empty:
-                break
-            if job is None:
-                return jobs, True
-            jobs.append(job)
-        return jobs, False
+    def _committed(self, tx: Transaction) -> None:
+        """Get what was erased out of the files, at once or when nobody reads it any more."""
+        self.groups += 1
+        if tx.erased or (self._unscrubbed and time.monotonic() > self._unscrubbed + SCRUB):
+            self._unscrubbed = 0.0 if self.store.scrub() else time.monotonic()
+
+    def _carried_out(self, job: Job, tx: Transaction, now: float, known: Known) -> Any:
+        """The reply of a job, ``MORE``, or a problem; what has failed leaves nothing behind."""
+        tx.mark()
+        try:
+            return job.run(tx, now, known)
+        except Problem as problem:
+            self._undo(tx)
+            return problem
+        except StoreError:  # whether anything can be committed is in doubt
+            raise
+        except Exception:
+            log.exception("a request has failed")
+            self._undo(tx)
+            return Failure(500, "see the log of the server")
+
+    def _undo(self, tx: Transaction) -> None:
+        """Undo what the last job has written; what it did in memory cannot be undone."""
+        self._doubt(tx.touched)
+        tx.undo()
 
     def _known(self, jobs: list[Job]) -> Known:
         """The replies that were given before under the names of these jobs."""
-        names = list(dict.fromkeys(name for job in jobs for name in job.names))
+        names = list(dict.fromkeys(name for job in jobs for name in job.names()))
         known: Known = {}
         for at in range(0, len(names), 300):
             some = names[at : at + 300]
             marks = ", ".join(["(?, ?, ?)"] * len(some))
-            found = self.store.writer.execute(
-                self.store.text(
-                    "SELECT tenant, model, name, digest, reply FROM replies "
-                    f"WHERE (tenant, model, name) IN (VALUES {marks})"
-                ),
-                [part for name in some for part in name],
+            statement = (
+                "SELECT tenant, model, name, digest, reply FROM replies "
+                f"WHERE (tenant, model, name) IN (VALUES {marks})"
             )
-            for tenant, model, name, digest, reply in found.fetchall():
+            values = [part for name in some for part in name]
+            with self.store.failing():
+                found = self.store.writer.execute(self.store.text(statement), values).fetchall()
+            for tenant, model, name, digest, reply in found:
                 known[tenant, model, name] = digest, bytes(reply)
         return known

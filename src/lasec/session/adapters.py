@@ -1,8 +1,8 @@
 """Models of other libraries, as a session takes them: by the methods they have, nothing imported.
 
 A River classifier has ``predict_proba_one``, ``predict_one`` and ``learn_one``; a scikit-learn
-classifier has ``predict_proba`` and ``partial_fit``. Anything else: give two functions to
-:class:`~lasec.session.AnyModel`.
+classifier has ``partial_fit``, and ``predict_proba`` or ``decision_function``; a scikit-learn
+pipeline has ``steps``. Anything else: give two functions to :class:`~lasec.session.AnyModel`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import numpy as np
 
 from lasec.queries import Budgeted
 from lasec.selector import Selector, bvsb_margin
-from lasec.session.models import AnyModel, Judged
+from lasec.session.models import AnyModel, Judged, JudgedRows
 from lasec.tracker import AUDIT
-from lasec.types import Query
+from lasec.types import Matrix, Query, Vector
 
 
 def around(
@@ -37,8 +37,10 @@ def around(
     Parameters
     ----------
     model
-        A River classifier or pipeline, or a scikit-learn classifier with ``partial_fit`` and
-        ``predict_proba``.
+        A River classifier or pipeline: rows are dicts, or numbers, whose places are the names. Or a
+        scikit-learn classifier with ``partial_fit``, alone or at the end of a ``Pipeline`` whose
+        other steps have ``partial_fit`` or are fitted. Without ``predict_proba``, its
+        ``decision_function`` says how certain it is.
     classes
         All classes, for a scikit-learn classifier that was not fitted; until its first label
         every row counts as fully uncertain.
@@ -94,10 +96,19 @@ class _River:
         self.classifier = classifier
 
     def judge(self, x: Any) -> Judged:
-        return judged_one(self.classifier, x)
+        return judged_one(self.classifier, _as_dict(x))
 
     def learn(self, x: Any, y: Any, ticket: int) -> None:
-        self.classifier.learn_one(x, y)
+        self.classifier.learn_one(_as_dict(x), y)
+
+
+def _as_dict(x: Any) -> Any:
+    """A row as River takes it: numbers by their places, and anything else as it is.
+
+    >>> _as_dict(np.array([0.5, 2.0])), _as_dict("a text")
+    ({0: 0.5, 1: 2.0}, 'a text')
+    """
+    return dict(enumerate(np.asarray(x).tolist())) if isinstance(x, np.ndarray | list) else x
 
 
 def judged_one(classifier: Any, x: Any) -> Judged:
@@ -117,29 +128,83 @@ def judged_one(classifier: Any, x: Any) -> Judged:
 
 
 class _Sklearn:
-    """A classifier that takes a matrix of rows."""
+    """A classifier that takes a matrix of rows, alone or at the end of a pipeline."""
 
-    def __init__(self, classifier: Any, classes: Sequence[Hashable]) -> None:
-        if not (hasattr(classifier, "predict_proba") and hasattr(classifier, "partial_fit")):
+    def __init__(self, model: Any, classes: Sequence[Hashable]) -> None:
+        *before, self.classifier = [step for _, step in getattr(model, "steps", [("", model)])]
+        self.steps = [step for step in before if hasattr(step, "transform")]  # no "passthrough"
+        self.model, self.classes = model, classes
+        self._check()
+
+    def _check(self) -> None:
+        """Refuse what cannot learn a row, or does not say how certain it is."""
+        name, other = type(self.classifier).__name__, "give two functions to lasec.session.AnyModel"
+        if not hasattr(self.classifier, "partial_fit"):
             raise TypeError(
                 "model: expected a River classifier, or a scikit-learn classifier with "
-                f"predict_proba and partial_fit, got {type(classifier).__name__}"
+                f"partial_fit, got {name}: use SGDClassifier, for example, or {other}"
             )
-        self.classifier, self.classes = classifier, classes
+        if not any(hasattr(self.model, way) for way in ("predict_proba", "decision_function")):
+            raise TypeError(
+                f"model: {name} has neither predict_proba nor decision_function, which say how "
+                f"certain it is: use a classifier that has one of them, or {other}"
+            )
+        for step in self.steps:
+            if not (hasattr(step, "partial_fit") or _is_fitted(step)):
+                raise TypeError(
+                    f"model: the step {type(step).__name__} has no partial_fit: fit it on some "
+                    "rows first"
+                )
 
     def judge(self, x: Any) -> Judged:
-        if not hasattr(self.classifier, "classes_"):
+        if not hasattr(self.model, "classes_"):
             return Judged(None, 0.0, -1.0)
-        likely = np.asarray(self.classifier.predict_proba([x]), dtype=float)[0]
-        best = int(np.argmax(likely))
-        label = self.classifier.classes_[best]
-        return Judged(
-            label, _known(bvsb_margin(likely.tolist())), _known(2.0 * float(likely[best]) - 1.0)
-        )
+        likely = hasattr(self.model, "predict_proba")
+        score = self.model.predict_proba if likely else self.model.decision_function
+        found = judged_rows(self.model.classes_, np.asarray(score([x]), float), likely=likely)
+        margin, certainty = float(found.margin[0]), float(found.certainty[0])
+        return Judged(found.label[0], _known(margin), _known(certainty))
 
     def learn(self, x: Any, y: Any, ticket: int) -> None:
         first = {} if hasattr(self.classifier, "classes_") else {"classes": list(self.classes)}
-        self.classifier.partial_fit([x], [y], **first)
+        rows: Any = [x]
+        for step in self.steps:
+            if hasattr(step, "partial_fit"):
+                step.partial_fit(rows)
+            rows = step.transform(rows)
+        self.classifier.partial_fit(rows, [y], **first)
+
+
+def _is_fitted(step: Any) -> bool:
+    """Whether a step of scikit-learn can transform rows as it is."""
+    from sklearn.exceptions import NotFittedError  # noqa: PLC0415
+    from sklearn.utils.validation import check_is_fitted  # noqa: PLC0415
+
+    try:
+        check_is_fitted(step)
+    except NotFittedError:
+        return False
+    return True
+
+
+def judged_rows(classes: Any, scores: Matrix | Vector, *, likely: bool) -> JudgedRows:
+    """What the scores of a scikit-learn classifier say: probabilities where ``likely``, or margins.
+
+    Margins are one for each class, or a single one for two classes.
+
+    >>> judged_rows(np.array(["ham", "spam"]), np.array([[0.2, 0.8]]), likely=True).label.tolist()
+    ['spam']
+    >>> judged_rows(np.array(["ham", "spam"]), np.array([-0.5]), likely=False).label.tolist()
+    ['ham']
+    """
+    if scores.ndim == 1:
+        best, ahead = (scores > 0.0).astype(np.intp), scores
+    else:
+        best, lead = scores.argmax(axis=1), bvsb_margin(scores)
+        ahead = lead if likely else lead / 2.0
+    likely = likely and scores.ndim > 1
+    sure = 2.0 * scores.max(axis=1) - 1.0 if likely else np.tanh(np.abs(ahead))
+    return JudgedRows(classes[best], ahead, sure)
 
 
 def _known(value: float) -> float:

@@ -23,8 +23,8 @@ class Asked(NamedTuple):
     """A decision with the class that is predicted, and the margin that the query looked at.
 
     ``decision`` is what a meter takes: its label is -1 for the first of two classes, and +1 for the
-    second, or for the predicted one of more. A model that has learned nothing ``is_cold``: it shows
-    no class.
+    second, or for the predicted one of more; 0 where there is no prediction. A model that has
+    learned nothing ``is_cold``: it shows no class.
     """
 
     label: Any
@@ -82,8 +82,9 @@ class OwnModel:
     >>> import lasec
     >>> model = OwnModel(lasec.LASEC(dimension=1), classes=["ham", "spam"])
     >>> asked = model.ask([2.0], None)
-    >>> asked.shown.label, model.tell(asked.ticket, "ham").correct, model.ask([2.0], None).label
-    (None, False, 'ham')
+    >>> outcome = model.tell(asked.ticket, "ham")
+    >>> asked.shown.label, model.ask([2.0], None).label
+    (None, 'ham')
     """
 
     def __init__(
@@ -96,12 +97,7 @@ class OwnModel:
 
     @property
     def classes(self) -> list[Any]:
-        """The names of the classes that are known.
-
-        >>> import lasec
-        >>> OwnModel(lasec.LASEC(dimension=1), classes=["ham"]).classes
-        ['ham']
-        """
+        """The names of the classes that are known."""
         return list(self.learner.known_classes)
 
     def ask(self, row: Any, time: float | None) -> Asked:
@@ -159,9 +155,10 @@ class OwnModel:
     def _heard(self, decision: Decision) -> Asked:
         """A decision with a sign for a label: -1 is the first of two classes."""
         classes, label = self.learner.classes, decision.label
+        is_cold = not self.learner.told
         sign = -1 if len(classes) == 2 and label == classes[0] else 1
-        heard = decision._replace(label=sign)
-        return Asked(label, decision.margin, heard, is_cold=not self.learner.told)
+        heard = decision._replace(label=0 if is_cold or label is None else sign)
+        return Asked(label, decision.margin, heard, is_cold=is_cold)
 
 
 class Judged(NamedTuple):
@@ -189,8 +186,9 @@ class JudgedRows(NamedTuple):
 
 
 class AskedRows(NamedTuple):
-    """The decisions on many rows, a column each."""
+    """The decisions on many rows, a column each; ``sign`` is 0 where there is no prediction."""
 
+    sign: NDArray[np.int64]
     certainty: Vector
     propensity: Vector
     asked: NDArray[np.bool_]
@@ -234,9 +232,10 @@ class AnyModel:
         """Predict, and let the selector decide."""
         label, margin, certainty, variance = self.judge(row)
         chance, asked, ticket = self.selector.decide(
-            margin, time=time, waiting=self.book.waiting, variance=variance
+            margin, time=time, waiting=len(self.book), variance=variance
         )
-        made = Asked(label, margin, Decision(1, certainty, variance, chance, asked, ticket))
+        sign = int(label is not None)
+        made = Asked(label, margin, Decision(sign, certainty, variance, chance, asked, ticket))
         self._expire(ticket)
         if asked:
             self.book.add(made, self._keep(row), float(ticket))
@@ -253,16 +252,17 @@ class AnyModel:
         ``keep`` gives what the book is to keep of the rows at some places. ``variance`` is 0.
         """
         chances, asked, tickets = self.selector.decide_all(
-            judged.margin, times, waiting=self.book.waiting
+            judged.margin, times, waiting=len(self.book)
         )
+        sign = (judged.label != None).astype(np.int64)  # noqa: E711, one by one
         at = np.flatnonzero(asked)
         for i, row in zip(at.tolist(), keep(at), strict=True):
             ticket, sure = int(tickets[i]), float(judged.certainty[i])
-            made = Decision(1, sure, 0.0, float(chances[i]), asked=True, ticket=ticket)
+            made = Decision(int(sign[i]), sure, 0.0, float(chances[i]), asked=True, ticket=ticket)
             self._expire(ticket)
             self.book.add(Asked(judged.label[i], float(judged.margin[i]), made), row, float(ticket))
         self._expire(self.selector.rows - 1)
-        return AskedRows(judged.certainty, chances, asked, tickets)
+        return AskedRows(sign, judged.certainty, chances, asked, tickets)
 
     def _expire(self, ticket: int) -> None:
         """Give up the questions that are too old in the row of this ticket."""

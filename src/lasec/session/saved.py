@@ -21,7 +21,7 @@ Notes = Mapping[int, Note]
 
 
 def write_notes(notes: Notes) -> bytes:
-    """Notes as JSON; a note without an id has the form that earlier files have.
+    """Notes as JSON.
 
     >>> write_notes({7: Note(id="mail-7")})
     b'[[7, {}, [], "mail-7"]]'
@@ -30,24 +30,22 @@ def write_notes(notes: Notes) -> bytes:
     for ticket, note in notes.items():
         if not isinstance(note.id, str | int | None):
             raise TypeError(f"id: only text and whole numbers can be saved, got {note.id!r}")
-        kept: list[Any] = [ticket, dict(note.columns), note.answered_by]
-        plain.append(kept if note.id is None else [*kept, note.id])
+        plain.append([ticket, dict(note.columns), note.answered_by, note.id])
     return json.dumps(plain).encode()
 
 
 def read_notes(data: bytes) -> dict[int, Note]:
     """The notes of a file.
 
-    >>> read_notes(b'[[7, {"subject": "hi"}, ["ann"]]]')[7].answered_by
+    >>> read_notes(b'[[7, {"subject": "hi"}, ["ann"], null]]')[7].answered_by
     ('ann',)
     """
     notes: dict[int, Note] = {}
-    for ticket, columns, names, *rest in json.loads(data.decode()):
-        id_ = rest[0] if rest else None
+    for ticket, columns, names, name in json.loads(data.decode()):
         sound = type(ticket) is int and isinstance(columns, dict) and isinstance(names, list)
-        if not (sound and len(rest) < 2 and isinstance(id_, str | int | None)):
+        if not (sound and isinstance(name, str | int | None)):
             raise ValueError("a note is not that of a question")
-        notes[ticket] = Note(id_, columns, tuple(map(str, names)))
+        notes[ticket] = Note(name, columns, tuple(map(str, names)))
     return notes
 
 

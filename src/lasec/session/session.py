@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from copy import copy
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from copy import copy, deepcopy
 from typing import Any, Self
 
 from lasec.alarms import Alarm, Detector
@@ -12,7 +13,7 @@ from lasec.errors import StateError, TicketError
 from lasec.files import write
 from lasec.learner import Learner
 from lasec.metrics import Estimate, Meter
-from lasec.parameters import Range, number
+from lasec.parameters import Range, number, shown
 from lasec.persistence.container import Arrays, bundle, pack, read, restored, unbundle
 from lasec.session.models import Asked, AskedRows, Carried, OwnModel
 from lasec.session.note import Note
@@ -26,6 +27,7 @@ from lasec.session.saved import (
     write_rows,
 )
 from lasec.types import Decision, Outcome
+from lasec.validation import ticket_or_id
 
 KIND = "session"
 
@@ -104,6 +106,7 @@ class Session:
         *,
         id: Hashable = None,  # noqa: A002
         time: float | None = None,
+        cells: Any = None,
     ) -> Decision:
         """Predict the class of a row, and decide whether to query its label.
 
@@ -115,6 +118,9 @@ class Session:
             The caller's name for the row, by which its label can be told.
         time
             When the row came, for budgets by time.
+        cells
+            What detectors see of the row, if it is not ``row``: numbers before they were scaled,
+            NaN where one is missing.
 
         Returns
         -------
@@ -130,7 +136,7 @@ class Session:
         >>> session.ask([1.0], id="mail-1").label
         'ham'
         """
-        return self.decide(row, id=id, time=time).shown
+        return self.decide(row, id=id, time=time, cells=cells).shown
 
     def ask_many(
         self,
@@ -181,16 +187,17 @@ class Session:
         *,
         id: Hashable = None,  # noqa: A002
         time: float | None = None,
+        cells: Any = None,
     ) -> Asked:
         """:meth:`ask`, with the decision as the meter hears it."""
         if id is not None and id in self._ids:
             raise ValueError(f"id: the question about {id!r} is still open")
         asked = self.model.ask(row, time)
-        self._hear(asked, row, id)
+        self._hear(asked, row, id, cells)
         self._hear_of_given_up()
         return asked
 
-    def _hear(self, asked: Asked, row: Any, id: Hashable) -> None:  # noqa: A002
+    def _hear(self, asked: Asked, row: Any, id: Hashable, cells: Any = None) -> None:  # noqa: A002
         """Keep the name of a row, and let meter and detectors hear of the decision about it."""
         decision = asked.decision
         if id is not None and decision.asked:
@@ -199,46 +206,74 @@ class Session:
             self._remember(id, row)
         self.meter.ask(decision)
         for detector in self.detectors:
-            self._raise(detector.ask(decision, row))
+            self._raise(detector.ask(decision, row if cells is None else cells))
 
-    def tell(self, question: Hashable, label: Hashable, *, by: str | None = None) -> Outcome:
+    def tell(
+        self,
+        question: Hashable = None,
+        label: Hashable = None,
+        *,
+        id: Hashable = None,  # noqa: A002
+        by: str | None = None,
+    ) -> Outcome:
         """Learn the label of an open question, or of a row that the session remembers.
 
         Parameters
         ----------
         question
-            Its ticket, or the id of its row.
+            Its ticket, a whole number. Text, or anything else that is no whole number, is an id.
         label
             The class.
+        id
+            The id of its row, in place of the ticket: a whole number here is never a ticket.
         by
             Who answered: where several annotators answer, each name counts once.
 
         Returns
         -------
         Outcome
-            Whether the prediction was correct, whether the question is settled, and more.
+            Whether the prediction was correct (None where there was none), whether the question is
+            settled, and more.
+
+        Raises
+        ------
+        TicketError
+            If there is no such question, or it is not open any more.
 
         Examples
         --------
         >>> import lasec
         >>> session = Session(lasec.LASEC(dimension=1), classes=["ham", "spam"])
-        >>> session.learn([1.0], "spam")
         >>> decision = session.ask([1.0], id="mail-1")
-        >>> session.tell("mail-1", "ham").correct
-        False
+        >>> print(session.tell("mail-1", "ham").correct)  # nothing was predicted yet
+        None
+        >>> decision = session.ask([1.0], id=7)
+        >>> session.tell(id=7, label="ham").correct
+        True
         """
-        if question not in self._ids and question in self.rows:
-            return self.model.learn(self.rows.pop(question), label)
-        ticket = self._ticket(question)
+        ticket, name = ticket_or_id(question, id)
+        if label is None:
+            raise ValueError("label: expected the class of the row")
+        if ticket is None and name not in self._ids and name in self.rows:
+            return self.model.learn(self.rows.pop(name), label)
+        ticket = self._ticket(name) if ticket is None else ticket
         note = self.notes.get(ticket, Note())
         if by is not None and by in note.answered_by:
             raise TicketError(f"ticket {ticket}: {by!r} has answered already")
-        outcome = self.model.tell(ticket, label)
+        with _meant_as_ticket(ticket, name):
+            outcome = self._scored(self.model.tell(ticket, label))
         if by is not None:
             self._note(ticket, answered_by=(*note.answered_by, by))
         if outcome.settled:
             self._settled(outcome)
         return outcome
+
+    def _scored(self, outcome: Outcome) -> Outcome:
+        """An outcome that is neither right nor wrong where nothing was predicted."""
+        decision = outcome.decision
+        if self.meter.has_prediction(decision.ticket):
+            return outcome
+        return outcome._replace(decision=decision._replace(label=None))
 
     def learn(self, row: Any, label: Hashable) -> None:
         """Learn a label that nobody asked for; it is no part of any estimate.
@@ -269,8 +304,13 @@ class Session:
         """
         return self.model.predict(rows)
 
-    def cancel(self, question: Hashable) -> None:
-        """Give up an open question, by its ticket or by the id of its row.
+    def cancel(
+        self,
+        question: Hashable = None,
+        *,
+        id: Hashable = None,  # noqa: A002
+    ) -> None:
+        """Give up an open question, by its ticket or by the id of its row, as in :meth:`tell`.
 
         >>> import lasec
         >>> session = Session(lasec.LASEC(dimension=1))
@@ -278,7 +318,9 @@ class Session:
         >>> session.questions, session.meter.lost
         ([], 1)
         """
-        self.model.cancel(self._ticket(question))
+        ticket, name = ticket_or_id(question, id)
+        with _meant_as_ticket(ticket, name):
+            self.model.cancel(self._ticket(name) if ticket is None else ticket)
         self._hear_of_given_up()
 
     def holds(self, id: Hashable) -> bool:  # noqa: A002
@@ -307,37 +349,31 @@ class Session:
         >>> [(asked.label, note.id) for asked, note in session.questions]
         [('spam', 'mail-1')]
         """
-        asked = self.model.questions
-        return [(one.shown, self.notes.get(one.ticket, Note())) for one in asked]
+        found = []
+        for one in self.model.questions:
+            known = self.meter.has_prediction(one.ticket)
+            shown = one.shown if known else one.shown._replace(label=None)
+            found.append((shown, self.notes.get(one.ticket, Note())))
+        return found
 
     def accuracy(self, **options: Any) -> Estimate:
         """An unbiased estimate of the accuracy over all rows, queried or not, with an interval.
 
-        A few open questions count as lost, so that the oldest one does not hold the estimate back
-        (:meth:`lasec.Meter.reaching`). ``options`` are those of :meth:`lasec.Meter.estimate`.
+        Rows before the first label have no prediction, and are no part of it
+        (:attr:`lasec.Meter.unpredicted`). A few open questions count as lost, so that the oldest
+        one does not hold the estimate back (:meth:`lasec.Meter.reaching`). ``options`` are those of
+        :meth:`lasec.Meter.estimate`.
         """
         return self.meter.reaching().estimate("accuracy", **options)
 
     @property
     def learner(self) -> Learner:
-        """The learner of lasec that this session carries.
-
-        >>> import lasec
-        >>> Session(lasec.LASEC(dimension=2)).learner.name
-        'LASEC'
-        """
+        """The learner of lasec that this session carries."""
         return self._own.learner
 
     @property
     def classes(self) -> list[Any]:
-        """The classes that are known, in the order in which they were given or told.
-
-        >>> import lasec
-        >>> session = Session(lasec.LASEC(dimension=1))
-        >>> session.learn([1.0], "ham")
-        >>> session.classes
-        ['ham']
-        """
+        """The classes that are known, in the order in which they were given or told."""
         return self._own.classes
 
     @property
@@ -362,11 +398,23 @@ class Session:
 
     def parts(self) -> dict[str, bytes]:
         """Learner, meter, notes, remembered rows and detectors, each as bytes of its own."""
-        made = {"learner": self.learner.to_bytes(), "meter": self.meter.to_bytes()}
-        notes = {t: note for t, note in self.notes.items() if self.model.is_open(t)}
-        made |= {"notes": write_notes(notes)} if notes else {}
-        made |= {"rows": write_rows(self.rows)} if self.rows else {}
-        return made | write_detectors(self.detectors)
+        return self.frozen()()
+
+    def frozen(self) -> Callable[[], dict[str, bytes]]:
+        """What writes :meth:`parts` as they are now, at any time and in any thread.
+
+        To freeze is quick, however many questions are open; to write them is not.
+        """
+        learner, meter = copy(self.learner), deepcopy(self.meter)
+        notes, rows, watched = self.notes.copy(), self.rows.copy(), write_detectors(self.detectors)
+
+        def parts() -> dict[str, bytes]:
+            made = {"learner": learner.to_bytes(), "meter": meter.to_bytes()}
+            made["notes"] = write_notes({t: n for t, n in notes.items() if learner.is_open(t)})
+            made |= {"rows": write_rows(rows)} if rows else {}
+            return made | watched
+
+        return parts
 
     def to_bytes(self) -> bytes:
         """The session as bytes that :meth:`from_bytes` reads.
@@ -378,17 +426,21 @@ class Session:
         >>> session = Session(lasec.LASEC(dimension=1), classes=["ham", "spam"])
         >>> ticket = session.ask([1.0], id="mail-1").ticket
         >>> again = Session.from_bytes(session.to_bytes())
-        >>> again.tell("mail-1", "ham").correct, again
-        (False, Session('LASEC', rows=1, queried=1, open=0))
+        >>> again.tell("mail-1", "ham").settled, again
+        (True, Session('LASEC', rows=1, queried=1, open=0))
         """
-        sizes, arrays = bundle(self.parts())
-        header = {
-            "kind": KIND,
-            "positive": self.positive,
-            "remember": self.remember,
-            "parts": sizes,
-        }
-        return pack(header, arrays)
+        return self.packing()()
+
+    def packing(self) -> Callable[[], bytes]:
+        """What gives :meth:`to_bytes` as it is now, at any time and in any thread."""
+        parts = self.frozen()
+        header = {"kind": KIND, "positive": self.positive, "remember": self.remember}
+
+        def packed() -> bytes:
+            sizes, arrays = bundle(parts())
+            return pack(header | {"parts": sizes}, arrays)
+
+        return packed
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
@@ -415,15 +467,11 @@ class Session:
     def _restore(cls, header: dict[str, Any], arrays: Arrays) -> Self:
         if header.get("kind") != KIND:
             raise StateError("foreign: this is not a session")
-        names = header.get("classes", [])  # a learner keeps them since 0.2
-        if not isinstance(names, list):
-            raise StateError("invalid: the classes are not a list")
         parts = unbundle(header["parts"], arrays)
         made = cls(
-            read_learner(parts["learner"]), classes=names,
-            positive=header["positive"], meter=Meter.from_bytes(parts["meter"]),
-            notes=read_notes(parts.get("notes", b"[]")), detectors=read_detectors(parts),
-            remember=header.get("remember", 0),
+            read_learner(parts["learner"]), positive=header["positive"],
+            meter=Meter.from_bytes(parts["meter"]), notes=read_notes(parts["notes"]),
+            detectors=read_detectors(parts), remember=header["remember"],
         )  # fmt: skip
         made.rows = read_rows(parts["rows"]) if "rows" in parts else {}
         return made
@@ -435,14 +483,14 @@ class Session:
             f"open={len(self.model.questions)})"
         )
 
-    def _ticket(self, question: Hashable) -> int:
-        """The ticket of a question that is named by its ticket or by its id."""
-        if isinstance(question, Hashable) and question in self._ids:
-            return self._ids[question]
-        if isinstance(question, str):
-            raise TicketError(f"there is no open question about {question!r}")
-        ticket: Any = question  # what is no number is refused with the tickets
-        return ticket  # type: ignore[no-any-return]
+    def _ticket(self, name: Hashable) -> int:
+        """The ticket of the open question about the row with this id."""
+        if name not in self._ids:
+            raise TicketError(
+                f"there is no open question about {shown(name)}: its label was not asked for, has "
+                "come already, or is not waited for any more"
+            )
+        return self._ids[name]
 
     def _note(self, ticket: int, **more: Any) -> None:
         self.notes[ticket] = self.notes.get(ticket, Note())._replace(**more)
@@ -462,8 +510,8 @@ class Session:
     def hear_asked(self, asked: AskedRows, row: Callable[[int], Any]) -> None:
         """Let meter and detectors hear of decisions; ``row`` gives the row at a place."""
         columns = (column.tolist() for column in asked)
-        for at, (certainty, chance, queried, ticket) in enumerate(zip(*columns, strict=True)):
-            decision = Decision(1, certainty, 0.0, chance, queried, ticket)
+        for at, (sign, certainty, chance, queried, ticket) in enumerate(zip(*columns, strict=True)):
+            decision = Decision(sign, certainty, 0.0, chance, queried, ticket)
             self.meter.ask(decision)
             for detector in self.detectors:
                 self._raise(detector.ask(decision, row(at)))
@@ -500,3 +548,14 @@ class Session:
             self.alarms.append(alarm)
             if self.on_alarm is not None:
                 self.on_alarm(self, alarm)
+
+
+@contextmanager
+def _meant_as_ticket(ticket: Any, name: Hashable) -> Iterator[None]:
+    """Errors about a number that is no open ticket, which say how to give a number as an id."""
+    try:
+        yield
+    except TicketError as error:
+        if name is not None:
+            raise
+        raise TicketError(f"{error} (for the row with the id {ticket}, give id={ticket})") from None

@@ -14,8 +14,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from lasec.alarms import Detector
-from lasec.selector import bvsb_margin
 from lasec.session import JudgedRows
+from lasec.session.adapters import judged_rows
 from lasec.sklearn.asking import AskingMixin, drafted, row_of
 from lasec.sklearn.unlabeled import filled, missing
 from lasec.types import Matrix, Query, Vector
@@ -181,13 +181,7 @@ class ActiveClassifier(AskingMixin, MetaEstimatorMixin, ClassifierMixin, BaseEst
         if _num_samples(X) == 0:
             return JudgedRows(self.classes_[:0], np.zeros(0), np.zeros(0))
         scores, likely = self._scores(X)
-        if scores.ndim == 1:
-            best, ahead = (scores > 0.0).astype(np.intp), scores
-        else:
-            best, lead = scores.argmax(axis=1), bvsb_margin(scores)
-            ahead = lead if likely else lead / 2.0
-        sure = 2.0 * scores.max(axis=1) - 1.0 if likely else np.tanh(np.abs(ahead))
-        return JudgedRows(self.classes_[best], ahead, sure)
+        return judged_rows(self.classes_, scores, likely=likely)
 
     def _scores(self, X: Any) -> tuple[Matrix | Vector, bool]:
         """A score for each class, or one margin for two, and whether they are probabilities."""
@@ -201,7 +195,7 @@ class ActiveClassifier(AskingMixin, MetaEstimatorMixin, ClassifierMixin, BaseEst
             raise ValueError(
                 f"estimator: expected a score for each of {wanted[1]} classes, got {got}"
             )
-        return found, likely and found.ndim > 1
+        return found, likely
 
 
 def _labeled(X: Any, y: Any) -> tuple[Any, Any]:

@@ -21,6 +21,7 @@ from lasec.queries import VarianceThreshold
 from lasec.selector import Selector
 from lasec.session import AnyModel, AskedRows, JudgedRows, Session
 from lasec.session.adapters import budget
+from lasec.sparse import csr
 from lasec.tracker import AUDIT
 from lasec.types import Outcome, Query
 
@@ -92,7 +93,7 @@ class AskingMixin:
         ...     model = model.partial_fit(rows[asked], labels[asked], classes=[-1, 1])
         >>> estimate = model.accuracy()
         >>> f"{estimate.value:.2f} ({estimate.low:.2f} to {estimate.high:.2f})"
-        '0.94 (0.93 to 0.95)'
+        '0.99 (0.98 to 1.00)'
         """
         return self._session.accuracy(**options)
 
@@ -191,7 +192,7 @@ def keys(X: Any) -> list[bytes]:
     True
     """
     if issparse(X):
-        rows = X.tocsr()
+        rows = csr("X", X)
         rows.sort_indices()
         ends = zip(rows.indptr[:-1].tolist(), rows.indptr[1:].tolist(), strict=True)
         return [_key(rows.indices[a:b], rows.data[a:b]) for a, b in ends]
@@ -210,7 +211,7 @@ def row_of(X: Any) -> Callable[[int], Any]:
     (1, 2)
     """
     if issparse(X):
-        rows = X.tocsr()
+        rows = csr("X", X)
         return lambda at: rows[[at]]
     return lambda at: _safe_indexing(X, [at])[0] if isinstance(X, list) else np.asarray(X)[at]
 

@@ -19,7 +19,7 @@ from lasec.session import AskedRows, JudgedRows
 from lasec.sklearn import learning
 from lasec.sklearn.asking import AskingMixin, drafted, row_of
 from lasec.sklearn.unlabeled import filled, marked, missing
-from lasec.sparse import is_sparse
+from lasec.sparse import checked, is_sparse
 from lasec.types import Matrix, Outcome, Vector
 
 _ROWS = {"accept_sparse": "csr", "dtype": np.float64, "order": "C"}
@@ -28,6 +28,7 @@ _ROWS = {"accept_sparse": "csr", "dtype": np.float64, "order": "C"}
 def _validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
     """What scikit-learn makes of rows, and of labels where there are any."""
     with validation.foreign("X"):
+        X = checked("X", X) if is_sparse(X) else X
         return validate_data(estimator, X, *y, **_ROWS, **options)
 
 

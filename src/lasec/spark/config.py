@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 import zlib
 from dataclasses import dataclass, fields
 from functools import cached_property
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -22,7 +24,7 @@ ALARMS = 64  # how often in ``max_age`` a shard that waits for something is woke
 class Config:
     """The model that every key begins with, whose checkpoint it is, how things wait, and limits.
 
-    ``job`` describes the job (:mod:`lasec.spark.identity`). Without a ``seed`` a shard can be read,
+    ``job`` describes the job (:func:`describe`). Without a ``seed`` a shard can be read,
     but no key can begin. ``max_age``, ``patience`` and ``forget_after`` are in seconds; ``lead`` is
     how far ahead of the machine's clock a row's time may lie and still move the shard's clock;
     ``max_keys`` is for one shard; ``cache`` is in bytes.
@@ -67,7 +69,7 @@ class Config:
     @property
     def kind(self) -> np.dtype[Any]:
         """The type of a row: numbers, or the pairs of a sparse one."""
-        return row_kind(self.model.rule, self.model.precision)
+        return row_kind(self.model.rule)
 
     @cached_property
     def size(self) -> int:
@@ -83,6 +85,56 @@ class Config:
     def labels(self) -> Labels:
         """The classes of all models."""
         return Labels(self.fleet(np.zeros(1, np.uint64)).classes)
+
+
+def describe(model: Learner, shards: int, seed: int | None) -> str:
+    """Which job a checkpoint belongs to, as JSON that every shard keeps.
+
+    It is the model that keys begin with, the shards, and a fingerprint of the seed: descriptions
+    are shown in error messages.
+
+    >>> import lasec
+    >>> print(describe(lasec.SOP(dimension=2), shards=4, seed=None))
+    {"rule": {"kind": "SecondOrder", "parameters": {"drift": 0.0, "ridge": 1.0}}, ...
+    """
+    return json.dumps(
+        {
+            "rule": _written(model.rule),
+            "query": _written(model.query),
+            "dimension": model.dimension,
+            "learn_from": model.learn_from.value,
+            "classes": list(model.classes),
+            "shards": shards,
+            "seed": None if seed is None else _fingerprint(seed),
+        }
+    )
+
+
+def belongs(kept: str, job: str) -> bool:
+    """Whether a checkpoint with the description ``kept`` is that of this job.
+
+    A job without a seed is one of any seed.
+
+    >>> import lasec
+    >>> model = lasec.LASEC_SS(dimension=2, aggressiveness=0.5)
+    >>> kept = describe(model, shards=4, seed=7)
+    >>> [belongs(kept, describe(model, shards=4, seed=seed)) for seed in (7, 8, None)]
+    [True, False, True]
+    """
+    mine, its = json.loads(job), json.loads(kept)
+    return mine in (its, {**its, "seed": None})
+
+
+def _written(part: Any) -> Any:
+    """A rule, a query or a parameter as JSON."""
+    if not hasattr(part, "_asdict"):
+        return part if isinstance(part, bool | int | float | str | None) else repr(part)
+    values = {name: _written(value) for name, value in part._asdict().items()}
+    return {"kind": type(part).__name__, "parameters": values}
+
+
+def _fingerprint(seed: int) -> str:
+    return blake2b(seed.to_bytes(8, "little"), digest_size=4, person=b"lasec seed").hexdigest()
 
 
 def _kinds(part: Any) -> list[type]:

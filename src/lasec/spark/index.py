@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from itertools import accumulate, pairwise
 from typing import Any
@@ -23,9 +23,7 @@ from lasec.metrics.means import Sum
 
 COUNTS = ("rows", "asked", "told", "updates", "waiting", "expired", "slot")
 SLOT = COUNTS.index("slot")
-FORMAT = (
-    3  # 2: when each key was last seen; 3: sums of the accuracy. Formats 1 and 2 are still read.
-)
+FORMAT = 4  # the only one that is read
 MARK = 16  # bytes of a page's fingerprint
 NOWHERE = -1  # the slot of a model that has not learned anything yet
 
@@ -38,7 +36,7 @@ class Head:
     and ``alarm`` when it wants to be woken, both by the machine's clock. Questions wait in chunks
     numbered from ``first`` to ``next - 1``; those before ``open`` have expired already. ``age`` is
     how far the clock has gone on since the beginning, jumps left out: keys are forgotten by it.
-    ``sums`` are those of :mod:`lasec.metrics.means`, over the events after the time ``since``.
+    ``sums`` are those of :mod:`lasec.metrics.means`.
     """
 
     job: str
@@ -59,7 +57,6 @@ class Head:
     expired: int = 0
     other: int = 0
     dead: int = 0
-    since: float = -1e300
     sums: list[float] = field(default_factory=lambda: [0.0] * len(Sum))
 
     def add(self, rows: NDArray[np.float64]) -> None:
@@ -111,10 +108,6 @@ class ShardIndex:
             self.seen = np.concatenate([self.seen, np.full(len(new), self.head.age)])
         row_of = self.row_of
         return np.fromiter((row_of[key] for key in keys), np.int64, len(keys))
-
-    def reseed(self, seed: int) -> None:
-        """Let every key have the seed that it would get from this one."""
-        self.seeds = np.array([seed_of(seed, key) for key in self.keys], np.uint64)
 
     def touch(self, keys: Iterable[str]) -> None:
         """These keys, as far as they are known, have had an event or a label just now."""
@@ -180,8 +173,10 @@ class ShardIndex:
         """What :meth:`to_bytes` gave."""
         (size,) = struct.unpack_from("<I", data)
         header: dict[str, Any] = json.loads(data[4 : 4 + size])
-        if header["format"] > FORMAT:
-            raise StateError(f"newer: an index of format {header['format']}, not {FORMAT}")
+        if (found := header.pop("format")) != FORMAT:
+            raise StateError(
+                f"another format: the index is in format {found}, this lasec reads {FORMAT} only"
+            )
         n, width, count = (header.pop(name) for name in ("keys", "memory", "pages"))
         at = 4 + size
 
@@ -194,15 +189,12 @@ class ShardIndex:
         lengths = take(np.uint32, n)
         counts, seeds = take(np.int64, n, len(COUNTS)), take(np.uint64, n)
         memory = take(np.float64, n, width)
-        seen = take(np.float64, n) if header["format"] > 1 else np.zeros(n)
+        seen = take(np.float64, n)
         marks = take(np.uint8, count, MARK)
         ends = accumulate(lengths.tolist(), initial=at)
         keys = [data[a:b].decode() for a, b in pairwise(ends)]
-        known = {f.name for f in fields(Head)}
-        head = Head(**{name: value for name, value in header.items() if name in known})
-        if header["format"] < 3:  # questions from before are in no sum
-            head.since = head.clock
-        return cls(head, keys, counts, seeds, memory, seen, [bytes(mark) for mark in marks])
+        marked = [bytes(mark) for mark in marks]
+        return cls(Head(**header), keys, counts, seeds, memory, seen, marked)
 
     def lasting(self) -> bytes:
         """As bytes, but for the two numbers that depend on when the job happened to run."""

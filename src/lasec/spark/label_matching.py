@@ -110,7 +110,7 @@ class LabelMatcher:
     def _fits(self, key: str, asked: Asked) -> bool:
         """Whether the model of a key can have asked this: a step that it has had, a row it takes.
 
-        It always can, unless the state is that of an older version that mixed up two keys.
+        It always can, unless the state is not what was written.
         """
         row = self.index.row_of.get(key)
         had = 0 if row is None else int(self.index.counts[row, COUNTS.index("rows")])

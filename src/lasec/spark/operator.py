@@ -14,15 +14,12 @@ from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
 from lasec import Aggregate, Learner
 from lasec.spark import listener, output, rows
-from lasec.spark.config import Config
-from lasec.spark.identity import describe
+from lasec.spark.config import Config, describe
 from lasec.spark.pages import REMEMBERED
 from lasec.spark.shard import Shard
 from lasec.spark.shard_state import begun
 from lasec.spark.store import KEY_SCHEMA, VALUE_SCHEMA, SparkStore, Store
 
-# The columns of the united input, besides ``features``, whose type is that of the events.
-UNITED = ("shard", "kind", "key", "id", "number", "time", "y", "features", "raw")
 DAY = 86_400.0
 REMEMBER = 90 * DAY  # how long a key without rows is remembered
 OLDEST = 3.2e9  # seconds, a hundred years: the longest that a question may wait
@@ -119,7 +116,7 @@ class Job:
         begun = None
         if warm is not None:
             _need(warm, "warm", "key", "model")
-            named = warm.select(sql.col("key").cast("string").alias("key"), "model")
+            named = warm.select(_name(sql.col("key")).alias("key"), "model")
             begun = named.select(self.shard("key"), "key", "model").groupBy("shard")
         told = united.groupBy("shard").transformWithStateInPandas(
             self.processor(),
@@ -271,7 +268,15 @@ class Processor(StatefulProcessor):
 
 def _names() -> list[Column]:
     """Key and id, as text."""
-    return [_text(sql.col(name)).alias(name) for name in ("key", "id")]
+    return [_name(sql.col(name)).alias(name) for name in ("key", "id")]
+
+
+def _name(column: Column) -> Column:
+    """A key or an id, byte by byte as it is; null where its bytes are not UTF-8.
+
+    Replaced bytes would give two rows one name, and the label of one row would reach the other.
+    """
+    return sql.try_validate_utf8(column.cast("string"))
 
 
 def _ticketed(labels: DataFrame) -> list[Column]:
@@ -281,10 +286,20 @@ def _ticketed(labels: DataFrame) -> list[Column]:
     parts = sql.split(sql.col("ticket").cast("string"), "/", -1)
     wanted = given[0].isNull() & given[1].isNull() & (sql.size(parts) == 2)
     return [
-        _text(sql.when(wanted, sql.try_url_decode(sql.get(parts, place))).otherwise(column))
+        _name(sql.when(wanted, _decoded(sql.get(parts, sql.lit(place)))).otherwise(column))
         .alias(name)
         for place, (name, column) in enumerate(zip(("key", "id"), given, strict=True))
     ]  # fmt: skip
+
+
+def _decoded(part: Column) -> Column:
+    """What a part of a ticket stands for; null where it is not percent-encoded UTF-8.
+
+    Spark decodes other bytes to U+FFFD, which may be the name of a row.
+    """
+    text, odd = sql.try_url_decode(part), "\ufffd"
+    meant = sql.regexp_count(part, sql.lit(f"(?i)%EF%BF%BD|{odd}"))
+    return sql.when(sql.regexp_count(text, sql.lit(odd)) == meant, text)
 
 
 def _text(column: Column) -> Column:
@@ -308,12 +323,25 @@ def _seconds(table: DataFrame) -> Column:
 
 
 def _raw(table: DataFrame) -> Column:
-    """What a row was before it could not be read, where the source says so."""
-    known = _text(sql.col(CORRUPT)) if CORRUPT in table.columns else sql.lit(None).cast("string")
-    return known.alias("raw")
+    """What a row was before it could not be read, where the source says so; or why it cannot be."""
+    known = [_text(sql.col(CORRUPT))] if CORRUPT in table.columns else []
+    odd = [
+        sql.when(~sql.is_valid_utf8(sql.col(name).cast("string")), f"{name}: not UTF-8")
+        for name in ("key", "id")
+        if name in table.columns
+    ]
+    return sql.coalesce(*known, *odd, sql.lit(None).cast("string")).alias("raw")
 
 
 def _need(table: DataFrame, what: str, *names: str) -> None:
+    """Refuse a table without some columns, or whose keys and ids are not told apart as text."""
     missing = [name for name in names if name not in table.columns]
     if missing:
         raise ValueError(f"{what}: missing columns {missing}, got {table.columns}")
+    kinds = {field.name: field.dataType.typeName() for field in table.schema}
+    for name in ("key", "id", "ticket"):
+        if kinds.get(name) in ("struct", "array", "map"):
+            raise ValueError(
+                f"{what}: {name} is of the type {kinds[name]}, and two of them can have the same "
+                f"text; use to_json({name})"
+            )

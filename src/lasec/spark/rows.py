@@ -27,6 +27,7 @@ FAULTS = (
     FINE, NO_LABEL, NO_ROW, FAR, NO_TIME, LONG_ID, ODD_ID, NO_ID, LONG_KEY, ODD_KEY, NO_KEY,
     UNREADABLE,
 ) = range(len(FAULTS))  # fmt: skip
+LARGEST = 1e18  # of an entry of a row that a model can use, within lasec's own guards
 BEYOND = "features: NaN, infinite or beyond all use"
 SHOWN = 200  # characters of an error about features
 LONGEST = 1e15  # seconds from zero; sums of times stay exact to a second, and far from infinity
@@ -83,7 +84,7 @@ class Batch:
 def read(
     frame: pd.DataFrame, dimension: int, kind: np.dtype[Any], classes: Labels | None = None
 ) -> Batch:
-    """The batch in a frame with the columns of :data:`lasec.spark.operator.UNITED`.
+    """The batch in a frame of both inputs, united.
 
     Where a label comes with features, these are a row that may be learned though nobody asked.
 
@@ -148,15 +149,6 @@ def settled(columns: Columns, values: NDArray[Any]) -> NDArray[np.int64]:
     return order
 
 
-def largest(kind: np.dtype[Any]) -> float:
-    """The largest entry of a row that a model of this precision can use, within lasec's own guards.
-
-    >>> largest(np.dtype(np.float64)), largest(np.dtype(np.float32))
-    (1e+18, 1000000000000000.0)
-    """
-    return 1e18 if kind.itemsize == 8 else 1e15
-
-
 def rows_of(
     cells: Objects, dimension: int, kind: np.dtype[Any]
 ) -> tuple[NDArray[Any], dict[int, str]]:
@@ -181,7 +173,7 @@ def rows_of(
                 with _reported(wrong, i, cell):
                     X[i] = _row(cell, dimension)
         size = np.abs(X).max(axis=1, initial=0.0)
-    for i in np.flatnonzero(~(size <= largest(kind))).tolist():
+    for i in np.flatnonzero(~(size <= LARGEST)).tolist():
         wrong[i] = BEYOND
     return X, wrong
 
@@ -197,7 +189,7 @@ def _sparse_rows(cells: Objects, dimension: int) -> tuple[Objects, dict[int, str
         X[i] = np.empty(0, PAIR)
         with _reported(wrong, i, cells[i]):
             X[i] = _pairs(_mapping(cells[i]), dimension)
-            if not np.abs(X[i]["value"]).max(initial=0.0) <= largest(PAIR["value"]):
+            if not np.abs(X[i]["value"]).max(initial=0.0) <= LARGEST:
                 wrong[i] = BEYOND
     return X, wrong
 

@@ -77,10 +77,19 @@ def topic(spark: SparkSession, servers: str, name: str, schema: str, **options: 
 
 
 def parsed(messages: DataFrame, schema: str) -> DataFrame:
-    """Messages with a binary ``value`` that holds JSON, as columns; bad ones keep their text."""
+    """Messages with a binary ``value`` that holds JSON, as columns; bad ones keep their text.
+
+    Spark would read bytes that are not UTF-8 as U+FFFD, and two ids could become one: a message
+    with such bytes is bad.
+    """
     text = sql.col("value").cast("string")
+    odd = sql.concat(sql.lit("not UTF-8: "), sql.make_valid_utf8(text))  # no JSON
     settings = {"columnNameOfCorruptRecord": CORRUPT}
-    cells = sql.from_json(text, f"{schema}, {CORRUPT} string", settings)
+    cells = sql.from_json(
+        sql.when(sql.is_valid_utf8(text), text).otherwise(odd),
+        f"{schema}, {CORRUPT} string",
+        settings,
+    )
     return messages.select(cells.alias("cells")).select("cells.*")
 
 

@@ -21,7 +21,7 @@ from pyspark.sql.pandas.functions import arrow_udf
 
 from lasec import Fleet, Learner, Records
 from lasec.spark.labels import Labels
-from lasec.spark.rows import joined, largest, rows_of
+from lasec.spark.rows import LARGEST, joined, rows_of
 from lasec.sparse import row_kind
 
 SCORES = "label {0}, margin double, variance double, propensity double, version string"
@@ -79,7 +79,7 @@ class Snapshot:
         if getattr(model.query, "timed", False):
             raise ValueError("model: its budget is by time, and a scorer has no clock")
         self.version = blake2b(data, digest_size=6).hexdigest()
-        self.dimension, self.kind = model.dimension, row_kind(model.rule, model.precision)
+        self.dimension, self.kind = model.dimension, row_kind(model.rule)
         self._model, blank = model, Fleet.of(model, models=1, seeds=[model.seed])
         self.labels, self._draws = Labels(blank.classes), blank.draws
 
@@ -141,7 +141,7 @@ def _matrix(
     if numbers is not None:
         with np.errstate(invalid="ignore", over="ignore"):
             X = np.ascontiguousarray(numbers.reshape(n, dimension), kind)
-            usable &= np.abs(X).max(axis=1, initial=0.0) <= largest(kind)
+            usable &= np.abs(X).max(axis=1, initial=0.0) <= LARGEST
         return X, usable
     cells = np.empty(n, object)
     cells[:] = column.to_pylist()

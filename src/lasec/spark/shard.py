@@ -232,7 +232,6 @@ class Shard:
         rows = [
             (asked.label, asked.margin, asked.propensity, y)
             for _, asked, y in sorted(learned, key=itemgetter(0))
-            if asked.time > self.state.head.since
         ]
         label, margin, q, y = np.array(rows, np.float64).reshape(-1, 4).T
         self.state.head.add(means.of_answers(means.doubt(label, margin), q, label != y))
@@ -246,7 +245,7 @@ class Shard:
         An event that came twice counts twice, the second time as a question without an answer.
         """
         events, questions = batch.events, self.matcher.questions
-        some = np.sort(at[events.time > self.state.head.since])
+        some = np.sort(at)
         guess = means.doubt(served.sign[some], served.margin[some])
         self.state.head.add(means.of_rows(guess, served.propensity[some], served.asked[some]))
         told = {answer.row for answer in answers if answer.row >= 0}

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lasec import Fleet, Learner
-from lasec.spark.config import Config
-from lasec.spark.identity import belongs
+from lasec.spark.config import Config, belongs
 from lasec.spark.index import COUNTS, NOWHERE, SLOT, Head, ShardIndex
 from lasec.spark.pages import Pages, per_page
 from lasec.spark.store import Store
@@ -46,8 +45,10 @@ class ShardState:
         kept = store.get("ledger")
         self.index = ShardIndex.from_bytes(kept) if kept else ShardIndex(Head(job=config.job))
         self.head = self.index.head
-        if self.head.job != config.job:
-            self._adopt()
+        if not belongs(self.head.job, config.job):
+            raise ValueError(
+                f"checkpoint: it belongs to another job, {self.head.job}; this is {config.job}"
+            )
         self._pages = self._opened(store, number)
 
     def _opened(self, store: Store, number: int) -> Any:
@@ -56,17 +57,6 @@ class ShardState:
         if self.config.kind.names:
             return Volumes(store, marks, number)
         return Pages(store, marks, size, per_page(size), number)
-
-    def _adopt(self) -> None:
-        """Continue what an older version has left, with the seed of the job; or refuse."""
-        config = self.config
-        if not belongs(self.head.job, config.job, config.model):
-            raise ValueError(
-                f"checkpoint: it belongs to another job, {self.head.job}; this is {config.job}"
-            )
-        if config.seed is not None:
-            self.head.job = config.job
-            self.index.reseed(config.seed)
 
     def write(self) -> None:
         """Keep the index."""

@@ -13,51 +13,46 @@ from lasec import kernel
 from lasec.errors import TableError
 from lasec.parameters import Range, number
 from lasec.persistence.container import Arrays
-from lasec.tables.hashing import HashBuckets
 from lasec.tables.kinds import Column, Kind, find_kinds
 from lasec.tables.one_hot import OneHot, few_categories
 from lasec.tables.pairs import COLUMNS, MOST, flat, sparse_rows, top_index
 from lasec.tables.vocabulary import Vocabulary
-from lasec.text import HASH, TextHasher
+from lasec.text import TextHasher
 from lasec.types import Matrix
 
-_NEW, _FEW, _MANY = 16, 64, 256  # hash buckets for new categories, for all, for texts
+WORDS = 2**18  # columns of words and hashed categories, in sparse rows
 _BEYOND = 1e100  # what is larger is no number to learn from
 BETWEEN = "\x1f"  # a column's name and a category
 
 
 class Encoder:
-    """Turns the rows of a table into a matrix: numbers standardized, categories one-hot or hashed.
+    """Turns the rows of a table into a matrix: numbers standardized, categories one-hot.
 
     From each number the mean of its column over the rows so far, this one included, is subtracted,
     and the result divided by their standard deviation; a missing value becomes the mean.
     ``standardize=False`` leaves numbers unchanged. The ``categories`` that are listed are one-hot;
-    all others and the tokens of texts are hashed into ``hash_buckets`` places. ``constant`` adds a
-    column of ones, for learners without intercept. Encode each row once, in the order of the
-    stream: :meth:`encode` updates the means.
+    others have no column. ``constant`` adds a column of ones, for learners without intercept.
+    Encode each row once, in the order of the stream: :meth:`encode` updates the means.
 
-    With ``words``, rows are sparse: first numbers and the ``categories`` that are listed, which are
-    :attr:`dense`, then so many columns that count words (:class:`~lasec.text.TextHasher`), with
-    ``ngrams`` character n-grams of these lengths, and all other categories. Words and categories
-    are remembered (:attr:`vocabulary`). Columns of pairs alone, with more than a few features,
-    become sparse rows with a column for each index.
+    Where columns need more (:attr:`sparse`), rows are sparse: first numbers and the ``categories``
+    that are listed, which are :attr:`dense`, then ``words`` columns that count words
+    (:class:`~lasec.text.TextHasher`), with ``ngrams`` character n-grams of these lengths, and all
+    other categories. Words and categories are remembered (:attr:`vocabulary`). Columns of pairs
+    alone, with more than a few features, become sparse rows with a column for each index.
 
     >>> columns = {"price": [1.0, 3.0] * 20, "shop": ["north", "south"] * 20}
     >>> rows = pa.RecordBatch.from_pydict(columns)
     >>> encoder = Encoder.fit(rows)
-    >>> encoder  # price; north, south; 16 hash buckets for new shops
-    Encoder(dimension=19, numbers=1, categories=1, texts=0, ignored=0)
-    >>> encoder.encode(rows)[:2, :3].tolist()
+    >>> encoder  # price; north, south
+    Encoder(dimension=3, numbers=1, categories=1, texts=0, ignored=0)
+    >>> encoder.encode(rows)[:2].tolist()
     [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0]]
-    >>> Encoder.fit(rows, hash_buckets=8)  # no shop is one-hot
-    Encoder(dimension=9, numbers=1, categories=1, texts=0, ignored=0)
     """
 
     def __init__(
         self,
         columns: Sequence[Column],
         *,
-        hash_buckets: int,
         pairs: int = 0,
         standardize: bool = True,
         constant: bool = False,
@@ -68,21 +63,20 @@ class Encoder:
     ) -> None:
         self.columns = tuple(columns)
         self.one_hot = OneHot(categories or {})
-        self.hash_buckets: int = number("hash_buckets", hash_buckets, int, Range(1, 1_000_000))
         self.pairs: int = number("pairs", pairs, int, Range(0, 1_000_000))
         self.standardize, self.constant = standardize, constant
         self.numbers = self._of(Kind.NUMBER)
-        self._buckets = HashBuckets(self.hash_buckets)
         names = self._of(Kind.CATEGORY)
         self.hashed = tuple(name for name in names if name not in self.one_hot.categories)
-        self._texts = self._of(Kind.TEXT)
-        self._hashes = bool(names or self._texts)
+        self.texts, self.paired = self._of(Kind.TEXT), self._of(Kind.PAIRS)
         self.words: int = number("words", words, int, Range(0, 2**31))
         self.vocabulary = Vocabulary(vocabulary or {})
         self._hasher = TextHasher(self.words or 2, ngrams=ngrams, heard=self.vocabulary.hear)
         self.ngrams = self._hasher.ngrams
         zeros = (np.zeros(len(self.numbers)) for _ in range(3))
         self.count, self.mean, self.spread = zeros
+        if (self.texts or self.hashed) and not self.words:
+            raise ValueError("words: expected columns for texts and hashed categories, got 0")
         if self.dimension - constant < 1:
             raise TableError("no column to learn from: all columns are ignored")
 
@@ -93,49 +87,42 @@ class Encoder:
         *,
         kinds: Mapping[str, Kind] | None = None,
         left_out: frozenset[str] = frozenset(),
-        hash_buckets: int | None = None,
         standardize: bool = True,
         constant: bool = False,
-        words: int = 0,
+        words: int = WORDS,
         ngrams: tuple[int, int] | None = None,
     ) -> Self:
         """The encoder of a table whose first rows are ``head``.
 
         ``kinds`` sets how some columns are read; the kinds of the others are detected. Columns in
         ``left_out`` are not read: the label, for example. Columns with few categories are one-hot
-        (:func:`~lasec.tables.one_hot.few_categories`), and their new categories are hashed into 16
-        buckets. Columns with more are hashed into 64 buckets, or 256 where there are texts, new
-        categories included. With ``hash_buckets``, all are hashed, into so many. Where there are
-        texts, or nothing but pairs of many features, and no ``hash_buckets``, rows are sparse if
-        ``words`` says so, and ``ngrams`` are counted beside words.
+        (:func:`~lasec.tables.one_hot.few_categories`). Where there is a column with more, a text,
+        or pairs of many features, rows are sparse, with ``words`` columns for those and for new
+        categories; ``ngrams`` are counted beside words.
 
         >>> columns = {"text": ["win a free prize", "see you at lunch"], "hour": [3.0, 12.0]}
         >>> rows = pa.RecordBatch.from_pydict(columns)
-        >>> encoder = Encoder.fit(rows, words=2**18)
+        >>> encoder = Encoder.fit(rows)
         >>> encoder.encode(rows)[:, :1].toarray().tolist(), encoder.vocabulary.most(1)
         ([[0.0], [1.0]], ['win'])
         """
         columns = find_kinds(head, dict(kinds or {}), set(left_out))
-        found = {column.kind for column in columns}
-        top = max((top_index(head[name]) for name in _names(columns, Kind.PAIRS)), default=0)
-        if words:
-            words = 0 if hash_buckets is not None else _sparse_columns(found, top, words)
-        names = _names(columns, Kind.CATEGORY)
-        one_hot = few_categories(head, names) if hash_buckets is None else {}
-        usual = _FEW if len(one_hot) < len(names) else _NEW
-        usual = _MANY if found & {Kind.TEXT, Kind.PAIRS} else usual
-        pairs = 0
-        if Kind.PAIRS in found:
-            pairs = top + 1 if top < MOST and hash_buckets is None else (hash_buckets or usual)
+        names, texts, pairs = (
+            _names(columns, kind) for kind in (Kind.CATEGORY, Kind.TEXT, Kind.PAIRS)
+        )
+        one_hot = few_categories(head, names)
+        top = max((top_index(head[name]) for name in pairs), default=-1)
+        sparse = bool(texts) or len(one_hot) < len(names) or top >= MOST
+        if sparse and {column.kind for column in columns} <= {Kind.PAIRS, Kind.IGNORED}:
+            words = COLUMNS
         return cls(
             columns,
-            hash_buckets=hash_buckets or usual,
-            pairs=pairs,
+            pairs=0 if sparse else top + 1,
             standardize=standardize,
             constant=constant,
             categories=one_hot,
-            words=words,
-            ngrams=ngrams if words else None,
+            words=words if sparse else 0,
+            ngrams=ngrams if texts else None,
         )
 
     @property
@@ -153,27 +140,38 @@ class Encoder:
         """The number of features: columns of the matrix."""
         if self.words:
             return self.dense + self.words
-        hashed = self.hash_buckets if self._hashes else 0
-        return len(self.numbers) + self.one_hot.width + hashed + self.pairs + int(self.constant)
+        return len(self.numbers) + self.one_hot.width + self.pairs + int(self.constant)
+
+    @property
+    def sparse(self) -> str:
+        """The first column for which rows are sparse, and why; empty where they are dense.
+
+        >>> rows = pa.RecordBatch.from_pydict({"text": ["win a free prize", "see you at lunch"]})
+        >>> Encoder.fit(rows).sparse
+        "column 'text' is text"
+        """
+        if not self.words:
+            return ""
+        for names, why in (
+            (self.texts, "is text"),
+            (self.hashed, "has many categories, or few rows for each"),
+            (self.paired, "has many features"),
+        ):
+            if names:
+                return f"column {names[0][:80]!r} {why}"
+        return ""
 
     def encode(self, batch: pa.RecordBatch) -> Any:
         """The rows of a batch, as the rows of a matrix, which is sparse where there are words."""
-        if self.words and not self._texts:
-            found = [batch[name] for name in self._of(Kind.PAIRS)]
-            return sparse_rows(found, batch.num_rows)
+        if self.words and not (self.numbers or self.texts or self._of(Kind.CATEGORY)):
+            return sparse_rows([batch[name] for name in self.paired], batch.num_rows)
         cells = dict(zip(batch.schema.names, batch.columns, strict=True))
         rows = np.zeros((batch.num_rows, self.dense_dimension))
         others = self._dense(cells, rows)
         if self.words:
             return self._beside_words(rows, cells, others)
-        k = len(self.numbers) + self.one_hot.width
-        hashed = rows[:, k : k + self.hash_buckets]
-        for name, at in others.items():
-            self._buckets.categories(name, cells[name].take(pa.array(at)), hashed, at)
-        for name in self._of(Kind.PAIRS):
-            self._pairs(cells[name], rows[:, self.dimension - self.constant - self.pairs :])
-        if self._texts:
-            self._buckets.texts([cells[name] for name in self._texts], hashed)
+        for name in self.paired:
+            self._add(cells[name], rows[:, self.dimension - self.constant - self.pairs :])
         if self.constant:
             rows[:, -1] = 1.0
         return rows
@@ -182,16 +180,19 @@ class Encoder:
         """Write numbers and one-hot categories; the rows whose categories are to be hashed."""
         k = len(self.numbers)
         if k and len(out):
-            out[:, :k] = self._scaled(np.column_stack([_floats(cells[n]) for n in self.numbers]))
+            out[:, :k] = self._scaled(np.column_stack([floats(cells[n]) for n in self.numbers]))
         others = {name: np.arange(len(out)) for name in self.hashed} if len(out) else {}
         return others | self.one_hot.encode(cells, out[:, k : k + self.one_hot.width])
 
     def _beside_words(
         self, rows: Matrix, cells: Mapping[str, pa.Array], others: Mapping[str, NDArray[np.intp]]
     ) -> Any:
-        """Sparse rows: what is dense, then words and the categories of these rows."""
-        texts = (cells[name].to_pylist() for name in self._texts)
-        words = self._hasher.rows(" ".join(filter(None, t)) for t in zip(*texts, strict=True))
+        """Sparse rows: what is dense, then words, pairs and the categories of these rows."""
+        words = sparse_rows([cells[name] for name in self.paired], len(rows), self.words)
+        if self.texts:
+            texts = (cells[name].to_pylist() for name in self.texts)
+            said = self._hasher.rows(" ".join(filter(None, t)) for t in zip(*texts, strict=True))
+            words = words + said if self.paired else said
         for name, at in others.items():
             named = cells[name].take(pa.array(at)).fill_null("").to_pylist()
             keys = [key_of(name, value) for value in named]
@@ -222,7 +223,7 @@ class Encoder:
             return np.nan_to_num(X, copy=False)
         return kernel.engine.scale(np.ascontiguousarray(X), (self.count, self.mean, self.spread))
 
-    def _pairs(self, values: pa.Array, out: Matrix) -> None:
+    def _add(self, values: pa.Array, out: Matrix) -> None:
         """Add the features that are not zero; indices beyond the last column start again at 0."""
         row, index, numbers = flat(values)
         np.add.at(out, (row, index % self.pairs), numbers)
@@ -234,14 +235,12 @@ class Encoder:
         """What is saved with :meth:`arrays`, as JSON."""
         return {
             "columns": [[c.name, c.kind.value, c.why] for c in self.columns],
-            "width": self.hash_buckets,
             "pairs": self.pairs,
-            "standardise": self.standardize,
+            "standardize": self.standardize,
             "constant": self.constant,
             "categories": {n: list(values) for n, values in self.one_hot.categories.items()},
             "words": self.words,
             "ngrams": self.ngrams,
-            "hash": HASH if self.words else "",
             "vocabulary": dict(self.vocabulary),
         }
 
@@ -251,19 +250,13 @@ class Encoder:
 
     @classmethod
     def restore(cls, header: Mapping[str, Any], arrays: Arrays) -> Self:
-        """The encoder that :meth:`header` and :meth:`arrays` describe.
-
-        Files of 0.1.0 have no ``categories``: all of theirs are hashed.
-        """
-        if header.get("words") and header.get("hash") != HASH:
-            raise ValueError("its words are hashed in a way that this version does not know")
+        """The encoder that :meth:`header` and :meth:`arrays` describe."""
         columns = [Column(str(name), Kind(kind), str(why)) for name, kind, why in header["columns"]]
         made = cls(
-            columns, hash_buckets=header["width"], pairs=header["pairs"],
-            standardize=bool(header["standardise"]), constant=bool(header["constant"]),
-            categories=_categories(header.get("categories", {}), columns),
-            words=header.get("words", 0), ngrams=header.get("ngrams"),
-            vocabulary=header.get("vocabulary"),
+            columns, pairs=header["pairs"], standardize=bool(header["standardize"]),
+            constant=bool(header["constant"]),
+            categories=_categories(header["categories"], columns), words=header["words"],
+            ngrams=header["ngrams"], vocabulary=header["vocabulary"],
         )  # fmt: skip
         for name, blank in made.arrays().items():
             kept = arrays[name]
@@ -306,14 +299,6 @@ def _names(columns: Sequence[Column], kind: Kind) -> tuple[str, ...]:
     return tuple(column.name for column in columns if column.kind is kind)
 
 
-def _sparse_columns(found: set[Kind], top: int, words: int) -> int:
-    """How many columns sparse rows of these kinds have; 0 where they are to be dense."""
-    kinds = found - {Kind.IGNORED}
-    if kinds == {Kind.PAIRS}:
-        return COLUMNS if top >= MOST else 0
-    return words if Kind.TEXT in kinds and Kind.PAIRS not in kinds else 0
-
-
 def _categories(saved: Any, columns: Sequence[Column]) -> dict[str, list[str]]:
     """The categories of a file, if they are texts without repetition, of columns of categories."""
     there = set(_names(columns, Kind.CATEGORY))
@@ -324,6 +309,10 @@ def _categories(saved: Any, columns: Sequence[Column]) -> dict[str, list[str]]:
     return dict(saved)
 
 
-def _floats(values: pa.Array) -> Any:
-    """A column of numbers, NaN where there is none."""
+def floats(values: pa.Array) -> Any:
+    """A column of numbers, NaN where there is none.
+
+    >>> floats(pa.array([1, None])).tolist()
+    [1.0, nan]
+    """
     return values.cast(pa.float64()).to_numpy(zero_copy_only=False)

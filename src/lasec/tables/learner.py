@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -21,17 +21,35 @@ from lasec.session.saved import read_detectors, read_learner, read_notes, read_r
 from lasec.sparse import one_by_one
 from lasec.tables.cells import as_label, batch_of, folded, moment, moments
 from lasec.tables.encoder import Encoder
-from lasec.types import Decision, Outcome
+from lasec.tables.watched import cells
+from lasec.types import Decision, Matrix, Outcome
 
 KIND = "table"
 
 
 class Rows(NamedTuple):
-    """The rows of a batch as features, labels (None where the cell is empty) and times."""
+    """The rows of a batch as features, labels (None where the cell is empty) and times.
+
+    ``cells`` is what detectors see: numbers before they are scaled (:mod:`lasec.tables.watched`).
+    """
 
     X: Any
     y: NDArray[Any]
     times: NDArray[np.float64] | None
+    cells: Matrix | None
+
+
+class Read(NamedTuple):
+    """Rows without labels as features, the time of each or None, and what detectors see."""
+
+    X: Any
+    clock: Sequence[float | None]
+    cells: Matrix | None
+
+    def one_by_one(self, ids: Sequence[str | int | None]) -> Iterator[tuple[Any, ...]]:
+        """Each row as :meth:`TableLearner.ask_read` takes it."""
+        cells = [None] * len(ids) if self.cells is None else list(self.cells)
+        return zip(one_by_one(self.X), self.clock, ids, cells, strict=True)
 
 
 class TableLearner:
@@ -121,21 +139,26 @@ class TableLearner:
         at = coded.indices.fill_null(len(names) - 1).to_numpy(zero_copy_only=False)
         y = np.array(names, dtype=object)[at]
         times = None if self.time is None else moments(batch[self.time])
-        return Rows(self.encoder.encode(batch), y, times)
+        X = self.encoder.encode(batch)
+        return Rows(X, y, times, self._cells(batch, X))
+
+    def _cells(self, batch: pa.RecordBatch, X: Any) -> Matrix | None:
+        """What detectors see of a batch, if there is one that looks."""
+        return cells(self.encoder, batch, X) if self.session.detectors else None
 
     def ask(self, rows: Sequence[Mapping[str, Any]]) -> list[Decision]:
         """A decision for each row; if one cannot be read, none is asked."""
-        X, clock = self.read(rows)
-        ids = [self.id_of(row) for row in rows]
-        return [self.ask_read(*read) for read in zip(one_by_one(X), clock, ids, strict=True)]
+        read = self.read(rows)
+        return [self.ask_read(*one) for one in read.one_by_one([self.id_of(row) for row in rows])]
 
-    def read(self, rows: Sequence[Mapping[str, Any]]) -> tuple[Any, Sequence[float | None]]:
-        """Rows without a label, encoded, and the time of each, or None."""
+    def read(self, rows: Sequence[Mapping[str, Any]]) -> Read:
+        """Rows without a label, encoded, the time of each, and what detectors see of them."""
         batch = batch_of(rows, self.encoder.columns)
         clock: Sequence[float | None] = [None] * len(rows)
         if self.time is not None:
             clock = [moment(row.get(self.time)) for row in rows]
-        return self.encoder.encode(batch), clock
+        X = self.encoder.encode(batch)
+        return Read(X, clock, self._cells(batch, X))
 
     def probabilities(self, X: Any) -> list[dict[str, float]]:
         """The probability of each class for rows as :meth:`read` gives them.
@@ -167,16 +190,25 @@ class TableLearner:
         x: Any,
         time: float | None,
         id: str | int | None = None,  # noqa: A002
+        cells: Any = None,
     ) -> Decision:
         """A decision for one row as :meth:`read` gives it; its label is the name of a class."""
-        return self.session.ask(x, id=id, time=time)
+        return self.session.ask(x, id=id, time=time, cells=cells)
 
-    def tell(self, question: str | int, label: object, by: str | None = None) -> Outcome:
+    def tell(
+        self,
+        question: str | int | None = None,
+        label: object = None,
+        *,
+        id: str | int | None = None,  # noqa: A002
+        by: str | None = None,
+    ) -> Outcome:
         """Learn the class of a row that was asked about, by its ticket or its id.
 
-        ``by`` names who answered: with several annotators, each name counts once.
+        A whole number is a ticket, unless it is given as ``id``. ``by`` names who answered: with
+        several annotators, each name counts once.
         """
-        return self.session.tell(question, self._class(label), by=by)
+        return self.session.tell(question, self._class(label), id=id, by=by)
 
     def learn(self, row: Mapping[str, Any], label: object) -> None:
         """Learn a row that nobody asked for; it is no part of any estimate."""
@@ -212,7 +244,10 @@ class TableLearner:
 
     def to_bytes(self, **parts: bytes) -> bytes:
         """The state as bytes for :meth:`from_bytes`, together with ``parts`` of the caller."""
-        sizes, arrays = bundle(self.session.parts() | parts)
+        return self.packing(**parts)()
+
+    def packing(self, **parts: bytes) -> Callable[[], bytes]:
+        """What gives :meth:`to_bytes` as it is now, at any time and in any thread."""
         header = {
             "kind": KIND,
             "encoder": self.encoder.header(),
@@ -222,10 +257,15 @@ class TableLearner:
             "id": self.id,
             "remember": self.session.remember,
             "origin": self.origin,
-            "parts": sizes,
         }
-        coded = {f"encoder.{name}": a for name, a in self.encoder.arrays().items()}
-        return pack(header, coded | arrays)
+        coded = {f"encoder.{name}": a.copy() for name, a in self.encoder.arrays().items()}
+        frozen = self.session.frozen()
+
+        def packed() -> bytes:
+            sizes, arrays = bundle(frozen() | parts)
+            return pack(header | {"parts": sizes}, coded | arrays)
+
+        return packed
 
     def save(self, path: str | os.PathLike[str], **parts: bytes) -> None:
         """Write it to a file, atomically."""
@@ -251,11 +291,10 @@ class TableLearner:
         encoder = Encoder.restore(header["encoder"], sums)
         made = cls(
             read_learner(parts.pop("learner")), encoder, label=header["label"],
-            classes=() if header["positive"] is not None else header.get("classes", ()),
-            positive=header["positive"], time=header["time"], id=header.get("id"),
+            positive=header["positive"], time=header["time"], id=header["id"],
             meter=Meter.from_bytes(parts.pop("meter")), origin=header["origin"],
-            notes=read_notes(parts.pop("notes", b"[]")), detectors=read_detectors(parts),
-            remember=header.get("remember", 0),
+            notes=read_notes(parts.pop("notes")), detectors=read_detectors(parts),
+            remember=header["remember"],
         )  # fmt: skip
         if "rows" in parts:
             made.session.rows = read_rows(parts.pop("rows"))
@@ -280,10 +319,9 @@ class TableLearner:
 
 def _check(header: dict[str, Any]) -> None:
     """Raise an error where the header names columns or classes by anything but text."""
-    classes = header.get("classes", [])  # a learner keeps them since 0.2
-    further = (header["positive"], header["time"], header.get("id"))
-    names = [header["label"], *classes, *(name for name in further if name is not None)]
-    if not all(isinstance(name, str) for name in names) or not isinstance(classes, list):
+    further = (header["positive"], header["time"], header["id"])
+    names = [header["label"], *(name for name in further if name is not None)]
+    if not all(isinstance(name, str) for name in names):
         raise StateError("invalid: columns and classes must be named by text")
     if not isinstance(header["origin"], dict):
         raise StateError("invalid: the origin is not a JSON object")

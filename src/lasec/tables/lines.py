@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from lasec.errors import TableError, TicketError
-from lasec.sparse import is_sparse, one_by_one
+from lasec.session import Note
+from lasec.sparse import is_sparse
 from lasec.tables.cells import check_row, moment
 from lasec.tables.learner import TableLearner
 from lasec.tables.source import rows_at_a_time
@@ -74,8 +75,7 @@ def _at_once(desk: TableLearner, rows: Sequence[Row]) -> list[Decided | str]:
     """The same for rows that are encoded together."""
     wrong = {i: text for i, row in enumerate(rows) if (text := _unreadable(desk, row))}
     sound = [row for i, row in enumerate(rows) if i not in wrong]
-    X, clock = desk.read(sound)
-    read = iter(zip(one_by_one(X), clock, map(desk.id_of, sound), strict=True))
+    read = desk.read(sound).one_by_one([desk.id_of(row) for row in sound])
     said: list[Decided | str] = []
     for i in range(len(rows)):
         try:
@@ -85,10 +85,10 @@ def _at_once(desk: TableLearner, rows: Sequence[Row]) -> list[Decided | str]:
     return said
 
 
-def _asked(desk: TableLearner, x: Any, time: float | None, name: str | int | None) -> Decided:
-    """The decision about a row."""
+def _asked(desk: TableLearner, x: Any, *more: Any) -> Decided:
+    """The decision about a row, with what else :meth:`TableLearner.ask_read` takes."""
     likely = desk.probabilities(x if is_sparse(x) else x[None])
-    return Decided(desk.ask_read(x, time, name), likely[0] if likely else None)
+    return Decided(desk.ask_read(x, *more), likely[0] if likely else None)
 
 
 def predicted(desk: TableLearner, rows: Sequence[Row]) -> list[Row]:
@@ -102,7 +102,7 @@ def predicted(desk: TableLearner, rows: Sequence[Row]) -> list[Row]:
     [{'prediction': None, 'margin': 0.0}]
     """
     wrong = [_unreadable(desk, row) for row in rows]
-    X, _ = desk.read([row for row, text in zip(rows, wrong, strict=True) if not text])
+    X = desk.read([row for row, text in zip(rows, wrong, strict=True) if not text]).X
     likely = desk.probabilities(X) or [{} for _ in range(X.shape[0])]
     found = zip(desk.session.predict(X), likely, desk.learner.margins(X).tolist(), strict=True)
     return [{"error": text} if text else _shown(*next(found)) for text in wrong]
@@ -125,42 +125,62 @@ def _unreadable(desk: TableLearner, row: Row) -> str:
     return ""
 
 
-def told(desk: TableLearner, row: Row) -> Row:
-    """The outcome of one answer, or of a label that nobody asked for."""
+def told(desk: TableLearner, row: Row, *, as_text: bool = False) -> Row:
+    """The outcome of one answer, or of a label that nobody asked for.
+
+    ``as_text``: the row is of a CSV file, in which an id that is a number is text like any other.
+    """
     label = row.get("label", row.get(desk.label))
     name = {key: row[key] for key in ("ticket", desk.id or "id") if row.get(key) is not None}
     try:
         if label is None:
             raise TableError('expected "label"')
-        question = _question(desk, row)
-        if question is None:
+        ticket, id_ = _question(desk, row, as_text=as_text)
+        if ticket is None and id_ is None:
             return name | _unasked(desk, row, label)
-        outcome = desk.tell(question, label, by=None if (by := row.get("by")) is None else str(by))
+        by = None if row.get("by") is None else str(row["by"])
+        outcome = desk.tell(ticket, label, id=id_, by=by)
     except (TicketError, ValueError, OverflowError) as error:
         return name | {"error": str(error)}
     asked = {} if outcome.decision.propensity else {"asked": False}
+    judged = {} if outcome.correct is None else {"correct": outcome.correct}
     return {
-        **name, "ticket": outcome.decision.ticket, "label": outcome.y, **asked,
-        "correct": outcome.correct, "learned": outcome.updated, "settled": outcome.settled,
+        **name, "ticket": outcome.decision.ticket, "label": outcome.y, **asked, **judged,
+        "learned": outcome.updated, "settled": outcome.settled,
     }  # fmt: skip
 
 
-def _question(desk: TableLearner, row: Row) -> str | int | None:
-    """The row that a line speaks of, by its ticket or its id; None where the line is a row."""
-    ticket = row.get("ticket")
+def _question(
+    desk: TableLearner, row: Row, *, as_text: bool
+) -> tuple[int | None, str | int | None]:
+    """The ticket or the id of the row that a line speaks of; neither where the line is a row."""
+    ticket, found = row.get("ticket"), desk.id_of(row)
     if ticket is not None:
         if not isinstance(ticket, int) or isinstance(ticket, bool):
             raise TableError('"ticket": expected a whole number')
-        return ticket
-    found = desk.id_of(row)
-    for name in (found, int(found) if isinstance(found, str) and found.isdecimal() else None):
+        kept = desk.session.notes.get(ticket, Note()).id
+        if None not in (kept, found) and str(kept) != str(found):
+            raise TicketError(f"ticket {ticket} is of the row {kept!r}, and not of {found!r}")
+        return ticket, None
+    for name in (found, whole(found) if as_text else None):
         if name is not None and desk.session.holds(name):
-            return name
+            return None, name
     if {column.name for column in desk.encoder.columns} & row.keys():
-        return None
+        return None, None
     if found is not None:
         raise TicketError(f"there is no open question about {found!r}")
     raise TableError('expected "ticket", "id", or the columns of a row')
+
+
+def whole(name: str | int | None) -> int | None:
+    """The whole number that a CSV file has as this text, and no other text.
+
+    >>> whole("7"), whole("07"), whole("mail-7")
+    (7, None, None)
+    """
+    if isinstance(name, str) and name.isdecimal() and len(name) < 20 and str(int(name)) == name:
+        return int(name)
+    return None
 
 
 def _unasked(desk: TableLearner, row: Row, label: object) -> Row:

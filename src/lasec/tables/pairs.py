@@ -41,8 +41,10 @@ def flat(values: pa.Array) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     )
 
 
-def sparse_rows(columns: Sequence[pa.Array], count: int) -> Any:
+def sparse_rows(columns: Sequence[pa.Array], count: int, width: int = COLUMNS) -> Any:
     """The rows of such columns as a sparse matrix; the same index in several columns adds up.
+
+    Indices beyond the last of ``width`` columns start again at 0.
 
     >>> pairs = pa.array([[(3, 1.5), (2**31 + 5, 1.0)], []], pa.map_(pa.int64(), pa.float64()))
     >>> sparse_rows([pairs], 2).indices.tolist()
@@ -50,6 +52,8 @@ def sparse_rows(columns: Sequence[pa.Array], count: int) -> Any:
     """
     from scipy.sparse import csr_array  # noqa: PLC0415, tables of numbers need no SciPy
 
+    if not columns:
+        return csr_array((count, width))
     found = zip(*map(flat, columns), strict=True)
     row, index, number = (np.concatenate(parts) for parts in found)
-    return csr_array((number, (row, index % COLUMNS)), (count, COLUMNS))
+    return csr_array((number, (row, index % width)), (count, width))

@@ -67,12 +67,6 @@ class Table:
         """The names of the columns."""
         return list(self.head.schema.names)
 
-    @property
-    def progress(self) -> float:
-        """The estimated share of the rows that has been read; NaN where it is not known."""
-        known = not math.isnan(self.expected)
-        return self.rows / max(self.expected, self.rows, 1) if known else math.nan
-
     def batches(self, skip: int = 0, most: int = ROWS) -> Iterator[pa.RecordBatch]:
         """The rows after the first ``skip``, at most 8,192 at a time, or ``most``."""
         with self:
@@ -112,7 +106,7 @@ def open_table(
     ...     table.head.to_pylist()
     [{'price': 1.5, 'shop': 'north'}, {'price': 2.0, 'shop': 'south'}]
     """
-    kind = _format(str(path), format)
+    kind = format_of(str(path), format)
     mark = None if separator is None else separator.encode().decode("unicode_escape")
     if mark is not None and len(mark) != 1:
         raise TableError(f"separator: expected one character, got {separator!r}")
@@ -146,8 +140,12 @@ def _named(path: str) -> str:
     return "standard input" if path == "-" else path
 
 
-def _format(path: str, told: str | None) -> str | None:
-    """The format that was told or that the file's name or signature gives; None if none does."""
+def format_of(path: str, told: str | None = None) -> str | None:
+    """The format that was told or that the file's name or signature gives; None if none does.
+
+    >>> format_of("-"), format_of("-", "csv")
+    (None, 'csv')
+    """
     known = list(dict.fromkeys(FORMATS.values()))
     if told is not None and told not in known:
         raise TableError(f"unknown format {told!r}: expected one of {', '.join(known)}")
@@ -155,7 +153,7 @@ def _format(path: str, told: str | None) -> str | None:
         return told
     if Path(path).is_dir():
         raise TableError(f"{path} is a directory: give one file{_inside(Path(path))}")
-    if not Path(path).is_file():
+    if not Path(path).exists():  # a pipe or a device will do
         raise TableError(f"{path}: no such file")
     suffixes = [part.lower() for part in Path(path).name.split(".")[1:]]
     if len(suffixes) > 1 and suffixes[-1] in _COMPRESSED:

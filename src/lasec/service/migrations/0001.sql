@@ -38,9 +38,11 @@ CREATE TABLE snapshots (
     tenant TEXT NOT NULL,
     model TEXT NOT NULL,
     seq BIGINT NOT NULL,
+    piece INTEGER NOT NULL,
+    pieces INTEGER NOT NULL,
     at DOUBLE PRECISION NOT NULL,
     data BLOB NOT NULL,
-    PRIMARY KEY (tenant, model, seq)
+    PRIMARY KEY (tenant, model, seq, piece)
 );
 
 -- Replies that a retried request gets again.
@@ -53,7 +55,7 @@ CREATE TABLE replies (
     at DOUBLE PRECISION NOT NULL,
     PRIMARY KEY (tenant, model, name)
 );
-CREATE INDEX replies_by_age ON replies (at);
+CREATE INDEX replies_by_age ON replies (tenant, model, at);
 
 CREATE TABLE questions (
     tenant TEXT NOT NULL,
@@ -66,10 +68,15 @@ CREATE TABLE questions (
     asked_at DOUBLE PRECISION NOT NULL,
     status TEXT NOT NULL,
     closed_at DOUBLE PRECISION,
+    prediction TEXT NOT NULL,
     PRIMARY KEY (tenant, model, ticket)
 );
 CREATE INDEX questions_by_status ON questions (tenant, model, status, ticket);
 CREATE INDEX questions_by_event ON questions (tenant, model, event);
+CREATE INDEX questions_by_end ON questions (tenant, model, closed_at);
+-- The queue of people, in its order.
+CREATE INDEX questions_waiting ON questions (tenant, model, ticket)
+    WHERE status IN ('open', 'settled');
 
 CREATE TABLE leases (
     tenant TEXT NOT NULL,
@@ -80,6 +87,8 @@ CREATE TABLE leases (
     PRIMARY KEY (tenant, model, ticket, person)
 );
 
+-- What people and applications say to questions; a correction is the owner's, and keeps what was
+-- said and what the model was told.
 CREATE TABLE answers (
     tenant TEXT NOT NULL,
     model TEXT NOT NULL,
@@ -89,9 +98,15 @@ CREATE TABLE answers (
     status TEXT NOT NULL,
     at DOUBLE PRECISION NOT NULL,
     due DOUBLE PRECISION NOT NULL,
+    learned TEXT,
+    corrected TEXT,
+    corrected_by TEXT,
+    corrected_at DOUBLE PRECISION,
     PRIMARY KEY (tenant, model, ticket, person)
 );
 CREATE INDEX answers_by_due ON answers (status, due);
+CREATE INDEX answers_by_person ON answers (tenant, model, person, at);
+CREATE INDEX answers_by_time ON answers (tenant, model, at, ticket, person);
 
 CREATE TABLE alarms (
     tenant TEXT NOT NULL,

@@ -1,7 +1,8 @@
 // The annotator's page: shows one question at a time, and sends answers in the background.
 
 import {
-  Refused, askForKey, byId, currentKey, currentModel, element, fillModels, ofModel, request,
+  Refused, askForKey, byId, currentKey, currentModel, element, fillModels, ofModel, parse, request,
+  stringify,
 } from "./page.js";
 
 const AHEAD = 5; // questions fetched before they are needed
@@ -11,6 +12,10 @@ const RENEW = 60_000; // ms between two renewals of the leases of a person who i
 const IDLE = 120_000; // ms without a sign of life after which leases are left to expire
 const SLOWEST = 10_000; // ms, the longest wait before a retry
 const SETTLE = 150; // ms in which a question that appeared by itself takes no key
+const ROOM = 20_000; // characters of an item that are shown at first
+const FIELD = 40; // characters that a field takes of that, besides its text
+const LONGEST = 80; // characters of a class that are shown
+const READ = "lasec instructions read";
 const RESERVED = "dlu";
 const KEYS = [..."123456789abcdefghijklmnopqrstuvwxyz"].filter((key) => !RESERVED.includes(key));
 
@@ -27,10 +32,10 @@ let pollTimer = 0;
 // What is kept in the tab until the server has it: a reload loses nothing.
 
 const UNSENT = `lasec unsent ${currentKey()}`; // of this key: another one is another person's
-const outbox = JSON.parse(sessionStorage.getItem(UNSENT) ?? "[]"); // {model, ticket, say, label}
-const keep = () => sessionStorage.setItem(UNSENT, JSON.stringify(outbox));
+const outbox = parse(sessionStorage.getItem(UNSENT) ?? "[]"); // {model, ticket, say, label}
+const keep = () => sessionStorage.setItem(UNSENT, stringify(outbox));
 
-const past = []; // {model, question, said, at}: what can be undone; at: when it was acknowledged
+const past = []; // {model, question, say, said, at}: what can be undone; at: when it was acknowledged
 const touched = new Map(); // ticket -> when it was last answered, undone or acknowledged here
 let sending = null;
 let failures = 0;
@@ -57,7 +62,8 @@ async function send() {
   sending = outbox[0];
   const { model, ...body } = sending;
   try {
-    await request("POST", ofModel("answers", model), body);
+    const heard = await request("POST", ofModel("answers", model), ["ticket"], body);
+    if (heard.ticket !== body.ticket) throw new Refused(0, "The reply is to another answer.");
     acknowledged(sending);
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
@@ -84,12 +90,19 @@ function acknowledged(entry) {
 function refused(entry, error) {
   acknowledged(entry);
   if (entry.say === "undo") {
-    if (current?.ticket === entry.ticket) next();
-    queue = queue.filter(({ ticket }) => ticket !== entry.ticket);
+    if (entry.model === currentModel()) drop(entry.ticket);
     notice("Too late to undo: the question is closed.", true);
   } else if (error.status !== 410) {
     notice(`An answer was not accepted: ${error.message}`, true);
   }
+}
+
+/** Take a question away; if it is shown, the next one appears by itself. */
+function drop(gone) {
+  queue = queue.filter(({ ticket }) => ticket !== gone);
+  if (current?.ticket !== gone) return;
+  shownAt = performance.now();
+  next();
 }
 
 function retry(error) {
@@ -132,7 +145,7 @@ async function fetchAhead() {
   const model = currentModel();
   const count = Math.min(MOST, AHEAD + queue.length + outbox.length + (current ? 1 : 0));
   try {
-    const leased = await request("POST", ofModel("lease"), { count });
+    const leased = await request("POST", ofModel("lease"), ["questions", "classes"], { count });
     if (model === currentModel()) take(leased, since);
     reached();
   } catch (error) {
@@ -151,19 +164,31 @@ function take(leased, since) {
   const mine = outbox.filter(({ model }) => model === currentModel());
   const unsent = new Set(mine.map(({ ticket }) => ticket));
   const moved = (ticket) => unsent.has(ticket) || touched.get(ticket) >= since;
-  const offered = new Set(leased.questions.map(({ ticket }) => ticket));
-  queue = queue.filter(({ ticket }) => offered.has(ticket) || moved(ticket));
+  const offered = new Map(leased.questions.map((question) => [question.ticket, question]));
+  queue = queue.filter(({ ticket }) => offered.has(ticket) || moved(ticket))
+    .map((question) => offered.get(question.ticket) ?? question);
   const here = new Set([current, ...queue].map((question) => question?.ticket));
   queue.push(...leased.questions.filter(({ ticket }) => !here.has(ticket) && !moved(ticket)));
   const missed = leased.questions.filter(({ ticket }) => moved(ticket) && !here.has(ticket)).length;
   counts = { today: leased.answered_today + missed, waiting: leased.waiting - missed };
   grace = leased.grace;
-  if (String(classes) !== String(leased.classes)) showClasses(leased.classes);
+  showInstructions(leased.instructions ?? "");
+  if (stringify(classes) !== stringify(leased.classes)) showClasses(leased.classes);
+  showChange(offered.get(current?.ticket));
   if (!current && queue.length) {
     shownAt = performance.now();
     next();
     if ([document.body, byId("item")].includes(document.activeElement)) focusItem();
   } else render();
+}
+
+/** The question that is shown, if another one has its ticket now: the model was made again. */
+function showChange(offered) {
+  if (!offered || stringify(offered.item) === stringify(current.item)) return;
+  current = offered;
+  shownAt = performance.now();
+  showItem();
+  notice("The question has changed.", true);
 }
 
 function next() {
@@ -175,8 +200,8 @@ function next() {
 /** Answer the question that is shown, and show the next one at once. */
 function answer(say, label = null) {
   if (!current || performance.now() - shownAt < SETTLE) return;
-  const said = { dont_know: "don't know", later: "later" }[say] ?? String(label);
-  past.push({ model: currentModel(), question: current, said, at: null });
+  const said = { dont_know: "don't know", later: "later" }[say] ?? brief(String(label));
+  past.push({ model: currentModel(), question: current, say, said, at: null });
   past.splice(0, past.length - 20);
   counts.today += say === "later" ? 0 : 1;
   counts.waiting -= 1;
@@ -207,7 +232,7 @@ function undo() {
   } else put({ ticket, say: "undo" });
   if (current) queue.unshift(current);
   current = last.question;
-  counts.today -= last.said === "later" ? 0 : 1;
+  counts.today -= last.say === "later" ? 0 : 1;
   counts.waiting += 1;
   showItem();
   notice(`Undone: ${last.said}.`);
@@ -217,24 +242,64 @@ function undo() {
 // What is shown
 
 /** A value of an item: text, a link if it is an address, or fields. Items are untrusted. */
-function shown(value, depth = 0) {
-  if (typeof value === "string") return /^https?:\/\/\S+$/i.test(value) ? linkTo(value) : value;
-  if (value === null || typeof value !== "object" || depth > 2) return JSON.stringify(value);
+function shown(value, room, depth = 0) {
+  if (typeof value === "string") return linkOr(fitted(value, room), room);
+  if (value === null || typeof value !== "object" || depth > 2) return fitted(stringify(value), room);
   if (Array.isArray(value) && value.every((part) => typeof part !== "object")) {
-    return value.join(", ");
+    return fitted(value.join(", "), room);
   }
-  const fields = Object.entries(value).filter(([, part]) => part !== null);
-  return element("dl", {}, ...fields.map(([name, part]) => element("div", {},
-    element("dt", {}, name), element("dd", { dir: "auto" }, shown(part, depth + 1)))));
+  return element("dl", {}, ...fieldsOf(value, room, depth));
 }
 
-const linkTo = (address) =>
-  element("a", { href: address, target: "_blank", rel: "noopener noreferrer" }, address);
+function fieldsOf(value, room, depth) {
+  const fields = [];
+  for (const [name, part] of Object.entries(value)) {
+    if (part === null) continue;
+    room.left -= FIELD;
+    if (room.left < 0) break;
+    fields.push(element("div", {}, element("dt", { dir: "auto" }, fitted(name, room)),
+      element("dd", { dir: "auto" }, shown(part, room, depth + 1))));
+  }
+  return fields;
+}
 
-function contentOf({ ticket, item }) {
+/** The beginning of a text for which there is room. */
+function fitted(text, room) {
+  const part = text.slice(0, Math.max(0, room.left));
+  room.left -= text.length;
+  return part;
+}
+
+const linkOr = (text, room) => room.left >= 0 && /^https?:\/\/\S+$/i.test(text)
+  ? element("a", { href: text, target: "_blank", rel: "noopener noreferrer" }, text) : text;
+
+/** A text, or what it consists of if there is nothing to see. */
+function visible(text) {
+  if (/[^\p{Cc}\p{Cf}\p{Z}]/u.test(text)) return text;
+  const codes = Array.from(text.slice(0, 20), (part) =>
+    ` U+${part.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`);
+  return text ? `(blank:${codes.join("")})` : "(empty)";
+}
+
+function brief(text) {
+  const seen = visible(text);
+  return seen.length > LONGEST ? `${seen.slice(0, LONGEST)} ...` : seen;
+}
+
+function contentOf(question, most = ROOM) {
+  const { ticket, item } = question;
   const known = item !== null && (typeof item !== "object" ||
     Object.values(item).some((part) => part !== null));
-  return element("div", { dir: "auto" }, known ? shown(item) : `Question ${ticket}`);
+  const room = { left: most };
+  const seen = typeof item === "string" ? visible(item) : item;
+  const box = element("div", { dir: "auto" }, known ? shown(seen, room) : `Question ${ticket}`);
+  if (room.left >= 0) return [box];
+  const all = element("button", { type: "button", id: "all" }, "Show all");
+  all.onclick = () => {
+    byId("item").replaceChildren(...contentOf(question, Infinity));
+    focusItem();
+  };
+  return [box, element("p", { class: "quiet" }, "This is the beginning of a long item."), all];
 }
 
 /** Without a scroll: the start of a long item is what is read first. */
@@ -243,7 +308,7 @@ const focusItem = () => byId("item").focus({ preventScroll: true });
 function showItem() {
   const box = byId("item");
   box.dataset.ticket = current?.ticket ?? "";
-  if (current) box.replaceChildren(contentOf(current));
+  if (current) box.replaceChildren(...contentOf(current));
   box.scrollTop = 0;
   scrollTo(0, 0);
 }
@@ -280,7 +345,11 @@ function render() {
 }
 
 function showClasses(names) {
+  if (current) shownAt = performance.now(); // a key may have another class now
   classes = names;
+  const texts = names.map((name) => String(name));
+  const short = texts.map(brief);
+  const clear = new Set(short).size === short.length; // otherwise two classes would look the same
   byId("classes").replaceChildren(...names.map((name, at) => {
     const key = KEYS[at];
     const made = element("button", { type: "button", class: "class", dir: "auto" });
@@ -288,10 +357,22 @@ function showClasses(names) {
       made.append(element("kbd", {}, key));
       made.setAttribute("aria-keyshortcuts", key);
     }
-    made.append(element("span", {}, String(name)));
+    made.append(element("span", {}, clear ? short[at] : texts[at]));
+    if (clear && short[at] !== texts[at]) made.title = texts[at].slice(0, ROOM);
     made.onclick = () => answer("label", name);
     return made;
   }));
+}
+
+/** What the owner wants annotators to know: open until this text was read and closed. */
+function showInstructions(text) {
+  const box = byId("instructions");
+  const key = `${currentModel()}\n${text}`;
+  if (box.dataset.shown === key) return;
+  box.dataset.shown = key;
+  byId("instructions-text").textContent = text;
+  box.hidden = !text;
+  box.open = localStorage.getItem(READ) !== key;
 }
 
 function notice(text, warning = false) {
@@ -327,7 +408,7 @@ function act(event, action) {
 
 async function start() {
   try {
-    const { models } = await request("GET", "/v1/models");
+    const { models } = await request("GET", "/v1/models", ["models"]);
     fillModels(models.filter(({ status }) => status !== "retired"), changeModel);
     reached();
   } catch (error) {
@@ -361,6 +442,8 @@ function changeModel() {
 byId("dont-know").onclick = () => answer("dont_know");
 byId("later").onclick = () => answer("later");
 byId("undo").onclick = undo;
+byId("instructions").ontoggle = ({ target }) => target.open
+  ? localStorage.removeItem(READ) : localStorage.setItem(READ, target.dataset.shown);
 byId("keys").checked = localStorage.getItem("lasec keys") !== "off";
 byId("keys").onchange = ({ target }) =>
   localStorage.setItem("lasec keys", target.checked ? "on" : "off");

@@ -1,27 +1,29 @@
-// The owner's page: how good the model is, what it costs, and who answers.
+// The owner's page: how good the model is, what it costs, who answers, and with what.
 
 import {
   Refused, askForKey, byId, currentKey, currentModel, element, fillModels, ofModel, request,
 } from "./page.js";
+import { showAnswers, startAnswers } from "./owner-answers.js";
+import { startCreate } from "./owner-create.js";
+import { cell, count, named, percent, plural, range, row, say, showTable, utc } from "./owner-text.js";
 
 const REFRESH = 10_000; // ms
 const GAP = 180; // seconds without a point after which the line is broken: the server was down
 const SVG = "http://www.w3.org/2000/svg";
 const HEIGHT = 240;
+const LONGEST_ALARM = 400; // characters
 const EDGE = { left: 48, right: 16, top: 12, bottom: 28 };
 
+// What is asked for, and what a reply must have.
+const PARTS = {
+  accuracy: ["all", "recent"], budget: ["rows"], alarms: ["alarms", "total"], agreement: ["pairs", "corrected"],
+  points: ["points"],
+};
+
 let models = [];
+let alarms = [];
 let points = [];
 let timer = 0;
-
-const count = (number) => number.toLocaleString("en", { maximumFractionDigits: 0 });
-const percent = (share) => `${(100 * share).toFixed(1)}\u00a0%`;
-const range = (low, high) => `${(100 * low).toFixed(1)}-${percent(high)}`;
-const utc = (at) => new Date(1000 * at).toISOString().slice(0, 16).replace("T", " ");
-const plural = (number, word) => `${count(number)} ${word}${number === 1 ? "" : "s"}`;
-const say = (id, text) => { byId(id).textContent = text; };
-const cell = (text, kind = "") => element("td", kind ? { class: kind } : {}, text);
-const row = (...cells) => element("tr", {}, ...cells);
 
 function age(seconds) {
   if (seconds < 60) return "less than a minute";
@@ -32,7 +34,7 @@ function age(seconds) {
 
 // Figures
 
-function showAccuracy({ all, recent }, rows) {
+function showAccuracy({ all, recent, unpredicted }, rows) {
   const known = all.value !== null;
   say("accuracy", known ? percent(all.value) : "no estimate yet");
   say("interval", known ? `95 % CI ${range(all.low, all.high)}, ` +
@@ -40,17 +42,24 @@ function showAccuracy({ all, recent }, rows) {
   say("recent", recent.value === null ? "" : `Last ${plural(recent.rows, "row")}: ` +
     `${percent(recent.value)} (95 % CI ${range(recent.low, recent.high)}, ` +
     `${plural(recent.labels, "label")})`);
+  const waiting = rows - unpredicted - all.rows;
   const covered = known ? `The estimate covers ${count(all.rows)} of ${plural(rows, "row")}: ` +
-    "the others wait for answers." : `${plural(rows, "row")} wait for answers.`;
-  say("covered", all.rows >= rows ? "" : covered);
+    `${count(waiting)} wait for answers.` : `${plural(waiting, "row")} wait for answers.`;
+  const silent = `${plural(unpredicted, "row")} before the first label ` +
+    `${unpredicted === 1 ? "has" : "have"} no prediction.`;
+  say("covered", [waiting > 0 ? covered : "", unpredicted ? silent : ""].filter(Boolean).join(" "));
   const lost = all.lost === 1 ? "1 label was" : `${count(all.lost)} labels were`;
   say("worst", !known || !all.lost ? "" : `${lost} queried and never came. Worst case, ` +
     `if all of them count as errors or none: ${range(all.worst_low, all.worst_high)}`);
 }
 
 /** What the budget allows up to now, and how it is said. */
-function allowance({ rate, rows, asked, labels_per_day: daily, asked_today: today }) {
-  const rest = (left) => left >= 0 ? `${count(left)} left` : `${count(-left)} above the budget`;
+function allowance({
+  rate, rows, asked, labels_per_day: daily, asked_today: today, warm_up: early, repaid_by: end, cap,
+}) {
+  const ahead = early >= 1 ? `warm-up of ${count(early)}, repaid ` +
+    `${end === null ? "over ten days" : `by row ${count(end)}`}` : "carried over";
+  const rest = (left) => left >= 0 ? `${count(left)} left` : `${count(-left)} ahead of it (${ahead})`;
   if (daily !== null) {
     return [today, daily, `labels queried since 00:00 UTC, ${rest(daily - today)}`];
   }
@@ -58,7 +67,8 @@ function allowance({ rate, rows, asked, labels_per_day: daily, asked_today: toda
   if (rate === null) return [asked, 0, `${queried}This algorithm has no label budget.`];
   const allowed = Math.floor(rate * rows + 1e-9);
   const share = Number((100 * rate).toPrecision(6));
-  return [asked, allowed, `${queried}Budget: ${share} % of rows, ${rest(allowed - asked)} so far`];
+  return [asked, allowed, `${queried}Budget: ${share} % of rows, ${rest(allowed - asked)}; ` +
+    `at most ${count(Math.floor(cap))} so far`];
 }
 
 function showBudget(budget) {
@@ -74,29 +84,31 @@ function showBudget(budget) {
   say("oldest", budget.oldest === null ? "" : `The oldest has been open for ${age(budget.oldest)}.`);
 }
 
-function changeOf({ kind, before, after, since }) {
-  const [name, part] = kind.split(": ");
-  const what = { drop: "Accuracy drop", input: `Input change (${part})` }[name] ?? kind;
-  const known = name === "drop" && before !== null && after !== null;
-  const rates = known ? `estimated error rate ${percent(before)} before, ${percent(after)} ` : "";
-  return `${what}: ${rates}since row ${count(since + 1)}`;
+function showAlarms(total) {
+  const hidden = total - alarms.length;
+  say("more-alarms", hidden > 0 ? `${plural(total, "alarm")}; ${count(hidden)} earlier not shown` : "");
+  showTable("alarms", alarms.map(({ at, text }) =>
+    row(cell(utc(at), "time"), cell(element("bdi", {}, text.slice(0, LONGEST_ALARM))))));
 }
 
-function showTable(name, rows) {
-  byId(name).replaceChildren(...rows);
-  byId(`${name}-table`).hidden = !rows.length;
-  byId(`no-${name}`).hidden = rows.length > 0;
+function showPeople({ answers, dont_know: unknown, corrected, pairs }) {
+  const people = peopleOf({ answers, dont_know: unknown });
+  const of = (counts, name) => cell(count(Object.hasOwn(counts, name) ? counts[name] : 0), "number");
+  const agreed = (same, questions) =>
+    `${count(same)} of ${count(questions)} (${percent(same / questions)})`;
+  const share = (same, questions) => questions ? `${percent(same / questions)} of ${count(questions)}` : "-";
+  const sum = (found, part) => found.reduce((total, pair) => total + pair[part], 0);
+  showTable("people", people.map((name) => {
+    const mine = pairs.filter((pair) => pair.people.includes(name));
+    return row(cell(named(name)), of(answers, name), of(unknown, name),
+      cell(share(sum(mine, "same"), sum(mine, "questions")), "number"), of(corrected, name));
+  }));
+  showTable("pairs", pairs.map(({ people: [one, other], questions, same }) =>
+    row(cell([named(one), " and ", named(other)]), cell(agreed(same, questions), "number"))));
 }
 
-function showPeople({ answers, dont_know: unknown, pairs }) {
-  const people = [...new Set([...Object.keys(answers), ...Object.keys(unknown)])].sort();
-  showTable("people", people.map((name) =>
-    row(cell(name), cell(count(answers[name] ?? 0), "number"),
-      cell(count(unknown[name] ?? 0), "number"))));
-  showTable("pairs", pairs.map(({ people: two, questions, same }) =>
-    row(cell(two.join(" and ")), cell(
-      `${count(same)} of ${count(questions)} (${percent(same / questions)})`, "number"))));
-}
+const peopleOf = ({ answers, dont_know: unknown }) =>
+  [...new Set([...Object.keys(answers), ...Object.keys(unknown)])].sort();
 
 // The accuracy over time
 
@@ -157,14 +169,18 @@ function showChart() {
     parts.push(drawn("polygon", { class: "band", points: [...upper, ...lower].join(" ") }));
     parts.push(drawn("polyline", { class: "line", points: middle.join(" ") }));
   }
+  const marked = alarms.filter(({ at }) => at >= first && at <= last).map(({ at }) => x(at));
+  parts.push(...marked.map((middle) => drawn("path", {
+    class: "alarm", d: `M${middle - 5},${EDGE.top - 10}h10l-5,9z` })));
   const now = shown.at(-1);
   parts.push(drawn("circle", { class: "point", cx: x(now.at), cy: y(now.value), r: 4 }));
   const label = `Estimated accuracy from ${utc(first)} to ${utc(last)} UTC, ` +
-    `at the end ${percent(now.value)}, 95 % CI ${range(now.low, now.high)}`;
+    `at the end ${percent(now.value)}, 95 % CI ${range(now.low, now.high)}` +
+    (marked.length ? `; ${plural(marked.length, "alarm")}` : "");
   box.replaceChildren(drawn("svg", {
     viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": label }, ...parts));
   say("caption", "Accuracy over the most recent rows, one point each minute (UTC). " +
-    `Band: 95 % CI.${low > 0 ? ` The vertical axis starts at ${Math.round(100 * low)} %.` : ""}`);
+    `Band: 95 % CI.${marked.length ? " Triangles: alarms." : ""}${low > 0 ? ` The vertical axis starts at ${Math.round(100 * low)} %.` : ""}`);
 }
 
 function grid(low, high, width, y) {
@@ -195,6 +211,23 @@ function showPoints() {
 
 // The model and its keys
 
+/** A model that the server cannot read: there are no figures, and an alarm says why. */
+function showProblem(problem) {
+  say("status", "Set aside: the server cannot read this model, and takes no rows for it");
+  byId("pause").hidden = true;
+  showTable("alarms", [row(cell("now", "time"), cell(`Set aside: ${problem}`))]);
+  say("updated", "The other models are served. The data of this one is kept: the server tries " +
+    "again at its next start.");
+}
+
+function showNone() {
+  fillModels([], refresh);
+  byId("pause").hidden = true;
+  byId("create").open = true;
+  say("status", "");
+  say("updated", "There is no model yet.");
+}
+
 function showModel() {
   const model = models.find(({ name }) => name === currentModel());
   const active = model.status === "active";
@@ -208,29 +241,29 @@ function showModel() {
 async function pause() {
   const model = models.find(({ name }) => name === currentModel());
   const status = model.status === "active" ? "paused" : "active";
-  if (await tried(() => request("PATCH", ofModel(""), { status }))) refresh();
+  if (await tried(() => request("PATCH", ofModel(""), ["status"], { status }))) refresh();
 }
 
 async function showKeys() {
   let keys;
   try {
-    ({ keys } = await request("GET", "/v1/keys"));
+    ({ keys } = await request("GET", "/v1/keys", ["keys"]));
   } catch (error) {
     if (error.status !== 403) throw error;
     byId("keys").dataset.owner = ""; // a viewer's key
     return;
   }
   byId("keys").dataset.owner = "yes";
-  byId("keys").hidden = false;
+  for (const part of document.querySelectorAll(".for-owner")) part.hidden = false;
   byId("key-list").replaceChildren(...keys.map(({ name, role, made }) => {
     const button = element("button", { type: "button", "aria-label": `Revoke ${name}` }, "Revoke");
     button.onclick = () => revoke(name);
-    return row(cell(name), cell(role), cell(utc(made)), element("td", {}, button));
+    return row(cell(named(name)), cell(role), cell(utc(made)), element("td", {}, button));
   }));
 }
 
 async function revoke(name) {
-  if (!confirm(`Revoke the key of ${name}? Its link stops working.`)) return;
+  if (!confirm(`Revoke the key of \u2068${name}\u2069? Its link stops working.`)) return;
   const done = await tried(() => request("DELETE", `/v1/keys/${encodeURIComponent(name)}`));
   if (done) await tried(showKeys);
 }
@@ -240,10 +273,10 @@ async function makeKey(event) {
   say("key-problem", "");
   const name = byId("name").value.trim();
   try {
-    const { key } = await request("POST", "/v1/keys", { name, role: "annotator" });
+    const { key } = await request("POST", "/v1/keys", ["key"], { name, role: "annotator" });
     const fragment = new URLSearchParams({ key, model: currentModel() });
     byId("link").value = `${location.origin}/#${fragment}`;
-    say("made-for", name);
+    byId("made-for").replaceChildren(named(name));
     say("copied", "");
     byId("made").hidden = false;
     byId("name").value = "";
@@ -285,31 +318,44 @@ async function tried(action) {
 
 async function load() {
   if (byId("keys").dataset.owner === undefined) await showKeys();
-  ({ models } = await request("GET", "/v1/models"));
-  if (!models.length) return say("updated", "There is no model yet.");
-  if (byId("model").children.length !== models.length) fillModels(models, refresh);
+  ({ models } = await request("GET", "/v1/models", ["models"]));
+  document.body.classList.toggle("empty", !models.length);
+  if (!models.length) return showNone();
+  const listed = Array.from(byId("model").options, ({ value }) => value);
+  if (String(listed) !== String(models.map(({ name }) => name))) fillModels(models, refresh);
   const name = currentModel();
-  const parts = ["accuracy", "budget", "alarms", "agreement", "points"];
-  const found = await Promise.all(parts.map((part) => request("GET", ofModel(part, name))));
+  const { problem } = models.find((model) => model.name === name);
+  if (problem) return showProblem(problem);
+  const found = await Promise.all(Object.entries(PARTS).map(([part, fields]) =>
+    request("GET", ofModel(part, name), fields)));
   if (name !== currentModel()) return;
-  const [accuracy, budget, { alarms }, agreement] = found;
+  const [accuracy, budget, { total }, agreement] = found;
+  ({ alarms } = found[2]);
   ({ points } = found[4]);
   showModel();
   showAccuracy(accuracy, budget.rows);
   showBudget(budget);
-  showTable("alarms", alarms.map((alarm) => row(cell(utc(alarm.at), "time"), cell(changeOf(alarm)))));
+  showAlarms(total);
   showPeople(agreement);
   showChart();
   showPoints();
+  if (byId("keys").dataset.owner) {
+    await showAnswers(models.find((model) => model.name === name), peopleOf(agreement));
+  }
   say("updated", `Updated ${new Date().toISOString().slice(11, 19)} UTC, every 10 seconds.`);
 }
 
 async function refresh() {
   clearTimeout(timer);
-  if (!document.hidden) await tried(load);
-  if (byId("key-form").hidden) timer = setTimeout(refresh, REFRESH);
+  try {
+    if (!document.hidden) await tried(load);
+  } finally {
+    if (byId("key-form").hidden) timer = setTimeout(refresh, REFRESH);
+  }
 }
 
+startAnswers(tried);
+startCreate(refresh);
 byId("pause").onclick = pause;
 byId("new-key").onsubmit = makeKey;
 byId("copy").onclick = copy;

@@ -3,6 +3,10 @@
 const KEY = "lasec key";
 const MODEL = "lasec model";
 const TIMEOUT = 15_000;
+export const LONG = 600_000; // ms, for what may take minutes: to compile, or to download
+const PATIENCE = 60; // seconds, the longest wait that a server can ask for
+const LONGEST = 300; // characters of a server's message that are shown
+const KEPT_ALIVE = 10_000; // characters of a request that may outlive the page; browsers refuse long ones
 
 export const byId = (id) => document.getElementById(id);
 
@@ -45,24 +49,57 @@ export class Refused extends Error {
   }
 }
 
-/** Send a request with the key; gives the reply's JSON, or throws Refused. */
-export async function request(method, path, body) {
+/** JSON, with whole numbers that JavaScript would round as BigInt: no digit may change. */
+export function parse(text) {
+  if (!/\d{16}/.test(text)) return JSON.parse(text); // much faster
+  return JSON.parse(text, (_, value, context) => {
+    const rounded = typeof value === "number" && !Number.isSafeInteger(value);
+    return rounded && /^-?\d+$/.test(context?.source ?? "") ? BigInt(context.source) : value;
+  });
+}
+
+export const stringify = (value) => JSON.stringify(value, (_, part) =>
+  typeof part === "bigint" ? JSON.rawJSON(String(part)) : part);
+
+/** Send a request with the key; gives what is read of the reply, or throws Refused. */
+async function send(method, path, read, body, timeout) {
   let reply;
+  const sent = stringify(body);
   try {
     reply = await fetch(path, {
       method,
       headers: { Authorization: `Bearer ${currentKey()}`, "Content-Type": "application/json" },
-      body: body === undefined ? undefined : JSON.stringify(body),
-      keepalive: method === "POST",
-      signal: AbortSignal.timeout(TIMEOUT),
+      body: sent,
+      keepalive: method === "POST" && sent.length < KEPT_ALIVE,
+      signal: AbortSignal.timeout(timeout),
     });
-    if (reply.ok) return reply.status === 204 ? null : await reply.json();
+    if (reply.ok) return await read(reply);
   } catch {
     throw new Refused(0, "The server cannot be reached.");
   }
-  const problem = await reply.json().catch(() => ({}));
-  const wait = Number(reply.headers.get("Retry-After")) || 0;
-  throw new Refused(reply.status, problem.detail ?? reply.statusText, wait);
+  const problem = await reply.json().catch(() => null);
+  const detail = typeof problem?.detail === "string" ? problem.detail : reply.statusText;
+  const wait = Math.min(PATIENCE, Number(reply.headers.get("Retry-After")) || 0);
+  throw new Refused(reply.status, detail.slice(0, LONGEST), wait);
+}
+
+/** The reply's JSON, which must have the fields. */
+export const request = (method, path, fields = [], body = undefined, timeout = TIMEOUT) =>
+  send(method, path, async (reply) =>
+    known(reply.status === 204 ? {} : parse(await reply.text()), fields), body, timeout);
+
+/** Let the browser keep a reply as a file. */
+export async function download(path, name) {
+  const data = await send("GET", path, (reply) => reply.blob(), undefined, LONG);
+  const link = element("a", { href: URL.createObjectURL(data), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}
+
+/** A reply, unless it is not the server's: others on the way answer with 200, too. */
+function known(reply, fields) {
+  if (fields.every((name) => (reply?.[name] ?? null) !== null)) return reply;
+  throw new TypeError(`expected ${fields}`);
 }
 
 /** Show the form that asks for a key, and why; what is entered is used after a reload. */

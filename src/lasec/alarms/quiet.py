@@ -1,0 +1,54 @@
+"""How long a detector is quiet after an alarm: longer, the more often changes follow each other."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+FIRST = 2_048  # rows
+AGAIN = 8  # a change within so many quiet times of the last one doubles the quiet time
+
+
+class Quiet:
+    """Lets at most 1 + log2(rows / 2,048) alarms through where changes never stop.
+
+    After an alarm there is none for 2,048 rows. If the next change comes within eight times that,
+    the quiet time doubles; once changes stop for that long, it is 2,048 rows again.
+
+    >>> quiet = Quiet()
+    >>> [at for at in range(0, 100_000, 1_000) if quiet.change(at)]
+    [0, 3000, 8000, 17000, 34000, 67000]
+    """
+
+    def __init__(self) -> None:
+        self.length = FIRST
+        self.last = -1  # the row of the last change; -1 before the first
+        self.until = 0  # no alarm before this row
+
+    def change(self, row: int) -> bool:
+        """Record a change; whether it is to be an alarm."""
+        often = self.last >= 0 and row - self.last < AGAIN * self.length
+        self.last = row
+        if row < self.until:
+            return False
+        self.length = min(2 * self.length, 2**40) if often else FIRST
+        self.until = row + self.length
+        return True
+
+    @property
+    def often(self) -> bool:
+        """Whether the quiet time is longer than at first."""
+        return self.length > FIRST
+
+    def table(self) -> NDArray[np.float64]:
+        """All of it, to be saved."""
+        return np.array([self.length, self.last, self.until], dtype=np.float64)
+
+    def restore(self, table: NDArray[np.float64]) -> None:
+        """Take back what :meth:`table` gave."""
+        if table.shape != (3,) or not (np.abs(table) < 2.0**53).all() or (table % 1.0).any():
+            raise ValueError("quiet: not three whole numbers")
+        length, last, until = map(int, table.tolist())
+        if length < FIRST or last < -1 or until < 0:
+            raise ValueError("quiet: impossible rows")
+        self.length, self.last, self.until = length, last, until

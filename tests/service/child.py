@@ -1,0 +1,50 @@
+"""A server in a process of its own, which may end itself at a named point.
+
+``python -m service.child`` loads its code and waits for a line on its input, the list
+``[STORE, PORT, POINT, PASS]`` as JSON, of which the last two can be left out: at the pass of that
+number through the point ("before commit", "after commit", "snapshot", "replay") it is killed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+
+from lasec.service import NewModel, Service
+from lasec.service.listen import Server
+from lasec.service.settings import desk_of
+from lasec.service.warm import warm
+
+EVERY = 100  # rows between two snapshots: many of them
+
+
+def killer(point: str, number: int) -> Callable[[str], None]:
+    """What kills this process at the pass of that number through a point."""
+    left = [number]
+
+    def at(here: str) -> None:
+        if here == point:
+            left[0] -= 1
+            if left[0] <= 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    return at
+
+
+def main(store: str, port: int, point: str = "", number: int = 1) -> None:
+    """Serve until killed, as ``lasec serve`` does."""
+    service = Service(store, at=killer(point, number), every=EVERY)
+    service.open()
+    try:
+        Server(service, host="127.0.0.1", port=port).run()
+    finally:
+        service.stop()
+
+
+if __name__ == "__main__":
+    warm(desk_of(NewModel(name="m", classes=["a", "b"], features=1)).packing()())
+    if given := sys.stdin.readline():
+        main(*json.loads(given))
