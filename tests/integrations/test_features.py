@@ -97,10 +97,13 @@ class Shell:
         names = [f"x{j}" for j in range(4)]
         self.rows = [dict(zip(names, row, strict=True)) for row in X.round(4).tolist()]
         self.labels = np.where(y > 0, "spam", "ham").tolist()
-        lines = [",".join([*names, "label"])]
-        for row, label in zip(self.rows, self.labels, strict=True):
+        self.write(self.labels)
+
+    def write(self, labels):
+        lines = [",".join([*self.rows[0], "label"])]
+        for row, label in zip(self.rows, labels, strict=True):
             lines.append(",".join([*map(str, row.values()), label]))
-        (folder / "s.csv").write_text("\n".join(lines))
+        (self.folder / "s.csv").write_text("\n".join(lines))
 
     def __call__(self, *arguments, given=()):
         done = subprocess.run(
@@ -132,6 +135,9 @@ def shell(tmp_path):
 
 
 def run_alarms(shell):
+    half = len(shell.labels) // 2  # from here on labels are noise: no model recovers
+    noise = np.random.default_rng(0).permutation(shell.labels[half:]).tolist()
+    shell.write(shell.labels[:half] + noise)
     return shell.run("--alarms", "-a", "lasec-ss", "--set", "drift=0")["alarms"]
 
 

@@ -34,6 +34,7 @@ def test_the_words_of_the_library(api):
                 "tracker", 3, rate=0.5, seed=2, classes=["ham", "spam"], max_age=100_000.0
             )
         )
+        scored = []
         for i, (x, sign) in enumerate(zip(X, y, strict=True)):
             label = "spam" if sign > 0 else "ham"
             said, mine = model.ask(x, id=f"row-{i}"), alone.ask(x, id=f"row-{i}")
@@ -41,8 +42,12 @@ def test_the_words_of_the_library(api):
             if said.asked:
                 told = model.tell(f"row-{i}", label)
                 assert told.correct == alone.tell(f"row-{i}", label).correct
+                scored.append(told.correct is not None)
         assert model.accuracy().value == pytest.approx(alone.accuracy().value, abs=1e-12)
-        assert model.accuracy(over="window").labels == model.budget()["answered"]
+        assert not scored[0]  # it came before the first label, and had no prediction
+        assert all(scored[1:])
+        assert model.budget()["answered"] == len(scored)
+        assert model.accuracy(over="window").labels == sum(scored)
         assert model.predict(X[:3]) == alone.predict(X[:3])
         model.learn(X[0], "ham")
         assert "words" in client.models()

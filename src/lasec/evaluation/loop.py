@@ -100,7 +100,7 @@ def evaluate(
     >>> lasec.evaluate(lasec.Tracker(rate=0.2, seed=0), X, y)
     RunSummary(rows=3000, accuracy=0.967, labels=626, answers=626, alarms=0)
     >>> lasec.evaluate(lasec.Tracker(rate=0.2, seed=0), X, y, delay=500)
-    RunSummary(rows=3000, accuracy=0.750, labels=629, answers=508, alarms=0)
+    RunSummary(rows=3000, accuracy=0.793, labels=629, answers=508, alarms=0)
     """
     rows: Any = X
     rows = csr("X", X) if is_sparse(X) else validation.finite("X", validation.real("X", X, 2))
