@@ -330,6 +330,7 @@ def at_random(place: Path, chosen: list[tuple[str, int]]) -> None:
 def copied(keep: Path | None = None) -> Iterator[Path]:
     """A folder with the source and the tests, for processes that the tests start as well."""
     with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)  # for tests that give up the rights of root
         place = Path(keep or name).resolve()
         for folder in ("src", "tests", "experiments"):
             ignored = shutil.ignore_patterns("__pycache__", "spark" if folder == "tests" else "")
