@@ -7,7 +7,7 @@ second tenant asks about single rows. Times are those of the second tenant's rep
 from __future__ import annotations
 
 import json
-import threading
+import multiprocessing
 import time
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from lasec.service.settings import Asking
 WIDTH, WIDE = 10, 100
 CLASSES: list[str | int] = ["a", "b"]
 PAUSE = 0.005  # seconds between two asks
+Large = tuple[str, bytes, str]  # a request: its path, body and type
 
 
 def run(asks: int, waiting: int, out: Path) -> dict[str, Any]:
@@ -92,8 +93,8 @@ def _quantiles(seconds: list[float]) -> dict[str, float]:
     }
 
 
-def _largest() -> dict[str, tuple[str, bytes, str]]:
-    """The largest request of each kind: its path, body and type."""
+def _largest() -> dict[str, Large]:
+    """The largest request of each kind."""
     rng = np.random.default_rng(1)
     rows = np.round(rng.normal(size=(MOST_ROWS, WIDE)), 4)
     while len(json.dumps(rows.tolist())) > LARGEST_JSON - 50_000:
@@ -116,27 +117,35 @@ def _largest() -> dict[str, tuple[str, bytes, str]]:
     }
 
 
-def _beside(
-    calm: httpx.Client, loud: httpx.Client, request: tuple[str, bytes, str], asks: int
-) -> dict[str, float]:
-    """The same while the neighbor sends a request over and over."""
-    path, body, kind = request
-    stop, sent = threading.Event(), list[float]()
+def _beside(calm: httpx.Client, loud: httpx.Client, request: Large, asks: int) -> dict[str, float]:
+    """The same while the neighbor, in a process of its own, sends a request over and over."""
+    spawn = multiprocessing.get_context("spawn")
+    stop, sent = spawn.Event(), spawn.Queue()
+    key = loud.headers["Authorization"].removeprefix("Bearer ")
+    given = (str(loud.base_url), key, request, stop, sent)
+    neighbor = spawn.Process(target=_send, args=given)
+    neighbor.start()
+    sent.get()  # it has begun
+    time.sleep(0.5)
+    times = _times(calm, asks)
+    stop.set()
+    took: list[float] = sent.get()
+    neighbor.join()
+    return _quantiles(times) | {"large requests": len(took), "s of each": float(np.mean(took))}
 
-    def send() -> None:
+
+def _send(url: str, key: str, request: Large, stop: Any, sent: Any) -> None:
+    """Send a request until it is told to stop; then say how long each took."""
+    path, body, kind = request
+    took = list[float]()
+    with _client(url, key) as loud:
+        sent.put(None)
         while not stop.is_set():
             began = time.perf_counter()
             reply = loud.post(f"/v1/models/m/{path}", content=body, headers={"Content-Type": kind})
             assert reply.status_code in (200, 409), reply.text
-            sent.append(time.perf_counter() - began)
-
-    thread = threading.Thread(target=send)
-    thread.start()
-    time.sleep(0.5)
-    times = _times(calm, asks)
-    stop.set()
-    thread.join()
-    return _quantiles(times) | {"large requests": len(sent), "s of each": float(np.mean(sent))}
+            took.append(time.perf_counter() - began)
+    sent.put(took)
 
 
 # Leases
