@@ -491,7 +491,9 @@ def test_a_percentage_is_a_share(file):
 def test_a_total_of_labels_is_spread_over_the_rows_and_never_exceeded(file, tmp_path):
     options = ("-l", "fate", "--seed", "0", "--labels", "300", "--predictions", "-o")
     done = call("run", file, *options, tmp_path / "whole")
-    labels = re.search(r"labels queried +(\d+) \(\d\.\d % of rows\)", done.stdout)
+    labels = re.search(
+        r"labels queried +(\d+) \(\d\.\d % of rows; at most 300 in all\)", done.stdout
+    )
     assert 270 <= int(labels[1]) <= 300, done.stderr
     lines = (tmp_path / "whole" / "predictions.jsonl").read_text().splitlines()
     asked = [json.loads(line)["asked"] for line in lines]
@@ -692,11 +694,16 @@ def test_labels_a_day(tmp_path):
         for i in range(4_000)
     ]
     pa.csv.write_csv(pa.table(columns | {"when": hours}), tmp_path / "days.csv")
-    done = call("run", tmp_path / "days.csv", "-l", "fate", "--time", "when", "--labels-per-day",
-                "50", "--json")  # fmt: skip
-    found = json.loads(done.stdout)
+    options = ("-l", "fate", "--time", "when", "--labels-per-day", "50")
+    found = json.loads(call("run", tmp_path / "days.csv", *options, "--json").stdout)
     assert 400 < found["labels"] <= 600  # ten days
     assert found["features"] == 8 + 2
+    said = " ".join(call("run", tmp_path / "days.csv", *options, "--limit", "600").stdout.split())
+    most = re.search(r"of rows; at most 50 a day \+ (\d+); (\d+) are a warm-up, repaid over", said)
+    assert most, said
+    assert int(most[1]) == lasec.queries.Budgeted.every("1d", labels=50).slack
+    assert 0 < int(most[2]) <= 50
+    assert "repaid over 10 days)" in said
 
 
 def test_rows_without_a_label_are_rows(tmp_path):
