@@ -948,13 +948,26 @@ def test_version_and_help():
 
 
 def test_help_names_values_and_shows_no_types():
-    commands = [*COMMANDS, "handover label-studio", "handover file", "spark run", "spark export"]
+    groups = (
+        "handover label-studio",
+        "handover file",
+        "spark run",
+        "spark export",
+        "labels export",
+    )
+    commands = [*COMMANDS, *groups]
     for command in commands:
         shown = call(*command.split(), "--help").stdout
-        options = shown.partition("Options")[2]
-        assert re.search(r"--help +-h ", options), command
-        assert not re.search(r"<(bool|str|int|float|path|list)", options), command
-        assert " range" not in options
+        assert re.search(r"--help +-h ", shown.partition("Options")[2]), command
+        assert not re.search(r"<(bool|str|int|float|path|file|list)", shown), command
+        assert not re.search(r" range\b|[\[<]x\b|\bx[<>\]]", shown), command
+
+
+def test_a_range_that_help_does_not_show_is_checked():
+    for command in ("serve --port 65536", "explain --top 0", "run FILE -l fate --limit 0"):
+        done = call(*command.split())
+        assert done.returncode == 2, command
+        assert f"Invalid value for '{re.search('--[a-z]+', command)[0]}'" in done.stderr
 
 
 def test_every_command_is_in_the_table_of_the_page():
