@@ -491,7 +491,9 @@ def test_a_percentage_is_a_share(file):
 def test_a_total_of_labels_is_spread_over_the_rows_and_never_exceeded(file, tmp_path):
     options = ("-l", "fate", "--seed", "0", "--labels", "300", "--predictions", "-o")
     done = call("run", file, *options, tmp_path / "whole")
-    labels = re.search(r"labels queried +(\d+) \(\d\.\d % of rows\)", done.stdout)
+    labels = re.search(
+        r"labels queried +(\d+) \(\d\.\d % of rows; at most 300 in all\)", done.stdout
+    )
     assert 270 <= int(labels[1]) <= 300, done.stderr
     lines = (tmp_path / "whole" / "predictions.jsonl").read_text().splitlines()
     asked = [json.loads(line)["asked"] for line in lines]
@@ -692,11 +694,16 @@ def test_labels_a_day(tmp_path):
         for i in range(4_000)
     ]
     pa.csv.write_csv(pa.table(columns | {"when": hours}), tmp_path / "days.csv")
-    done = call("run", tmp_path / "days.csv", "-l", "fate", "--time", "when", "--labels-per-day",
-                "50", "--json")  # fmt: skip
-    found = json.loads(done.stdout)
+    options = ("-l", "fate", "--time", "when", "--labels-per-day", "50")
+    found = json.loads(call("run", tmp_path / "days.csv", *options, "--json").stdout)
     assert 400 < found["labels"] <= 600  # ten days
     assert found["features"] == 8 + 2
+    said = " ".join(call("run", tmp_path / "days.csv", *options, "--limit", "600").stdout.split())
+    most = re.search(r"of rows; at most 50 a day \+ (\d+); (\d+) are a warm-up, repaid over", said)
+    assert most, said
+    assert int(most[1]) == lasec.queries.Budgeted.every("1d", labels=50).slack
+    assert 0 < int(most[2]) <= 50
+    assert "repaid over 10 days)" in said
 
 
 def test_rows_without_a_label_are_rows(tmp_path):
@@ -941,13 +948,26 @@ def test_version_and_help():
 
 
 def test_help_names_values_and_shows_no_types():
-    commands = [*COMMANDS, "handover label-studio", "handover file", "spark run", "spark export"]
+    groups = (
+        "handover label-studio",
+        "handover file",
+        "spark run",
+        "spark export",
+        "labels export",
+    )
+    commands = [*COMMANDS, *groups]
     for command in commands:
         shown = call(*command.split(), "--help").stdout
-        options = shown.partition("Options")[2]
-        assert re.search(r"--help +-h ", options), command
-        assert not re.search(r"<(bool|str|int|float|path|list)", options), command
-        assert " range" not in options
+        assert re.search(r"--help +-h ", shown.partition("Options")[2]), command
+        assert not re.search(r"<(bool|str|int|float|path|file|list)", shown), command
+        assert not re.search(r" range\b|[\[<]x\b|\bx[<>\]]", shown), command
+
+
+def test_a_range_that_help_does_not_show_is_checked():
+    for command in ("serve --port 65536", "explain --top 0", "run FILE -l fate --limit 0"):
+        done = call(*command.split())
+        assert done.returncode == 2, command
+        assert f"Invalid value for '{re.search('--[a-z]+', command)[0]}'" in done.stderr
 
 
 def test_every_command_is_in_the_table_of_the_page():

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from experiments.alarming import command, made
 from experiments.intervals import alarms, budget, delays, guide, metrics
 from experiments.output import read_csv
 from experiments.steady import Steady
@@ -12,6 +13,21 @@ from experiments.steady import Steady
 import lasec
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "results" / "intervals"
+
+
+@pytest.mark.parametrize("name", command.HEADS)
+def test_the_tables_of_alarms_are_those_of_the_published_runs(name):
+    place = PUBLISHED.parent / "alarms"
+    assert (place / f"{name}.md").read_text() == command.table(
+        name, read_csv(place / f"{name}.csv")
+    )
+    assert (
+        json.loads((place / f"{name}.json").read_text())["first_seed"] == made.FIRST + 1 == 20_001
+    )
+
+
+def test_every_published_table_of_alarms_is_checked():
+    assert {path.stem for path in (PUBLISHED.parent / "alarms").glob("*.md")} == set(command.HEADS)
 
 
 def test_tables_are_those_of_the_published_runs():

@@ -79,6 +79,25 @@ def test_nothing_waits_for_the_answer_about_a_row_without_a_prediction():
     assert (session.meter.lost, session.accuracy().lost) == (1, 0)
 
 
+@pytest.mark.parametrize("make", [lasec.Tracker, lasec.LASEC_SS])
+def test_a_meter_fed_by_hand_agrees_with_one_fed_by_records(make):
+    """A bare learner says +1 before its first label, which is no prediction: it is given as 0."""
+    learner, by_hand, records = make(3, seed=1), lasec.Meter(), lasec.Meter()
+    for x, label in zip(X, Y, strict=True):
+        decision = learner.ask(x)
+        if learner.told == 0:
+            assert decision.label == 1
+            decision = decision._replace(label=0)
+        by_hand.ask(decision)
+        if decision.asked:
+            by_hand.tell(learner.tell(decision.ticket, label))
+    records.extend(make(3, seed=1).run(X, Y), Y)
+    assert by_hand.unpredicted == records.unpredicted >= 1
+    assert by_hand.accuracy.rows == ROWS - by_hand.unpredicted
+    for options in ({}, {"over": "window"}, {"metric": "recall"}):
+        assert by_hand.estimate(**options) == records.estimate(**options)
+
+
 @pytest.mark.parametrize("delay", [0, 50])
 def test_a_run_counts_them_and_scores_the_others(delay):
     found = lasec.evaluate(lasec.Tracker(3, rate=0.4, seed=1), X, Y, delay=delay, every=100)

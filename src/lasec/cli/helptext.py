@@ -1,4 +1,4 @@
-"""The help of a command: what stands for the value of each option."""
+"""The help of a command: what stands for the value of each option and argument."""
 
 from __future__ import annotations
 
@@ -24,10 +24,18 @@ class Group(TyperGroup):
 
 
 def named(param: Any) -> Any:
-    """A parameter with a name for its value, where it is an option that has none.
+    """A parameter whose help shows neither a type nor a range, but a name for its value.
 
-    A flag has no value; any other option is followed by its own name, as argparse has it.
+    A flag has no value; any other option is followed by its own name, as argparse has it, and an
+    argument is its own name. Ranges are still checked: an error names them.
     """
-    if param.param_type_name == "option" and param.metavar is None:
+    if param.param_type_name == "argument":
+        param.display_type_rich = _no_type
+    elif param.metavar is None:
         param.metavar = "" if param.is_flag else param.name.upper()
+    param.min = param.max = None  # what the help shows, not what is checked
     return param
+
+
+def _no_type(ctx: Any) -> None:
+    """What the help of an argument shows in the place of a type."""

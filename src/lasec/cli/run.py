@@ -41,6 +41,7 @@ from lasec.cli.runner import MODEL, PREDICTIONS, WRITTEN, Run, Stop
 from lasec.clock import LEAD
 from lasec.errors import TableError
 from lasec.evaluation import RunSummary
+from lasec.evaluation.calendar import DAY
 from lasec.files import write as write_file
 from lasec.notebook import unpredicted
 from lasec.queries import Budgeted
@@ -317,12 +318,17 @@ def _promise(task: Run) -> str:
     """The hard cap of the budget, and the warm-up that is not repaid yet."""
     learner = task.desk.learner
     query: Any = learner.query
-    if not isinstance(query, Budgeted) or query.timed or query.rate >= 1.0:
+    if not isinstance(query, Budgeted):
         return ""
-    cap = f"; at most {100 * query.rate:g} % + {query.slack:,.0f}"
+    if query.total > 0.0:
+        return f"; at most {query.total:,.0f} in all"
+    if query.rate >= 1.0 and not query.timed:
+        return ""
+    rate = f"{DAY * query.rate:,g} a day" if query.timed else f"{100 * query.rate:g} %"
+    cap = f"; at most {rate} + {query.slack:,.0f}"
     owed = query.owed(learner.query_state)
-    ends = f"{owed:,.0f} are a warm-up, repaid by row {query.horizon:,.0f}"
-    return f"{cap}; {ends}" if owed >= 1.0 else cap
+    end = f"over {query.horizon / DAY:g} days" if query.timed else f"by row {query.horizon:,.0f}"
+    return f"{cap}; {owed:,.0f} are a warm-up, repaid {end}" if owed >= 1.0 else cap
 
 
 def _written(summary: dict[str, Any], out: Path) -> str:

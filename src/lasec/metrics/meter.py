@@ -98,7 +98,8 @@ class Meter:
     def ask(self, decision: Decision) -> None:
         """Record the decision about a row, queried or not; tickets must rise.
 
-        A row whose label is 0 has no prediction: it is counted, and part of no estimate.
+        A row whose label is 0 has no prediction: it is counted, and part of no estimate. A learner
+        says +1 before its first label: give ``decision._replace(label=0)`` while ``told`` is 0.
 
         >>> import lasec
         >>> meter = lasec.metrics.Meter()
