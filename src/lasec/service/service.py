@@ -17,7 +17,7 @@ import msgspec
 
 from lasec.service import people, removal
 from lasec.service.bodies import AskBody, CancelBody, LearnBody, PersonBody, TellBody
-from lasec.service.desks import Desk, Reply, opened
+from lasec.service.desks import Desk, Reply
 from lasec.service.errors import Problem
 from lasec.service.figures import known_or_none
 from lasec.service.limits import Accounts, Limits
@@ -35,7 +35,7 @@ from lasec.service.requests import (
     need_served,
     refs,
 )
-from lasec.service.settings import NewModel, desk_of
+from lasec.service.settings import NewModel, brought, desk_of
 from lasec.service.store import Store, StoreError, Transaction, digest_of
 from lasec.service.warm import kind_of, warm
 from lasec.service.writer import FAILED, MORE, SLICE, Call, Known, Name, Room, Writer
@@ -292,7 +292,7 @@ class Service:
         self._need_new(tenant, new.name)
         self.accounts.need_room(tenant, 0)
         try:
-            desk = desk_of(new) if data is None else opened(data)
+            desk = desk_of(new) if data is None else brought(data)
         except (ValueError, TypeError, OverflowError) as error:
             raise Problem(422, str(error)) from None
         if not desk.session.classes:
