@@ -17,7 +17,10 @@ import numpy as np
 import pytest
 
 import lasec
+from lasec.service.desks import NumberDesk
 from lasec.service.limits import Limits
+from lasec.service.service import Plain, Work
+from lasec.service.writer import SLICE
 from service.conftest import Server
 from service.running import running
 
@@ -158,6 +161,78 @@ def test_a_request_that_fails_is_undone_and_its_model_is_read_again(tmp_path, mo
         assert api("GET", f"{path}/budget").json()["open"] == 2
     with running(str(tmp_path / "store.db")) as again:
         assert again("GET", path).json()["rows"] == 2
+
+
+def held(api, name, seed, grace=2.0, count=2):
+    """A model whose questions a person has just answered."""
+    path = api.made(name=name, algorithm="perceptron", seed=seed, asking={"grace": grace})
+    api("POST", f"{path}/ask", {"rows": [ROW] * count})
+    for ticket in range(count):
+        answer = {"ticket": ticket, "label": "spam", "by": "ann"}
+        assert api("POST", f"{path}/answers", answer).status_code == 200
+    return path
+
+
+def test_an_answer_that_a_model_cannot_learn_holds_no_other_model(tmp_path, monkeypatch):
+    told = NumberDesk.tell
+
+    def fails(desk, answer):
+        return 1 / 0 if desk.session.learner.seed == 1 else told(desk, answer)
+
+    with running(str(tmp_path / "store.db")) as api:
+        sound, failing = held(api, "sound", seed=2), held(api, "failing", seed=1)
+        monkeypatch.setattr(NumberDesk, "tell", fails)
+        model, both = api.service.models["acme", "sound"], threading.Event()
+        api.service.writer.submit(Work("other", Plain(lambda *_: both.wait(20))))
+        time.sleep(2.5)  # both models have answers that are due
+        both.set()
+        wait_for(lambda: learned(api, sound) == {0: "spam", 1: "spam"})
+        assert api.service.models["acme", "sound"] is model  # it was not read again
+        assert not learned(api, failing)
+        monkeypatch.undo()
+        wait_for(lambda: learned(api, failing) == {0: "spam", 1: "spam"})
+
+
+def test_answers_that_are_due_are_learned_a_slice_at_a_time(tmp_path, monkeypatch):
+    tell, parts = NumberDesk.tell, []
+
+    def slow(desk, answer):
+        until = time.thread_time() + SLICE / 2
+        while time.thread_time() < until:
+            pass
+        return tell(desk, answer)
+
+    with running(str(tmp_path / "store.db")) as api:
+        path = held(api, "m", seed=1, grace=100.0, count=20)
+        monkeypatch.setattr(NumberDesk, "tell", slow)
+        due = api.service._telling_due(api.service.models["acme", "m"])
+        api.service.do_now(
+            lambda tx, now, known: parts.append(due(tx, now + 100.0, known)) or parts[-1]
+        )
+        assert len(parts) == 6
+        assert len(learned(api, path)) == 20
+
+
+def test_a_thousand_models_that_are_set_aside_end_no_server(tmp_path):
+    with served(tmp_path) as server:
+        server.call("POST", "/v1/models", {
+            "name": "m", "classes": ["a", "b"], "features": 3, "algorithm": "perceptron",
+            "asking": {"grace": 1.0},
+        })  # fmt: skip
+        server.call("POST", "/v1/models/m/ask", {"rows": [ROW]})
+        answer = {"ticket": 0, "label": "a", "by": "ann"}
+        server.call("POST", "/v1/models/m/answers", answer)
+        server.stop(signal.SIGKILL)
+        with sqlite3.connect(server.store) as database:
+            database.executemany(
+                "INSERT INTO models VALUES ('default', ?, '{}', 'active', 0.0)",
+                [(f"broken-{number}",) for number in range(1_100)],
+            )
+        database.close()
+        server.start()
+        wait_for(lambda: server.call("GET", "/v1/models/m/budget")["answered"] == 1)
+        listed = server.call("GET", "/v1/models")["models"]
+        assert sum(model["status"] == "set aside" for model in listed) == 1_100
 
 
 # Clocks and replay

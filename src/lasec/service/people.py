@@ -8,7 +8,6 @@ guess is not shown: it would anchor the answer.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from hashlib import blake2b
 from typing import Any
 
@@ -30,7 +29,6 @@ from lasec.service.operations import Answer, Id, Ref
 from lasec.service.settings import DAY
 from lasec.service.store import Store, Transaction
 
-Key = tuple[str, str]  # tenant, model
 FINAL = ("told", "recorded", "sent")  # of an answer that cannot be taken back
 LATER = 600.0  # seconds after which a question comes back to who said "later"
 
@@ -126,7 +124,10 @@ def hear(
     }[said.say]
     tx.run(_ANSWER, *key, person, json.dumps(said.label), status, now, due)
     tx.run(_RELEASE, *key, person)
-    model.queue.said(said.ticket, person, due if status == "later" else None)
+    if status == "held":
+        model.queue.hold(said.ticket, person, due)
+    else:
+        model.queue.said(said.ticket, person, due if status == "later" else None)
     ((unknown,),) = tx.read(_UNKNOWN, *key)
     return Said(said.ticket, status, due), unknown >= model.asking.skips
 
@@ -156,18 +157,15 @@ def _undone(
     return Said(ticket, "open", now + model.asking.lease)
 
 
-def due(
-    tx: Transaction, now: float, count: int, without: Iterable[Key] = ()
-) -> dict[Key, list[Answer]]:
-    """Some answers that can no longer be taken back, the oldest first, by tenant and model."""
-    made: dict[Key, list[Answer]] = {}
-    left_out = list(without)
-    not_these = " AND NOT (tenant = ? AND model = ?)" * len(left_out)
-    values = [part for key in left_out for part in key]
-    found = tx.read(_DUE.format(not_these), now, *values, count)
-    for tenant, model, ticket, label, person in found:
-        answer = Answer(Ref(ticket=ticket), json.loads(label), person)
-        made.setdefault((tenant, model), []).append(answer)
+def due(tx: Transaction, now: float, model: ServedModel, count: int) -> list[Answer]:
+    """Some answers that can no longer be taken back, the oldest first; each is given once."""
+    made: list[Answer] = []
+    while len(made) < count and (found := model.queue.held.take(now)) is not None:
+        ticket, person = found
+        made += [
+            Answer(Ref(ticket=ticket), json.loads(label), person)
+            for (label,) in tx.read(_DUE, *model.key, ticket, person)
+        ]
     return made
 
 
@@ -300,7 +298,7 @@ _CLOSE = (  # one that was given up stays so
     f"UPDATE questions SET status = ?, closed_at = ? WHERE {_ONE} AND status IN ('open', 'settled')"
 )
 _DUE = (
-    "SELECT tenant, model, ticket, COALESCE(corrected, label), person FROM answers "
-    "WHERE status = 'held' AND due <= ?{} ORDER BY due LIMIT ?"
+    f"SELECT COALESCE(corrected, label) FROM answers WHERE {_ONE} AND person = ? "
+    "AND status = 'held'"
 )
 _TOLD = f"UPDATE answers SET status = ?, learned = ? WHERE {_ONE} AND person = ?"

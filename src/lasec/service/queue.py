@@ -3,11 +3,59 @@
 from __future__ import annotations
 
 from collections import Counter
+from heapq import heapify, heappop, heappush
+from typing import Generic, TypeVar
 
 from lasec.service.settings import DAY
 from lasec.service.store import Store
 
+SPARE = 64  # entries of a line of times that may be outdated
 _WAITING = "q.tenant = ? AND q.model = ? AND q.status IN ('open', 'settled')"
+
+
+K = TypeVar("K", int, tuple[int, str])
+
+
+class Times(Generic[K]):
+    """What is due at a time each, of which the next is found without a look at the others.
+
+    >>> times = Times[int]()
+    >>> for key, at in ((7, 3.0), (8, 2.0), (7, 1.0)):
+    ...     times.put(key, at)
+    >>> times.drop(8)
+    >>> times.is_due(0.5), times.take(5.0), times.take(5.0)
+    (False, 7, None)
+    """
+
+    def __init__(self) -> None:
+        self._at: dict[K, float] = {}
+        self._line: list[tuple[float, K]] = []
+
+    def put(self, key: K, at: float) -> None:
+        """Let something be due then, and not when it was before."""
+        self._at[key] = at
+        heappush(self._line, (at, key))
+        if len(self._line) > 2 * len(self._at) + SPARE:
+            line = [(at, key) for key, at in self._at.items()]
+            heapify(line)
+            self._line = line
+
+    def drop(self, key: K) -> None:
+        """Something is not due any more; nothing where it is not known."""
+        self._at.pop(key, None)
+
+    def is_due(self, now: float) -> bool:
+        """Whether something may be due; in any thread."""
+        return any(at <= now for at, _ in self._line[:1])
+
+    def take(self, now: float) -> K | None:
+        """The next that is due, which is taken; None if nothing is."""
+        while self._line and self._line[0][0] <= now:
+            at, key = heappop(self._line)
+            if self._at.get(key) == at:
+                del self._at[key]
+                return key
+        return None
 
 
 class Queue:
@@ -31,7 +79,8 @@ class Queue:
         self._open: set[int] = set()
         self._said: dict[int, set[str]] = {}
         self._counts: Counter[str] = Counter()
-        self._later: dict[str, dict[int, float]] = {}
+        self._later: dict[str, Times[int]] = {}
+        self.held: Times[tuple[int, str]] = Times()
         self._first: dict[str, int] = {}
         self._last, self._day, self._today = -1, 0.0, 0
 
@@ -56,25 +105,33 @@ class Queue:
         if ticket in self._open and person not in self._said.setdefault(ticket, set()):
             self._said[ticket].add(person)
             self._counts[person] += 1
-        later = self._later.setdefault(person, {})
-        later.pop(ticket, None)
+        self.held.drop((ticket, person))
         if until is not None:
-            later[ticket] = until
+            self._later.setdefault(person, Times()).put(ticket, until)
+        elif person in self._later:
+            self._later[person].drop(ticket)
+
+    def hold(self, ticket: int, person: str, due: float) -> None:
+        """A person has given an answer that can be taken back until it is due."""
+        self.said(ticket, person)
+        self.held.put((ticket, person), due)
 
     def unsaid(self, ticket: int, person: str) -> None:
         """What a person has said to a question is taken back."""
         if person in self._said.get(ticket, ()):
             self._said[ticket].remove(person)
             self._counts[person] -= 1
-        self._later.get(person, {}).pop(ticket, None)
+        self.held.drop((ticket, person))
+        if person in self._later:
+            self._later[person].drop(ticket)
         for each, first in self._first.items():  # there is room for another one again
             self._first[each] = min(ticket, first)
 
     def waiting(self, person: str, now: float) -> int:
         """The number of questions to which a person has said nothing, or "later" long ago."""
-        for ticket, until in list(self._later.get(person, {}).items()):
-            if until <= now:
-                self.unsaid(ticket, person)
+        later = self._later.get(person)
+        while later is not None and (ticket := later.take(now)) is not None:
+            self.unsaid(ticket, person)
         return len(self._open) - self._counts[person]
 
     def first(self, person: str) -> int:
@@ -107,6 +164,11 @@ class Queue:
             *key,
         ):
             made.said(ticket, person, due if status == "later" else None)
+        for ticket, person, due in store.read(
+            "SELECT ticket, person, due FROM answers "
+            "WHERE tenant = ? AND model = ? AND status = 'held'", *key,
+        ):  # fmt: skip
+            made.held.put((ticket, person), due)
         order = sorted(made._open)
         for person in made._counts:
             unsaid = (ticket for ticket in order if person not in made._said.get(ticket, ()))

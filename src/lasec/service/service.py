@@ -43,7 +43,7 @@ from lasec.service.writer import FAILED, MORE, SLICE, Call, Known, Name, Room, W
 log = logging.getLogger("lasec.service")
 LARGEST = 768 * 2**20  # bytes of a snapshot: a value of either database has fewer than 10^9
 TICK = 0.25  # seconds between two looks at what is due
-DUE = 32  # answers that are told together
+DUE = 4  # answers of people that are told together: a part of a slice
 POINT = 60.0  # seconds between two points of the accuracy over time
 TIDY = 3_600.0  # seconds between two looks at what was kept long enough
 NOBODY = ""  # the tenant of what happens by itself
@@ -142,6 +142,7 @@ class Service:
         self.keys: dict[str, Who] = {}
         self.writer = Writer(self.store, after=self._after, doubt=self._in_doubt, at=at, room=room)
         self._doubtful: dict[ServedModel, int] = {}
+        self._telling: dict[ServedModel, Work] = {}
         self._packing = ThreadPoolExecutor(1, "lasec snapshots")
         self._warmed: set[Any] = set()
         self.ready = False
@@ -486,8 +487,8 @@ class Service:
             while not self._stopped.wait(TICK):
                 if not self.store.holds_lock():
                     raise StoreError("the store is another server's, or gone")
-                with suppress(Problem):  # too many wait: what is due is told at the next look
-                    self.do_now(self._tell_due)
+                self._tell_due()
+                with suppress(Problem):  # too many wait: it is done at the next look
                     self._read_doubtful()
                     if time.monotonic() - pointed > POINT:
                         pointed = time.monotonic()
@@ -497,18 +498,36 @@ class Service:
                 log.critical("%s: the server ends", error)
                 os._exit(FAILED)
 
-    def _tell_due(self, tx: Transaction, now: float, known: Known) -> Any:
-        """Tell the models the answers that can no longer be taken back."""
-        doubtful = [model.key for model in self._doubtful]
-        found = people.due(tx, now, DUE, [*self.aside, *doubtful])
-        for key, answers in found.items():
-            model = self.models.get(key)
-            if model is None:  # it is being deleted
-                continue
-            replies = self._applied(model, Tell(now, answers), tx)
-            for answer, reply in zip(answers, replies, strict=True):
-                people.learned(tx, now, model, answer, reply)
-        return MORE if sum(map(len, found.values())) == DUE else None
+    def _tell_due(self) -> None:
+        """Let models learn what can no longer be taken back: each by itself, in its tenant's turn.
+
+        So a model that fails is the only one that is undone.
+        """
+        now = time.time()
+        self._telling = {m: work for m, work in self._telling.items() if not work.event.is_set()}
+        for model in list(self.models.values()):
+            if model.queue.held.is_due(now) and not model.doubt and model not in self._telling:
+                work = Work(model.tenant, Plain(self._telling_due(model)))
+                with suppress(Problem):  # too many wait: it is told at the next look
+                    self.writer.submit(work)
+                    self._telling[model] = work
+
+    def _telling_due(self, model: ServedModel) -> Call:
+        """What tells a model the answers that are due, as many as a slice has time for."""
+
+        def run(tx: Transaction, now: float, known: Known) -> Any:
+            need_served(model)
+            tx.touched[model] = None  # what is due is taken from memory
+            until = time.thread_time() + SLICE
+            while answers := people.due(tx, now, model, DUE):
+                replies = self._applied(model, Tell(now, answers), tx)
+                for answer, reply in zip(answers, replies, strict=True):
+                    people.learned(tx, now, model, answer, reply)
+                if time.thread_time() > until:
+                    return MORE
+            return None
+
+        return run
 
     def _read_doubtful(self) -> None:
         """Read the models again whose memory is in doubt, when all before it is committed."""
