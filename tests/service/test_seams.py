@@ -17,8 +17,10 @@ import numpy as np
 import pytest
 
 import lasec
+from lasec.service.bodies import AskBody
 from lasec.service.desks import NumberDesk
 from lasec.service.limits import Limits
+from lasec.service.operations import Rows
 from lasec.service.service import Plain, Work
 from lasec.service.writer import SLICE
 from service.conftest import Server
@@ -467,6 +469,38 @@ def test_a_large_request_lets_others_have_their_turn(tmp_path):
         assert api("GET", path).json()["rows"] == 0
         session = lasec.Session.from_bytes(api("GET", f"{path}/file").content)
         assert session.learner.told == 600
+
+
+def test_requests_that_wait_cost_another_tenant_no_more_than_one_does(tmp_path):
+    """Replies from before are looked up for those that are carried out."""
+    with running(str(tmp_path / "store.db")) as api:
+        api.made(algorithm="perceptron")
+        api.of("other", "owner", "owner").made(name="small", algorithm="perceptron")
+        waited(api.service, 1)
+        both = [(waited(api.service, 1), waited(api.service, 80)) for _ in range(5)]
+        few, many = zip(*both, strict=True)
+        assert np.median(many) < 3 * np.median(few), (few, many)
+
+
+def waited(service, count):
+    """Seconds that an ask waits for, where another tenant has so many of 256 ids each."""
+    rows, held = Rows.of_numbers(np.ones((256, 3))), threading.Event()
+    ids = [[f"{count}-{time.monotonic_ns()}-{at}" for at in range(256)] for _ in range(count)]
+    service.writer.submit(Work("nobody", Plain(lambda *_: held.wait())))
+    model = service.models["acme", "m"]
+    large = [Work("acme", service.ask(model, rows, AskBody([], ids=some))) for some in ids]
+    row = Rows.of_numbers(np.ones((1, 3)))
+    one = Work("other", service.ask(service.models["other", "small"], row, AskBody([])))
+    for work in (*large, one):
+        service.writer.submit(work)
+    began = time.perf_counter()
+    held.set()
+    assert one.event.wait(60)
+    seconds = time.perf_counter() - began
+    model.status = "paused"  # the others are refused
+    assert large[-1].event.wait(60)
+    model.status = "active"
+    return seconds
 
 
 # People

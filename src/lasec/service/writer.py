@@ -11,7 +11,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, NamedTuple, Protocol
 
 from lasec.service.errors import Problem
@@ -21,6 +21,7 @@ from lasec.service.turns import Turns
 log = logging.getLogger("lasec.service")
 FAILED = 75  # exit status: try again (EX_TEMPFAIL)
 MOST = 256  # jobs that are committed together
+NAMES = 300  # names of replies that are looked up together, unless a single job has more
 LONGEST = 0.01  # seconds of jobs that are committed together; the others wait for the next commit
 SLICE = 0.005  # seconds of CPU time that a job takes before it lets others have their turn
 SCRUB = 10.0  # seconds between two tries to get what was erased out of the files
@@ -106,22 +107,9 @@ class Writer(threading.Thread):
 
     def _group(self, jobs: list[Job]) -> None:
         """Carry out jobs for a while, and commit that together."""
-        known, now, until = self._known(jobs), time.time(), time.monotonic() + LONGEST
-        said: list[tuple[Job, Any]] = []
-        left: list[Job] = []
-        halted: set[str] = set()  # tenants whose next jobs need what this commit leaves
+        now = time.time()
         with self.store.transaction() as tx:
-            for job in jobs:
-                if job.tenant in halted or (said and time.monotonic() > until):
-                    left.append(job)
-                    continue
-                reply = self._carried_out(job, tx, now, known)
-                if reply is MORE or isinstance(reply, Failure):
-                    halted.add(job.tenant)
-                if reply is MORE:
-                    left.append(job)
-                else:
-                    said.append((job, reply))
+            said, left = self._in_turn(jobs, tx, now)
             tx.flush()
             self._at("before commit")
         self._at("after commit")
@@ -131,6 +119,28 @@ class Writer(threading.Thread):
             job.done(reply)
         if tx.changed:
             self._after(now, tx.changed)
+
+    def _in_turn(
+        self, jobs: list[Job], tx: Transaction, now: float
+    ) -> tuple[list[tuple[Job, Any]], list[Job]]:
+        """The replies to the jobs that are done, and the jobs for which there was no time."""
+        said, left, known = list[tuple[Job, Any]](), list[Job](), Known()
+        until, looked = time.monotonic() + LONGEST, 0  # the replies to the jobs before are known
+        halted: set[str] = set()  # tenants whose next jobs need what this commit leaves
+        for at, job in enumerate(jobs):
+            if job.tenant in halted or (said and time.monotonic() > until):
+                left.append(job)
+                continue
+            if at >= looked:
+                looked = self._look_up(jobs, at, halted, known)
+            reply = self._carried_out(job, tx, now, known)
+            if reply is MORE or isinstance(reply, Failure):
+                halted.add(job.tenant)
+            if reply is MORE:
+                left.append(job)
+            else:
+                said.append((job, reply))
+        return said, left
 
     def _committed(self, tx: Transaction) -> None:
         """Get what was erased out of the files, at once or when nobody reads it any more."""
@@ -158,12 +168,27 @@ class Writer(threading.Thread):
         self._doubt(tx.touched)
         tx.undo()
 
-    def _known(self, jobs: list[Job]) -> Known:
-        """The replies that were given before under the names of these jobs."""
-        names = list(dict.fromkeys(name for job in jobs for name in job.names()))
-        known: Known = {}
-        for at in range(0, len(names), 300):
-            some = names[at : at + 300]
+    def _look_up(self, jobs: list[Job], begin: int, halted: set[str], known: Known) -> int:
+        """Look up the replies that some jobs may have given before; gives the place behind them.
+
+        The jobs from ``begin`` on are looked at just before they are carried out, as many as have
+        few names together: those that have no time in this group cost the others nothing.
+        """
+        names, at = list(jobs[begin].names()), begin + 1
+        while at < len(jobs) and len(names) < NAMES:
+            more = [] if jobs[at].tenant in halted else list(jobs[at].names())
+            if len(names) + len(more) > NAMES:
+                break
+            names += more
+            at += 1
+        for name, found in self._found(list(dict.fromkeys(names))):
+            known.setdefault(name, found)  # a job of this group may have given a later reply
+        return at
+
+    def _found(self, names: list[Name]) -> Iterator[tuple[Name, tuple[str, bytes]]]:
+        """The replies of the store under some names."""
+        for at in range(0, len(names), NAMES):
+            some = names[at : at + NAMES]
             marks = ", ".join(["(?, ?, ?)"] * len(some))
             statement = (
                 "SELECT tenant, model, name, digest, reply FROM replies "
@@ -172,6 +197,5 @@ class Writer(threading.Thread):
             values = [part for name in some for part in name]
             with self.store.failing():
                 found = self.store.writer.execute(self.store.text(statement), values).fetchall()
-            for tenant, model, name, digest, reply in found:
-                known[tenant, model, name] = digest, bytes(reply)
-        return known
+            for *name, digest, reply in found:
+                yield (name[0], name[1], name[2]), (digest, bytes(reply))
