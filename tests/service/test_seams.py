@@ -323,6 +323,21 @@ def test_a_file_brings_its_budget_by_time(api):
     assert [d["ticket"] for d in said] == [0, 1]
 
 
+def test_a_file_brings_no_rows_that_nobody_was_asked_about(api):
+    """No limit would count them, and nothing would erase them."""
+    learner = lasec.Tracker(3, rate=0.01, seed=0)
+    session = lasec.Session(learner, classes=["ham", "spam"], remember=2**31)
+    for at in range(50):
+        session.ask(ROW, id=f"private {at}")
+    assert session.rows
+    made = api("PUT", "/v1/models/remembers/file", session.to_bytes())
+    assert made.status_code == 200, made.text
+    ids = [f"later {at}" for at in range(50)]
+    api("POST", "/v1/models/remembers/ask", {"rows": [ROW] * 50, "ids": ids})
+    kept = lasec.Session.from_bytes(api("GET", "/v1/models/remembers/file").content)
+    assert (kept.remember, dict(kept.rows)) == (0, {})
+
+
 def test_a_server_that_is_told_to_stop_keeps_snapshots(tmp_path):
     with served(tmp_path) as server:
         server.call("POST", "/v1/models", {"name": "m", "classes": ["a", "b"], "features": 3})

@@ -113,8 +113,14 @@ def desk_of(new: NewModel) -> Desk:
 
 
 def brought(data: bytes) -> Desk:
-    """The model of a ``.lasec`` file, whose names are as foreign as those of a request."""
+    """The model of a ``.lasec`` file, whose names are as foreign as those of a request.
+
+    Rows that nobody was asked about are kept in the journal alone, as with every other model here:
+    in the model, no limit would count them, and nothing would erase them.
+    """
     desk = opened(data)
+    desk.session.remember = 0
+    desk.session.rows.clear()
     if desk.table is not None:
         _check_columns(column.name for column in desk.table.encoder.columns)
     for detector in desk.session.detectors:
