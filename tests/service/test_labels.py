@@ -232,7 +232,7 @@ def test_corrections_survive_a_restart_and_the_journal_replays(tmp_path):
         path, _ = filled(api, "again", grace=600.0)
         say(api, path, "ann", 0, "ham")
         api("POST", f"{path}/corrections", {"ticket": 0, "by": "ann", "label": "spam"})
-        api.service.store.writer.execute("UPDATE answers SET due = 0")  # the time is over
+        api.service.models["acme", "again"].queue.held.put((0, "ann"), 0.0)  # the time is over
         told(api, path, 1)
         api("POST", f"{path}/corrections", {"ticket": 0, "by": "ann", "label": "ham"})
         before = labels(api, path)

@@ -237,6 +237,36 @@ def test_a_thousand_models_that_are_set_aside_end_no_server(tmp_path):
         assert sum(model["status"] == "set aside" for model in listed) == 1_100
 
 
+@pytest.mark.parametrize("damaged", [False, True])
+@pytest.mark.parametrize("again", [False, True])
+def test_a_model_that_is_deleted_while_it_is_read_again_stays_so(tmp_path, damaged, again):
+    reading, go = threading.Event(), threading.Event()
+
+    def at(point):
+        if point == "replay" and reading.is_set() is False and api is not None:
+            reading.set()
+            assert go.wait(20)
+            if damaged:
+                raise ValueError("damaged")
+
+    api = None
+    with running(str(tmp_path / "store.db"), at=at) as found:
+        path = found.made(algorithm="perceptron", rate=None)
+        model, api = found.service.models["acme", "m"], found
+        api.service.do_now(lambda tx, now, known: api.service._in_doubt([model]))
+        assert reading.wait(20)
+        assert api("DELETE", path).status_code == 204
+        if again:
+            api.made(algorithm="perceptron", features=2)
+        go.set()
+        wait_for(lambda: not api.service._doubtful)
+        assert not api.service.aside
+        if again:
+            assert api("GET", path).json()["features"] == 2
+        else:
+            assert api("GET", path).status_code == 404
+
+
 # Clocks and replay
 
 

@@ -188,10 +188,25 @@ class Service:
             raise
         except Exception as error:
             log.exception("model %s of %s is set aside", name, tenant)
-            self.models.pop(key, None)
-            self.aside[key] = Aside(*key, _settings(settings), made, f"{error}"[:500])
+            aside = Aside(*key, _settings(settings), made, f"{error}"[:500])
+            self.do_now(self._unless_deleted(key, made, lambda: self._set_aside(aside)), tenant)
             return
-        self.do_now(lambda tx, now, known: self._serve(model), tenant)
+        self.do_now(self._unless_deleted(key, made, lambda: self._serve(model)), tenant)
+
+    def _unless_deleted(self, key: tuple[str, str], made: float, do: Callable[[], None]) -> Call:
+        """What is done with a model that was read, unless it was deleted in the meantime."""
+
+        def run(tx: Transaction, now: float, known: Known) -> None:
+            statement = f"SELECT made FROM models WHERE {_NAMED} AND status <> ?"
+            if tx.read(statement, *key, DELETED) == [(made,)]:
+                do()
+
+        return run
+
+    def _set_aside(self, aside: Aside) -> None:
+        """Serve a model no longer, and say why."""
+        self.models.pop((aside.tenant, aside.name), None)
+        self.aside[aside.tenant, aside.name] = aside
 
     def _serve(self, model: ServedModel) -> None:
         """Let the writer use a model."""
