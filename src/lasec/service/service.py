@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
+from lasec.errors import TableError
 from lasec.service import people, removal
 from lasec.service.bodies import AskBody, CancelBody, LearnBody, PersonBody, TellBody
 from lasec.service.desks import Desk, Reply
@@ -35,7 +36,7 @@ from lasec.service.requests import (
     need_served,
     refs,
 )
-from lasec.service.settings import NewModel, brought, desk_of
+from lasec.service.settings import LONGEST, UNPRINTABLE, NewModel, brought, desk_of
 from lasec.service.store import Store, StoreError, Transaction, digest_of
 from lasec.service.warm import kind_of, warm
 from lasec.service.writer import FAILED, MORE, SLICE, Call, Known, Name, Room, Writer
@@ -267,6 +268,8 @@ class Service:
 
     def key(self, tenant: str, name: str, role: str) -> tuple[Call, str]:
         """What makes a key, and its text."""
+        if tenant == NOBODY or UNPRINTABLE.search(tenant) or len(tenant) > LONGEST:
+            raise TableError(f"tenant {tenant[:80]!r}: expected 1 to {LONGEST} characters")
         key = f"lasec_{secrets.token_urlsafe(24)}"
         digest = digest_of(key.encode())
 

@@ -23,7 +23,7 @@ from lasec.tables.usual import check_algorithm, detectors
 DAY = 86_400.0
 OPEN = 200_000  # questions that can be open at the same time
 ROWS = 100_000  # how long a question stays open where rows are counted
-LONGEST = 128  # characters of a column's name, which is a part of a key of the store
+LONGEST = 128  # characters of the name of a column or a tenant, a part of keys of the store
 UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")  # control characters, halves of one
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
 Seconds = Annotated[float, Meta(ge=0.0, le=3_660 * DAY)]
