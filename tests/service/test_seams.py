@@ -22,7 +22,7 @@ from lasec.service.desks import NumberDesk
 from lasec.service.limits import Limits
 from lasec.service.operations import Rows
 from lasec.service.service import Plain, Work
-from lasec.service.writer import SLICE
+from lasec.service.writer import SLICE, Room
 from service.conftest import Server
 from service.running import running
 
@@ -514,6 +514,31 @@ def test_a_large_request_lets_others_have_their_turn(tmp_path):
         assert api("GET", path).json()["rows"] == 0
         session = lasec.Session.from_bytes(api("GET", f"{path}/file").content)
         assert session.learner.told == 600
+
+
+def test_bodies_that_wait_have_a_limit_of_bytes(tmp_path):
+    held, body = threading.Event(), {"rows": [ROW] * 4_000}  # 68 kB
+    with running(str(tmp_path / "store.db"), room=Room(bytes=100_000)) as api, ExitStack() as stack:
+        path, other = api.made(algorithm="perceptron"), api.of("other", "owner", "owner")
+        small = other.made(algorithm="perceptron")
+        bodies, ask, said = [], api.service.ask, []
+        api.service.ask = lambda model, rows, body, key: (
+            bodies.append(body) or ask(model, rows, body, key)
+        )
+        api.service.writer.submit(Work("nobody", Plain(lambda *_: held.wait(20))))
+        for each, where in ((api, path), (other, small)):
+            thread = threading.Thread(
+                target=lambda e=each, w=where: said.append(e("POST", f"{w}/ask", body).status_code)
+            )
+            thread.start()
+            stack.callback(thread.join)
+        wait_for(lambda: api.service.writer.waiting >= 2)
+        refused = api("POST", f"{path}/ask", body)
+        assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+        assert [len(each.rows) for each in bodies] == [0, 0, 0]  # packed rows are enough
+        held.set()
+        wait_for(lambda: said == [200, 200])
+        assert api("POST", f"{path}/ask", body).status_code == 200
 
 
 def test_requests_that_wait_cost_another_tenant_no_more_than_one_does(tmp_path):

@@ -93,9 +93,10 @@ class Work:
     """A job of the writer, whose reply is a future of the event loop, or waited for in a thread."""
 
     def __init__(
-        self, tenant: str, task: Task, loop: asyncio.AbstractEventLoop | None = None
+        self, tenant: str, task: Task, loop: asyncio.AbstractEventLoop | None = None, size: int = 0
     ) -> None:
-        self.tenant, self.names, self.run, self._loop = tenant, task.names, task.run, loop
+        self.size, self.tenant = size, tenant
+        self.names, self.run, self._loop = task.names, task.run, loop
         self.future: asyncio.Future[Any] | None = None if loop is None else loop.create_future()
         self.event = threading.Event()
         self.reply: Any = None
@@ -230,9 +231,12 @@ class Service:
                         pass
         self.store.close()
 
-    async def do(self, tenant: str, task: Task | Call) -> Any:
-        """Let the writer carry out a task in the turn of a tenant, and wait for its reply."""
-        work = Work(tenant, _task(task), asyncio.get_running_loop())
+    async def do(self, tenant: str, task: Task | Call, size: int = 0) -> Any:
+        """Let the writer carry out a task in the turn of a tenant, and wait for its reply.
+
+        ``size`` is that of the request's body, which is in memory as long as it waits.
+        """
+        work = Work(tenant, _task(task), asyncio.get_running_loop(), size)
         self.writer.submit(work)
         return await work.future  # type: ignore[misc]
 

@@ -11,6 +11,7 @@ import logging
 import os
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -37,6 +38,9 @@ class Job(Protocol):
     tenant: str
     """Whose turn it takes."""
 
+    size: int
+    """The bytes of the body of its request."""
+
     def names(self) -> Iterable[Name]:
         """The replies that its next slice may have given before."""
 
@@ -56,6 +60,8 @@ class Room(NamedTuple):
 
     all: int = 10_000
     tenant: int = 1_000
+    bytes: int = 64 * 2**20
+    """The bodies of one tenant's requests that wait or are carried out."""
 
 
 class Writer(threading.Thread):
@@ -75,6 +81,7 @@ class Writer(threading.Thread):
         self.store, self._after, self._doubt, self._at = store, after, doubt, at
         self.room = room
         self._turns: Turns[Job] = Turns()
+        self._sizes, self._sizing = Counter[str](), threading.Lock()
         self.groups, self._unscrubbed = 0, 0.0  # when deleted rows were still in a file
 
     @property
@@ -86,7 +93,20 @@ class Writer(threading.Thread):
         """Let a job wait its turn, or refuse it where too many wait."""
         if self.waiting >= self.room.all or self._turns.of(job.tenant) >= self.room.tenant:
             raise Problem(503, "too many requests wait already", retry_after=1.0)
+        with self._sizing:
+            size = self._sizes[job.tenant]
+            if size and size + job.size > self.room.bytes:
+                raise Problem(503, f"requests of {size:,} bytes wait already", retry_after=1.0)
+            self._sizes[job.tenant] = size + job.size
         self._turns.put(job)
+
+    def _done(self, job: Job, reply: Any) -> None:
+        """Hand a reply out: the request waits no more."""
+        with self._sizing:
+            self._sizes[job.tenant] -= job.size
+            if not self._sizes[job.tenant]:
+                del self._sizes[job.tenant]
+        job.done(reply)
 
     def stop(self) -> None:
         """Carry out what waits, and end."""
@@ -116,7 +136,7 @@ class Writer(threading.Thread):
         self._committed(tx)
         self._turns.put_back(left)
         for job, reply in said:
-            job.done(reply)
+            self._done(job, reply)
         if tx.changed:
             self._after(now, tx.changed)
 
