@@ -152,3 +152,39 @@ def test_a_retried_answer_of_one_person_counts_once(tmp_path):
         call("tell", "-m", model, given=as_lines([{"ticket": 0, "label": "y", "by": name}]),
              check=False)  # fmt: skip
     assert TableLearner.load(model).learner.told == 1
+
+
+@pytest.mark.parametrize(
+    "name", ["ticket", "prediction", "probability", "query_probability", "asked", "age", "error"]
+)
+def test_a_column_with_a_name_of_the_output_is_not_repeated(tmp_path, name):
+    model = tmp_path / "model.lasec"
+    row = as_lines([{"x": 1.0, "id": "one", name: 7}, {"x": 2.0, "id": "two", name: 8}])
+    new = ("--classes", "ham,spam", "--algorithm", "perceptron")
+    found = call("ask", "-m", model, *new, "--keep", name, given=row, check=False)
+    assert found.returncode == 2
+    assert f"--keep {name}" in found.stderr
+    assert "rename the column" in found.stderr
+    assert not model.exists()
+
+
+def test_a_column_id_is_not_repeated_where_another_one_has_the_ids(tmp_path):
+    model = tmp_path / "model.lasec"
+    row = as_lines([{"x": 1.0, "key": "one", "id": "two"}])
+    new = ("--classes", "ham,spam", "--algorithm", "perceptron", "--id", "key", "--ignore", "id")
+    found = call("ask", "-m", model, *new, "--keep", "id", given=row, check=False)
+    assert found.returncode == 2
+    assert "--keep id: the id of a row is 'key'" in found.stderr
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv", "label-studio"])
+def test_questions_have_their_own_tickets_and_ids_whatever_was_kept(tmp_path, form):
+    table = desk()
+    table.id = "id"
+    ticket = table.ask([{"x": 1.0, "z": 2.0, "id": "mine"}])[0].ticket
+    table.keep(ticket, {"ticket": 99, "id": "other", "asked": False, "note": "hi"})
+    table.save(tmp_path / "model.lasec")
+    said = call("questions", "-m", tmp_path / "model.lasec", "--format", form).stdout
+    assert "99" not in said
+    assert "other" not in said
+    assert "hi" in said

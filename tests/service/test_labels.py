@@ -104,6 +104,8 @@ def test_pages_end_to_end_and_go_on_later(api):
             more = api.http.get(f"{path}/labels", params={"after": after}).json()
             assert [each["ticket"] for each in more["labels"]] == [6]
             api("DELETE", f"{path}/events/pages-6")
+    for place in (f"0:{2**63}:x", "0:-1:x", "nan:1:x", "1e999:1:x", f"0:{'9' * 100}:x"):
+        assert api.http.get(f"{path}/labels", params={"after": place}).status_code == 422, place
     for wrong in ({"after": "x"}, {"limit": 0}, {"form": "csv"}, {"format": "xml"}):
         assert api.http.get(f"{path}/labels", params=wrong).status_code == 422
 
@@ -230,7 +232,7 @@ def test_corrections_survive_a_restart_and_the_journal_replays(tmp_path):
         path, _ = filled(api, "again", grace=600.0)
         say(api, path, "ann", 0, "ham")
         api("POST", f"{path}/corrections", {"ticket": 0, "by": "ann", "label": "spam"})
-        api.service.store.writer.execute("UPDATE answers SET due = 0")  # the time is over
+        api.service.models["acme", "again"].queue.held.put((0, "ann"), 0.0)  # the time is over
         told(api, path, 1)
         api("POST", f"{path}/corrections", {"ticket": 0, "by": "ann", "label": "ham"})
         before = labels(api, path)

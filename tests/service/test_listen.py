@@ -11,11 +11,12 @@ import pytest
 from lasec.service import Service, listen
 from lasec.service.listen import Bounded, Server
 
+LARGE = b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n"
 HALF = b"GET /healthz HTTP/1.1\r\nHost: x\r\n"
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory):
+def server(tmp_path_factory):
     service = Service(str(tmp_path_factory.mktemp("listen") / "store.db"))
     service.open()
     server = Server(service, port=0)
@@ -24,10 +25,15 @@ def address(tmp_path_factory):
     while not (server.started and service.ready):
         assert thread.is_alive()
         time.sleep(0.01)
-    yield server.servers[0].sockets[0].getsockname()
+    yield server
     server.should_exit = True
     thread.join()
     service.stop()
+
+
+@pytest.fixture
+def address(server):
+    return server.servers[0].sockets[0].getsockname()
 
 
 @pytest.fixture
@@ -100,6 +106,35 @@ def test_a_reply_may_take_longer_than_a_request(connect, monkeypatch):
     time.sleep(0.5)
     served.sendall(HALF + b"\r\n")
     assert reply(served) == b"HTTP/1.1 200 OK"
+
+
+def test_replies_that_nobody_reads_keep_no_connection(server, address, monkeypatch):
+    monkeypatch.setattr(listen, "REPLY", 0.5, raising=False)
+    served = server.server_state.connections
+    wait_for(lambda: not served)
+    with socket.socket() as deaf:
+        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        deaf.connect(address)
+        deaf.sendall(LARGE * 500)
+        wait_for(lambda: len(served) == 1)
+        wait_for(lambda: not served)
+
+
+def test_a_reply_that_is_read_slowly_is_read_to_its_end(address, monkeypatch):
+    monkeypatch.setattr(listen, "REPLY", 0.3, raising=False)
+    monkeypatch.setattr(listen, "LEAST", 2**12, raising=False)
+    with socket.socket() as slow:
+        slow.settimeout(10.0)
+        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        slow.connect(address)
+        slow.sendall(LARGE * 100)
+        began, size = time.monotonic(), 0
+        while time.monotonic() < began + 1.5:
+            size += len(slow.recv(2**15))
+            time.sleep(0.005)
+        for _ in range(100):  # the connection goes on
+            size += len(slow.recv(2**15))
+    assert size > 2**20
 
 
 @pytest.mark.parametrize(("size", "answer"), [(60_000, 200), (70_000, 400)])

@@ -38,7 +38,8 @@ def test_closed_questions_go_with_all_that_people_said(service):
     for question in leased.questions[:2]:
         said = PersonBody(ticket=question.ticket, label="spam")
         service.do_now(lambda tx, now, known, s=said: people.hear(tx, now, model, "ann", s))
-    service.do_now(lambda tx, now, known: service._tell_due(tx, now + 1.0, known))
+    tell = service._telling_due(model)
+    service.do_now(lambda tx, now, known: tell(tx, now + 1.0, known))
     service.do_now(service.cancel(model, CancelBody([QuestionBody(leased.questions[2].ticket)])))
     before = counts(service)
     assert [before[table] for table in TABLES[:4]] == [4, 2, 2, 4]

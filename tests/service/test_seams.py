@@ -17,7 +17,12 @@ import numpy as np
 import pytest
 
 import lasec
+from lasec.service.bodies import AskBody
+from lasec.service.desks import NumberDesk
 from lasec.service.limits import Limits
+from lasec.service.operations import Rows
+from lasec.service.service import Plain, Work
+from lasec.service.writer import SLICE, Room
 from service.conftest import Server
 from service.running import running
 
@@ -160,6 +165,108 @@ def test_a_request_that_fails_is_undone_and_its_model_is_read_again(tmp_path, mo
         assert again("GET", path).json()["rows"] == 2
 
 
+def held(api, name, seed, grace=2.0, count=2):
+    """A model whose questions a person has just answered."""
+    path = api.made(name=name, algorithm="perceptron", seed=seed, asking={"grace": grace})
+    api("POST", f"{path}/ask", {"rows": [ROW] * count})
+    for ticket in range(count):
+        answer = {"ticket": ticket, "label": "spam", "by": "ann"}
+        assert api("POST", f"{path}/answers", answer).status_code == 200
+    return path
+
+
+def test_an_answer_that_a_model_cannot_learn_holds_no_other_model(tmp_path, monkeypatch):
+    told = NumberDesk.tell
+
+    def fails(desk, answer):
+        return 1 / 0 if desk.session.learner.seed == 1 else told(desk, answer)
+
+    with running(str(tmp_path / "store.db")) as api:
+        sound, failing = held(api, "sound", seed=2), held(api, "failing", seed=1)
+        monkeypatch.setattr(NumberDesk, "tell", fails)
+        model, both = api.service.models["acme", "sound"], threading.Event()
+        api.service.writer.submit(Work("other", Plain(lambda *_: both.wait(20))))
+        time.sleep(2.5)  # both models have answers that are due
+        both.set()
+        wait_for(lambda: learned(api, sound) == {0: "spam", 1: "spam"})
+        assert api.service.models["acme", "sound"] is model  # it was not read again
+        assert not learned(api, failing)
+        monkeypatch.undo()
+        wait_for(lambda: learned(api, failing) == {0: "spam", 1: "spam"})
+
+
+def test_answers_that_are_due_are_learned_a_slice_at_a_time(tmp_path, monkeypatch):
+    tell, parts = NumberDesk.tell, []
+
+    def slow(desk, answer):
+        until = time.thread_time() + SLICE / 2
+        while time.thread_time() < until:
+            pass
+        return tell(desk, answer)
+
+    with running(str(tmp_path / "store.db")) as api:
+        path = held(api, "m", seed=1, grace=100.0, count=20)
+        monkeypatch.setattr(NumberDesk, "tell", slow)
+        due = api.service._telling_due(api.service.models["acme", "m"])
+        api.service.do_now(
+            lambda tx, now, known: parts.append(due(tx, now + 100.0, known)) or parts[-1]
+        )
+        assert len(parts) == 6
+        assert len(learned(api, path)) == 20
+
+
+def test_a_thousand_models_that_are_set_aside_end_no_server(tmp_path):
+    with served(tmp_path) as server:
+        server.call("POST", "/v1/models", {
+            "name": "m", "classes": ["a", "b"], "features": 3, "algorithm": "perceptron",
+            "asking": {"grace": 1.0},
+        })  # fmt: skip
+        server.call("POST", "/v1/models/m/ask", {"rows": [ROW]})
+        answer = {"ticket": 0, "label": "a", "by": "ann"}
+        server.call("POST", "/v1/models/m/answers", answer)
+        server.stop(signal.SIGKILL)
+        with sqlite3.connect(server.store) as database:
+            database.executemany(
+                "INSERT INTO models VALUES ('default', ?, '{}', 'active', 0.0)",
+                [(f"broken-{number}",) for number in range(1_100)],
+            )
+        database.close()
+        server.start()
+        wait_for(lambda: server.call("GET", "/v1/models/m/budget")["answered"] == 1)
+        listed = server.call("GET", "/v1/models")["models"]
+        assert sum(model["status"] == "set aside" for model in listed) == 1_100
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+@pytest.mark.parametrize("again", [False, True])
+def test_a_model_that_is_deleted_while_it_is_read_again_stays_so(tmp_path, damaged, again):
+    reading, go = threading.Event(), threading.Event()
+
+    def at(point):
+        if point == "replay" and reading.is_set() is False and api is not None:
+            reading.set()
+            assert go.wait(20)
+            if damaged:
+                raise ValueError("damaged")
+
+    api = None
+    with running(str(tmp_path / "store.db"), at=at) as found:
+        path = found.made(algorithm="perceptron", rate=None)
+        model, api = found.service.models["acme", "m"], found
+        api.service.do_now(lambda tx, now, known: api.service._in_doubt([model]))
+        assert reading.wait(20)
+        assert api("DELETE", path).status_code == 204
+        if again:
+            api.made(algorithm="perceptron", features=2)
+        go.set()
+        wait_for(lambda: not api.service._doubtful)
+        assert not api.service.aside
+        if again:
+            assert api("GET", path).json()["features"] == 2
+        else:
+            assert api("GET", path).status_code == 404
+
+
 # Clocks and replay
 
 
@@ -244,6 +351,21 @@ def test_a_file_brings_its_budget_by_time(api):
     asked = {"rows": [ROW, ROW], "times": [time.time(), None]}
     said = api("POST", "/v1/models/brought/ask", asked).json()["decisions"]
     assert [d["ticket"] for d in said] == [0, 1]
+
+
+def test_a_file_brings_no_rows_that_nobody_was_asked_about(api):
+    """No limit would count them, and nothing would erase them."""
+    learner = lasec.Tracker(3, rate=0.01, seed=0)
+    session = lasec.Session(learner, classes=["ham", "spam"], remember=2**31)
+    for at in range(50):
+        session.ask(ROW, id=f"private {at}")
+    assert session.rows
+    made = api("PUT", "/v1/models/remembers/file", session.to_bytes())
+    assert made.status_code == 200, made.text
+    ids = [f"later {at}" for at in range(50)]
+    api("POST", "/v1/models/remembers/ask", {"rows": [ROW] * 50, "ids": ids})
+    kept = lasec.Session.from_bytes(api("GET", "/v1/models/remembers/file").content)
+    assert (kept.remember, dict(kept.rows)) == (0, {})
 
 
 def test_a_server_that_is_told_to_stop_keeps_snapshots(tmp_path):
@@ -392,6 +514,63 @@ def test_a_large_request_lets_others_have_their_turn(tmp_path):
         assert api("GET", path).json()["rows"] == 0
         session = lasec.Session.from_bytes(api("GET", f"{path}/file").content)
         assert session.learner.told == 600
+
+
+def test_bodies_that_wait_have_a_limit_of_bytes(tmp_path):
+    held, body = threading.Event(), {"rows": [ROW] * 4_000}  # 68 kB
+    with running(str(tmp_path / "store.db"), room=Room(bytes=100_000)) as api, ExitStack() as stack:
+        path, other = api.made(algorithm="perceptron"), api.of("other", "owner", "owner")
+        small = other.made(algorithm="perceptron")
+        bodies, ask, said = [], api.service.ask, []
+        api.service.ask = lambda model, rows, body, key: (
+            bodies.append(body) or ask(model, rows, body, key)
+        )
+        api.service.writer.submit(Work("nobody", Plain(lambda *_: held.wait(20))))
+        for each, where in ((api, path), (other, small)):
+            thread = threading.Thread(
+                target=lambda e=each, w=where: said.append(e("POST", f"{w}/ask", body).status_code)
+            )
+            thread.start()
+            stack.callback(thread.join)
+        wait_for(lambda: api.service.writer.waiting >= 2)
+        refused = api("POST", f"{path}/ask", body)
+        assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+        assert [len(each.rows) for each in bodies] == [0, 0, 0]  # packed rows are enough
+        held.set()
+        wait_for(lambda: said == [200, 200])
+        assert api("POST", f"{path}/ask", body).status_code == 200
+
+
+def test_requests_that_wait_cost_another_tenant_no_more_than_one_does(tmp_path):
+    """Replies from before are looked up for those that are carried out."""
+    with running(str(tmp_path / "store.db")) as api:
+        api.made(algorithm="perceptron")
+        api.of("other", "owner", "owner").made(name="small", algorithm="perceptron")
+        waited(api.service, 1)
+        both = [(waited(api.service, 1), waited(api.service, 80)) for _ in range(5)]
+        few, many = zip(*both, strict=True)
+        assert np.median(many) < 3 * np.median(few), (few, many)
+
+
+def waited(service, count):
+    """Seconds that an ask waits for, where another tenant has so many of 256 ids each."""
+    rows, held = Rows.of_numbers(np.ones((256, 3))), threading.Event()
+    ids = [[f"{count}-{time.monotonic_ns()}-{at}" for at in range(256)] for _ in range(count)]
+    service.writer.submit(Work("nobody", Plain(lambda *_: held.wait())))
+    model = service.models["acme", "m"]
+    large = [Work("acme", service.ask(model, rows, AskBody([], ids=some))) for some in ids]
+    row = Rows.of_numbers(np.ones((1, 3)))
+    one = Work("other", service.ask(service.models["other", "small"], row, AskBody([])))
+    for work in (*large, one):
+        service.writer.submit(work)
+    began = time.perf_counter()
+    held.set()
+    assert one.event.wait(60)
+    seconds = time.perf_counter() - began
+    model.status = "paused"  # the others are refused
+    assert large[-1].event.wait(60)
+    model.status = "active"
+    return seconds
 
 
 # People

@@ -17,14 +17,19 @@ from urllib.parse import quote
 
 import httpx
 import numpy as np
+import pyarrow
 import pytest
 from experiments.serving.databases import Postgres
 
+import lasec
+from lasec.alarms import Alarm, InputAlarm
 from lasec.service import NewModel, Service, application
 from lasec.service.app import PAGES, ROUTES, Api
 from lasec.service.errors import Problem
 from lasec.service.limits import Limits
+from lasec.tables import Encoder, TableLearner
 from service.conftest import Server
+from service.running import running
 
 HAS_POSTGRES = shutil.which("initdb") or list(Path("/").glob("usr/lib/postgresql/*/bin/initdb"))
 EVIL = "https://evil.example"
@@ -139,6 +144,46 @@ def test_what_a_store_cannot_hold_is_refused_and_the_server_lives(stored):
     found = send(stored, "POST", "/v1/models", wide | {"asking": {"annotators": 2**31}})
     assert found.status_code == 422
     assert stored.call("GET", f"{path}/budget")["open"] == 2
+
+
+@pytest.mark.parametrize("name", ["a\0b", "a\nb", "x" * 129, ""])
+def test_columns_that_a_store_cannot_hold_are_refused(stored, name):
+    """An alarm about a column is kept under a key that has the name of the column."""
+    given = {"name": next(names), "classes": ["a", "b"], "algorithm": "perceptron"}
+    for columns in ({"sample": [{"n": 1.0}, {name: 2.0}]}, {"columns": {name: "number"}}):
+        found = send(stored, "POST", "/v1/models", given | columns)
+        assert found.status_code == 422, columns
+        assert "column" in found.json()["detail"]
+    path = f"/v1/models/{given['name']}/file"
+    for data in (table_of(name), session_of(name)):
+        found = send(stored, "PUT", path, content=data)
+        assert found.status_code == 422
+        assert "column" in found.json()["detail"]
+
+
+def table_of(column):
+    """The file of a model with this column."""
+    encoder = Encoder.fit(pyarrow.RecordBatch.from_pylist([{column: 1.0}, {column: 2.0}]))
+    return TableLearner(lasec.Tracker(1, seed=0), encoder, classes=["a", "b"]).to_bytes()
+
+
+def session_of(column):
+    """The file of a model whose alarms have this column."""
+    alarm = InputAlarm(names=[column])
+    return lasec.Session(lasec.Tracker(1), classes=["a", "b"], detectors=[alarm]).to_bytes()
+
+
+def test_the_kind_of_an_alarm_is_a_key_that_every_store_holds(tmp_path):
+    with running(str(tmp_path / "store.db")) as api:
+        path = api.made(algorithm="perceptron")
+        session, kind = api.service.models["acme", "m"].desk.session, "input: a\0" + "b" * 5_000
+        session.alarms.append(Alarm(kind, 0, 6.0, 1.0, 2.0, 0))
+        api("POST", f"{path}/ask", {"rows": [[1.0, 2.0, 3.0]]})
+        ((kept,),) = api.service.store.read("SELECT kind FROM alarms")
+        assert kept.startswith("input: a")
+        assert kept.isprintable()
+        assert len(kept) < 200
+        assert api("GET", f"{path}/alarms").json()["alarms"][0]["kind"] == kind
 
 
 def test_a_model_that_no_store_holds_is_refused():

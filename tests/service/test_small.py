@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import resource
 import sqlite3
+import subprocess
+import sys
 import threading
 import time
 
@@ -205,6 +207,25 @@ def test_answers_to_closed_questions_are_late_for_a_day(api, ago, late):
     assert (done.late, done.answered) == (late, 0)
 
 
+class Papers(Wall):
+    """A place that gives all that it has."""
+
+    def look(self, questions):
+        return list(self.answers)
+
+
+@pytest.mark.parametrize("ids", [[7, "7"], ["7", 7]])
+def test_an_id_that_two_questions_share_is_answered_for_neither(api, ids):
+    path = fast(api, f"shared-{type(ids[0]).__name__}")
+    api("POST", f"{path}/ask", {"rows": [ROW] * 3, "ids": [*ids, 8]})
+    with Client(api.url, api.key) as client:
+        model = client.model(path.rpartition("/")[2])
+        done = exchange(model, Papers(Given("7", "ann", "ham"), Given("8", "ann", "ham")))
+        assert (done.answered, done.refused) == (1, 1)
+        done = exchange(model, Papers(Given(0, "ann", "ham"), Given(1, "ann", "spam")))
+        assert (done.answered, done.refused) == (2, 0)
+
+
 # People
 
 
@@ -223,6 +244,23 @@ def test_a_question_that_was_given_up_stays_so_when_a_held_answer_is_due(api):
         assert time.monotonic() < until
         time.sleep(0.05)
     assert [q["status"] for q in listed] == ["gone", "answered"]
+
+
+# Names
+
+
+@pytest.mark.parametrize("tenant", ["", "a\nb", "x" * 129])
+def test_a_tenant_has_a_name(tmp_path, tenant):
+    """The empty name is that of what happens by itself, whose jobs have turns of their own."""
+    store = str(tmp_path / "store.db")
+    for more in (["--new-key", "ann"], []):
+        found = subprocess.run(
+            [sys.executable, "-m", "lasec.cli", "serve", "--store", store, "--port", "0",
+             "--tenant", tenant, *more], capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert found.returncode == 2
+        assert "lasec: tenant " in found.stderr
+        assert "Traceback" not in found.stderr
 
 
 # The writer

@@ -6,9 +6,9 @@ it, does its part, writes it, and only then prints the results.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -38,6 +38,7 @@ from lasec.tables import Encoder, TableLearner
 from lasec.tables.cells import as_label, head_of
 from lasec.tables.lines import Decided, decided, line, predicted, told
 from lasec.tables.usual import check_algorithm, detectors
+from lasec.types import Decision
 
 Answering = Callable[[TableLearner, list[Row]], Sequence[Row | None]]
 Given = Annotated[
@@ -52,6 +53,8 @@ Rows = Annotated[
 ]
 NEW = "Options for a new model"
 FORMS = "|".join(Form)
+OURS = {"ticket", "prediction", "probability", "margin", "query_probability", "asked", "age",
+        "error", "line"}  # fmt: skip
 
 
 @honest
@@ -169,6 +172,7 @@ def ask(
         return _new(rows, named, algorithm, reading, asking, alarms, id, remember)
 
     def answer(desk: TableLearner, rows: list[Row]) -> list[Row | None]:
+        _check_kept(desk, keep or ())
         said = zip(rows, map(_entry, decided(desk, rows)), strict=True)
         return [
             entry | _kept(desk, entry, {name: row.get(name) for name in keep or ()})
@@ -178,6 +182,14 @@ def ask(
         ]
 
     _serve(_rows(file, model, reading, id), model, begin, answer)
+
+
+def _check_kept(desk: TableLearner, names: Iterable[str]) -> None:
+    """Refuse columns that would be taken for what the output says of a row."""
+    for name in names:
+        if name in OURS or (name == "id" and desk.id not in (None, "id")):
+            says = f"the id of a row is {desk.id!r}" if name == "id" else "the output has its own"
+            raise TableError(f"--keep {name}: {says}: rename the column")
 
 
 def _kept(desk: TableLearner, entry: Row, cells: Row) -> Row:
@@ -251,14 +263,14 @@ def questions(
     with held(model):
         desk, _ = _load(model)
     asked = desk.session.questions
-    plain = [{"ticket": decision.ticket} | _named(note) for decision, note in asked]
+    plain = [_joined({"ticket": decision.ticket}, _named(note)) for decision, note in asked]
     if form is Form.CSV:
         put_lines([as_csv(plain)])
     elif form is Form.LABEL_STUDIO:
         put_lines([as_tasks(plain) + "\n"])
     else:
         put_lines(
-            as_line(line(decision) | {"age": desk.learner.rows - decision.ticket} | _named(note))
+            as_line(_joined(_aged(decision, desk.learner.rows), _named(note)))
             for decision, note in asked
         )
 
@@ -293,7 +305,21 @@ def _entry(found: Decided | str) -> Row:
 
 def _named(note: Note) -> Row:
     """The id of a question, and the cells that were kept with it."""
-    return ({} if note.id is None else {"id": note.id}) | dict(note.columns)
+    return _joined({} if note.id is None else {"id": note.id}, note.columns)
+
+
+def _aged(decision: Decision, rows: int) -> Row:
+    """An open question as a line of the output."""
+    return line(decision) | {"age": rows - decision.ticket}
+
+
+def _joined(ours: Row, cells: Mapping[str, Any]) -> Row:
+    """What the output says, and the cells whose names it does not need itself.
+
+    >>> _joined({"ticket": 7}, {"ticket": 8, "text": "hi"})
+    {'ticket': 7, 'text': 'hi'}
+    """
+    return ours | {name: cell for name, cell in cells.items() if name not in ours}
 
 
 def _new(

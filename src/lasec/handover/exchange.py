@@ -151,7 +151,10 @@ def _wishes(
     >>> _wishes([ham], [], {"ham": "ham"}, "ls/")
     [('taken_back', {'ticket': 7, 'say': 'undo', 'by': 'ls/1'})]
     """
-    known: dict[int | str, Question] = {q.id: q for q in questions if q.id is not None}
+    times = Counter(q.id for q in questions)  # the number 7 and the text are both given as "7"
+    known: dict[int | str, Question] = {
+        q.id: q for q in questions if q.id is not None and times[q.id] == 1
+    }
     known |= {q.ticket: q for q in questions}
     made, said = list[Wish](), dict[tuple[int, str], Any]()
     for answer in answers:

@@ -25,10 +25,10 @@ from lasec.service.model import ServedModel
 from lasec.service.openapi import PACKED, Route, document
 from lasec.service.operations import Rows
 from lasec.service.requests import Key
-from lasec.service.service import ANNOTATOR, APP, NOBODY, OWNER, VIEWER, Service, Who
+from lasec.service.service import ANNOTATOR, APP, NOBODY, OWNER, VIEWER, Service, Task, Who
 from lasec.service.settings import NewModel
 from lasec.service.store import Store, StoreError, Transaction, digest_of
-from lasec.service.writer import Known
+from lasec.service.writer import Call, Known
 
 log = logging.getLogger("lasec.service")
 LARGEST, LARGEST_JSON = 8 * 2**20, 2**20  # bytes of a body: JSON is read while others wait
@@ -96,6 +96,10 @@ class Api:
         """The rows of a query, read in a thread: the event loop goes on meanwhile."""
         return await asyncio.to_thread(self.service.store.read, statement, *values)
 
+    async def _done(self, request: Request, who: Who, task: Task | Call) -> Any:
+        """The writer's reply to a request, whose body is counted while it waits."""
+        return await self.service.do(who.tenant, task, len(await request.body()))
+
     # Models
 
     def model(self, request: Request, who: Who) -> ServedModel:
@@ -126,7 +130,7 @@ class Api:
         new = await _read(request, NewModel)
         _check_name(new.name)
         put = await asyncio.to_thread(self.service.create, who.tenant, new)
-        return await self._described(await self.service.do(who.tenant, put))
+        return await self._described(await self._done(request, who, put))
 
     async def describe(self, request: Request, who: Who) -> b.Model:
         """A model."""
@@ -136,7 +140,7 @@ class Api:
         """Pause a model, let it go on, or retire it."""
         model, body = self.model(request, who), await _read(request, b.StatusBody)
         put = self.service.set_status(model, body.status)
-        return await self._described(await self.service.do(who.tenant, put))
+        return await self._described(await self._done(request, who, put))
 
     async def delete(self, request: Request, who: Who) -> None:
         """Delete a model with all that is kept of it; also one that is set aside."""
@@ -156,7 +160,7 @@ class Api:
         data = await _body(request)
         new = NewModel(name=name, classes=[])
         put = await asyncio.to_thread(self.service.create, who.tenant, new, data)
-        return await self._described(await self.service.do(who.tenant, put))
+        return await self._described(await self._done(request, who, put))
 
     # Rows and labels
 
@@ -165,34 +169,34 @@ class Api:
         model = self.model(request, who)
         rows, body = await _asked(request, model)
         wish = self.service.ask(model, rows, body, await _key(request, model))
-        return {"decisions": await self.service.do(who.tenant, wish)}
+        return {"decisions": await self._done(request, who, wish)}
 
     async def predict(self, request: Request, who: Who) -> Any:
         """Predict rows."""
         model, body = self.model(request, who), await _read(request, b.PredictBody)
-        wish = self.service.predict(model, await _rows(model, body.rows))
-        return {"predictions": await self.service.do(who.tenant, wish)}
+        wish = self.service.predict(model, await _rows(model, body))
+        return {"predictions": await self._done(request, who, wish)}
 
     async def tell(self, request: Request, who: Who) -> Any:
         """Learn the labels of questions."""
         model, body = self.model(request, who), await _read(request, b.TellBody)
         wish = self.service.tell(model, body, await _key(request, model))
-        return {"outcomes": await self.service.do(who.tenant, wish)}
+        return {"outcomes": await self._done(request, who, wish)}
 
     async def learn(self, request: Request, who: Who) -> Any:
         """Learn labels that nobody asked for."""
         model, body = self.model(request, who), await _read(request, b.LearnBody)
         if len(body.labels) != len(body.rows):
             raise Problem(422, '"labels": one for each row')
-        rows, key = await _rows(model, body.rows), await _key(request, model)
+        rows, key = await _rows(model, body), await _key(request, model)
         wish = self.service.learn(model, rows, body, key)
-        return {"outcomes": await self.service.do(who.tenant, wish)}
+        return {"outcomes": await self._done(request, who, wish)}
 
     async def cancel(self, request: Request, who: Who) -> Any:
         """Give up questions."""
         model, body = self.model(request, who), await _read(request, b.CancelBody)
         wish = self.service.cancel(model, body, await _key(request, model))
-        return {"outcomes": await self.service.do(who.tenant, wish)}
+        return {"outcomes": await self._done(request, who, wish)}
 
     # People
 
@@ -564,7 +568,7 @@ async def _asked(request: Request, model: ServedModel) -> tuple[Rows, b.AskBody]
             if getattr(body, name) and len(getattr(body, name)) != len(body.rows):
                 raise Problem(422, f'"{name}": one for each row, or none')
         _shallow("items", body.items)
-        return await _rows(model, body.rows), body
+        return await _rows(model, body), body
     data, width = await _body(request), model.desk.session.learner.dimension
     if model.desk.table is not None or not data or len(data) % (8 * width):
         raise Problem(422, f"expected rows of {width} numbers, eight bytes each")
@@ -572,8 +576,9 @@ async def _asked(request: Request, model: ServedModel) -> tuple[Rows, b.AskBody]
     return Rows(data, len(data) // (8 * width)), b.AskBody([])
 
 
-async def _rows(model: ServedModel, rows: list[Any]) -> Rows:
-    """The rows of a request, of the kind that the model takes."""
+async def _rows(model: ServedModel, body: b.AskBody | b.LearnBody | b.PredictBody) -> Rows:
+    """The rows of a request, of the kind that the model takes; the body has them no longer."""
+    rows, body.rows = body.rows, []
     return await _elsewhere(len(rows) * ROW, lambda: _of_model(model, rows))
 
 

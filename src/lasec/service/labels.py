@@ -7,6 +7,7 @@ writer. What is erased, or older than a model's ``retain``, is in none of them.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -44,9 +45,12 @@ class Place(NamedTuple):
         """The place that was written as text."""
         try:
             at, ticket, person = text.split(":", 2)
-            return cls(float(at), int(ticket), person)
+            found = cls(float(at), int(ticket), person)
         except ValueError:
-            raise Problem(422, '"after": give the "next" of another page') from None
+            found = FIRST
+        if not (math.isfinite(found.at) and 0 <= found.ticket < 2**63):
+            raise Problem(422, '"after": give the "next" of another page')
+        return found
 
 
 FIRST, LAST = Place(-1.0, -1, ""), Place(1e300, -1, "")

@@ -18,13 +18,14 @@ from lasec.service.service import Service
 
 LARGEST_HEAD = 64 * 2**10  # bytes of a request before its body
 HEAD, BODY = 10.0, 60.0  # seconds in which the headers of a request have come, and its body
+REPLY, LEAST = 60.0, 2**18  # seconds in which a client takes so many bytes of a reply, or all
 SWITCH = 0.001  # seconds after which a thread lets another one go on
 SELDOM = 1_000  # collections of younger garbage before one of all
 MOST, SHARE = 1_000, 0.5  # connections at a time, and the part of the descriptors that they take
 
 
 class Bounded(HttpToolsProtocol):
-    """Ends a connection whose headers or body do not come to an end.
+    """Ends a connection whose headers or body do not come to an end, or whose replies stay unread.
 
     Where too many connections are open, a new one takes the place of the oldest that has sent no
     whole request, so that those who send nothing keep nobody out.
@@ -34,10 +35,12 @@ class Bounded(HttpToolsProtocol):
     _end: asyncio.TimerHandle | None = None
     _waiting: dict[Bounded, None] = {}  # noqa: RUF012 - those without a whole request, oldest first
     most = MOST
+    _unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         """Somebody connects."""
         super().connection_made(transport)
+        transport.set_write_buffer_limits(high=0)  # to be told of every byte that stays
         self._within(HEAD)
         self._waiting[self] = None
         if len(self.connections) > self.most:
@@ -47,8 +50,35 @@ class Bounded(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """A connection ends."""
         self._within(None)
+        self._forget_unread()
         self._waiting.pop(self, None)
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Some of a reply stays here, because it is not read."""
+        super().pause_writing()
+        self._look_again(self.transport.get_write_buffer_size())
+
+    def resume_writing(self) -> None:
+        """All of it was read."""
+        self._forget_unread()
+        super().resume_writing()
+
+    def _look_again(self, unread: int) -> None:
+        self._unread = self.loop.call_later(REPLY, self._look, unread)
+
+    def _look(self, before: int) -> None:
+        """End the connection if less was read since the last look than a slow network carries."""
+        unread = self.transport.get_write_buffer_size()
+        if before - unread < LEAST:
+            self.transport.abort()
+        else:
+            self._look_again(unread)
+
+    def _forget_unread(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+        self._unread = None
 
     def on_message_begin(self) -> None:
         """A request begins."""

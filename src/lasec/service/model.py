@@ -14,13 +14,14 @@ from lasec.errors import StateError
 from lasec.service.desks import Desk, Reply, opened
 from lasec.service.operations import Ask, Learn, Operation, Ref, Tell, packed, unpacked
 from lasec.service.queue import Queue
-from lasec.service.settings import Asking, NewModel
+from lasec.service.settings import UNPRINTABLE, Asking, NewModel
 from lasec.service.store import Store, Transaction
 from lasec.types import Decision, Outcome
 
 SAME = 1e-9  # how far a propensity may be from the one in the journal when it is replayed
 DELETED = "deleted"  # status of a model of which a part may still be in the store
 EVERY = 20_000  # rows between two snapshots
+LONGEST = 160  # characters of the kind of an alarm in a key of the store
 PIECE = 2**20  # bytes of a snapshot that are written before others have their turn
 _said = msgspec.msgpack.Encoder(), msgspec.msgpack.Decoder()
 
@@ -136,7 +137,7 @@ class ServedModel:
         for alarm in applied.alarms:
             tx.put(
                 "INSERT INTO alarms VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-                *key, alarm.ticket, alarm.kind, json.dumps(alarm._asdict()), operation.at,
+                *key, alarm.ticket, _key_of(alarm), json.dumps(alarm._asdict()), operation.at,
             )  # fmt: skip
 
     def replay(self, store: Store) -> int:
@@ -193,6 +194,15 @@ class ServedModel:
         desk = opened(data)
         size = len(data) - desk.session.learner.open_bytes
         return cls(tenant, name, new, desk, seq, status, made, size)
+
+
+def _key_of(alarm: Alarm) -> str:
+    r"""The kind of an alarm as a key of the store can hold it; the alarm itself is kept whole.
+
+    >>> _key_of(Alarm("input: a\0b" + "c" * 1_000, 9, 6.0, 1.0, 2.0, 5))[:12]
+    'input: a?bcc'
+    """
+    return UNPRINTABLE.sub("?", alarm.kind[:LONGEST])
 
 
 def _kept(reply: Reply) -> list[Any]:

@@ -8,7 +8,6 @@ guess is not shown: it would anchor the answer.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from hashlib import blake2b
 from typing import Any
 
@@ -30,7 +29,6 @@ from lasec.service.operations import Answer, Id, Ref
 from lasec.service.settings import DAY
 from lasec.service.store import Store, Transaction
 
-Key = tuple[str, str]  # tenant, model
 FINAL = ("told", "recorded", "sent")  # of an answer that cannot be taken back
 LATER = 600.0  # seconds after which a question comes back to who said "later"
 
@@ -60,7 +58,7 @@ def open_question(
         decided["query_probability"], wanted(model, ticket), now,
         json.dumps(decided["prediction"]),
     )  # fmt: skip
-    model.queue.add(ticket, now)
+    model.queue.add(ticket, now, wanted(model, ticket))
 
 
 def listed(store: Store, now: float, model: ServedModel, query: QuestionsQuery) -> Questions:
@@ -83,11 +81,10 @@ def lease(tx: Transaction, now: float, model: ServedModel, person: str, count: i
     """The oldest questions that this person may answer: their own ones first, then free ones."""
     key, until = (model.tenant, model.name), now + model.asking.lease
     waiting = model.queue.waiting(person, now)
-    unsaid = tx.read(_FIRST, *key, model.queue.first(person), person, now, person)
-    model.queue.begin_at(person, unsaid[0][0] if unsaid else None)
-    found = tx.read(_FREE, *key, model.queue.first(person), person, now, person, person, now, count)
-    for ticket, _ in found:
+    tickets = model.queue.lease(person, now, count, until)
+    for ticket in tickets:
         tx.put(_LEASE, *key, ticket, person, until)
+    found = tx.read(_ITEMS.format(", ".join("?" * len(tickets))), *key, *tickets) if tickets else []
     ((today,),) = tx.read(_TODAY, *key, person, now - now % DAY)
     return Leased(
         [Item(ticket, json.loads(item), until) for ticket, item in found],
@@ -126,7 +123,11 @@ def hear(
     }[said.say]
     tx.run(_ANSWER, *key, person, json.dumps(said.label), status, now, due)
     tx.run(_RELEASE, *key, person)
-    model.queue.said(said.ticket, person, due if status == "later" else None)
+    model.queue.release(said.ticket, person)
+    if status == "held":
+        model.queue.hold(said.ticket, person, due)
+    else:
+        model.queue.said(said.ticket, person, due if status == "later" else None)
     ((unknown,),) = tx.read(_UNKNOWN, *key)
     return Said(said.ticket, status, due), unknown >= model.asking.skips
 
@@ -153,21 +154,19 @@ def _undone(
     tx.run(_FORGET, *key, person)
     tx.run(_LEASE, *key, person, now + model.asking.lease)
     model.queue.unsaid(ticket, person)
+    model.queue.grant(ticket, person, now + model.asking.lease)
     return Said(ticket, "open", now + model.asking.lease)
 
 
-def due(
-    tx: Transaction, now: float, count: int, without: Iterable[Key] = ()
-) -> dict[Key, list[Answer]]:
-    """Some answers that can no longer be taken back, the oldest first, by tenant and model."""
-    made: dict[Key, list[Answer]] = {}
-    left_out = list(without)
-    not_these = " AND NOT (tenant = ? AND model = ?)" * len(left_out)
-    values = [part for key in left_out for part in key]
-    found = tx.read(_DUE.format(not_these), now, *values, count)
-    for tenant, model, ticket, label, person in found:
-        answer = Answer(Ref(ticket=ticket), json.loads(label), person)
-        made.setdefault((tenant, model), []).append(answer)
+def due(tx: Transaction, now: float, model: ServedModel, count: int) -> list[Answer]:
+    """Some answers that can no longer be taken back, the oldest first; each is given once."""
+    made: list[Answer] = []
+    while len(made) < count and (found := model.queue.held.take(now)) is not None:
+        ticket, person = found
+        made += [
+            Answer(Ref(ticket=ticket), json.loads(label), person)
+            for (label,) in tx.read(_DUE, *model.key, ticket, person)
+        ]
     return made
 
 
@@ -233,27 +232,13 @@ _OPEN, _OF_STATUS = "(status IN ('open', 'settled') OR closed_at > ?)", "status 
 _GIVEN = (
     f"SELECT ticket, person, label, status FROM answers WHERE {_WHERE} AND ticket BETWEEN ? AND ?"
 )
-_UNSAID = (  # questions to which a person has said nothing yet, or "later" long ago
-    "FROM questions q WHERE q.tenant = ? AND q.model = ? AND q.status IN ('open', 'settled') "
-    "AND q.ticket >= ? "
-    f"AND NOT EXISTS (SELECT 1 FROM answers o WHERE {_OF} AND o.person = ? "
-    "AND (o.status <> 'later' OR o.due > ?))"
-)
-_GIVEN_BY_OTHERS = (
-    f"(SELECT count(*) FROM answers o WHERE {_OF} AND o.person <> ? "
-    "AND o.status IN ('held', 'told', 'recorded'))"
-)
-_FREE = (
-    f"SELECT q.ticket, q.item {_UNSAID} "
-    f"AND {_GIVEN_BY_OTHERS} "
-    f"+ (SELECT count(*) FROM leases o WHERE {_OF} AND o.person <> ? AND o.until > ?) "
-    "< q.wanted ORDER BY q.ticket LIMIT ?"
+_ITEMS = (
+    f"SELECT ticket, item FROM questions WHERE {_WHERE} AND ticket IN ({{}}) ORDER BY ticket"
 )
 _LEASE = (
     "INSERT INTO leases VALUES (?, ?, ?, ?, ?) "
     "ON CONFLICT (tenant, model, ticket, person) DO UPDATE SET until = excluded.until"
 )
-_FIRST = f"SELECT q.ticket {_UNSAID} AND {_GIVEN_BY_OTHERS} < q.wanted ORDER BY q.ticket LIMIT 1"
 _TODAY = (
     f"SELECT count(*) FROM answers WHERE {_WHERE} AND person = ? AND at >= ? "
     "AND status NOT IN ('later', 'sent')"
@@ -300,7 +285,7 @@ _CLOSE = (  # one that was given up stays so
     f"UPDATE questions SET status = ?, closed_at = ? WHERE {_ONE} AND status IN ('open', 'settled')"
 )
 _DUE = (
-    "SELECT tenant, model, ticket, COALESCE(corrected, label), person FROM answers "
-    "WHERE status = 'held' AND due <= ?{} ORDER BY due LIMIT ?"
+    f"SELECT COALESCE(corrected, label) FROM answers WHERE {_ONE} AND person = ? "
+    "AND status = 'held'"
 )
 _TOLD = f"UPDATE answers SET status = ?, learned = ? WHERE {_ONE} AND person = ?"

@@ -15,9 +15,10 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
+from lasec.errors import TableError
 from lasec.service import people, removal
 from lasec.service.bodies import AskBody, CancelBody, LearnBody, PersonBody, TellBody
-from lasec.service.desks import Desk, Reply, opened
+from lasec.service.desks import Desk, Reply
 from lasec.service.errors import Problem
 from lasec.service.figures import known_or_none
 from lasec.service.limits import Accounts, Limits
@@ -35,7 +36,7 @@ from lasec.service.requests import (
     need_served,
     refs,
 )
-from lasec.service.settings import NewModel, desk_of
+from lasec.service.settings import LONGEST, UNPRINTABLE, NewModel, brought, desk_of
 from lasec.service.store import Store, StoreError, Transaction, digest_of
 from lasec.service.warm import kind_of, warm
 from lasec.service.writer import FAILED, MORE, SLICE, Call, Known, Name, Room, Writer
@@ -43,7 +44,7 @@ from lasec.service.writer import FAILED, MORE, SLICE, Call, Known, Name, Room, W
 log = logging.getLogger("lasec.service")
 LARGEST = 768 * 2**20  # bytes of a snapshot: a value of either database has fewer than 10^9
 TICK = 0.25  # seconds between two looks at what is due
-DUE = 32  # answers that are told together
+DUE = 4  # answers of people that are told together: a part of a slice
 POINT = 60.0  # seconds between two points of the accuracy over time
 TIDY = 3_600.0  # seconds between two looks at what was kept long enough
 NOBODY = ""  # the tenant of what happens by itself
@@ -92,9 +93,10 @@ class Work:
     """A job of the writer, whose reply is a future of the event loop, or waited for in a thread."""
 
     def __init__(
-        self, tenant: str, task: Task, loop: asyncio.AbstractEventLoop | None = None
+        self, tenant: str, task: Task, loop: asyncio.AbstractEventLoop | None = None, size: int = 0
     ) -> None:
-        self.tenant, self.names, self.run, self._loop = tenant, task.names, task.run, loop
+        self.size, self.tenant = size, tenant
+        self.names, self.run, self._loop = task.names, task.run, loop
         self.future: asyncio.Future[Any] | None = None if loop is None else loop.create_future()
         self.event = threading.Event()
         self.reply: Any = None
@@ -142,6 +144,7 @@ class Service:
         self.keys: dict[str, Who] = {}
         self.writer = Writer(self.store, after=self._after, doubt=self._in_doubt, at=at, room=room)
         self._doubtful: dict[ServedModel, int] = {}
+        self._telling: dict[ServedModel, Work] = {}
         self._packing = ThreadPoolExecutor(1, "lasec snapshots")
         self._warmed: set[Any] = set()
         self.ready = False
@@ -187,10 +190,25 @@ class Service:
             raise
         except Exception as error:
             log.exception("model %s of %s is set aside", name, tenant)
-            self.models.pop(key, None)
-            self.aside[key] = Aside(*key, _settings(settings), made, f"{error}"[:500])
+            aside = Aside(*key, _settings(settings), made, f"{error}"[:500])
+            self.do_now(self._unless_deleted(key, made, lambda: self._set_aside(aside)), tenant)
             return
-        self.do_now(lambda tx, now, known: self._serve(model), tenant)
+        self.do_now(self._unless_deleted(key, made, lambda: self._serve(model)), tenant)
+
+    def _unless_deleted(self, key: tuple[str, str], made: float, do: Callable[[], None]) -> Call:
+        """What is done with a model that was read, unless it was deleted in the meantime."""
+
+        def run(tx: Transaction, now: float, known: Known) -> None:
+            statement = f"SELECT made FROM models WHERE {_NAMED} AND status <> ?"
+            if tx.read(statement, *key, DELETED) == [(made,)]:
+                do()
+
+        return run
+
+    def _set_aside(self, aside: Aside) -> None:
+        """Serve a model no longer, and say why."""
+        self.models.pop((aside.tenant, aside.name), None)
+        self.aside[aside.tenant, aside.name] = aside
 
     def _serve(self, model: ServedModel) -> None:
         """Let the writer use a model."""
@@ -213,9 +231,12 @@ class Service:
                         pass
         self.store.close()
 
-    async def do(self, tenant: str, task: Task | Call) -> Any:
-        """Let the writer carry out a task in the turn of a tenant, and wait for its reply."""
-        work = Work(tenant, _task(task), asyncio.get_running_loop())
+    async def do(self, tenant: str, task: Task | Call, size: int = 0) -> Any:
+        """Let the writer carry out a task in the turn of a tenant, and wait for its reply.
+
+        ``size`` is that of the request's body, which is in memory as long as it waits.
+        """
+        work = Work(tenant, _task(task), asyncio.get_running_loop(), size)
         self.writer.submit(work)
         return await work.future  # type: ignore[misc]
 
@@ -251,6 +272,8 @@ class Service:
 
     def key(self, tenant: str, name: str, role: str) -> tuple[Call, str]:
         """What makes a key, and its text."""
+        if tenant == NOBODY or UNPRINTABLE.search(tenant) or len(tenant) > LONGEST:
+            raise TableError(f"tenant {tenant[:80]!r}: expected 1 to {LONGEST} characters")
         key = f"lasec_{secrets.token_urlsafe(24)}"
         digest = digest_of(key.encode())
 
@@ -292,7 +315,7 @@ class Service:
         self._need_new(tenant, new.name)
         self.accounts.need_room(tenant, 0)
         try:
-            desk = desk_of(new) if data is None else opened(data)
+            desk = desk_of(new) if data is None else brought(data)
         except (ValueError, TypeError, OverflowError) as error:
             raise Problem(422, str(error)) from None
         if not desk.session.classes:
@@ -486,8 +509,8 @@ class Service:
             while not self._stopped.wait(TICK):
                 if not self.store.holds_lock():
                     raise StoreError("the store is another server's, or gone")
-                with suppress(Problem):  # too many wait: what is due is told at the next look
-                    self.do_now(self._tell_due)
+                self._tell_due()
+                with suppress(Problem):  # too many wait: it is done at the next look
                     self._read_doubtful()
                     if time.monotonic() - pointed > POINT:
                         pointed = time.monotonic()
@@ -497,18 +520,36 @@ class Service:
                 log.critical("%s: the server ends", error)
                 os._exit(FAILED)
 
-    def _tell_due(self, tx: Transaction, now: float, known: Known) -> Any:
-        """Tell the models the answers that can no longer be taken back."""
-        doubtful = [model.key for model in self._doubtful]
-        found = people.due(tx, now, DUE, [*self.aside, *doubtful])
-        for key, answers in found.items():
-            model = self.models.get(key)
-            if model is None:  # it is being deleted
-                continue
-            replies = self._applied(model, Tell(now, answers), tx)
-            for answer, reply in zip(answers, replies, strict=True):
-                people.learned(tx, now, model, answer, reply)
-        return MORE if sum(map(len, found.values())) == DUE else None
+    def _tell_due(self) -> None:
+        """Let models learn what can no longer be taken back: each by itself, in its tenant's turn.
+
+        So a model that fails is the only one that is undone.
+        """
+        now = time.time()
+        self._telling = {m: work for m, work in self._telling.items() if not work.event.is_set()}
+        for model in list(self.models.values()):
+            if model.queue.held.is_due(now) and not model.doubt and model not in self._telling:
+                work = Work(model.tenant, Plain(self._telling_due(model)))
+                with suppress(Problem):  # too many wait: it is told at the next look
+                    self.writer.submit(work)
+                    self._telling[model] = work
+
+    def _telling_due(self, model: ServedModel) -> Call:
+        """What tells a model the answers that are due, as many as a slice has time for."""
+
+        def run(tx: Transaction, now: float, known: Known) -> Any:
+            need_served(model)
+            tx.touched[model] = None  # what is due is taken from memory
+            until = time.thread_time() + SLICE
+            while answers := people.due(tx, now, model, DUE):
+                replies = self._applied(model, Tell(now, answers), tx)
+                for answer, reply in zip(answers, replies, strict=True):
+                    people.learned(tx, now, model, answer, reply)
+                if time.thread_time() > until:
+                    return MORE
+            return None
+
+        return run
 
     def _read_doubtful(self) -> None:
         """Read the models again whose memory is in doubt, when all before it is committed."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -12,7 +14,7 @@ from lasec.errors import TableError
 from lasec.queries import Budgeted
 from lasec.registry import ALGORITHMS, find, make
 from lasec.service.bodies import MOST_ROWS, InstructionsText, Label, ModelName
-from lasec.service.desks import Desk, NumberDesk, TableDesk
+from lasec.service.desks import Desk, NumberDesk, TableDesk, opened
 from lasec.session import Session
 from lasec.tables import Encoder, Kind, TableLearner
 from lasec.tables.cells import as_label, head_of
@@ -21,6 +23,8 @@ from lasec.tables.usual import check_algorithm, detectors
 DAY = 86_400.0
 OPEN = 200_000  # questions that can be open at the same time
 ROWS = 100_000  # how long a question stays open where rows are counted
+LONGEST = 128  # characters of the name of a column or a tenant, a part of keys of the store
+UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")  # control characters, halves of one
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
 Seconds = Annotated[float, Meta(ge=0.0, le=3_660 * DAY)]
 People = Annotated[int, Meta(ge=1, le=100)]
@@ -108,6 +112,37 @@ def desk_of(new: NewModel) -> Desk:
     return _numbers(new) if new.features is not None else _table(new)
 
 
+def brought(data: bytes) -> Desk:
+    """The model of a ``.lasec`` file, whose names are as foreign as those of a request.
+
+    Rows that nobody was asked about are kept in the journal alone, as with every other model here:
+    in the model, no limit would count them, and nothing would erase them.
+    """
+    desk = opened(data)
+    desk.session.remember = 0
+    desk.session.rows.clear()
+    if desk.table is not None:
+        _check_columns(column.name for column in desk.table.encoder.columns)
+    for detector in desk.session.detectors:
+        _check_columns(getattr(detector, "names", ()))
+    return desk
+
+
+def _check_columns(names: Iterable[str]) -> None:
+    r"""Refuse names of columns that no store can hold in a key.
+
+    >>> _check_columns(["price", "a\0b"])
+    Traceback (most recent call last):
+    lasec.errors.TableError: column 'a\x00b': expected 1 to 128 characters without control ...
+    """
+    for name in names:
+        if not 0 < len(name) <= LONGEST or UNPRINTABLE.search(name):
+            raise TableError(
+                f"column {name[:80]!r}: expected 1 to {LONGEST} characters without control "
+                "characters such as line breaks"
+            )
+
+
 def _check_budget(new: NewModel) -> None:
     """Refuse a budget that the algorithm would not hold.
 
@@ -143,6 +178,7 @@ def _table(new: NewModel) -> TableDesk:
     sample = new.sample or [
         {name: 0.0 if kind == "number" else "" for name, kind in new.columns.items()}
     ]
+    _check_columns(dict.fromkeys(name for row in sample for name in row))
     head = head_of(sample, frozenset(new.text))
     left_out = frozenset({"id", "time", "label"} & set(head.schema.names))
     constant = not find(new.algorithm).has_intercept

@@ -11,7 +11,8 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, NamedTuple, Protocol
 
 from lasec.service.errors import Problem
@@ -21,6 +22,7 @@ from lasec.service.turns import Turns
 log = logging.getLogger("lasec.service")
 FAILED = 75  # exit status: try again (EX_TEMPFAIL)
 MOST = 256  # jobs that are committed together
+NAMES = 300  # names of replies that are looked up together, unless a single job has more
 LONGEST = 0.01  # seconds of jobs that are committed together; the others wait for the next commit
 SLICE = 0.005  # seconds of CPU time that a job takes before it lets others have their turn
 SCRUB = 10.0  # seconds between two tries to get what was erased out of the files
@@ -35,6 +37,9 @@ class Job(Protocol):
 
     tenant: str
     """Whose turn it takes."""
+
+    size: int
+    """The bytes of the body of its request."""
 
     def names(self) -> Iterable[Name]:
         """The replies that its next slice may have given before."""
@@ -55,6 +60,8 @@ class Room(NamedTuple):
 
     all: int = 10_000
     tenant: int = 1_000
+    bytes: int = 64 * 2**20
+    """The bodies of one tenant's requests that wait or are carried out."""
 
 
 class Writer(threading.Thread):
@@ -74,6 +81,7 @@ class Writer(threading.Thread):
         self.store, self._after, self._doubt, self._at = store, after, doubt, at
         self.room = room
         self._turns: Turns[Job] = Turns()
+        self._sizes, self._sizing = Counter[str](), threading.Lock()
         self.groups, self._unscrubbed = 0, 0.0  # when deleted rows were still in a file
 
     @property
@@ -85,7 +93,20 @@ class Writer(threading.Thread):
         """Let a job wait its turn, or refuse it where too many wait."""
         if self.waiting >= self.room.all or self._turns.of(job.tenant) >= self.room.tenant:
             raise Problem(503, "too many requests wait already", retry_after=1.0)
+        with self._sizing:
+            size = self._sizes[job.tenant]
+            if size and size + job.size > self.room.bytes:
+                raise Problem(503, f"requests of {size:,} bytes wait already", retry_after=1.0)
+            self._sizes[job.tenant] = size + job.size
         self._turns.put(job)
+
+    def _done(self, job: Job, reply: Any) -> None:
+        """Hand a reply out: the request waits no more."""
+        with self._sizing:
+            self._sizes[job.tenant] -= job.size
+            if not self._sizes[job.tenant]:
+                del self._sizes[job.tenant]
+        job.done(reply)
 
     def stop(self) -> None:
         """Carry out what waits, and end."""
@@ -106,31 +127,40 @@ class Writer(threading.Thread):
 
     def _group(self, jobs: list[Job]) -> None:
         """Carry out jobs for a while, and commit that together."""
-        known, now, until = self._known(jobs), time.time(), time.monotonic() + LONGEST
-        said: list[tuple[Job, Any]] = []
-        left: list[Job] = []
-        halted: set[str] = set()  # tenants whose next jobs need what this commit leaves
+        now = time.time()
         with self.store.transaction() as tx:
-            for job in jobs:
-                if job.tenant in halted or (said and time.monotonic() > until):
-                    left.append(job)
-                    continue
-                reply = self._carried_out(job, tx, now, known)
-                if reply is MORE or isinstance(reply, Failure):
-                    halted.add(job.tenant)
-                if reply is MORE:
-                    left.append(job)
-                else:
-                    said.append((job, reply))
+            said, left = self._in_turn(jobs, tx, now)
             tx.flush()
             self._at("before commit")
         self._at("after commit")
         self._committed(tx)
         self._turns.put_back(left)
         for job, reply in said:
-            job.done(reply)
+            self._done(job, reply)
         if tx.changed:
             self._after(now, tx.changed)
+
+    def _in_turn(
+        self, jobs: list[Job], tx: Transaction, now: float
+    ) -> tuple[list[tuple[Job, Any]], list[Job]]:
+        """The replies to the jobs that are done, and the jobs for which there was no time."""
+        said, left, known = list[tuple[Job, Any]](), list[Job](), Known()
+        until, looked = time.monotonic() + LONGEST, 0  # the replies to the jobs before are known
+        halted: set[str] = set()  # tenants whose next jobs need what this commit leaves
+        for at, job in enumerate(jobs):
+            if job.tenant in halted or (said and time.monotonic() > until):
+                left.append(job)
+                continue
+            if at >= looked:
+                looked = self._look_up(jobs, at, halted, known)
+            reply = self._carried_out(job, tx, now, known)
+            if reply is MORE or isinstance(reply, Failure):
+                halted.add(job.tenant)
+            if reply is MORE:
+                left.append(job)
+            else:
+                said.append((job, reply))
+        return said, left
 
     def _committed(self, tx: Transaction) -> None:
         """Get what was erased out of the files, at once or when nobody reads it any more."""
@@ -158,12 +188,27 @@ class Writer(threading.Thread):
         self._doubt(tx.touched)
         tx.undo()
 
-    def _known(self, jobs: list[Job]) -> Known:
-        """The replies that were given before under the names of these jobs."""
-        names = list(dict.fromkeys(name for job in jobs for name in job.names()))
-        known: Known = {}
-        for at in range(0, len(names), 300):
-            some = names[at : at + 300]
+    def _look_up(self, jobs: list[Job], begin: int, halted: set[str], known: Known) -> int:
+        """Look up the replies that some jobs may have given before; gives the place behind them.
+
+        The jobs from ``begin`` on are looked at just before they are carried out, as many as have
+        few names together: those that have no time in this group cost the others nothing.
+        """
+        names, at = list(jobs[begin].names()), begin + 1
+        while at < len(jobs) and len(names) < NAMES:
+            more = [] if jobs[at].tenant in halted else list(jobs[at].names())
+            if len(names) + len(more) > NAMES:
+                break
+            names += more
+            at += 1
+        for name, found in self._found(list(dict.fromkeys(names))):
+            known.setdefault(name, found)  # a job of this group may have given a later reply
+        return at
+
+    def _found(self, names: list[Name]) -> Iterator[tuple[Name, tuple[str, bytes]]]:
+        """The replies of the store under some names."""
+        for at in range(0, len(names), NAMES):
+            some = names[at : at + NAMES]
             marks = ", ".join(["(?, ?, ?)"] * len(some))
             statement = (
                 "SELECT tenant, model, name, digest, reply FROM replies "
@@ -172,6 +217,5 @@ class Writer(threading.Thread):
             values = [part for name in some for part in name]
             with self.store.failing():
                 found = self.store.writer.execute(self.store.text(statement), values).fetchall()
-            for tenant, model, name, digest, reply in found:
-                known[tenant, model, name] = digest, bytes(reply)
-        return known
+            for *name, digest, reply in found:
+                yield (name[0], name[1], name[2]), (digest, bytes(reply))
