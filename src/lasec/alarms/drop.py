@@ -175,11 +175,7 @@ class DropAlarm:
 
     @property
     def evidence(self) -> float:
-        """The evidence for a drop; an alarm is raised at ``every``.
-
-        >>> DropAlarm().evidence
-        0.0
-        """
+        """The evidence for a drop; an alarm is raised at ``every``."""
         return sum(m for m, *_ in self._sums) / len(STAKES)
 
     @property
@@ -188,11 +184,7 @@ class DropAlarm:
         return self._baseline.mean
 
     def to_bytes(self) -> bytes:
-        """The alarm, with the rows that wait, as bytes that :meth:`from_bytes` reads.
-
-        >>> DropAlarm.from_bytes(DropAlarm(drop=0.1).to_bytes()).drop
-        0.1
-        """
+        """The alarm, with the rows that wait, as bytes that :meth:`from_bytes` reads."""
         return saved.to_bytes(self)
 
     @classmethod

@@ -155,11 +155,7 @@ class InputAlarm:
         return found
 
     def to_bytes(self) -> bytes:
-        """The alarm as bytes that :meth:`from_bytes` reads.
-
-        >>> InputAlarm.from_bytes(InputAlarm(reference=4_096).to_bytes()).reference
-        4096
-        """
+        """The alarm as bytes that :meth:`from_bytes` reads."""
         return saved.to_bytes(self)
 
     @classmethod

@@ -238,12 +238,7 @@ class Meter:
 
     @property
     def accuracy(self) -> Estimate:
-        """The estimated accuracy over all settled rows.
-
-        >>> import lasec
-        >>> lasec.metrics.Meter().accuracy
-        Estimate(value=nan, low=0.0, high=1.0, rows=0, labels=0, until=0)
-        """
+        """The estimated accuracy over all settled rows."""
         return self.estimate()
 
     def plan(
@@ -309,14 +304,7 @@ class Meter:
 
     @property
     def oldest(self) -> int | None:
-        """The ticket of the oldest open question that estimates wait for, if there is one.
-
-        >>> import lasec
-        >>> meter = lasec.metrics.Meter()
-        >>> meter.ask(lasec.Decision(1, 0.6, 1.0, 0.5, asked=True, ticket=7))
-        >>> meter.oldest
-        7
-        """
+        """The ticket of the oldest open question that estimates wait for, if there is one."""
         return min(self._flush().questions, default=None)
 
     @property
