@@ -5,14 +5,13 @@ from lasec.streams.dataset import Dataset
 from lasec.streams.datasets import open_dataset, usps
 from lasec.streams.known import Known, catalogue
 from lasec.streams.stream import Stream
-from lasec.streams.synthetic import moving_inputs, recurring, stationary, switching, walking
+from lasec.streams.synthetic import recurring, stationary, switching, walking
 
 __all__ = [
     "Dataset",
     "Known",
     "Stream",
     "catalogue",
-    "moving_inputs",
     "open_dataset",
     "recurring",
     "shifting_classes",

@@ -99,33 +99,6 @@ def walking(
     return _labeled(rng, X, np.arange(rows), targets, noise)
 
 
-def moving_inputs(
-    rows: int = 10_000,
-    *,
-    dimension: int = 50,
-    period: int = 2_000,
-    shift: float = 5.0,
-    noise: float = 0.0,
-    seed: int = 0,
-) -> Stream:
-    """Drift in the inputs alone: their mean circles once in ``period`` rows, the concept stays.
-
-    The mean lies ``shift`` away from the origin and turns in a random plane.
-
-    >>> stream = moving_inputs(1_000, dimension=3, period=1_000, shift=5.0)
-    >>> early, late = stream.X[:50].mean(axis=0), stream.X[475:525].mean(axis=0)
-    >>> bool(np.linalg.norm(early - late) > 8)
-    True
-    """
-    rng = np.random.default_rng(seed)
-    plane = np.linalg.qr(rng.standard_normal((dimension, 2)))[0]
-    angle = 2.0 * np.pi * np.arange(rows) / period
-    mean = shift * np.column_stack([np.cos(angle), np.sin(angle)]) @ plane.T
-    X = rng.standard_normal((rows, dimension)) + mean
-    targets = rng.standard_normal((1, dimension))
-    return _labeled(rng, X, np.zeros(rows, dtype=np.int64), targets, noise)
-
-
 def _period(rows: int, every: int) -> NDArray[np.int64]:
     """The number of the period of each row."""
     return np.arange(rows) // int(number("every", every, int, Range(1, 2**62)))
