@@ -1,11 +1,10 @@
 """Streams whose concept drifts."""
 
-from lasec.streams.classes import shifting_classes
 from lasec.streams.dataset import Dataset
 from lasec.streams.datasets import open_dataset, usps
 from lasec.streams.known import Known, catalogue
 from lasec.streams.stream import Stream
-from lasec.streams.synthetic import recurring, stationary, switching, walking
+from lasec.streams.synthetic import recurring, shifting_classes, stationary, switching, walking
 
 __all__ = [
     "Dataset",
