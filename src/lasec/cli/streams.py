@@ -27,7 +27,6 @@ from lasec.streams import (
     walking,
 )
 from lasec.streams.datasets import local_file
-from lasec.streams.known import FILE
 from lasec.tables.kinds import nearest
 
 ROUNDS = 10_000
@@ -97,7 +96,7 @@ def datasets(
     """List the known streams; with a name, describe one or write it to a file.
 
     Synthetic streams are generated, the same each time. Real ones are read from the directory
-    --data or LASEC_DATA, or fetched from their public source, if they have one. "lasec run NAME"
+    --data or LASEC_DATA, or fetched from their public source. "lasec run NAME"
     uses one of them.
     """
     known = [entry | {"available": entry["here"]} for entry in entries(data)]
@@ -145,15 +144,12 @@ def _list(entries: list[dict[str, Any]]) -> None:
 
 def _available(entry: dict[str, Any]) -> str:
     """Whether a stream is on this machine, or where it is fetched from."""
-    if entry["available"]:
-        return "yes"
-    return "needs --data" if entry["origin"] == FILE else str(entry["origin"])
+    return "yes" if entry["available"] else str(entry["origin"])
 
 
 def _describe(facts: dict[str, Any]) -> None:
-    fetched = f"no (fetched from {facts.get('origin')})"
-    available = _available(facts)
-    known = facts | {"available": fetched if available == facts.get("origin") else available}
+    available = "yes" if facts["available"] else f"no (fetched from {facts['origin']})"
+    known = facts | {"available": available}
     shown = {
         name: f"{value:,}" if isinstance(value, int) else str(value)
         for name, value in known.items()
