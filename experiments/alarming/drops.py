@@ -14,11 +14,10 @@ import numpy as np
 
 import lasec
 from experiments.alarming import made
+from experiments.alarming.inputs import table
 from experiments.alarming.made import Array, autoregressive
-from experiments.data import data_folder
 from lasec.alarms import Alarm, DropAlarm
-from lasec.cli.inputs import encoder, open_file
-from lasec.cli.options import Reading
+from lasec.cli.inputs import encoder
 
 ERRORS = {"elec2": 0.16, "flights": 0.38}
 DIFFICULTY = ("constant", "cycle", "AR(1) 0.995")
@@ -29,8 +28,7 @@ ROWS, AT, LENGTH, RECORDED = 100_000, 16_000, 24_000, 20_000
 @cache
 def recorded(name: str) -> tuple[Array, Array]:
     """Margins and propensities of a Tracker on a real stream, from row 2,000 on."""
-    reading = Reading(data=data_folder())
-    opened = open_file(name, reading)
+    opened = table(name)
     with opened.table:
         encoded = encoder(opened, constant=False)
         batch = next(iter(opened.table.batches(0, RECORDED)))

@@ -8,10 +8,11 @@ import numpy as np
 
 from experiments.alarming import made
 from experiments.data import data_folder
+from experiments.real import open_dataset
 from lasec.alarms import Alarm, InputAlarm
-from lasec.cli.inputs import encoder, open_file
+from lasec.cli.inputs import Opened, encoder
 from lasec.cli.options import Reading
-from lasec.tables import watched
+from lasec.tables import table_of, watched
 
 ROWS, AT, LENGTH = 200_000, 16_000, 24_000
 STREAMS = ("independent rows", "cycle of 1,000 rows")
@@ -79,10 +80,15 @@ def burst(rows: int, seeds: int) -> dict[str, Any]:
     return {"burst": rows, "streams": seeds, "alarms": sum(counts)}
 
 
+def table(name: str) -> Opened:
+    """A real stream, as ``lasec run`` reads a table."""
+    data = open_dataset(name, data_folder())
+    return Opened(table_of(data.columns), Reading(label=data.label), [], name)
+
+
 def real(name: str) -> tuple[dict[str, Any], list[Alarm]]:
     """Alarms of a real stream, on the cells that ``lasec run`` gives the alarm."""
-    reading = Reading(data=data_folder())
-    opened = open_file(name, reading)
+    opened = table(name)
     with opened.table:
         encoded = encoder(opened, constant=False)
         names = watched.names(encoded)

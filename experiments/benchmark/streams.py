@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from experiments import datasets
 from experiments.data import data_folder, set_data
-from lasec.streams import Stream, catalogue, recurring, stationary, switching, walking
+from experiments.real import KNOWN
+from lasec.streams import Stream, recurring, stationary, switching, walking
 
-KNOWN = {known.name: known for known in catalogue()}
 SEGMENT = 10_000
 SEGMENTS = 30  # steps between the first segment of a file and the last
 RARER = 50  # rows of the rarer label that a segment of kdd has at least

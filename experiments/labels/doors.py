@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 import lasec
 from experiments.data import data_folder
 from experiments.labels import spark_job
+from experiments.real import open_dataset
 from experiments.whole import own_classes
-from lasec.streams import open_dataset
 
 ROWS, RATE, SEED = 600, 0.2, 1
 WORDS = 2**18  # columns of a table of texts, as in the command line

@@ -18,7 +18,7 @@ import numpy as np
 import lasec
 from experiments.data import data_folder
 from experiments.labels import doors
-from lasec.streams import open_dataset
+from experiments.real import open_dataset
 
 STREAMS = ("youtube", "sms", "enron1", "spamassassin")
 NAMES = ["ham", "spam"]

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from experiments.data import data_folder
-from lasec.streams import open_dataset
+from experiments.real import open_dataset
 from lasec.tables import table_of
 
 NOISE = ", other texts"

@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.data import data_folder
-from lasec.streams import open_dataset, walking
+from experiments.real import open_dataset
+from lasec.streams import walking
 
 DIMENSION, SPEED, APART, WIDTH = 10, 0.003, 2.5, 256
 ROWS = {0.01: 20_000, 0.001: 50_000}

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 import lasec
 from experiments.data import data_folder
 from experiments.output import write_csv, write_json
+from experiments.real import open_dataset
 from experiments.text.streams import PARTS
-from lasec.streams import open_dataset
 
 COLUMNS, CHUNK = 2**18, 2_000
 STREAMS = ("spamassassin", "enron1", "sms", "100 words")

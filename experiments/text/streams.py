@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 import lasec
 from experiments.data import data_folder
-from lasec.streams import open_dataset
+from experiments.real import open_dataset
 
 SEEN = ("youtube", "sms", "enron1")
 UNSEEN = ("spamassassin", "spam_katakis")

@@ -18,14 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 import lasec
-from experiments.benchmark.streams import KNOWN
 from experiments.data import data_folder
 from experiments.forms.driven import driven
 from experiments.forms.labeled import Labeled
 from experiments.journal import Journal, Task
 from experiments.output import write_csv
+from experiments.real import KNOWN, open_dataset
 from experiments.whole.sources import WIDTH
-from lasec.streams import open_dataset
 
 LEFT_OUT = ("luxembourg", "covertype_small", "flights_small")  # a leak, and parts of others
 STREAMS = tuple(name for name in KNOWN if name not in LEFT_OUT)

@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator
 
-from experiments.benchmark.streams import KNOWN
 from experiments.figures import SETTINGS, save
+from experiments.real import KNOWN
 from experiments.whole.learners import LEARNERS
 from experiments.whole.sources import SOURCES
 from experiments.whole.tables import Cells, Row, cells, mean

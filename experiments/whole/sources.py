@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.benchmark.streams import KNOWN, standardised
+from experiments.benchmark.streams import standardised
 from experiments.data import data_folder
-from lasec.streams import Stream, open_dataset
+from experiments.real import KNOWN, open_dataset
+from lasec.streams import Stream
 
 WIDTH = 512
 LONG = 200_000  # rows from which on River runs once

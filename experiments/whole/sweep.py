@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from experiments.benchmark.streams import KNOWN
 from experiments.contestants import Parameters
 from experiments.journal import Journal, Task
+from experiments.real import KNOWN
 from experiments.whole.learners import LEARNERS, seeds_of, whole_run
 
 Row = dict[str, Any]

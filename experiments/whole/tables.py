@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.benchmark.streams import KNOWN
+from experiments.real import KNOWN
 from experiments.whole.learners import LEARNERS, OURS, PEERS
 from experiments.whole.sources import SOURCES
 

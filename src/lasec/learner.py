@@ -696,14 +696,7 @@ class Learner:
 
     @property
     def known_classes(self) -> tuple[Any, ...]:
-        """The classes that were given or told so far, in the order of :attr:`classes`.
-
-        >>> import lasec
-        >>> learner = lasec.LASEC(dimension=1)
-        >>> outcome = learner.learn([1.0], 1)
-        >>> learner.known_classes, learner.classes
-        ((1,), (-1, 1))
-        """
+        """The classes that were given or told so far, in the order of :attr:`classes`."""
         return tuple(name for name in self._now.classes.names if name is not None)
 
     def widen(self, dimension: int, *, known: int | None = None) -> None:
@@ -737,12 +730,7 @@ class Learner:
 
     @property
     def has_probabilities(self) -> bool:
-        """Whether margins are P(+1) - P(-1), so that :meth:`predict_proba` can be called.
-
-        >>> import lasec
-        >>> lasec.Tracker().has_probabilities, lasec.LASEC(dimension=3).has_probabilities
-        (True, False)
-        """
+        """Whether margins are P(+1) - P(-1), so that :meth:`predict_proba` can be called."""
         return has_probabilities(self.rule.inner if isinstance(self.rule, OneVsRest) else self.rule)
 
     def boost(self, labels: float, *, over: float) -> None:
@@ -1033,14 +1021,7 @@ class Learner:
 
     @property
     def questions(self) -> tuple[Decision, ...]:
-        """What was decided about the rows whose labels are still wanted, oldest first.
-
-        >>> import lasec
-        >>> learner = lasec.LASEC(dimension=2)
-        >>> decision = learner.ask([0.5, -1.0])
-        >>> learner.questions == (decision,)
-        True
-        """
+        """What was decided about the rows whose labels are still wanted, oldest first."""
         book = self._now.book
         return tuple(self._named(book.find(t, self.rows).decision) for t in book)
 

@@ -277,7 +277,7 @@ CONSTRUCTORS = [
     (lasec.LASEC_SS, {"dimension": 2, "aggressiveness": 0.5, "drift": 0.1, "ridge": 1.0}),
     (lasec.Fleet, MODEL | {"models": 2, "seed": 1, "seeds": [1, 2], "threads": 1}),
     (Selector, {"query": Always(), "seed": 1}),
-    (lasec.Meter, {"window": 10, "patience": 5, "probability": None, "costs": None}),
+    (lasec.Meter, {"window": 10, "patience": 5, "costs": None}),
     (lasec.RunSummary, {"window": 10, "points": 5, "segments": 2}),
     (Budgeted, dict(zip(Budgeted._fields, Budgeted(), strict=True))),
     (Budgeted.every, {"window": "1d", "labels": 5}),

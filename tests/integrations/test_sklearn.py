@@ -39,7 +39,7 @@ from lasec.sklearn import (
     PerceptronClassifier,
     SOPClassifier,
     TrackerClassifier,
-    learning,
+    base,
 )
 
 MAKE = {
@@ -122,7 +122,7 @@ def test_cuts_and_sparseness_change_nothing(kind, data, request, monkeypatch):
     for begin in range(0, len(X), 170):
         at = slice(begin, begin + 170)
         parts.partial_fit(X[at], y[at], classes=np.unique(y))
-    monkeypatch.setattr(learning, "_BLOCK", 100)
+    monkeypatch.setattr(base, "_BLOCK", 100)
     if kind is TrackerClassifier:  # whose first rows decide whether it is dense
         sparse.fit(X, y)
     else:
@@ -757,7 +757,7 @@ def test_a_row_that_is_refused_after_others_were_learned(blobs, monkeypatch):
     with pytest.raises(ValueError, match=r"^X: row 15: too large"):
         model.partial_fit(too_long, y[:20])
     assert state_of(model) == before
-    monkeypatch.setattr(learning, "_BLOCK", 10)  # two rows at a time
+    monkeypatch.setattr(base, "_BLOCK", 10)  # two rows at a time
     with pytest.raises(ValueError, match=r"^counted from row 14 on, X: row 1: too large"):
         model.partial_fit(csr_array(too_long), y[:20])
     assert state_of(model) == before

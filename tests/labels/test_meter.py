@@ -291,8 +291,6 @@ def test_a_damaged_meter_is_refused():
     extra = {"tickets": np.array([3]), "questions": np.zeros((1, 5))}
     with pytest.raises(lasec.StateError, match="open questions"):
         Meter.from_bytes(pack(header, arrays | extra))
-    with pytest.raises(ValueError, match="probability"):
-        Meter.from_bytes(meter.to_bytes(), probability=np.tanh)
 
 
 def test_memory_does_not_grow_with_the_rounds():
@@ -337,21 +335,6 @@ def test_rounds_that_nobody_could_ask_do_not_make_it_sure():
     for metric, truth in (("accuracy", 0.5), ("error", 0.5), ("precision", 0.5), ("f1", 2 / 3)):
         assert truth in meter.estimate(metric), metric
     assert meter.blind == 500
-
-
-def test_a_probability_of_ones_own():
-    chunk = tossed(world(2_000, 17, rate=0.2), 17)
-
-    def calibrated(margin):
-        return 0.5 + 0.3 * margin
-
-    meter = metered(chunk, probability=calibrated)
-    p = calibrated(chunk.margin)
-    want = np.mean(-np.log(np.where(chunk.y > 0, p, 1.0 - p)))
-    assert want in meter.estimate("log_loss")
-    assert meter.estimate("log_loss").width < metered(chunk).estimate("log_loss").width
-    with pytest.raises(ValueError, match="probability"):
-        metered(chunk, probability=lambda m: m[:-1])
 
 
 def test_without_labels_there_is_no_value():

@@ -13,7 +13,6 @@ SYNTHETIC = {
     "stationary": streams.stationary,
     "recurring": streams.recurring,
     "walking": streams.walking,
-    "moving_inputs": streams.moving_inputs,
 }
 EVERY = pytest.mark.parametrize("make", SYNTHETIC.values(), ids=SYNTHETIC.keys())
 

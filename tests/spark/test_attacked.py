@@ -16,7 +16,7 @@ import lasec.spark
 from lasec.spark import EVENTS, LABELS, Job, directory, parsed, read, start
 from lasec.spark.index import seed_of
 from lasec.spark.questions import ticket_of
-from lasec.spark.seeds import FILE
+from lasec.spark.run import SEED_FILE
 from spark.box import Box, event
 from spark.twin import coin_of
 
@@ -142,11 +142,11 @@ def test_the_seed_is_kept_with_the_checkpoint(
     spark: Any, attacked: Attacked, tmp_path: Path
 ) -> None:
     place = Path(attacked.checkpoint)
-    seed = int((place / FILE).read_text())
+    seed = int((place / SEED_FILE).read_text())
     assert 2**20 < seed < 2**64
-    for path in place.glob(f"*{FILE}*"):
+    for path in place.glob(f"*{SEED_FILE}*"):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600, path.name
-    assert len(list(place.glob(f"*{FILE}*"))) <= 2  # it, and Hadoop's checksum of it
+    assert len(list(place.glob(f"*{SEED_FILE}*"))) <= 2  # it, and Hadoop's checksum of it
     learner = lasec.spark.export(spark, attacked.checkpoint, attacked.job, EVIL, tmp_path / "one")
     assert learner.seed == seed_of(seed, EVIL)
     known = Job(attacked.job.model, shards=1, seed=seed)

@@ -12,7 +12,7 @@ import pytest
 
 import lasec
 from lasec.cli.jobs import LOG, Endpoints
-from lasec.cli.spark_runner import _hushed
+from lasec.cli.spark import _hushed
 
 LASEC = [sys.executable, "-m", "lasec.cli", "spark", "run"]
 ROWS = 60

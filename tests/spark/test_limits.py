@@ -12,8 +12,8 @@ import pytest
 import lasec
 from lasec import StateError
 from lasec.spark import Job, PlainStore, Shard, shard
-from lasec.spark.early_labels import KEY_LIMIT, LIMIT
 from lasec.spark.index import Head, ShardIndex
+from lasec.spark.label_matching import KEY_LIMIT, LIMIT
 from lasec.spark.pages import REMEMBERED
 from spark.box import DAY, NOW, Box, dead, event, label, outcomes
 

@@ -13,7 +13,7 @@ import pytest
 
 import lasec
 import lasec.spark as ls
-from lasec.spark import pages, volumes
+from lasec.spark import pages, shard_state
 from lasec.spark.index import seed_of
 from spark.box import DAY, NOW, Box, dead, event, label, number, outcomes
 from spark.twin import coin_of
@@ -138,7 +138,7 @@ def test_a_key_begins_with_a_model_that_has_learned_elsewhere() -> None:
 def test_of_a_model_only_the_blocks_that_changed_are_written(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(volumes, "BLOCK_BYTES", 1_024)
+    monkeypatch.setattr(shard_state, "BLOCK_BYTES", 1_024)
     box = Box(small())
     texts, _ = mails(300)
     for i, text in enumerate(texts):

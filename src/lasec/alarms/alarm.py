@@ -1,13 +1,18 @@
-"""Alarms, and the protocol of the detectors that raise them."""
+"""Alarms, and the protocol of the detectors that raise them, and detectors as bytes."""
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, Protocol
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from numpy.typing import ArrayLike
 
+from lasec.errors import StateError
+from lasec.persistence.container import Arrays, pack, restored
 from lasec.types import Decision, Outcome
+
+T = TypeVar("T")
 
 
 class Alarm(NamedTuple):
@@ -65,3 +70,23 @@ class Detector(Protocol):
     @property
     def raised(self) -> bool:
         """Whether the last call raised an alarm."""
+
+
+def written(part: Any) -> bytes:
+    """A whole detector as bytes: its ``KIND``, ``PARAMETERS``, and what its ``_saved`` gives."""
+    header, arrays = part._saved()
+    parameters = {name: getattr(part, name) for name in part.PARAMETERS}
+    return pack({"kind": part.KIND, "parameters": parameters, **header}, arrays)
+
+
+def read_as(data: bytes, kind: str, make: Callable[..., T]) -> T:
+    """What :func:`written` gave; ``make`` is called with the parameters, then its ``_restore``."""
+
+    def build(header: dict[str, Any], arrays: Arrays) -> T:
+        if header.get("kind") != kind:
+            raise StateError(f"foreign: this is not a {kind}")
+        made: Any = make(**header["parameters"])
+        made._restore(header, arrays)
+        return made  # type: ignore[no-any-return]
+
+    return restored(data, build)

@@ -13,7 +13,7 @@ queried count too. With a guess cut to e_t <= k q_t / (1 - q_t), X_t >= -k, so t
     E_t = 1 + lam (X_t - theta_t) / (theta_t + k)  >=  0
     E[E_t | past] <= 1   while   P(err_t | past) <= theta_t = baseline_t + drop
 
-The baseline is made of rows long past (:mod:`lasec.alarms.baseline`). The evidence is the mean of
+The baseline is made of rows long past (:class:`Baseline`). The evidence is the mean of
 the Shiryaev-Roberts sums M <- (M + 1) E_t for lam = 0.05 and 0.2, with k = 0.05: an e-detector
 (Shin, Ramdas and Rinaldo, *E-detectors: a nonparametric framework for sequential change detection*,
 New England Journal of Statistics in Data Science, 2024). As M_t - t is a supermartingale::
@@ -36,14 +36,13 @@ taken at the worst moment, so that error is too high; it is drawn towards the pa
 
 from __future__ import annotations
 
+import math
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from lasec.alarms import saved
-from lasec.alarms.alarm import Alarm
-from lasec.alarms.baseline import Baseline
+from lasec.alarms.alarm import Alarm, read_as, written
 from lasec.alarms.confirm import PRIOR, Confirmed, Labels, Past, look
 from lasec.alarms.quiet import Quiet
 from lasec.alarms.waiting import Settled, Waiting, raised_by
@@ -54,6 +53,11 @@ from lasec.types import Decision, Outcome
 
 STAKES = (0.05, 0.2)
 CUT = 0.05
+SPANS = (1.0, 1 / 4, 1 / 16, 1 / 64)  # of the memory of a baseline
+CAREFUL = 1.0
+LEAST = 2  # blocks, before anything is said
+
+Array = NDArray[np.float64]
 
 
 def doubt(decision: Decision) -> float:
@@ -175,11 +179,7 @@ class DropAlarm:
 
     @property
     def evidence(self) -> float:
-        """The evidence for a drop; an alarm is raised at ``every``.
-
-        >>> DropAlarm().evidence
-        0.0
-        """
+        """The evidence for a drop; an alarm is raised at ``every``."""
         return sum(m for m, *_ in self._sums) / len(STAKES)
 
     @property
@@ -188,17 +188,13 @@ class DropAlarm:
         return self._baseline.mean
 
     def to_bytes(self) -> bytes:
-        """The alarm, with the rows that wait, as bytes that :meth:`from_bytes` reads.
-
-        >>> DropAlarm.from_bytes(DropAlarm(drop=0.1).to_bytes()).drop
-        0.1
-        """
-        return saved.to_bytes(self)
+        """The alarm, with the rows that wait, as bytes that :meth:`from_bytes` reads."""
+        return written(self)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """The alarm that :meth:`to_bytes` wrote, or a :class:`~lasec.StateError`."""
-        return saved.from_bytes(data, cls.KIND, cls)
+        return read_as(data, cls.KIND, cls)
 
     def _saved(self) -> tuple[dict[str, Any], Arrays]:
         found = self._suspicion
@@ -309,3 +305,96 @@ def _sums_of(array: Any, size: int) -> Any:
     if array.shape != (size,) or array.dtype != np.float64 or not (np.abs(array) < 1e140).all():
         raise ValueError("sums: not those of an alarm")
     return array.copy()
+
+
+class Baseline:
+    """An upper estimate of the error rate of the past; infinite while too little is known.
+
+    Each row gives an unbiased estimate of the error, X = e + Z (err - e) / q. Rows are gathered in
+    blocks, and a block counts once the block after it is complete, so that a change does not at
+    once enter what it is compared with. Over the blocks run four decaying means, with memories of
+    ``memory`` and of 1/4, 1/16 and 1/64 of it. The baseline is::
+
+        min over the four of (mean + standard error)
+
+    each with one more row added to it that was queried and wrong, so that a few rows without a
+    mistake prove nothing. The long memory is exact but slow; a short one takes over where a learner
+    has quickly become better, and only there, since its standard error is larger. The ``mean`` is
+    that of the long memory: the lowest of four would be too low.
+
+    >>> baseline = Baseline(memory=1_600)
+    >>> for t in range(400):
+    ...     baseline.add(float(t % 10 == 0), weight=1.0)
+    >>> round(baseline.value, 2), round(baseline.mean, 2)
+    (0.12, 0.1)
+    """
+
+    def __init__(self, memory: int) -> None:
+        self.block = max(1, memory // 64)
+        self.keep = [math.exp(-self.block / (span * memory)) for span in SPANS]
+        self.clear()
+
+    def clear(self) -> None:
+        """Start over."""
+        self.value = math.inf
+        self.mean = math.nan
+        self._sums = [(0.0, 0.0, 0.0, 0.0, 0.0) for _ in SPANS]
+        self._now = (0, 0.0, 0.0, 0.0)
+        self._last: tuple[int, float, float, float] | None = None
+        self._blocks = 0
+
+    def add(self, x: float, weight: float) -> None:
+        """Add the estimate of a row, and its weight 1/q."""
+        n, total, square, weights = self._now
+        self._now = (n + 1, total + x, square + x * x, weights + weight)
+        if n + 1 < self.block:
+            return
+        if self._last is not None:
+            self._fold(*self._last)
+        self._last, self._now = self._now, (0, 0.0, 0.0, 0.0)
+
+    def _fold(self, n: int, total: float, square: float, weights: float) -> None:
+        """Let a block count, and take the lowest of the upper estimates."""
+        for i, keep in enumerate(self.keep):
+            w, ww, s, ss, h = (keep * part for part in self._sums[i])
+            self._sums[i] = (w + n, keep * ww + n, s + total, ss + square, h + weights)
+        self._blocks += 1
+        self._look()
+
+    def _look(self) -> None:
+        if self._blocks >= LEAST:
+            self.value = min(_upper(*sums) for sums in self._sums)
+            self.mean = self._sums[0][2] / self._sums[0][0]
+
+    def table(self) -> Array:
+        """All of it, to be saved: the decaying sums, the two blocks, and how many there were."""
+        last = self._last or (0, 0.0, 0.0, 0.0)
+        return np.array([*self._sums, (*self._now, 0.0), (*last, self._blocks)], dtype=np.float64)
+
+    def restore(self, table: Array) -> None:
+        """Take back what :meth:`table` gave."""
+        if table.shape != (len(SPANS) + 2, 5) or table.dtype != np.float64:
+            raise ValueError("baseline: not the shape of its sums")
+        *sums, now, last = table.tolist()
+        some = np.array([*sums, [1.0, 1.0, *now[1:4]], [1.0, 1.0, *last[1:4]]])
+        counts = (now[0], last[0], last[4])
+        if not (
+            (np.abs(table) < 1e140).all() and (some[:, [0, 1, 3, 4]] >= 0.0).all()
+            and all(n >= 0.0 and n % 1.0 == 0.0 for n in counts) and now[0] < self.block
+            and (last[0] == self.block or last[0] == last[4] == 0.0)
+            and (last[4] == 0.0 or (some[: len(SPANS), 0] > 0.0).all())
+        ):  # fmt: skip
+            raise ValueError("baseline: impossible sums")
+        self._sums = [tuple(row) for row in sums]
+        self._now = (int(now[0]), *now[1:4])
+        self._last = (int(last[0]), *last[1:4]) if last[0] else None
+        self._blocks = int(last[4])
+        self._look()
+
+
+def _upper(w: float, ww: float, s: float, ss: float, h: float) -> float:
+    """The upper estimate, with one more row that is wrong and of the mean weight."""
+    hit = h / w
+    mean = (s + hit) / (w + 1.0)
+    variance = max((ss + hit * hit) / (w + 1.0) - mean * mean, 0.0)
+    return max(mean, 0.0) + CAREFUL * math.sqrt(variance * ww) / w

@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lasec import validation
-from lasec.alarms import saved
-from lasec.alarms.alarm import Alarm
+from lasec.alarms.alarm import Alarm, read_as, written
 from lasec.alarms.blocks import BASE, LEVEL, MISSING, WHOLE, Blocks, Change
 from lasec.alarms.quiet import Quiet
 from lasec.parameters import Range, number
@@ -155,17 +154,13 @@ class InputAlarm:
         return found
 
     def to_bytes(self) -> bytes:
-        """The alarm as bytes that :meth:`from_bytes` reads.
-
-        >>> InputAlarm.from_bytes(InputAlarm(reference=4_096).to_bytes()).reference
-        4096
-        """
-        return saved.to_bytes(self)
+        """The alarm as bytes that :meth:`from_bytes` reads."""
+        return written(self)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """The alarm that :meth:`to_bytes` wrote, or a :class:`~lasec.StateError`."""
-        return saved.from_bytes(data, cls.KIND, cls)
+        return read_as(data, cls.KIND, cls)
 
     def _saved(self) -> tuple[dict[str, Any], Arrays]:
         header = {"rows": self.rows, "dimension": self._dimension}

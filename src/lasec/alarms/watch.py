@@ -15,8 +15,9 @@ from numpy.typing import ArrayLike
 
 from lasec.alarms.alarm import Alarm
 from lasec.alarms.waiting import Settled, Waiting, raised_by
-from lasec.parameters import Range, number
 from lasec.types import Decision, Outcome
+
+PATIENCE = 1_000  # rows after which an open question counts as not asked
 
 
 class DriftDetector(Protocol):
@@ -49,18 +50,14 @@ class Watch:
     """
 
     def __init__(
-        self,
-        detector: DriftDetector,
-        feed: Literal["weighted", "asked"] = "weighted",
-        patience: int = 1_000,
+        self, detector: DriftDetector, feed: Literal["weighted", "asked"] = "weighted"
     ) -> None:
         if feed not in ("weighted", "asked"):
             raise ValueError(f"feed: expected 'weighted' or 'asked', got {feed!r}")
         self.detector = detector
         self.feed = feed
-        self.patience = int(number("patience", patience, int, Range(0, 2**40)))
         self.raised = False
-        self._waiting = Waiting(self.patience)
+        self._waiting = Waiting(PATIENCE)
 
     def ask(self, decision: Decision, x: ArrayLike | None = None) -> Alarm | None:
         """Record the decision about a row, and feed the rows that no open question holds back.

@@ -9,7 +9,7 @@ import math
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ParamSpec
 
 import typer
@@ -18,6 +18,7 @@ from rich.text import Text
 
 from lasec.cli.terminal import Terminal, clean, one_line
 from lasec.errors import StateError, TableError, TicketError
+from lasec.evaluation import RunSummary
 from lasec.metrics import Estimate
 from lasec.metrics.agreement import by_chance, is_better
 from lasec.tables import Table as Source
@@ -25,6 +26,8 @@ from lasec.tables import Table as Source
 REFUSED, WRONG, STOPPED = 1, 2, 130
 NARROW = 0.002  # an interval that needs another digit
 CLEARLY = 0.02  # the least difference in accuracy that is worth a warning
+RARE = 3  # rare classes in a terminal
+Facts = Iterator[tuple[str, str]]
 P = ParamSpec("P")
 
 
@@ -192,6 +195,46 @@ def worst(estimate: Estimate) -> str:
     low, high = 100 * estimate.worst_low, 100 * estimate.worst_high
     gone = f"{counted(estimate.lost, 'label')} queried and never came"
     return f"{low:.1f}-{high:.1f} % ({gone}: all wrong, or all right)"
+
+
+def available(run: RunSummary) -> str:
+    """For how many rows there is a label, queried or not.
+
+    >>> import lasec
+    >>> available(lasec.evaluate(lasec.LASEC(1), [[1.0]] * 4, ["ham", None, None, None]))
+    '1 label (25.0 % of rows)'
+    """
+    return f"{counted(run.known, 'label')} ({percent(run.known / max(run.rows, 1))} of rows)"
+
+
+def rare_classes(run: RunSummary) -> Facts:
+    """Average precision, recall and precision of the classes that are rare."""
+    ranked = [metric for metric in run.score_metrics if metric == "average_precision"]
+    for name in run.rare[:RARE]:
+        place = run.classes.index(name)
+        for metric in (*ranked, "recall", "precision"):
+            words = f"{metric.replace('_', ' ')} of {name}"
+            yield words[:40], _said(*run.rated(metric, place))
+
+
+def probabilities(run: RunSummary) -> Facts:
+    """How good the predicted probabilities are, where there are any."""
+    for metric, words in (("log_loss", "log-loss"), ("calibration_error", "calibration error")):
+        if metric in run.score_metrics:
+            yield words, _said(*run.rated(metric), share=metric != "log_loss")
+
+
+def several_classes(run: RunSummary) -> Facts:
+    """Metrics in which every class counts the same, where there are more than two."""
+    if len(run.classes) > 2:
+        for metric, words in (("balanced_accuracy", "balanced accuracy"), ("macro_f1", "macro F1")):
+            yield words, _said(*run.rated(metric))
+
+
+def _said(found: Estimate, truth: float, *, share: bool = True) -> str:
+    """An estimate, or that it is none, and the truth."""
+    said = "not defined yet" if math.isnan(found.value) else estimated(found, share=share)
+    return f"{said}, true {percent(truth) if share or math.isnan(truth) else f'{truth:.3f}'}"
 
 
 def warn_of_no_change(

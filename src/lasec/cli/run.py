@@ -14,30 +14,32 @@ import typer
 from lasec.cli import columns
 from lasec.cli import options as o
 from lasec.cli.answers import Answers, rates
-from lasec.cli.classes import available, probabilities, rare_classes, several_classes
 from lasec.cli.inputs import Opened, build, fingerprint, open_file
-from lasec.cli.jsonl import Lines
 from lasec.cli.leaks import warn_of_leaks
 from lasec.cli.lock import held
 from lasec.cli.output import (
     STOPPED,
     as_text,
+    available,
     counted,
     estimated,
     few,
     honest,
     percent,
+    probabilities,
     put,
     put_facts,
+    rare_classes,
     say,
     say_if_typed,
+    several_classes,
     warn_of_cells,
     warn_of_majority,
     warn_of_no_change,
     worst,
 )
 from lasec.cli.progress import bar, busy
-from lasec.cli.runner import MODEL, PREDICTIONS, WRITTEN, Run, Stop
+from lasec.cli.runner import MODEL, PREDICTIONS, WRITTEN, Lines, Run, Stop
 from lasec.clock import LEAD
 from lasec.errors import TableError
 from lasec.evaluation import RunSummary

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import signal
 import time
@@ -13,18 +14,19 @@ from typing import Any
 import pyarrow as pa
 
 from lasec.cli.answers import Answers
-from lasec.cli.jsonl import Lines
 from lasec.cli.output import as_facts
 from lasec.errors import TableError
 from lasec.evaluation import RunSummary, evaluate
 from lasec.persistence.container import read
 from lasec.queries import Budgeted
+from lasec.records import Records
 from lasec.tables import TableLearner
 from lasec.tables.learner import Rows
 
 SAVE_EVERY = 10.0  # seconds
 MODEL, PREDICTIONS = "model.lasec", "predictions.jsonl"
 _OPTIONS = {"per_day": "labels-per-day", "settings": "set", "answers": "delay", "total": "labels"}
+_WORD = {True: "true", False: "false"}
 WRITTEN = (MODEL, PREDICTIONS, "report.html", "summary.json")
 
 
@@ -48,6 +50,53 @@ class Stop:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+
+class Lines:
+    """Predictions as a file of lines of JSON, cut to ``size`` bytes before more are written."""
+
+    def __init__(self, path: Path, size: int = 0) -> None:
+        there = path.stat().st_size if path.exists() else 0
+        if there < size:
+            raise TableError(
+                f"{path} is {size - there:,} bytes shorter than at the last checkpoint: start "
+                "again with --force"
+            )
+        self._file = open(path, "r+b" if size else "wb")  # noqa: SIM115
+        self._file.truncate(size)
+        self._file.seek(size)
+
+    def records(self, records: Records, first: int) -> None:
+        """One line for each step; ``first`` is the number of the first row in its table.
+
+        The prediction is null where there is none, before the first label.
+        """
+        labels = [
+            label if sign else None
+            for label, sign in zip(records.label.tolist(), records.sign.tolist(), strict=True)
+        ]
+        names = {label: json.dumps(label) for label in set(labels)}
+        columns = (
+            records.ticket.tolist(), labels, records.margin.tolist(),
+            records.propensity.tolist(), records.asked.tolist(),
+        )  # fmt: skip
+        self._file.writelines(
+            (
+                f'{{"row": {first + at}, "ticket": {ticket}, "prediction": {names[label]}, '
+                f'"margin": {margin:.6g}, "query_probability": {chance:.6g}, '
+                f'"asked": {_WORD[asked]}}}\n'
+            ).encode()
+            for at, (ticket, label, margin, chance, asked) in enumerate(zip(*columns, strict=True))
+        )
+
+    def flush(self) -> int:
+        """Write what is buffered, and return the size of the file."""
+        self._file.flush()
+        return self._file.tell()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
 
 
 class Run:

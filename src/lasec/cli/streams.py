@@ -1,8 +1,10 @@
-"""``lasec datasets``: list, describe and write the known streams."""
+"""``lasec datasets``: the streams that have a name, real ones of the catalogue and drawn ones."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,12 +15,67 @@ import typer
 from rich.table import Table as Grid
 
 from lasec.cli import options as o
-from lasec.cli.known import entries, open_known
 from lasec.cli.output import honest, plain, put, put_facts, screen
 from lasec.errors import TableError
-from lasec.streams import Dataset
-from lasec.streams.known import FILE
+from lasec.streams import (
+    Dataset,
+    Stream,
+    catalogue,
+    open_dataset,
+    stationary,
+    switching,
+    walking,
+)
+from lasec.streams.datasets import local_file
 from lasec.tables.kinds import nearest
+
+ROUNDS = 10_000
+_SHAPE = {"dimension": 20, "seed": 1}
+DRAWN: dict[str, tuple[str, Callable[[], Stream]]] = {
+    "walking": (
+        "Synthetic: a concept that drifts slowly",
+        partial(walking, ROUNDS, speed=0.02, **_SHAPE),
+    ),
+    "switching": (
+        "Synthetic: a new concept every 2,000 rows, 3 % wrong labels",
+        partial(switching, ROUNDS, every=2_000, noise=0.03, **_SHAPE),
+    ),
+    "stationary": ("Synthetic: a concept that stays", partial(stationary, ROUNDS, **_SHAPE)),
+}
+
+
+def is_known(name: str) -> bool:
+    """Whether a stream has this name.
+
+    >>> is_known("elec2"), is_known("walking"), is_known("mails.csv")
+    (True, True, False)
+    """
+    return name in DRAWN or any(known.name == name for known in catalogue())
+
+
+def entries(folder: Path | None) -> list[dict[str, Any]]:
+    """All that have a name: what is known about each, and whether it is here."""
+    drawn = [
+        {"name": name, "title": title, "rows": ROUNDS, "columns": 20, "label": "y", "here": True}
+        for name, (title, _) in DRAWN.items()
+    ]
+    real = [
+        known._asdict() | {"here": local_file(known, folder) is not None} for known in catalogue()
+    ]
+    return drawn + real
+
+
+def open_known(name: str, folder: Path | None) -> Dataset:
+    """The stream of this name.
+
+    >>> open_known("walking", None)
+    Dataset('walking', rows=10000, features=20, label='y')
+    """
+    if name in DRAWN:
+        X, y = DRAWN[name][1]()
+        columns: dict[str, Any] = {f"x{j}": X[:, j] for j in range(X.shape[1])}
+        return Dataset(name, columns | {"y": y}, "y", 1, None)
+    return open_dataset(name, folder)
 
 
 @honest
@@ -39,7 +96,7 @@ def datasets(
     """List the known streams; with a name, describe one or write it to a file.
 
     Synthetic streams are generated, the same each time. Real ones are read from the directory
-    --data or LASEC_DATA, or fetched from their public source, if they have one. "lasec run NAME"
+    --data or LASEC_DATA, or fetched from their public source. "lasec run NAME"
     uses one of them.
     """
     known = [entry | {"available": entry["here"]} for entry in entries(data)]
@@ -87,15 +144,12 @@ def _list(entries: list[dict[str, Any]]) -> None:
 
 def _available(entry: dict[str, Any]) -> str:
     """Whether a stream is on this machine, or where it is fetched from."""
-    if entry["available"]:
-        return "yes"
-    return "needs --data" if entry["origin"] == FILE else str(entry["origin"])
+    return "yes" if entry["available"] else str(entry["origin"])
 
 
 def _describe(facts: dict[str, Any]) -> None:
-    fetched = f"no (fetched from {facts.get('origin')})"
-    available = _available(facts)
-    known = facts | {"available": fetched if available == facts.get("origin") else available}
+    available = "yes" if facts["available"] else f"no (fetched from {facts['origin']})"
+    known = facts | {"available": available}
     shown = {
         name: f"{value:,}" if isinstance(value, int) else str(value)
         for name, value in known.items()

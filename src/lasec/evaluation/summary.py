@@ -183,14 +183,6 @@ class RunSummary:
         """The confusion matrix of all settled rows, estimated from the queried labels.
 
         Its classes have the numbers of their places in :attr:`classes`.
-
-        >>> import lasec
-        >>> X, y = lasec.streams.stationary(2_000, dimension=5, seed=1)
-        >>> summary = lasec.evaluate(lasec.Tracker(rate=0.2, seed=0), X, y)
-        >>> place = summary.classes.index(1)
-        >>> truth = summary.true_confusion.estimate("recall", positive=place).value
-        >>> truth in summary.confusion.estimate("recall", positive=place)
-        True
         """
         return self._view.heard.widened(len(self._view.classes))
 
@@ -363,12 +355,7 @@ class RunSummary:
         return draw(self.points, self.alarms, self.first)
 
     def to_bytes(self) -> bytes:
-        """The summary as bytes that :meth:`from_bytes` reads; ``records`` are not in them.
-
-        >>> import lasec
-        >>> lasec.RunSummary.from_bytes(lasec.RunSummary(window=500).to_bytes()).window
-        500
-        """
+        """The summary as bytes that :meth:`from_bytes` reads; ``records`` are not in them."""
         return saved.write(self._now)
 
     @classmethod

@@ -1,19 +1,25 @@
-"""The models of a fleet whose arrays have one size: stacked, with one more axis in front."""
+"""The models of a fleet whose arrays have one size: stacked, with one more axis in front.
+
+Packed, a model is a row of bytes: its arrays in order, of a covariance the lower triangle.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lasec import kernel, validation
 from lasec.errors import StateError
-from lasec.fleet import layout
 from lasec.persistence import codec
 from lasec.persistence.container import Arrays
-from lasec.types import NotingRule, Rule
+from lasec.types import NotingRule, Rule, SymmetricState
+
+# Each array begins at a multiple of this many bytes.
+_STEP = 8
 
 
 class Stacked:
@@ -26,7 +32,7 @@ class Stacked:
     """
 
     def __init__(self, rule: Rule[Any], one: Any, models: int, *_: Any) -> None:
-        self._places = layout.places(one)
+        self._places = places(one)
         self._notes = isinstance(rule, NotingRule)  # then questions write into the state too
         self.state: Any = type(one)(*(tiled(array, models) for array in one))
 
@@ -62,8 +68,15 @@ class Stacked:
 
     @property
     def size(self) -> int:
-        """How many bytes a model takes."""
-        return layout.size(self._places)
+        """How many bytes a model takes.
+
+        >>> import lasec
+        >>> rule = lasec.rules.SecondOrder()
+        >>> Stacked(rule, rule.init(64), models=1).size
+        17152
+        """
+        last = self._places[-1]
+        return last.begin + -(-last.numbers * last.kind.itemsize // _STEP) * _STEP
 
     def pack(self, keys: NDArray[np.int64]) -> NDArray[np.uint8]:
         """The arrays of these models as bytes, a row each."""
@@ -119,3 +132,47 @@ class Stacked:
 def tiled(array: NDArray[Any], models: int) -> NDArray[Any]:
     """The array so many times, along a new first axis."""
     return np.tile(array, (models,) + (1,) * array.ndim)
+
+
+class Place(NamedTuple):
+    """Where an array of the state lies: from which byte on, how many numbers, of what type.
+
+    ``lower`` says that these are symmetric matrices, of which only one triangle is kept.
+    """
+
+    name: str
+    kind: np.dtype[Any]
+    shape: tuple[int, ...]
+    begin: int
+    numbers: int
+    lower: bool
+
+    @property
+    def columns(self) -> tuple[int, int]:
+        """The first number, and the one after the last, in a row of numbers of this type."""
+        first = self.begin // self.kind.itemsize
+        return first, first + self.numbers
+
+    def spread(self, stacked: NDArray[Any]) -> NDArray[Any]:
+        """The stacked array as compiled code wants it: a row a model, or its matrices."""
+        d = self.shape[-1]
+        return stacked.reshape((len(stacked), -1, d, d) if self.lower else (len(stacked), -1))
+
+
+def places(state: Any) -> list[Place]:
+    """Where the arrays of one model lie.
+
+    >>> import lasec
+    >>> [place.begin for place in places(lasec.rules.SecondOrder().init(3))]
+    [0, 24]
+    """
+    symmetric = state.symmetric if isinstance(state, SymmetricState) else ()
+    found, begin = [], 0
+    for name, array in zip(state._fields, state, strict=True):
+        count = array.size
+        if name in symmetric:
+            d = array.shape[-1]
+            count = math.prod(array.shape[:-2]) * d * (d + 1) // 2
+        found.append(Place(name, array.dtype, array.shape, begin, count, name in symmetric))
+        begin += -(-count * array.itemsize // _STEP) * _STEP
+    return found

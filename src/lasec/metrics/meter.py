@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
-from functools import partial
 from itertools import chain
 from typing import Any, Self
 
@@ -24,8 +23,6 @@ from lasec.metrics.totals import NOTHING, estimate_of, mirrored
 from lasec.parameters import LARGEST, Range, choice, number, shown
 from lasec.persistence.container import Arrays, pack, restored
 from lasec.types import Decision, Outcome
-
-Probability = Callable[[Array], Array]
 
 KIND = "meter"
 CHUNK = 1024
@@ -46,9 +43,6 @@ class Meter:
     patience
         A question not answered within so many rows counts as lost. Losses are taken to be at
         random; what they can hide if they are not is in each :class:`Estimate`.
-    probability
-        Turns an array of margins into P(y = +1), if that is not (1 + margin)/2; it is kept within
-        .001 and .999. A wrong one widens intervals and biases nothing.
     costs
         For ``estimate("cost")``.
 
@@ -78,16 +72,12 @@ class Meter:
         self,
         window: int | None = 1_000,
         patience: int | None = None,
-        probability: Probability | None = None,
         costs: Costs | None = None,
     ) -> None:
         length = Range(1, 2**53)
         self.window = None if window is None else number("window", window, int, length)
         self.patience = None if patience is None else number("patience", patience, int, length)
         self.costs = None if costs is None else _costs(costs)
-        if probability is not None and not callable(probability):
-            raise TypeError(f"probability must be a function, got {shown(probability)}")
-        self._probability = probability
         self._sums = Accumulator(self.window)
         # What has come since the last look: summed up in chunks that begin at fixed rows.
         self._asks: list[Any] = []
@@ -239,12 +229,7 @@ class Meter:
 
     @property
     def accuracy(self) -> Estimate:
-        """The estimated accuracy over all settled rows.
-
-        >>> import lasec
-        >>> lasec.metrics.Meter().accuracy
-        Estimate(value=nan, low=0.0, high=1.0, rows=0, labels=0, until=0)
-        """
+        """The estimated accuracy over all settled rows."""
         return self.estimate()
 
     def plan(
@@ -310,14 +295,7 @@ class Meter:
 
     @property
     def oldest(self) -> int | None:
-        """The ticket of the oldest open question that estimates wait for, if there is one.
-
-        >>> import lasec
-        >>> meter = lasec.metrics.Meter()
-        >>> meter.ask(lasec.Decision(1, 0.6, 1.0, 0.5, asked=True, ticket=7))
-        >>> meter.oldest
-        7
-        """
+        """The ticket of the oldest open question that estimates wait for, if there is one."""
         return min(self._flush().questions, default=None)
 
     @property
@@ -400,8 +378,6 @@ class Meter:
     def to_bytes(self) -> bytes:
         """The whole meter, open questions included, as bytes that :meth:`from_bytes` reads.
 
-        A custom ``probability`` cannot be saved and must be given again.
-
         >>> import lasec
         >>> meter = lasec.Meter(window=500)
         >>> meter.ask(lasec.Decision(1, 0.6, 1.0, 0.5, asked=True, ticket=0))
@@ -414,12 +390,11 @@ class Meter:
             "window": self.window,
             "patience": self.patience,
             "costs": None if self.costs is None else list(self.costs),
-            "own_probability": self._probability is not None,
         }
         return pack(header | self._sums.header(), self._sums.arrays())
 
     @classmethod
-    def from_bytes(cls, data: bytes, probability: Probability | None = None) -> Self:
+    def from_bytes(cls, data: bytes) -> Self:
         """The meter that :meth:`to_bytes` wrote, or a :class:`~lasec.StateError`.
 
         >>> import lasec
@@ -427,18 +402,14 @@ class Meter:
         Traceback (most recent call last):
         lasec.errors.StateError: foreign: this is not a meter
         """
-        return restored(data, partial(cls._restored, probability))
+        return restored(data, cls._restored)
 
     @classmethod
-    def _restored(
-        cls, probability: Probability | None, header: dict[str, Any], arrays: Arrays
-    ) -> Self:
+    def _restored(cls, header: dict[str, Any], arrays: Arrays) -> Self:
         if header.get("kind") != KIND:
             raise StateError("foreign: this is not a meter")
-        if header["own_probability"] is not (probability is not None):
-            raise StateError("probability: the saved meter had one of its own, or had none")
         costs = None if header["costs"] is None else Costs(*header["costs"])
-        made = cls(header["window"], header["patience"], probability, costs)
+        made = cls(header["window"], header["patience"], costs)
         made._sums.restore(header, arrays)
         made._last, made._room = made._sums.last, -made._sums.rows % CHUNK
         made._last_silent = max(made._sums.silent, default=-1)
@@ -479,14 +450,7 @@ class Meter:
 
     def _add(self, columns: Array, y: Array | None = None) -> None:
         """Sum up rows that do not reach beyond the chunk."""
-        margin = columns[:, 1]
-        if self._probability is None:
-            p = sums.likely(margin)
-        else:
-            p = np.asarray(self._probability(margin), dtype=np.float64)
-            if p.shape != margin.shape or np.isnan(p).any():
-                raise ValueError("probability: expected a number in [0, 1] for each margin")
-        self._sums.add(columns, p.clip(*sums.SURE), y)
+        self._sums.add(columns, sums.likely(columns[:, 1]), y)
         self._room -= len(columns)
 
     def _spread(self) -> Spread:

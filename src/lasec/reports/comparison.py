@@ -17,7 +17,7 @@ from lasec.learner import Learner
 from lasec.notebook import percent
 from lasec.reports import html
 from lasec.reports.figures import FigureSpec, Series, frame, over_time
-from lasec.reports.report import NO_BASELINES, NONE, parameters, versions
+from lasec.reports.report import NO_BASELINES, parameters, versions
 from lasec.reports.source import beaten, between, counted
 from lasec.reports.svg import PALETTE
 from lasec.reports.text import across, clean, short
@@ -49,7 +49,6 @@ def compare(
     runs: Runs,
     *,
     title: str = "",
-    facts: Mapping[str, str] = NONE,
     baselines: Mapping[str, float] = NO_BASELINES,
 ) -> Comparison:
     """Write one page about several learners that ran over the same stream, and give its table.
@@ -87,8 +86,8 @@ def compare(
         html.figure(accuracies(points, beat)),
         html.figure(labels(points)),
         html.details(
-            "settings", "Data, settings and versions", html.facts(facts, "Data"),
-            html.facts(given, "Learners"), html.facts(versions(), "Versions"),
+            "settings", "Settings and versions", html.facts(given, "Learners"),
+            html.facts(versions(), "Versions"),
         ),
     ]  # fmt: skip
     write(path, html.page(name, body), private=False)

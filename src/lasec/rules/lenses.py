@@ -157,19 +157,11 @@ class Lenses(NamedTuple):
         return Tracking(**{name: given[name] for name in Tracking._fields})
 
     def shapes(self, dimension: int) -> dict[str, tuple[int, ...]]:
-        """The shape of each array of the state.
-
-        >>> Lenses().shapes(50)["lens_covs"]
-        (4, 20, 720)
-        """
+        """The shape of each array of the state."""
         return self._tracking().shapes(dimension) | lens_shapes(self, dimension)
 
     def kinds(self, dimension: int) -> dict[str, type]:
-        """The type of the numbers in each array.
-
-        >>> Lenses().kinds(50)["lens_weights"]
-        <class 'numpy.float32'>
-        """
+        """The type of the numbers in each array."""
         return self._tracking().kinds(dimension) | lens_kinds(lens_shapes(self, dimension))
 
     def label_cost(self, dimension: int) -> float:

@@ -11,13 +11,12 @@ import logging
 import os
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, NamedTuple, Protocol
 
 from lasec.service.errors import Problem
 from lasec.service.store import Store, StoreError, Transaction
-from lasec.service.turns import Turns
 
 log = logging.getLogger("lasec.service")
 FAILED = 75  # exit status: try again (EX_TEMPFAIL)
@@ -64,6 +63,66 @@ class Room(NamedTuple):
     """The bodies of one tenant's requests that wait or are carried out."""
 
 
+class Turns:
+    """The jobs that wait, by tenant; a tenant that has been served goes to the end of the line.
+
+    >>> from types import SimpleNamespace as Of
+    >>> turns = Turns()
+    >>> for number, tenant in enumerate("aaab"):
+    ...     turns.put(Of(tenant=tenant, number=number))
+    >>> [job.number for job in turns.take(3)], turns.of("a"), len(turns)
+    ([0, 3, 1], 1, 1)
+    """
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._lines: dict[str, deque[Job]] = {}
+        self._count, self._closed = 0, False
+
+    def __len__(self) -> int:
+        return self._count
+
+    def of(self, tenant: str) -> int:
+        """The number that wait of one tenant."""
+        line = self._lines.get(tenant)
+        return 0 if line is None else len(line)
+
+    def put(self, one: Job) -> None:
+        """Let something wait at the end of its tenant's line."""
+        with self._changed:
+            self._lines.setdefault(one.tenant, deque()).append(one)
+            self._count += 1
+            self._changed.notify()
+
+    def put_back(self, some: Iterable[Job]) -> None:
+        """Let what was taken, in this order, be the next of its tenant again."""
+        with self._changed:
+            for one in reversed(list(some)):
+                self._lines.setdefault(one.tenant, deque()).appendleft(one)
+                self._count += 1
+
+    def close(self) -> None:
+        """What waits is still given out, and then nothing."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+
+    def take(self, most: int) -> list[Job]:
+        """The next ones, one of each tenant in turn; waits for the first, empty if it is closed."""
+        with self._changed:
+            while not self._count and not self._closed:
+                self._changed.wait()
+            found: list[Job] = []
+            while self._lines and len(found) < most:
+                tenant = next(iter(self._lines))
+                line = self._lines.pop(tenant)
+                found.append(line.popleft())
+                if line:
+                    self._lines[tenant] = line
+            self._count -= len(found)
+            return found
+
+
 class Writer(threading.Thread):
     """The thread that carries out jobs: tenants take turns, each one's jobs keep their order.
 
@@ -80,7 +139,7 @@ class Writer(threading.Thread):
         super().__init__(name="lasec writer", daemon=True)
         self.store, self._after, self._doubt, self._at = store, after, doubt, at
         self.room = room
-        self._turns: Turns[Job] = Turns()
+        self._turns = Turns()
         self._sizes, self._sizing = Counter[str](), threading.Lock()
         self.groups, self._unscrubbed = 0, 0.0  # when deleted rows were still in a file
 

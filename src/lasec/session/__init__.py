@@ -2,7 +2,7 @@
 
 from lasec.session.adapters import around
 from lasec.session.models import AnyModel, AskedRows, Judged, JudgedRows, OwnModel
-from lasec.session.note import Note
+from lasec.session.saved import Note
 from lasec.session.session import Session
 
 __all__ = [

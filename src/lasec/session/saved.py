@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Hashable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,9 +14,21 @@ from lasec.errors import StateError
 from lasec.learner import Learner
 from lasec.parameters import Range, number
 from lasec.persistence.container import Arrays, pack, restored
-from lasec.session.note import Note
 from lasec.sparse import PAIR, is_sparse, matrix, one_by_one, row, split
 from lasec.tracker import Tracker
+
+
+class Note(NamedTuple):
+    """The id of a row, some of its cells, and who has answered so far.
+
+    >>> Note(id="mail-7").answered_by
+    ()
+    """
+
+    id: Hashable = None
+    columns: Mapping[str, Any] = MappingProxyType({})
+    answered_by: tuple[str, ...] = ()
+
 
 Notes = Mapping[int, Note]
 

@@ -16,8 +16,8 @@ from lasec.metrics import Estimate, Meter
 from lasec.parameters import Range, number, shown
 from lasec.persistence.container import Arrays, bundle, pack, read, restored, unbundle
 from lasec.session.models import Asked, AskedRows, Carried, OwnModel
-from lasec.session.note import Note
 from lasec.session.saved import (
+    Note,
     read_detectors,
     read_learner,
     read_notes,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
+from collections.abc import Iterator
+from itertools import groupby
 from typing import Any, Self
 
 import numpy as np
@@ -16,13 +18,14 @@ from lasec import validation
 from lasec.learner import Learner
 from lasec.parameters import shown
 from lasec.session import AskedRows, JudgedRows
-from lasec.sklearn import learning
 from lasec.sklearn.asking import AskingMixin, drafted, row_of
 from lasec.sklearn.unlabeled import filled, marked, missing
-from lasec.sparse import checked, is_sparse
-from lasec.types import Matrix, Outcome, Vector
+from lasec.sparse import checked, is_sparse, takes_pairs
+from lasec.types import Matrix, NotingRule, Outcome, Vector
 
 _ROWS = {"accept_sparse": "csr", "dtype": np.float64, "order": "C"}
+# For a rule of dense rows, sparse ones become dense in blocks of at most so many numbers (16 MB).
+_BLOCK = 2**21
 
 
 def _validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
@@ -165,7 +168,7 @@ class StreamClassifier(AskingMixin, ClassifierMixin, BaseEstimator):  # type: ig
     def _said(self, method: str, X: Any) -> NDArray[Any]:
         """What a method of the learner says of each row."""
         learner = self._learner
-        found = learning.blocks(learner, X, self._intercept)
+        found = blocks(learner, X, self._intercept)
         return np.concatenate([getattr(learner, method)(rows) for _, rows in found])
 
     def _open(self, X: Any) -> None:
@@ -215,7 +218,7 @@ class StreamClassifier(AskingMixin, ClassifierMixin, BaseEstimator):  # type: ig
         if strange.size:
             raise ValueError(f"y: {strange[0]!r} is not one of the classes {self.classes_}")
         tickets = self._tickets(X)
-        self._learner = learning.taught(self._learner, X, y, tickets, self._intercept)
+        self._learner = taught(self._learner, X, y, tickets, self._intercept)
         told = self._answer(tickets, y)
         self.selector_.skip(tickets.count(-1))
         return told
@@ -224,7 +227,7 @@ class StreamClassifier(AskingMixin, ClassifierMixin, BaseEstimator):  # type: ig
         """What the learner says of rows of the next steps."""
         count, first = X.shape[0], self._learner.rows
         label, margin, sure = np.full(count, None), np.zeros(count), np.full(count, -1.0)
-        for at, rows in learning.blocks(self._learner, X, self._intercept):
+        for at, rows in blocks(self._learner, X, self._intercept):
             seen = self._learner.views(rows, first=first + at.start)
             margin[at] = seen.margin
             if self._trained:
@@ -234,5 +237,85 @@ class StreamClassifier(AskingMixin, ClassifierMixin, BaseEstimator):  # type: ig
     def _ask(self, X: Any, times: ArrayLike | None) -> AskedRows:
         """Decide, remember what was asked, and let the clock of the learner go on."""
         decided = self._decide(X, self._judged(X), times)
-        self._learner = learning.noted(self._learner, X, self._intercept)
+        self._learner = noted(self._learner, X, self._intercept)
         return decided
+
+
+def blocks(learner: Learner, X: Any, intercept: bool) -> Iterator[tuple[slice, Any]]:
+    """The rows of X as a learner takes them, with a column of ones where wanted.
+
+    Where its rule is one for sparse rows, they are X as it is; else they are dense: whole, or by
+    blocks if X is sparse.
+
+    >>> import lasec
+    >>> from scipy.sparse import csr_array
+    >>> learner, X = lasec.LASEC(dimension=3), csr_array([[0.0, 2.0]])
+    >>> [rows.tolist() for _, rows in blocks(learner, X, intercept=True)]
+    [[[0.0, 2.0, 1.0]]]
+    """
+    count, d = X.shape
+    if takes_pairs(learner.rule):
+        yield from [(slice(0, count), X)] if count else []
+        return
+    sparse = not isinstance(X, np.ndarray)
+    step = max(1, _BLOCK // max(1, d)) if sparse else max(1, count)
+    for begin in range(0, count, step):
+        part = X[begin : begin + step]
+        rows = part.toarray() if sparse else part
+        if intercept:
+            rows = np.column_stack([rows, np.ones(len(rows))])
+        dense = validation.finite("X", np.ascontiguousarray(rows, dtype=np.float64))
+        yield slice(begin, begin + len(dense)), dense
+
+
+def noted(learner: Learner, X: Any, intercept: bool) -> Learner:
+    """The learner after rows that were asked about, as if each had been given to its ``ask``.
+
+    >>> import lasec
+    >>> before = lasec.Tracker(dimension=2)
+    >>> after = noted(before, np.ones((3, 2)), intercept=False)
+    >>> before.rows, after.rows, int(after.state.tally[0])
+    (0, 3, 3)
+    """
+    if not isinstance(learner.rule, NotingRule):
+        return learner.counted(rows=learner.rows + X.shape[0])
+    pupil = copy.copy(learner)
+    for _, rows in blocks(learner, X, intercept):
+        pupil.note(rows)
+    return pupil
+
+
+def taught(
+    learner: Learner, X: Any, y: NDArray[Any], tickets: list[int], intercept: bool
+) -> Learner:
+    """The learner after rows and their labels, each as the answer to its ticket, or as a new row.
+
+    A ticket of -1 is a row that was not asked about.
+
+    >>> import lasec
+    >>> before = lasec.LASEC(dimension=2)
+    >>> after = taught(before, np.ones((3, 2)), np.array([-1, -1, 1]), [-1, -1, -1], False)
+    >>> before.rows, after.rows, after.updates
+    (0, 3, 2)
+    """
+    pupil = copy.copy(learner)
+    for at, rows in blocks(learner, X, intercept):
+        end = 0
+        for asked, group in groupby(ticket >= 0 for ticket in tickets[at]):
+            begin, end = end, end + len([*group])
+            part = slice(at.start + begin, at.start + end)
+            if asked:
+                pupil.answer(rows[begin:end], y[part], tickets[part])
+            else:
+                _run(pupil, rows[begin:end], y[part], part.start)
+    return pupil
+
+
+def _run(pupil: Learner, rows: Any, labels: NDArray[Any], before: int) -> None:
+    """Learn some rows; an error says where they begin, since they are counted from there."""
+    try:
+        pupil.run(rows, labels)
+    except ValueError as error:
+        if before == 0:
+            raise
+        raise ValueError(f"counted from row {before} on, {error}") from error

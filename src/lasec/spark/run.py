@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import sys
 from dataclasses import replace
 from typing import Any
@@ -11,9 +12,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 from pyspark.sql.streaming import StreamingQuery
 
-from lasec.spark import seeds
+from lasec import StateError
 from lasec.spark.operator import CORRUPT, Job
-from lasec.spark.sinks import Writer, files
+from lasec.spark.sinks import Writer, files, reach
 
 # Without these the job is slow, or does not stop when its input is used up.
 SETTINGS = {
@@ -29,6 +30,8 @@ SETTINGS = {
 }
 EVENTS = "key string, id string, time double, features array<double>"
 LABELS = "key string, id string, ticket string, time double, y int"  # of -1 and +1; or y string
+SEED_FILE = "_lasec_seed"
+_PRIVATE = 0o600
 
 
 def session(
@@ -114,10 +117,59 @@ def start(
     The job's seed is kept in the checkpoint, in the file ``_lasec_seed`` that only its owner can
     read; a job without one gets a random seed of 64 bits at the first start.
     """
-    job = replace(job, seed=seeds.keep(events.sparkSession, checkpoint, job.seed))
+    job = replace(job, seed=kept_seed(events.sparkSession, checkpoint, job.seed))
     told = job.stream(events, labels, warm=warm)
     write = files(out) if isinstance(out, str) else out
     writer = told.writeStream.queryName(name).outputMode("append")
     writer = writer.option("checkpointLocation", checkpoint).foreachBatch(write)
     when: dict[str, Any] = {"processingTime": every} if every else {"availableNow": True}
     return writer.trigger(**when).start()
+
+
+def kept_seed(spark: SparkSession, checkpoint: str, given: int | None = None) -> int:
+    """The seed of a checkpoint: the one that it keeps, or else ``given``, or else a random one.
+
+    Anyone who knows the seed knows the draw of every id, and can choose ids that are never asked
+    about. So it is in a file that only its owner can read, on whatever file system there is.
+    """
+    path = f"{checkpoint.rstrip('/')}/{SEED_FILE}"
+    kept = _read_seed(spark, path)
+    if kept is None:
+        _write_seed(spark, path, secrets.randbits(64) if given is None else given)
+        kept = _read_seed(spark, path)
+    if kept is None or (given is not None and kept != given):
+        raise ValueError(
+            f"seed: {checkpoint} was started with another one; leave the seed out to continue, or "
+            "begin a new checkpoint with the models of this one"
+        )
+    return kept
+
+
+def _read_seed(spark: SparkSession, path: str) -> int | None:
+    """The number in a file, if there is the file."""
+    system, place = reach(spark, path)
+    if not system.exists(place):
+        return None
+    stream = system.open(place)
+    try:
+        text = str(stream.readLine())
+    finally:
+        stream.close()
+    if not text.isdecimal() or int(text) >= 2**64:
+        raise StateError(f"corrupted: {path} holds no seed; restore it from a copy")
+    return int(text)
+
+
+def _write_seed(spark: SparkSession, path: str, seed: int) -> None:
+    """A file with a number, whole or not at all."""
+    system, place = reach(spark, path)
+    draft = place.suffix(f".{secrets.token_hex(8)}")
+    hadoop = spark.sparkContext._jvm.org.apache.hadoop.fs  # type: ignore[union-attr]
+    private = hadoop.permission.FsPermission(_PRIVATE)
+    stream = system.create(draft, private, False, 4_096, system.getDefaultReplication(draft),
+                           system.getDefaultBlockSize(draft), None)  # fmt: skip
+    try:
+        stream.writeBytes(f"{seed}\n")
+    finally:
+        stream.close()
+    system.rename(draft, place)

@@ -1,18 +1,16 @@
 """Streams whose concept drifts."""
 
-from lasec.streams.classes import shifting_classes
 from lasec.streams.dataset import Dataset
 from lasec.streams.datasets import open_dataset, usps
 from lasec.streams.known import Known, catalogue
 from lasec.streams.stream import Stream
-from lasec.streams.synthetic import moving_inputs, recurring, stationary, switching, walking
+from lasec.streams.synthetic import recurring, shifting_classes, stationary, switching, walking
 
 __all__ = [
     "Dataset",
     "Known",
     "Stream",
     "catalogue",
-    "moving_inputs",
     "open_dataset",
     "recurring",
     "shifting_classes",

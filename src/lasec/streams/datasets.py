@@ -23,8 +23,7 @@ def open_dataset(name: str, path: str | os.PathLike[str] | None = None) -> Datas
     ``path`` is its file, or a folder with a file of the name that the catalogue gives. Without it,
     the file is looked for in the folder that the environment variable ``LASEC_DATA`` names, then
     among the bundled streams, which need no file and no network. What is in neither is fetched from
-    its public source by scikit-learn (which must be installed) and kept in its cache, where there
-    is such a source.
+    its public source by scikit-learn (which must be installed) and kept in its cache.
 
     >>> X, y = open_dataset("covertype_small").stream()
     >>> X.shape, y[2:5].tolist()
@@ -36,7 +35,7 @@ def open_dataset(name: str, path: str | os.PathLike[str] | None = None) -> Datas
     (5574, 64)
     >>> open_dataset("electricity")
     Traceback (most recent call last):
-    ValueError: no stream 'electricity': choose from usps, elec2, noaa, ...
+    ValueError: no stream 'electricity': choose from usps, elec2, sms, ...
     >>> open_dataset("elec")
     Traceback (most recent call last):
     ValueError: no stream 'elec': did you mean elec2?
@@ -102,12 +101,7 @@ def _file(known: Known, path: str | os.PathLike[str] | None) -> Path | None:
 
 
 def _fetch(known: Known) -> dict[str, NDArray[np.generic] | list[str]]:
-    """The columns from their public source, if they have one."""
-    if known.name not in FETCH:
-        raise FileNotFoundError(
-            f"{known.name}: it needs a file. Give the path of {known.file} or of a folder with it, "
-            f"or set LASEC_DATA to that folder. It holds {wanted(known)}"
-        )
+    """The columns from their public source."""
     try:
         return FETCH[known.name](known)
     except ImportError as error:

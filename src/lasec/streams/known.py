@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 BUNDLED = "bundled"
-FILE = "not bundled"
 
 
 class Known(NamedTuple):
@@ -15,8 +14,8 @@ class Known(NamedTuple):
     in which sense the rows are in the order of time, and is empty where they are not.
     ``persistence`` is the accuracy of predicting the previous label, where it is known: report it
     next to any result on the stream. ``origin`` is where :func:`~lasec.streams.open_dataset` gets
-    the rows: "bundled" streams are part of lasec, "not bundled" ones need a file named ``file``.
-    ``license`` holds the terms of the bundled streams.
+    the rows where no folder has the ``file``: "bundled" streams are part of lasec, and ``license``
+    holds their terms.
 
     >>> import lasec
     >>> elec2 = next(known for known in lasec.streams.catalogue() if known.name == "elec2")
@@ -50,7 +49,6 @@ def catalogue() -> tuple[Known, ...]:
     return _KNOWN
 
 
-_KATAKIS = "I. Katakis, G. Tsoumakas and I. Vlahavas."
 _BLACKARD = (
     "J. A. Blackard and D. J. Dean. Comparative Accuracies of Artificial Neural Networks and "
     "Discriminant Analysis in Predicting Forest Cover Types. Computers and Electronics in "
@@ -73,73 +71,10 @@ _KNOWN = (
         "the original description tells to ignore date and nswprice", "elec2.npz",
     ),
     Known(
-        "noaa", "Daily weather at Bellevue, Nebraska, rain or none", 18_159, 8, "rain", 2,
-        "time, daily", 0.680, FILE,
-        "R. Elwell and R. Polikar. Incremental Learning of Concept Drift in Nonstationary "
-        "Environments. IEEE Transactions on Neural Networks 22(10), 2011.",
-        "two rows have an impossible pressure, as in the source", "noaa_weather.npz",
-    ),
-    Known(
-        "spam_katakis", "Mails as sets of words, spam or ham", 9_324, 1, "spam", 2,
-        "time", 0.916, FILE,
-        f"{_KATAKIS} Tracking Recurring Contexts Using Ensemble Classifiers: An Application to "
-        "Email Filtering. Knowledge and Information Systems 22, 2010.",
-        "39,916 words, which are only known by number; long runs of one label",
-        "spam_katakis.npz",
-    ),
-    Known(
-        "spamassassin", "Mails with their text, spam or ham", 6_046, 2, "spam", 2,
-        "time of receipt", 0.871, FILE,
-        "The Apache SpamAssassin Project. Public Mail Corpus, 2002-2006.",
-        "almost only spam until June 2002, almost only ham in October 2002",
-        "spamassassin_text.jsonl.gz", time="time",
-    ),
-    Known(
-        "enron1", "Mails of one Enron employee, spam or ham", 5_172, 2, "spam", 2,
-        "as interleaved by the authors", 0.532, FILE,
-        "V. Metsis, I. Androutsopoulos and G. Paliouras. Spam Filtering with Naive Bayes - Which "
-        "Naive Bayes? CEAS 2006.",
-        "ham and spam are of different years", "enron1_text.jsonl.gz", time="date",
-    ),
-    Known(
-        "youtube", "Comments on five music videos, spam or not", 1_956, 2, "spam", 2,
-        "time of posting", 0.695, FILE,
-        "T. C. Alberto, J. V. Lochter and T. A. Almeida. TubeSpam: Comment Spam Filtering on "
-        "YouTube. ICMLA 2015.",
-        "245 comments have the time of the one before", "youtube_spam.jsonl.gz", time="time",
-    ),
-    Known(
         "sms", "Text messages, spam or ham", 5_574, 1, "spam", 2, "", 0.767, BUNDLED,
         "T. A. Almeida, J. M. Gomez Hidalgo and A. Yamakami. Contributions to the Study of SMS "
         "Spam Filtering: New Collection and Results. DocEng 2011.",
         "", "sms_spam.jsonl.gz", license="CC BY 4.0",
-    ),
-    Known(
-        "usenet1", "Newsgroup messages, interesting or not", 1_500, 99, "interesting", 2,
-        "simulated: the interests switch every 300 rows", None, FILE,
-        f"{_KATAKIS} An Ensemble of Classifiers for Coping with Recurring Contexts in Data "
-        "Streams. ECAI 2008.",
-        "real messages, simulated drift", "usenet1.npz",
-    ),
-    Known(
-        "usenet2", "Newsgroup messages, interesting or not", 1_500, 99, "interesting", 2,
-        "simulated: the interests switch every 300 rows", None, FILE,
-        f"{_KATAKIS} An Ensemble of Classifiers for Coping with Recurring Contexts in Data "
-        "Streams. ECAI 2008.",
-        "as usenet1, the share of interesting messages stays the same", "usenet2.npz",
-    ),
-    Known(
-        "phishing", "Web sites, legitimate or phishing", 11_055, 46, "legitimate", 2, "", None,
-        FILE,
-        "R. M. Mohammad, F. Thabtah and L. McCluskey. An Assessment of Features Related to "
-        "Phishing Websites Using an Automated Technique. ICITST 2012.",
-        "categories are expanded to columns of 0 and 1", "phishing_websites.npz",
-    ),
-    Known(
-        "phishing_river", "Web pages, phishing or not", 1_250, 9, "phishing", 2, "", None, FILE,
-        "N. Abdelhamid, A. Ayesh and F. Thabtah. Phishing Detection Based Associative "
-        "Classification Data Mining. Expert Systems with Applications 41, 2014.",
-        "the one that comes with River", "phishing_river.npz",
     ),
     Known(
         "covertype", "Forest cover of cells of land, class 2 or another", 581_012, 54, "cover", 7,
@@ -164,35 +99,9 @@ _KNOWN = (
         "rows", "kddcup99_10percent.npz",
     ),
     Known(
-        "flights", "Flights from New York in 2013, late or on time", 327_346, 10, "late", 2,
-        "time of scheduled departure", None, FILE,
-        _WICKHAM, "late: it arrived after the scheduled minute", "nycflights13.npz",
-    ),
-    Known(
         "flights_small", "Every 20th row of flights", 16_368, 10, "late", 2,
         "time of scheduled departure", 0.599, BUNDLED,
         _WICKHAM, "late: it arrived after the scheduled minute", "nycflights13_small.npz",
         license="CC0 1.0",
-    ),
-    Known(
-        "luxembourg", "Internet use of persons in Luxembourg, high or low", 1_901, 31, "high", 2,
-        "time", None, FILE,
-        "I. Zliobaite. Combining Similarity in Time and Space for Training Set Formation under "
-        "Concept Drift. Intelligent Data Analysis 15(4), 2011.",
-        "column x2 alone determines the label: do not use it to compare learners; the source does "
-        "not say which of the classes is high", "luxembourg.npz",
-    ),
-    Known(
-        "powersupply", "The hour of the day by the supply of power in Italy", 29_928, 2, "hour",
-        24, "time, hourly", None, FILE,
-        "X. Zhu. Stream Data Mining Repository, 2010.",
-        "the label goes round in a circle", "powersupply.npz", positive=None,
-    ),
-    Known(
-        "outdoor", "Forty objects filmed in a garden, by color histograms", 4_000, 21, "object",
-        40, "time", 0.903, FILE,
-        "V. Losing, B. Hammer and H. Wersing. Interactive Online Learning for Obstacle "
-        "Classification on a Mobile Robot. IJCNN 2015.",
-        "ten approaches of ten pictures to each object", "outdoor.npz", positive=None,
     ),
 )  # fmt: skip

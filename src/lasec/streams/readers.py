@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lasec.streams.dataset import Column
 from lasec.streams.known import Known
@@ -30,18 +29,13 @@ def read(known: Known, file: Path) -> Columns:
     if file.name.endswith((".jsonl.gz", ".jsonl")):
         return _lines(known, file)
     with np.load(file) as data:
-        if "indptr" in data.files:
-            return _words(known, data["indices"], data["indptr"], data["y"])
         return _table(known, data)
 
 
 def wanted(known: Known) -> str:
     """What the file of a stream holds, for those who have to make one."""
     if known.file.endswith(".jsonl.gz"):
-        texts = "text" if known.columns == 1 else "subject or video, and text"
-        return f"{known.rows:,} lines of JSON with {texts}, and y (0 or 1)"
-    if known.name == "spam_katakis":
-        return "arrays indices and indptr of a sparse matrix of 0 and 1, and y (0 or 1)"
+        return f"{known.rows:,} lines of JSON with text, and y (0 or 1)"
     return f"an array X of {known.rows:,} x {known.columns}, and y, its labels"
 
 
@@ -62,15 +56,6 @@ def _table(known: Known, data: Any) -> Columns:
 
 def _numbered(known: Known) -> list[str]:
     return [f"x{j}" for j in range(known.columns)]
-
-
-def _words(known: Known, indices: NDArray[Any], indptr: NDArray[Any], y: NDArray[Any]) -> Columns:
-    """Each row as a text of the words that it has: "w12 w345"."""
-    words = [f"w{index}" for index in indices.tolist()]
-    texts = [
-        " ".join(words[a:b]) for a, b in zip(indptr[:-1].tolist(), indptr[1:].tolist(), strict=True)
-    ]
-    return {"text": texts, known.label: y.astype(np.int64)}
 
 
 def _lines(known: Known, file: Path) -> Columns:

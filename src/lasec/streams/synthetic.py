@@ -1,13 +1,13 @@
-"""Synthetic streams with linear concepts: the paper's, and other ways in which a concept can move.
+"""Synthetic streams: the paper's, and other ways in which a concept can move.
 
-In all of them the label is ``sign(x_t'u_t)``, with sign(0) = +1, and is flipped with probability
-``noise``. The same seed gives the same stream.
+Where concepts are linear, the label is ``sign(x_t'u_t)``, with sign(0) = +1. A label is flipped
+with probability ``noise``. The same seed gives the same stream.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from lasec.parameters import Range, number
 from lasec.streams.stream import Stream, flipped
@@ -99,31 +99,37 @@ def walking(
     return _labeled(rng, X, np.arange(rows), targets, noise)
 
 
-def moving_inputs(
-    rows: int = 10_000,
+def shifting_classes(
+    X: ArrayLike,
+    classes: ArrayLike,
     *,
-    dimension: int = 50,
-    period: int = 2_000,
-    shift: float = 5.0,
+    every: int = 500,
+    shuffle: bool = True,
     noise: float = 0.0,
     seed: int = 0,
 ) -> Stream:
-    """Drift in the inputs alone: their mean circles once in ``period`` rows, the concept stays.
+    """Some classes are positive, the others negative: redrawn every ``every`` rows.
 
-    The mean lies ``shift`` away from the origin and turns in a random plane.
+    Each class is positive with probability 1/2; the draw is repeated while the positive classes are
+    none or all; draws are independent of each other. With ``shuffle`` the rows first get a random
+    order. A label is flipped with probability ``noise``.
 
-    >>> stream = moving_inputs(1_000, dimension=3, period=1_000, shift=5.0)
-    >>> early, late = stream.X[:50].mean(axis=0), stream.X[475:525].mean(axis=0)
-    >>> bool(np.linalg.norm(early - late) > 8)
-    True
+    >>> X, digits = np.arange(12.0).reshape(6, 2), [0, 1, 2, 0, 1, 2]
+    >>> stream = shifting_classes(X, digits, every=3, seed=1)
+    >>> stream, sorted(set(stream.y.tolist()))
+    (Stream(rows=6, dimension=2, concepts=2), [-1, 1])
     """
     rng = np.random.default_rng(seed)
-    plane = np.linalg.qr(rng.standard_normal((dimension, 2)))[0]
-    angle = 2.0 * np.pi * np.arange(rows) / period
-    mean = shift * np.column_stack([np.cos(angle), np.sin(angle)]) @ plane.T
-    X = rng.standard_normal((rows, dimension)) + mean
-    targets = rng.standard_normal((1, dimension))
-    return _labeled(rng, X, np.zeros(rows, dtype=np.int64), targets, noise)
+    rows = np.asarray(X, dtype=np.float64)
+    names, codes = np.unique(np.asarray(classes), return_inverse=True)
+    if len(names) < 2:
+        raise ValueError(f"classes: expected at least two classes, got {len(names)}")
+    order = rng.permutation(len(rows)) if shuffle else np.arange(len(rows))
+    concept = np.arange(len(rows)) // int(number("every", every, int, Range(1, 2**62)))
+    positive = np.array([_subset(rng, len(names)) for _ in range(-(-len(rows) // every))])
+    chosen = positive.reshape(-1, len(names))[concept, codes[order]]
+    y = flipped(rng, np.where(chosen, 1, -1).astype(np.int8), noise)
+    return Stream(rows[order], y, concept)
 
 
 def _period(rows: int, every: int) -> NDArray[np.int64]:
@@ -138,3 +144,11 @@ def _labeled(
     score = np.einsum("td,td->t", X, targets[concept])
     y = np.where(score >= 0.0, 1, -1).astype(np.int8)
     return Stream(X, flipped(rng, y, noise), concept, targets)
+
+
+def _subset(rng: np.random.Generator, size: int) -> list[bool]:
+    """A random sign for each of ``size`` classes, redrawn while all of them agree."""
+    while True:
+        signs = rng.random(size) < 0.5
+        if signs.any() and not signs.all():
+            return [bool(sign) for sign in signs]
