@@ -232,9 +232,7 @@ _OPEN, _OF_STATUS = "(status IN ('open', 'settled') OR closed_at > ?)", "status 
 _GIVEN = (
     f"SELECT ticket, person, label, status FROM answers WHERE {_WHERE} AND ticket BETWEEN ? AND ?"
 )
-_ITEMS = (
-    f"SELECT ticket, item FROM questions WHERE {_WHERE} AND ticket IN ({{}}) ORDER BY ticket"
-)
+_ITEMS = f"SELECT ticket, item FROM questions WHERE {_WHERE} AND ticket IN ({{}}) ORDER BY ticket"
 _LEASE = (
     "INSERT INTO leases VALUES (?, ?, ?, ?, ?) "
     "ON CONFLICT (tenant, model, ticket, person) DO UPDATE SET until = excluded.until"
