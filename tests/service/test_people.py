@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import random
 import threading
 import time
 
 import numpy as np
 import pytest
 
+from lasec.service import NewModel, Service, people
+from lasec.service.bodies import AskBody, CancelBody, PersonBody, QuestionBody
+from lasec.service.errors import Problem
+from lasec.service.operations import Rows
+from lasec.service.queue import Queue
+from lasec.service.settings import Asking
 from service.running import running
 
 
@@ -134,3 +141,89 @@ def test_people_never_see_the_guess(api):
     assert {key for question in found["questions"] for key in question} == {
         "ticket", "item", "until",
     }  # fmt: skip
+
+
+# The queue in memory
+
+
+@pytest.fixture
+def service():
+    made = Service(":memory:")
+    made.start()
+    made.new_key("acme", "first", "owner")
+    made._tell_due = lambda: None  # a test says when
+    yield made
+    made.stop()
+
+
+def model_of(service, count, **asking):
+    new = NewModel(
+        name="m", classes=["ham", "spam"], features=2, algorithm="perceptron", seed=0,
+        asking=Asking(**asking),
+    )  # fmt: skip
+    model = service.do_now(service.create("acme", new))
+    rows = Rows.of_numbers(np.ones((count, 2)))
+    service.do_now(service.ask(model, rows, AskBody([])))
+    return model
+
+
+def taken(service, model, person, count):
+    """The tickets of a lease, and the seconds of CPU time that it took."""
+
+    def call(tx, now, known):
+        began = time.thread_time()
+        found = people.lease(tx, now, model, person, count)
+        return [question.ticket for question in found.questions], time.thread_time() - began
+
+    return service.do_now(call)
+
+
+def test_a_lease_costs_no_more_where_all_questions_are_with_others(service):
+    model = model_of(service, 5_000)
+    free = [taken(service, model, "ann", 5) for _ in range(9)]
+    for number in range(100):
+        taken(service, model, f"p{number}", 50)
+    full = [taken(service, model, f"late {number}", 5) for number in range(9)]
+    assert full[0][0] == []
+    assert np.median([seconds for _, seconds in full]) < 5 * np.median([s for _, s in free])
+
+
+@pytest.mark.parametrize("asking", [{}, {"overlap": 0.5}, {"annotators": 3, "skips": 3}])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_queue_in_memory_is_that_of_the_store(service, asking, seed):
+    """Whatever people do, in whatever order: what a restart would read is what is there."""
+    draw, names = random.Random(seed), ["ann", "bob", "cat"]
+    model = model_of(service, 12, lease=300.0, grace=100.0, **asking)
+    clock = [time.time()]
+
+    def step(tx, now, known):
+        now, person, ticket = clock[0], draw.choice(names), draw.randrange(12)
+        kind = draw.choice(["lease", "lease", "label", "later", "dont_know", "undo", "due"])
+        if kind == "lease":
+            count, again = draw.randint(1, 4), Queue.read(service.store, "acme", "m", now)
+            again.waiting(person, now)
+            found = people.lease(tx, now, model, person, count).questions
+            assert [each.ticket for each in found] == again.lease(person, now, count, now + 300.0)
+            return None
+        if kind == "due":
+            return service._telling_due(model)(tx, now, known)
+        body = PersonBody(ticket=ticket, say=kind, label="ham" if kind == "label" else None)
+        return service.hear(model, person, body, leased=False)(tx, now, known)
+
+    for number in range(200):
+        try:
+            service.do_now(step)
+        except Problem as problem:
+            assert problem.status < 500
+        if number % 50 == 49:
+            question = [QuestionBody(ticket=draw.randrange(12))]
+            service.do_now(service.cancel(model, CancelBody(question)))
+        clock[0] += draw.choice([0.0, 10.0, 400.0])
+        again = Queue.read(service.store, "acme", "m", clock[0])
+        for person in names:
+            assert again.waiting(person, clock[0]) == model.queue.waiting(person, clock[0])
+        for person in names:  # a lease that is as long as it was changes nothing
+            shown = [each.lease(person, clock[0], 0, 0.0) for each in (again, model.queue)]
+            assert shown == [[], []]
+            assert again._mine.get(person, set()) == model.queue._mine.get(person, set())
+        assert again._free == model.queue._free

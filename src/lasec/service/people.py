@@ -58,7 +58,7 @@ def open_question(
         decided["query_probability"], wanted(model, ticket), now,
         json.dumps(decided["prediction"]),
     )  # fmt: skip
-    model.queue.add(ticket, now)
+    model.queue.add(ticket, now, wanted(model, ticket))
 
 
 def listed(store: Store, now: float, model: ServedModel, query: QuestionsQuery) -> Questions:
@@ -81,11 +81,10 @@ def lease(tx: Transaction, now: float, model: ServedModel, person: str, count: i
     """The oldest questions that this person may answer: their own ones first, then free ones."""
     key, until = (model.tenant, model.name), now + model.asking.lease
     waiting = model.queue.waiting(person, now)
-    unsaid = tx.read(_FIRST, *key, model.queue.first(person), person, now, person)
-    model.queue.begin_at(person, unsaid[0][0] if unsaid else None)
-    found = tx.read(_FREE, *key, model.queue.first(person), person, now, person, person, now, count)
-    for ticket, _ in found:
+    tickets = model.queue.lease(person, now, count, until)
+    for ticket in tickets:
         tx.put(_LEASE, *key, ticket, person, until)
+    found = tx.read(_ITEMS.format(", ".join("?" * len(tickets))), *key, *tickets) if tickets else []
     ((today,),) = tx.read(_TODAY, *key, person, now - now % DAY)
     return Leased(
         [Item(ticket, json.loads(item), until) for ticket, item in found],
@@ -124,6 +123,7 @@ def hear(
     }[said.say]
     tx.run(_ANSWER, *key, person, json.dumps(said.label), status, now, due)
     tx.run(_RELEASE, *key, person)
+    model.queue.release(said.ticket, person)
     if status == "held":
         model.queue.hold(said.ticket, person, due)
     else:
@@ -154,6 +154,7 @@ def _undone(
     tx.run(_FORGET, *key, person)
     tx.run(_LEASE, *key, person, now + model.asking.lease)
     model.queue.unsaid(ticket, person)
+    model.queue.grant(ticket, person, now + model.asking.lease)
     return Said(ticket, "open", now + model.asking.lease)
 
 
@@ -231,27 +232,11 @@ _OPEN, _OF_STATUS = "(status IN ('open', 'settled') OR closed_at > ?)", "status 
 _GIVEN = (
     f"SELECT ticket, person, label, status FROM answers WHERE {_WHERE} AND ticket BETWEEN ? AND ?"
 )
-_UNSAID = (  # questions to which a person has said nothing yet, or "later" long ago
-    "FROM questions q WHERE q.tenant = ? AND q.model = ? AND q.status IN ('open', 'settled') "
-    "AND q.ticket >= ? "
-    f"AND NOT EXISTS (SELECT 1 FROM answers o WHERE {_OF} AND o.person = ? "
-    "AND (o.status <> 'later' OR o.due > ?))"
-)
-_GIVEN_BY_OTHERS = (
-    f"(SELECT count(*) FROM answers o WHERE {_OF} AND o.person <> ? "
-    "AND o.status IN ('held', 'told', 'recorded'))"
-)
-_FREE = (
-    f"SELECT q.ticket, q.item {_UNSAID} "
-    f"AND {_GIVEN_BY_OTHERS} "
-    f"+ (SELECT count(*) FROM leases o WHERE {_OF} AND o.person <> ? AND o.until > ?) "
-    "< q.wanted ORDER BY q.ticket LIMIT ?"
-)
+_ITEMS = f"SELECT ticket, item FROM questions WHERE {_WHERE} AND ticket IN ({{}}) ORDER BY ticket"
 _LEASE = (
     "INSERT INTO leases VALUES (?, ?, ?, ?, ?) "
     "ON CONFLICT (tenant, model, ticket, person) DO UPDATE SET until = excluded.until"
 )
-_FIRST = f"SELECT q.ticket {_UNSAID} AND {_GIVEN_BY_OTHERS} < q.wanted ORDER BY q.ticket LIMIT 1"
 _TODAY = (
     f"SELECT count(*) FROM answers WHERE {_WHERE} AND person = ? AND at >= ? "
     "AND status NOT IN ('later', 'sent')"
