@@ -36,19 +36,27 @@ def stream():
     return rows, ["spam" if label > 0 else "ham" for label in y]
 
 
+def ask_and_tell(model, rows, labels, *options, leave=0):
+    """What is said of rows, whose labels are told afterwards but for the first few."""
+    said = lines(call("ask", "-m", model, *options, given=as_lines(rows)).stdout)
+    truth = dict(zip([row["id"] for row in rows], labels, strict=True))
+    asked = [entry for entry in said if entry["asked"]][leave:]
+    told = [{"ticket": entry["ticket"], "label": truth[entry["id"]]} for entry in asked]
+    call("tell", "-m", model, given=as_lines(told))
+    right = [entry["prediction"] == truth[entry["id"]] for entry in said]
+    return said, len(told), sum(right) / len(right)
+
+
 def test_all_but_the_first_answer_give_an_estimate(tmp_path, stream):
     rows, labels = stream
-    model = tmp_path / "model.lasec"
-    new = ("--classes", "ham,spam", "--rate", "0.3", "--seed", "1")
-    asked = [entry for entry in lines(call("ask", "-m", model, *new, given=as_lines(rows)).stdout)
-             if entry["asked"]]  # fmt: skip
-    told = [{"ticket": e["ticket"], "label": labels[e["ticket"]]} for e in asked[1:]]
-    call("tell", "-m", model, given=as_lines(told))
+    model, few = tmp_path / "model.lasec", 100
+    new = ("--classes", "ham,spam", "--rate", "0.3", "--seed", "1", "--keep", "id")
+    first, _, _ = ask_and_tell(model, rows[:few], labels[:few], *new)
+    assert all(entry["prediction"] is None for entry in first)  # no label was told before
+    _, told, truth = ask_and_tell(model, rows[few:], labels[few:], "--keep", "id", leave=1)
     facts = json.loads(call("info", "-m", model, "--json").stdout)
-    assert all(entry["prediction"] is None for entry in asked)  # no label was told before
-    truth = labels.count("spam") / len(labels)  # which the model would have said of each
     estimate = facts["estimate"]
-    assert (estimate["rows"], estimate["labels"]) == (3_000, len(asked) - 1)
+    assert (estimate["rows"], estimate["labels"]) == (3_000 - few, told)
     assert estimate["low"] <= truth <= estimate["high"]
     assert estimate["open_as_lost"] == facts["open"] == 1
     assert "1 open question counted as lost" in call("info", model).stdout
