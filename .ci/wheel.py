@@ -1,6 +1,7 @@
 """Check what ``python -m build`` wrote into dist/: ``python .ci/wheel.py [TAG]``.
 
-The wheel has every file of src/lasec and nothing else but metadata and licenses. With a tag, the
+The wheel has every file of src/lasec, the compiled library, and nothing else but metadata and
+licenses. With a tag, the
 version is that of the tag, of CITATION.cff and of the changelog, and the state files of the version
 are kept for later ones to load.
 """
@@ -23,7 +24,7 @@ def sources() -> set[str]:
     return {
         path.relative_to(ROOT / "src").as_posix()
         for path in files
-        if "__pycache__" not in path.parts
+        if not {"__pycache__", "library"} & set(path.parts)
     }
 
 
@@ -31,6 +32,10 @@ def check_files(wheel: Path, sdist: Path) -> None:
     """Raise an error that names the files that are missing or too many."""
     names = set(ZipFile(wheel).namelist())
     metadata = {name for name in names if ".dist-info/" in name}
+    library = {name for name in names if name.startswith("lasec/kernel/library/")}
+    if not {Path(name).suffix for name in library} >= {".so", ".json"}:
+        raise SystemExit(f"{wheel.name}: its library is {sorted(library)}")
+    names -= library
     if names - metadata != sources():
         raise SystemExit(f"{wheel.name}: differs in {sorted((names - metadata) ^ sources())}")
     licenses = {name.split("/licenses/")[1] for name in metadata if "/licenses/" in name}

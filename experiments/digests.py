@@ -30,9 +30,11 @@ from experiments.data import data_folder
 # that lead rows of an array into them. A test follows runs, and fails where one goes elsewhere.
 RUN = (
     "lasec.kernel.blocks",
-    "lasec.kernel.rows",
-    "lasec.kernel.engine:blocked",
-    "lasec.kernel.engine:run",
+    "lasec.kernel.codes",
+    "lasec.kernel.dispatch",
+    "lasec.kernel.engine",
+    "lasec.kernel.functions",
+    "lasec.kernel.loops",
     "lasec.learner:Learner._run",
     "lasec.learner:Learner._chunk",
     "lasec.learner:Learner._from_mistakes",

@@ -1,7 +1,7 @@
-"""A pytest plugin for ``make quick``: tests that need compiled code or another process are skipped.
+"""A pytest plugin for ``make quick``: tests that start another process are skipped.
 
-Compiling takes minutes; what is left runs in one. Load it with ``pytest -p quick``. Nothing is
-compiled, and nothing is read from or written to the cache of compiled code.
+Nothing is compiled: lasec's library has its own code, and rules of tests are interpreted. Load it
+with ``pytest -p quick``.
 """
 
 from __future__ import annotations
@@ -13,17 +13,11 @@ from typing import Any
 
 import pytest
 
-os.environ["NUMBA_CACHE_DIR"] = os.devnull  # numba reads it when it is imported
-from numba.core.dispatcher import Dispatcher
-
-
-def compiled(*_: Any, **__: Any) -> None:
-    """What a call of a compiled function does instead."""
-    pytest.skip("needs compiled code")
+os.environ["LASEC_CODE"] = "library"
 
 
 def process(*_: Any, **__: Any) -> None:
-    """What the start of a process does instead: most of them would compile."""
+    """What the start of a process does instead: it takes a second or more."""
     pytest.skip("needs another process")
 
 
@@ -31,7 +25,5 @@ def process(*_: Any, **__: Any) -> None:
 def pytest_runtest_protocol() -> Iterator[None]:
     """Patch what is called while a test runs; pytest-xdist itself starts processes."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Dispatcher, "_compile_for_args", compiled)
-        patch.setattr(Dispatcher, "compile", compiled)
         patch.setattr(subprocess.Popen, "__init__", process)
         return (yield)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy, deepcopy
 from dataclasses import replace
@@ -12,12 +12,13 @@ from typing import Any, Self, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lasec import kernel, notebook, sparse, validation
+from lasec import notebook, sparse, validation
 from lasec.book import Book, GivenUp, Question, decided
 from lasec.busy import Busy
 from lasec.classes import ClassNames, class_names
 from lasec.clock import LEAD, Clock
 from lasec.files import write
+from lasec.kernel import engine
 from lasec.learner_state import (
     DIMENSIONS,
     MOST_CLASSES,
@@ -187,7 +188,6 @@ class Learner:
         self._now = LearnerState(
             model, size, selector, book, sized=sized, classes=names, max_classes=most
         )
-        self._compiled: dict[tuple[str, type], Callable[..., Any]] = {}
         self._table: tuple[Any, NDArray[Any]] | None = None
         self._busy, self._is_draft = Busy("learner"), False
 
@@ -432,8 +432,7 @@ class Learner:
             if self._kind.names:
                 self._admit(now, rows)
             if hasattr(self.rule, "note"):
-                chunk = plain(rows)
-                self._code("noter", self.rule, now.model, chunk)(self.rule, now.model, chunk)
+                now.selector.machine.note(self.rule, now.model, plain(rows))
             now.selector.skip(len(rows))
             self._now = now
 
@@ -724,8 +723,7 @@ class Learner:
             if now.sized:
                 wide = zip(widened(self.rule, now.model, size, used), model, strict=True)
                 model = type(model)(*(array.astype(blank.dtype) for array, blank in wide))
-            # The numbers of a wide state may have another type: compiled code is found again.
-            self._compiled, selector = {}, deepcopy(now.selector)
+            selector = deepcopy(now.selector)
             self._now = replace(now, model=model, dimension=size, sized=True, selector=selector)
 
     @property
@@ -818,7 +816,7 @@ class Learner:
     ) -> tuple[LearnerState, Records]:
         """Rows whose classes are all known; the state is as it was, unless it is a draft's."""
         selector = copy(now.selector)
-        (bad, columns, model), spent = selector.run(
+        bad, columns, model, spent = selector.run(
             self.rule, now.model, rows, codes, given, when, len(now.book),
             mistakes_only=self._mistakes_only, in_place=self._is_draft,
         )  # fmt: skip
@@ -943,8 +941,7 @@ class Learner:
         >>> before, learner.rows
         (0, 1)
         """
-        self.rule, self._now, self._compiled = other.rule, other._now, other._compiled
-        self._kind = other._kind
+        self.rule, self._now, self._kind = other.rule, other._now, other._kind
 
     rows, asked = Counter("selector.rows"), Counter("selector.asked")
     told, updates, contradicted = Counter("told"), Counter("updates"), Counter("contradicted")
@@ -1144,8 +1141,7 @@ class Learner:
         return cls(**settings)
 
     def __getstate__(self) -> dict[str, Any]:
-        # Compiled code is found again; a copy is in use by nobody.
-        own: dict[str, Any] = {"_compiled": {}, "_busy": Busy("learner"), "_is_draft": False}
+        own: dict[str, Any] = {"_busy": Busy("learner"), "_is_draft": False}  # nobody uses a copy
         return vars(self) | own | {"_now": self._now.copy()}
 
     def __repr__(self) -> str:
@@ -1201,9 +1197,8 @@ class Learner:
         """What a model says of rows: all as of the next step, or from the step ``first`` on."""
         step = 0 if first is None else 1
         begin = self.rows if first is None else number("first", first, int, _ROUNDS)
-        out, chunk = np.empty((len(rows), 5)), plain(rows)
-        self._code("looker", rule, model, chunk)(rule, model, chunk, begin + 1, step, out)
-        return kernel.engine.Look(*out.T)
+        machine = self._now.selector.machine
+        return machine.look(rule, model, plain(rows), begin + 1, step)
 
     def _row(self, x: ArrayLike, dimension: int) -> Vector:
         """One instance as the compiled code wants it; as it stands where it is that already."""
@@ -1226,9 +1221,7 @@ class Learner:
 
     def _admit(self, now: LearnerState, rows: SparseRows) -> None:
         """Make a place for the columns of sparse rows; what the model says stays the same."""
-        chunk, rule, model = rows.arrays, self.rule, now.model
-        code = self._code("admitter", rule, model, chunk)
-        now.model = kernel.engine.admitted(rule, model, chunk, code)
+        now.model = now.selector.machine.admitted(self.rule, now.model, rows.arrays)
 
     def _refusal(self, x: Vector) -> ValueError:
         """What is wrong with a row that cannot be used."""
@@ -1260,12 +1253,12 @@ class Learner:
         """Learn a label: what was predicted just before, and whether the label was to be used."""
         if self._kind.names:
             self._admit(now, SparseRows.of(x))
-        predicted, wanted, usable = self._code("teller", self.rule, now.model, x)(
+        predicted, wanted, usable = now.selector.machine.tell(
             self.rule, now.model, x, float(y), now.selector.seed, ticket, self._mistakes_only
         )
         if wanted and not usable:
             raise self._too_large(f"the row of ticket {ticket}")
-        now.model = kernel.engine.renewed(self.rule, now.model)
+        now.model = engine.renewed(self.rule, now.model)
         now.updates += wanted
         return predicted, wanted
 
@@ -1289,18 +1282,8 @@ class Learner:
 
     def _likely(self, now: LearnerState, rows: Any) -> NDArray[np.float64]:
         """The probability of each of more than two classes for each row."""
-        out = np.empty((len(rows), len(now.classes.names)))
-        chunk = plain(rows)
-        code = self._code("class_looker", self.rule, now.model, chunk)
-        code(self.rule, now.model, chunk, now.selector.rows + 1, out)
-        return out
-
-    def _code(self, name: str, rule: Any, model: Any, x: Any) -> Callable[..., Any]:
-        """Compiled code for this rule, by the name of the function of the engine that finds it."""
-        key = name, type(rule)
-        if key not in self._compiled:
-            self._compiled[key] = getattr(kernel.engine, name)(rule, model, x)
-        return self._compiled[key]
+        machine, t, most = now.selector.machine, now.selector.rows + 1, len(now.classes.names)
+        return machine.classes(self.rule, now.model, plain(rows), t, most)
 
     def _labeled(self, now: LearnerState, codes: NDArray[Any]) -> NDArray[Any]:
         """The labels of codes as the compiled code gives them."""
@@ -1314,7 +1297,7 @@ class Learner:
     def _too_large(self, where: str) -> ValueError:
         return ValueError(
             f"{where}: too large for this model, a label there could shrink its covariance more "
-            f"than {kernel.engine.LARGEST_STRAIN:g} times: scale the input"
+            f"than {engine.LARGEST_STRAIN:g} times: scale the input"
         )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from lasec.types import Matrix, Vector
 
-__all__ = ["downdate", "inflate", "quadratic"]
+__all__ = ["downdate", "inflate", "put", "quadratic"]
 
 
 def quadratic(C: Matrix, x: Vector) -> float:
@@ -21,6 +21,18 @@ def quadratic(C: Matrix, x: Vector) -> float:
     3.0
     """
     return float(np.dot(np.dot(C, x), x))
+
+
+def put(target: Vector, source: Vector) -> None:
+    """target <- source, as long as the source is; an assignment of NumPy's may also raise an error.
+
+    >>> numbers = np.zeros(3)
+    >>> put(numbers, np.array([1.0, 2.0]))
+    >>> numbers.tolist()
+    [1.0, 2.0, 0.0]
+    """
+    for i in range(source.size):
+        target[i] = source[i]
 
 
 def downdate(C: Matrix, g: Vector, factor: float) -> None:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import copy
 from typing import Any, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lasec import kernel, validation
+from lasec import validation
 from lasec.busy import Busy
 from lasec.clock import LEAD, Clock
 from lasec.errors import StateError
+from lasec.kernel import engine
 from lasec.kernel.given import GivenMargin
 from lasec.parameters import Range, number
 from lasec.persistence import codec
@@ -106,7 +107,7 @@ class Selector:
         pairs = _pairs(margins, variances)
         with self._busy:
             count, first, when = len(pairs), self.rows, self.times(times, len(pairs))
-            (_, columns, _), state = self.run(
+            _, columns, _, state = self.run(
                 _RULE, _MODEL, pairs, np.ones(count), _NO_DRAWS, when, _open(waiting),
                 mistakes_only=True,
             )  # fmt: skip
@@ -134,7 +135,7 @@ class Selector:
         if type(self.query) in _STEADY:
             _, columns, _ = self.look_at_all(_RULE, _MODEL, pairs, given, _NO_DRAWS, waiting)
             return columns.propensity, columns.asked
-        twin = copy(self)  # so that this one's compiled code stays that of its model
+        twin = copy(self)
         decided = [
             twin.look(_RULE, _MODEL, x, draw, when, waiting)[0][4:]
             for x, draw in zip(pairs, given.tolist(), strict=True)
@@ -165,7 +166,7 @@ class Selector:
         self.query_state: Vector = codec.query_state(query)
         self.query = query
         self._by_time = isinstance(query, BudgetQuery) and query.timed
-        self._asker: tuple[type, Callable[..., Any]] | None = None
+        self.machine = engine.Machine()
 
     def moment(self, time: float | None) -> float:
         """When a row came: the time that was given, or the number of its step."""
@@ -185,25 +186,20 @@ class Selector:
         """What a model says about a row and what is decided, and the query's state after it.
 
         Nothing of the selector is written: :meth:`note` makes it count. The decision is that of
-        ``ask_row`` in :mod:`lasec.kernel.rows`; ``draw`` replaces the selector's own, unless it is
+        ``ask_row`` in :mod:`lasec.kernel.loops`; ``draw`` replaces the selector's own, unless it is
         negative.
         """
-        state, kind = self.query_state.copy(), type(rule)
-        if self._asker is None or self._asker[0] is not kind:
-            self._asker = kind, kernel.engine.asker(rule, self.query, model, state, x)
-        found = self._asker[1](
-            rule, self.query, model, state, x, self.seed, self.rows, draw, time, waiting
+        return self.machine.ask(
+            rule, self.query, model, self.query_state, x, self.seed, self.rows, draw, time, waiting
         )
-        return found, state
 
     def look_at_all(
         self, rule: Any, model: Any, X: Any, draws: Vector, times: Vector, waiting: int
     ) -> tuple[int, Any, Vector]:
         """:meth:`look` for many rows: a row to refuse or -1, the columns, the query's state."""
-        state, seed = self.query_state.copy(), np.uint64(self.seed)
-        chunk = kernel.engine.Chunk(plain(X), _NO_DRAWS, seed, self.rows, draws, times, waiting)
-        bad, columns = kernel.engine.ask(rule, self.query, model, state, chunk)
-        return bad, columns, state
+        seed = np.uint64(self.seed)
+        chunk = engine.Chunk(plain(X), _NO_DRAWS, seed, self.rows, draws, times, waiting)
+        return self.machine.ask_all(rule, self.query, model, self.query_state, chunk)
 
     def run(
         self,
@@ -215,12 +211,11 @@ class Selector:
         times: Vector,
         waiting: int,
         **options: Any,
-    ) -> tuple[tuple[int, Any, Any], Vector]:
-        """The same for a chunk of rows, with their labels: what ``kernel.engine.run`` gives."""
-        state = self.query_state.copy()
-        engine, seed = kernel.engine, np.uint64(self.seed)
+    ) -> tuple[int, Any, Any, Vector]:
+        """The same for rows with their labels; the model after them comes before the state."""
+        seed = np.uint64(self.seed)
         chunk = engine.Chunk(plain(X), y, seed, self.rows, draws, times, waiting)
-        return engine.run(rule, self.query, model, state, chunk, **options), state
+        return self.machine.run(rule, self.query, model, self.query_state, chunk, **options)
 
     def note(self, state: Vector, rows: int, asked: int, latest: float | None) -> None:
         """Count rows in which so many labels were queried, up to the ``latest`` time if any."""
@@ -278,12 +273,13 @@ class Selector:
             "query_state": self.query_state.copy(),
             "clock": copy(self.clock),
             "_busy": Busy("selector"),
+            "machine": engine.Machine(),
         }
-        return vars(self) | own | {"_asker": None}  # compiled code is found again
+        return vars(self) | own
 
     def __copy__(self) -> Self:
         twin = object.__new__(type(self))
-        twin.__dict__.update(self.__getstate__(), _asker=self._asker)
+        twin.__dict__.update(self.__getstate__())
         return twin
 
     def __repr__(self) -> str:

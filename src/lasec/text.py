@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from lasec import kernel
+from lasec.kernel import engine
 from lasec.murmur import murmur
 from lasec.parameters import Range, number, shown
 
@@ -191,7 +191,7 @@ class TextHasher:
         given = list(texts)
         if self.ngrams is None and all(isinstance(text, str) for text in given):
             data = [self._bytes(text) for text in given]  # type: ignore[arg-type]
-            starts, columns, values = kernel.engine.word_pairs(data, self.columns)
+            starts, columns, values = engine.word_pairs(data, self.columns)
         else:
             starts, columns, values = self._pairs(given)
         whole = np.int32 if len(columns) < 2**31 else np.int64  # scikit-learn wants the former

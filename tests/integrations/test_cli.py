@@ -3,7 +3,6 @@
 import bz2
 import fcntl
 import gzip
-import io
 import json
 import math
 import os
@@ -15,10 +14,8 @@ import subprocess
 import sys
 import termios
 import time
-from functools import partial
 from pathlib import Path
 
-import numba
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
@@ -35,8 +32,7 @@ from lasec.cli.output import (
     warn_of_majority,
     warn_of_no_change,
 )
-from lasec.cli.progress import Bar, Compilation, bar, compiling
-from lasec.cli.terminal import Terminal
+from lasec.cli.progress import Bar
 from lasec.metrics import Estimate
 from lasec.tables import Encoder, TableLearner, table_of
 
@@ -269,35 +265,6 @@ def test_a_terminal_sees_progress_that_fits(long_file, columns):
     assert shares[0] < 40  # by rows, not by what has been read ahead
     results = lines[[text.startswith("Tracker on") for text in lines].index(True) :]
     assert max(len(text.rstrip()) for text in lines if text not in results) < columns
-
-
-@pytest.fixture
-def screen(monkeypatch):
-    """What a terminal of 100 columns shows of progress in this process."""
-    sent = io.StringIO()
-    made = partial(Terminal, file=sent, force_terminal=True, width=100)
-    monkeypatch.setattr("lasec.cli.progress.Terminal", lambda **_: made())
-    return sent
-
-
-def test_compilation_is_shown_in_a_bar(screen):
-    with bar("rows.csv", quiet=False, endless=False) as shown:
-        numba.njit(lambda x: x + 1)(1)
-        assert shown.compilation.seconds > 0.0
-        before = screen.getvalue()
-    assert "compiling (first run only) ..." in before
-    assert before.endswith("starting ...")  # and no more
-    after = screen.getvalue()
-    with bar("rows.csv", quiet=True, endless=False):
-        numba.njit(lambda x: x + 2)(1)
-    assert screen.getvalue() == after
-
-
-def test_compilation_is_shown_without_a_bar(screen):
-    with compiling():
-        assert screen.getvalue() == ""
-        numba.njit(lambda x: x + 3)(1)
-    assert "compiling (first run only) ..." in screen.getvalue()
 
 
 def test_compare_runs_side_by_side(file, tmp_path):
@@ -820,7 +787,7 @@ def test_columns_that_give_the_label_away_are_warned_of(capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_time_left_does_not_count_compilation(monkeypatch, capsys):
+def test_time_left_does_not_count_the_first_batch(monkeypatch, capsys):
     now = [100.0]
     monkeypatch.setattr("lasec.cli.progress.time.monotonic", lambda: now[0])
     bar = Bar("rows.csv")
@@ -829,11 +796,6 @@ def test_time_left_does_not_count_compilation(monkeypatch, capsys):
     now[0] += 61.0
     assert bar.due()
     bar.show(0.1, 1_000, 100, estimate)
-    bar.compilation.on_start(None)
-    bar.compilation.on_start(None)  # a function that it calls
-    now[0] += 30.0
-    bar.compilation.on_end(None)
-    bar.compilation.on_end(None)
     now[0] += 2.0
     bar.show(0.2, 2_000, 200, estimate)
     last = capsys.readouterr().err.splitlines()[-1]
@@ -850,14 +812,6 @@ def test_a_terminal_is_told_that_rows_are_to_be_typed(monkeypatch, capsys):
         say_if_typed(file, "JSON lines")
         expected = "lasec: reading JSON lines from the terminal; end with Ctrl-D\n"
         assert capsys.readouterr().err == (expected if said else "")
-
-
-def test_compilation_is_noticed_once_however_deep():
-    changes = []
-    watch = Compilation(changes.append)
-    for notice in (watch.on_start, watch.on_start, watch.on_end, watch.on_end):
-        notice(None)
-    assert changes == [True, False]
 
 
 def test_a_directory_of_a_run_is_its_model(file, tmp_path):

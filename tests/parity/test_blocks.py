@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import lasec
-from lasec.kernel import engine
-from lasec.kernel.chunk import Chunk, Columns
+from lasec.kernel import codes, loops
+from lasec.kernel.engine import Bound, Chunk, Columns, Machine, _Play
 
 ROUNDS = int(os.environ.get("LASEC_ROUNDS", "4000"))
 NARROW, WIDE = 12, 140  # on both sides of the dimension from which on only a triangle is kept
@@ -46,16 +46,16 @@ SIZES = (0, 1, 2, 7, 31, 64, 256)
 
 def row_by_row(learner, X, y):
     columns, chunk = Columns.empty(len(X)), Chunk(X, y, np.uint64(learner.seed), 0)
-    parts, mistakes_only = (learner.rule, learner.query), learner.learn_from == "mistakes"
-    end = engine._ROWS(
-        parts, *parts, learner.state, learner.query_state, chunk, mistakes_only, columns, 0
-    )
-    assert end == (len(X), False)
+    model = Bound.of_rule(learner.rule, learner.state, X.dtype)
+    query = Bound.of_query(learner.query, learner.query_state)
+    play = _Play(model, query, chunk, learner.learn_from == "mistakes", columns)
+    assert play.go(loops.run_rows, 0) == len(X)
     return columns
 
 
 def in_blocks(learner, X, y, block):
-    bad, columns, learner.state = engine.run(
+    assert codes.compiles()
+    bad, columns, learner.state, _ = Machine().run(
         learner.rule, learner.query, learner.state, learner.query_state,
         Chunk(X, y, np.uint64(learner.seed), 0), mistakes_only=learner.learn_from == "mistakes",
         block=block,

@@ -5,13 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numba
 import numpy as np
 import pytest
 from numpy.random import Philox
 
 import lasec
-from lasec.kernel import dispatch
+from lasec.kernel import codes
 
 ROUNDS, DIMENSION = 3_000, 12
 RBF = lasec.mercer.RBF(bandwidth=4.0)
@@ -107,8 +106,8 @@ def test_passed_coins_replace_the_learners_own(build, stream):
 
 
 def interpreted_runs(folder):
-    """Every algorithm's run on 400 rows, without numba: to be called where it is switched off."""
-    assert numba.config.DISABLE_JIT
+    """Every algorithm's run on 400 rows: to be called where nothing is compiled."""
+    assert not codes.compiles()
     X, y = lasec.streams.switching(400, dimension=DIMENSION, every=300, seed=8)
     for name, build in ALGORITHMS.items():
         learner = build()
@@ -125,14 +124,14 @@ def interpreted(tmp_path_factory):
     code = f"import test_forms; test_forms.interpreted_runs({str(folder)!r})"
     subprocess.run(
         [sys.executable, "-c", code], check=True, cwd=Path(__file__).parent,
-        env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
+        env=os.environ | {"LASEC_CODE": "interpreted"},
     )  # fmt: skip
     return folder
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_the_interpreted_source_does_what_the_compiled_code_does(name, interpreted):
-    """A rule's methods are plain Python; numba compiles that very source."""
+    """A rule's methods are plain Python; that very source is compiled."""
     plain = np.load(interpreted / f"{name}.npz")
     compiled = ALGORITHMS[name]()
     expected = compiled.run(*lasec.streams.switching(400, dimension=DIMENSION, every=300, seed=8))
@@ -176,4 +175,4 @@ def test_a_rule_of_ones_own_needs_no_decorator():
     X, y = lasec.streams.switching(1_000, dimension=3, every=1_000, seed=1)
     learner = lasec.Learner(Averaging(rate=0.1), dimension=3, learn_from="labels")
     assert learner.run(X, y).accuracy > 0.8
-    assert dispatch.margin(learner.rule, learner.state, X[0]).variance == 0.0
+    assert learner.rule.margin(learner.state, X[0]).variance == 0.0

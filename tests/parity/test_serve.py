@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,6 +14,7 @@ from hypothesis import strategies as st
 import lasec
 from catalogue import QUERIES, RULES
 from fleets import simulate
+from lasec.kernel import codes
 from lasec.queries import Always, Budgeted, MarginSampling, VarianceThreshold
 from lasec.rules import BudgetPerceptron, Perceptron, Ridge, SecondOrder, Tracking
 from ownrule import Averaging
@@ -178,8 +178,8 @@ def test_cuts_and_the_order_of_keys_change_nothing():
 
 
 def interpreted_pairs():
-    """Every rule with every query, without numba: to be called where it is switched off."""
-    assert numba.config.DISABLE_JIT
+    """Every rule with every query: to be called where nothing is compiled."""
+    assert not codes.compiles()
     for rule in RULES:
         for query in (*QUERIES, BY_TIME):
             for update in ("mistakes", "labels"):
@@ -192,7 +192,7 @@ def test_every_rule_with_every_query():
         [sys.executable, "-c", "import test_serve; test_serve.interpreted_pairs()"],
         check=True,
         cwd=Path(__file__).parent,
-        env=os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": found},
+        env=os.environ | {"LASEC_CODE": "interpreted", "PYTHONPATH": found},
     )
 
 

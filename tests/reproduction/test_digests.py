@@ -59,7 +59,7 @@ def copy(tmp_path_factory):
         ("src/lasec/rules/perceptron.py", {"Perceptron", "Shifting"}),
         ("src/lasec/rules/tracking.py", set()),
         ("src/lasec/cli/app.py", set()),
-        ("src/lasec/kernel/rows.py", {"LASEC", "Perceptron", "Shifting"}),
+        ("src/lasec/kernel/loops.py", {"LASEC", "Perceptron", "Shifting"}),
         ("src/lasec/streams/synthetic.py", {"LASEC", "Perceptron", "Shifting"}),
         ("src/lasec/learner.py", set()),
         ("src/lasec/notebook.py", set()),
@@ -79,10 +79,9 @@ def test_changed_code_makes_its_own_results_stale(copy, file, stale):
     [
         ("src/lasec/learner.py", "        selector = copy(now.selector)\n",
          "        selector = copy(now.selector)\n        codes = -codes\n", set(PARAMETERS)),
-        ("src/lasec/kernel/rows.py", "1.0 if seen.raw >= 0.0 else", "1.0 if seen.raw > 0.0 else",
-         set(PARAMETERS)),
-        ("src/lasec/kernel/rows.py", '"""One step of one row', '"""# One row', set()),
-        ("src/lasec/kernel/rows.py", "# noqa: PLR0124, NaN is not", "# other words", set()),
+        ("src/lasec/kernel/loops.py", "seen[LABEL] != y", "seen[LABEL] == y", set(PARAMETERS)),
+        ("src/lasec/kernel/loops.py", '"""The loops over rows', '"""# The loops', set()),
+        ("src/lasec/kernel/loops.py", "# noqa: PLR0124, NaN is not known", "# other words", set()),
     ],
 )  # fmt: skip
 def test_code_counts_where_it_makes_numbers_and_words_do_not(copy, file, old, new, stale):
@@ -102,9 +101,10 @@ def changed(copy, file, change):
 
 
 # What a run goes through that makes no number: locks, clocks, books of questions, names of classes,
-# checks of arguments, the cache of compiled code, and the beginning of arrays.
+# checks of arguments, addresses, where code is found, and the beginning of arrays.
 ASIDE = {
-    "lasec.busy", "lasec.classes", "lasec.clock", "lasec.kernel.cache", "lasec.parameters",
+    "lasec.busy", "lasec.classes", "lasec.clock", "lasec.kernel.handle", "lasec.kernel.library",
+    "lasec.kernel.sources", "lasec.parameters",
     "lasec.sparse", "lasec.validation",
 }  # fmt: skip
 BOOKS = {

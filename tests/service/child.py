@@ -13,10 +13,9 @@ import signal
 import sys
 from collections.abc import Callable
 
-from lasec.service import NewModel, Service
+
+from lasec.service import Service
 from lasec.service.listen import Server
-from lasec.service.settings import desk_of
-from lasec.service.warm import warm
 
 EVERY = 100  # rows between two snapshots: many of them
 
@@ -45,6 +44,5 @@ def main(store: str, port: int, point: str = "", number: int = 1) -> None:
 
 
 if __name__ == "__main__":
-    warm(desk_of(NewModel(name="m", classes=["a", "b"], features=1)).packing()())
     if given := sys.stdin.readline():
         main(*json.loads(given))

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
-from numba.core import event
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
-from rich.status import Status
 
 from lasec.cli.output import counted, say
 from lasec.cli.terminal import Terminal, one_line
@@ -18,35 +15,12 @@ from lasec.metrics import Estimate
 
 EVERY, RARELY = 0.2, 60.0  # seconds between two updates of a bar; between two lines of a log
 WIDE, SHORT = 130, 12  # columns of a terminal with room for all; characters of a title without
-COMPILING = "compiling (first run only) ..."
-
-
-class Compilation(event.Listener):
-    """Notices when numba compiles, and adds up the ``seconds``; functions it calls count once."""
-
-    def __init__(self, changed: Callable[[bool], None]) -> None:
-        self.seconds = 0.0
-        self._changed, self._depth, self._began = changed, 0, 0.0
-
-    def on_start(self, event: Any) -> None:
-        """A function, perhaps inside another, is about to be compiled."""
-        if not self._depth:
-            self._began = time.monotonic()
-            self._changed(True)
-        self._depth += 1
-
-    def on_end(self, event: Any) -> None:
-        """It has been compiled."""
-        self._depth -= 1
-        if not self._depth:
-            self.seconds += time.monotonic() - self._began
-            self._changed(False)
 
 
 class Pace:
     """Rows per second, and seconds left, by what came after the first batch.
 
-    The first batch is left out because compiled code is loaded in it.
+    The first batch is left out: modules are imported in it.
 
     >>> pace = Pace()
     >>> pace.at(5.0, rows=100, share=0.1)
@@ -77,7 +51,6 @@ class Bar:
         self._progress: Progress | None = None
         self._task, self._wide, self._words = TaskID(0), True, "starting ..."
         self._pace, self._shown = Pace(), time.monotonic()
-        self.compilation = Compilation(self._compiling)
 
     def draw(self, progress: Progress, wide: bool, endless: bool) -> None:
         """Draw the bar from now on."""
@@ -95,7 +68,7 @@ class Bar:
     def show(self, share: float, rows: int, labels: int, estimate: Estimate) -> None:
         """Update the bar; ``rows`` are those of this process."""
         self._shown = time.monotonic()
-        rate, left = self._pace.at(self._shown - self.compilation.seconds, rows, share)
+        rate, left = self._pace.at(self._shown, rows, share)
         parts = [
             f"{100 * share:3.0f} %" if math.isfinite(share) else "",
             f"{rows:,} rows" if self._wide else "",
@@ -110,10 +83,6 @@ class Bar:
             return
         done = 100.0 * share if math.isfinite(share) else None
         self._progress.update(self._task, completed=done, words=self._words)
-
-    def _compiling(self, now: bool) -> None:
-        if self._progress is not None:
-            self._progress.update(self._task, words=COMPILING if now else self._words, refresh=True)
 
 
 def clock(seconds: float) -> str:
@@ -150,10 +119,7 @@ def bar(title: str, quiet: bool, endless: bool) -> Iterator[Bar]:
         BarColumn(20 if wide else 5),
         TextColumn("{task.fields[words]}", markup=False),
     )
-    with (
-        Progress(*columns, console=console, transient=True) as progress,
-        event.install_listener("numba:compile", shown.compilation),
-    ):
+    with Progress(*columns, console=console, transient=True) as progress:
         shown.draw(progress, wide, endless)
         yield shown
 
@@ -167,19 +133,3 @@ def busy(what: str, quiet: bool = False) -> Iterator[None]:
         return
     with console.status(one_line(what), spinner="line"):
         yield
-
-
-@contextmanager
-def compiling() -> Iterator[None]:
-    """The same while numba compiles, in a command without a progress bar."""
-    console = Terminal(stderr=True)
-    if not console.is_terminal:
-        yield
-        return
-    status = Status(COMPILING, console=console, spinner="line")
-    listener = Compilation(lambda now: status.start() if now else status.stop())
-    with event.install_listener("numba:compile", listener):
-        try:
-            yield
-        finally:
-            status.stop()

@@ -27,7 +27,6 @@ from lasec.cli.output import (
     say,
     say_if_typed,
 )
-from lasec.cli.progress import compiling
 from lasec.clock import LEAD
 from lasec.errors import TableError, TicketError
 from lasec.handover.forms import Form, as_csv, as_tasks
@@ -372,7 +371,7 @@ def _serve(
     refused, model = 0, model_file(model)
     for number, parsed in handfuls:
         rows = [row for row in parsed if isinstance(row, dict)]
-        with held(model), compiling():
+        with held(model):
             desk, parts = _load(model) if model.exists() else (begin(rows), {})
             answers = iter(answer(desk, rows))
             said: list[Row | None] = [

@@ -11,7 +11,6 @@ from typing import Annotated, Any
 import typer
 
 from lasec.cli.output import honest, put_lines, say
-from lasec.cli.progress import compiling
 from lasec.errors import TableError
 
 LOCAL = "127.0.0.1"
@@ -114,5 +113,4 @@ def _listen(service: Any, host: str, port: int) -> None:
     """Serve until a signal comes."""
     from lasec.service.listen import Server  # noqa: PLC0415
 
-    with compiling():
-        Server(service, host=host, port=port).run()
+    Server(service, host=host, port=port).run()

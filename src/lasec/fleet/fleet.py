@@ -12,13 +12,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lasec import kernel, sparse, validation
+from lasec import sparse, validation
 from lasec.busy import Busy
 from lasec.classes import SIGNS
 from lasec.clock import LEAD, Clock
 from lasec.files import write
 from lasec.fleet import batch, saved
 from lasec.fleet.stacked import tiled
+from lasec.kernel import engine
 from lasec.learner import ALWAYS, Learner, with_classes
 from lasec.parameters import Range, choice, number, shown
 from lasec.persistence import codec
@@ -111,7 +112,6 @@ class Fleet:
             (5, self.models), dtype=np.int64
         )
         self.clock, self._busy = Clock(lead), Busy("fleet")
-        self._server: Callable[..., Any] | None = None
 
     @classmethod
     def of(
@@ -196,9 +196,9 @@ class Fleet:
         claimed = batch.claimed(tickets, numbers, (labels != 0.0) & (answered < 0), self.rows)
         with self._busy:
             self._check(rows)
-            order, begins = kernel.engine.group(numbers, self.models)
-            columns = (sparse.plain(rows), labels, claimed, answered, clock, given, order, begins)
-            return self._named(self._served(numbers, kernel.engine.Requests(*columns)))
+            order, begins = engine.group(numbers, self.models)
+            requests = engine.Requests(labels, claimed, answered, clock, given, order, begins)
+            return self._named(self._served(numbers, sparse.plain(rows), requests))
 
     def draws(self, keys: ArrayLike, numbers: ArrayLike) -> NDArray[np.float64]:
         """Random draws that depend on the seed of a key and on a number from 0 to 2^64 - 1.
@@ -212,7 +212,7 @@ class Fleet:
         [0.429, 0.569, 0.429]
         """
         given = validation.counters("numbers", numbers)
-        return kernel.engine.draws(self.seeds, self._keys(keys, given.size), given)
+        return engine.draws(self.seeds, self._keys(keys, given.size), given)
 
     @property
     def size(self) -> int:
@@ -352,34 +352,30 @@ class Fleet:
         """
         return cls.from_bytes(read(path))
 
-    def __getstate__(self) -> dict[str, Any]:
-        return vars(self) | {"_server": None}  # compiled code is found again
-
     def __repr__(self) -> str:
         return (
             f"Fleet({type(self.rule).__name__} + {type(self.query).__name__}, "
             f"models={self.models}, dimension={self.dimension}, rows={int(self.rows.sum())})"
         )
 
-    def _stack(self) -> Any:
+    def _stack(self) -> engine.ModelStack:
         """The models as compiled code takes them."""
-        return kernel.engine.ModelStack(
-            self.state, self.memory, self.seeds, self.rows, self.asked, self.told, self.updates,
-            self.waiting,
-        )  # fmt: skip
+        counts = engine.Counts(
+            self.seeds, self.rows, self.asked, self.told, self.updates, self.waiting
+        )
+        return engine.ModelStack(self.state, self.memory, counts)
 
-    def _served(self, keys: NDArray[np.int64], requests: Any) -> Records:
+    def _served(self, keys: NDArray[np.int64], X: Any, requests: engine.Requests) -> Records:
         """The batch, its models dealt out to threads."""
-        y, out = requests.y, kernel.engine.Answers.empty(requests.y.size)
+        y, out, stack = requests.y, engine.Answers.empty(requests.y.size), self._stack()
         touched = np.flatnonzero(np.diff(requests.begins))
-        stack = self._stack()
-        if self._server is None:
-            one = stack._replace(state=kernel.engine.stack_of_one(self._models[0]))
-            self._server = kernel.engine.server(self.rule, self.query, one, requests.X)
-        server, settings = self._server, (self._mistakes_only, out)
+
+        def server(stack: Any, models: NDArray[np.int64], requests: Any) -> Any:
+            given = (stack, models, X, requests, self._mistakes_only, out)
+            return engine.serve_models(self.rule, self.query, *given)
 
         def share(models: NDArray[np.int64]) -> None:
-            self._models.serve(server, stack, models, requests, *settings)
+            self._models.serve(server, stack, models, X, requests)
 
         with self._all_or_nothing(touched, np.unique(keys[y != 0.0])):
             self._deal_out(share, requests.begins, y.size)
@@ -446,7 +442,7 @@ class Fleet:
 
     def _check(self, rows: Any) -> None:
         """An error for the first row with an entry that cannot be used; sparse ones were seen."""
-        bad = -1 if self._kind.names else kernel.engine.first_unsound(rows)
+        bad = -1 if self._kind.names else engine.first_unsound(rows)
         if bad >= 0:
             validation.finite("X", rows[bad])
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lasec import kernel
 from lasec.errors import StateError
+from lasec.kernel import engine
 from lasec.persistence import codec
 from lasec.persistence.container import Arrays, bundle, pack, unbundle, unpack
 from lasec.sparse import SparseRows
@@ -65,19 +65,19 @@ class Growing:
         return put_back
 
     def serve(
-        self, server: Callable[..., Any], stack: Any, models: NDArray[np.int64], requests: Any,
-        *settings: Any,
+        self, server: Callable[..., Any], stack: engine.ModelStack, models: NDArray[np.int64],
+        X: Any, requests: Any,
     ) -> None:  # fmt: skip
         """Serve the rows of some models, one model after the other; they grow where they must."""
+        machine = engine.Machine()
         for k in models.tolist():
             span = requests.begins[k : k + 2]
             rows = requests.order[span[0] : span[1]]
-            state = kernel.engine.admitted(
-                self._rule, self.state[k], SparseRows(*requests.X)[rows].arrays
-            )
-            counters = (array[k : k + 1] for array in stack[1:])
-            one = type(stack)(kernel.engine.stack_of_one(state), *counters)
-            after = server(one, _FIRST, requests._replace(begins=span), *settings)
+            state = machine.admitted(self._rule, self.state[k], SparseRows(*X)[rows].arrays)
+            counters: Any = (array[k : k + 1] for array in stack.counts)
+            counts = engine.Counts(*counters)
+            one = engine.ModelStack(engine.stack_of_one(state), stack.memory[k : k + 1], counts)
+            after = server(one, _FIRST, requests._replace(begins=span))
             self.state[k] = type(state)(*(array[0] for array in after.state))
 
     @property

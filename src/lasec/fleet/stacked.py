@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lasec import kernel, validation
+from lasec import validation
 from lasec.errors import StateError
+from lasec.kernel import engine
 from lasec.persistence import codec
 from lasec.persistence.container import Arrays
 from lasec.types import NotingRule, Rule, SymmetricState
@@ -60,11 +61,11 @@ class Stacked:
         return put_back
 
     def serve(
-        self, server: Callable[..., Any], stack: Any, models: NDArray[np.int64], requests: Any,
-        *settings: Any,
+        self, server: Callable[..., Any], stack: Any, models: NDArray[np.int64], X: Any,
+        requests: Any,
     ) -> None:  # fmt: skip
         """Serve the rows of some models, of this state in the stack."""
-        server(stack, models, requests, *settings)
+        server(stack, models, requests)
 
     @property
     def size(self) -> int:
@@ -82,7 +83,7 @@ class Stacked:
         """The arrays of these models as bytes, a row each."""
         packed = np.zeros((keys.size, self.size), dtype=np.uint8)
         for place, array in zip(self._places, self.state, strict=True):
-            kernel.engine.store(
+            engine.store(
                 place.spread(array), place.lower, keys, packed.view(place.kind), place.columns[0]
             )
         return packed
@@ -99,11 +100,11 @@ class Stacked:
             rows = rows.copy()
         for place in self._places:
             if place.kind.kind == "f":
-                bad = kernel.engine.first_infinite(rows.view(place.kind), *place.columns)
+                bad = engine.first_infinite(rows.view(place.kind), *place.columns)
                 if bad >= 0:
                     raise ValueError(f"packed: row {bad} holds NaN or infinity in {place.name}")
         for place, array in zip(self._places, self.state, strict=True):
-            kernel.engine.load(
+            engine.load(
                 place.spread(array), place.lower, keys, rows.view(place.kind), place.columns[0]
             )
 

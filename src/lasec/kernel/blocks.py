@@ -15,27 +15,23 @@ those of the row-by-row form, up to rounding. A block is walked in parts. At a p
 of its rows are brought up to date by one small product; an update then only has to look at the
 rows that are left of its part.
 
-The products are those of SciPy's BLAS (``scipy.linalg.cython_blas``), the library that numba's
-``np.dot`` calls: NumPy has no name for a product that reads or writes one triangle of a symmetric
-matrix, which is half the work. The compiler knows the routines by name, so that compiled code can
-be kept on disk. BLAS counts columns first: what it calls upper is lower here, a row of ours is a
-column of its own, and AB is computed as B'A'. All matrices are C-contiguous doubles.
+Compiled code takes the products from SciPy's BLAS (:func:`load_products`): NumPy has no name for a
+product that reads or writes one triangle of a symmetric matrix, which is half the work. All
+matrices are C-contiguous doubles.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import llvmlite.binding as llvm
 import numpy as np
-from numba import types
-from numba.extending import get_cython_function_address
 
-from lasec.kernel.chunk import LARGEST_STRAIN, Chunk, Columns, drawn
-from lasec.kernel.dispatch import compiled, conditioning, inlined, probability, reordering
-from lasec.kernel.unmanaged import address, data, unmanaged
+from lasec.kernel.dispatch import conditioning
+from lasec.kernel.functions import LARGEST_STRAIN
+from lasec.kernel.handle import ASKED, CHANCE, FAILED, LEAD, RAW, VARIANCE
+from lasec.kernel.loops import Columns, Query, Scratch, Turns, decide
 from lasec.rules.gaussian import Gaussian, Step, judge, largest_variance, step
-from lasec.types import Matrix, Query, Rule, Vector
+from lasec.types import Matrix, Vector
 from lasec.validation import LARGEST_ENTRY
 
 # Below this dimension one general product is faster than any that spares a triangle.
@@ -48,58 +44,30 @@ OFTEN = 0.1
 LEAST = 1e-30
 
 
-def _routine(name: str, arguments: int) -> Any:
-    """A routine of BLAS in double precision, all of whose arguments are addresses."""
-    llvm.add_symbol(f"lasec_{name}", get_cython_function_address("scipy.linalg.cython_blas", name))
-    return types.ExternalFunction(f"lasec_{name}", types.void(*[types.voidptr] * arguments))
-
-
-_GEMM, _GEMV = _routine("dgemm", 13), _routine("dgemv", 11)
-_SYMM, _SYRK = _routine("dsymm", 12), _routine("dsyrk", 10)
-_L, _U, _N, _T = (np.uint8(ord(letter)) for letter in "LUNT")
-_ONE = np.int32(1)
-
-
-@compiled
 def times(X: Matrix, w: Vector, out: Vector) -> None:
     """out <- Xw."""
-    n, d, step = address(np.int32(X.shape[0])), address(np.int32(X.shape[1])), address(_ONE)
-    one, zero, turned = address(1.0), address(0.0), address(_T)
-    _GEMV(turned, d, n, one, data(X), d, data(w), step, zero, data(out), step)
+    out[: len(X)] = X @ w
 
 
-@compiled
 def multiply(X: Matrix, C: Matrix, out: Matrix) -> None:
-    """out <- XC."""
-    n, d = address(np.int32(X.shape[0])), address(np.int32(X.shape[1]))
-    one, zero, plain = address(1.0), address(0.0), address(_N)
-    if C.shape[0] < NARROW:
-        _GEMM(plain, plain, d, n, d, one, data(C), d, data(X), d, zero, data(out), d)
-    else:
-        left, upper = address(_L), address(_U)
-        _SYMM(left, upper, d, n, one, data(C), d, data(X), d, zero, data(out), d)
+    """out <- XC, of a wide C by its lower triangle."""
+    out[: len(X)] = X @ _whole(C)
 
 
-@compiled
 def multiply_by(A: Matrix, G: Matrix, out: Matrix) -> None:
     """out <- AG', in the first rows and columns of ``out``."""
-    n, d = address(np.int32(A.shape[0])), address(np.int32(A.shape[1]))
-    m, wide = address(np.int32(G.shape[0])), address(np.int32(out.shape[1]))
-    one, zero, turned, plain = address(1.0), address(0.0), address(_T), address(_N)
-    _GEMM(turned, plain, m, n, d, one, data(G), d, data(A), d, zero, data(out), wide)
+    out[: len(A), : len(G)] = A @ G.T
 
 
-@compiled
 def finish(C: Matrix, G: Matrix, swell: float) -> None:
     """C <- C - G'G + swell I; of a wide C the lower triangle only."""
-    d, n = address(np.int32(C.shape[0])), address(np.int32(G.shape[0]))
-    minus, one, plain, turned = address(-1.0), address(1.0), address(_N), address(_T)
-    if C.shape[0] < NARROW:
-        _GEMM(plain, turned, d, d, n, minus, data(G), d, data(G), d, one, data(C), d)
-    else:
-        _SYRK(address(_U), plain, d, n, minus, data(G), d, one, data(C), d)
-    for i in range(C.shape[0]):
-        C[i, i] += swell
+    C -= G.T @ G
+    C[np.diag_indices(len(C))] += swell
+
+
+def _whole(C: Matrix) -> Matrix:
+    lower = np.tril(C)
+    return C if C.shape[0] < NARROW else lower + np.tril(lower, -1).T
 
 
 class Workspace(NamedTuple):
@@ -131,7 +99,6 @@ class Progress(NamedTuple):
     swell: float
 
 
-@reordering
 def inner(X: Matrix, Y: Matrix, out: Vector) -> None:
     """out[i] <- the inner product of the i-th rows; in any order of summation, as BLAS has it."""
     for i in range(X.shape[0]):
@@ -141,7 +108,6 @@ def inner(X: Matrix, Y: Matrix, out: Vector) -> None:
         out[i] = total
 
 
-@compiled
 def unsound(X: Matrix, size: Vector) -> int:
     """Puts ``|x|^2`` of each row into ``size``; the first row with an unusable entry, or -1."""
     inner(X, X, size)
@@ -153,7 +119,6 @@ def unsound(X: Matrix, size: Vector) -> int:
     return -1
 
 
-@reordering
 def catch_up(now: Progress, space: Workspace) -> None:
     """Bring m and q of the part's rows up to the updates so far, whose F is there."""
     s, e, J, swell = now
@@ -167,7 +132,6 @@ def catch_up(now: Progress, space: Workspace) -> None:
         q[i] += swell * size[i] - shrunk
 
 
-@reordering
 def subtract_updates(g: Vector, G: Matrix, F: Matrix, i: int, J: int) -> None:
     """g <- g - sum_{k < J} F[i, k] G[k], four at a time."""
     k = 0
@@ -183,7 +147,6 @@ def subtract_updates(g: Vector, G: Matrix, F: Matrix, i: int, J: int) -> None:
         k += 1
 
 
-@reordering
 def project(X: Matrix, s: int, e: int, g: Vector, v: Vector) -> None:
     """v[r] <- x_r'g for the rows ``s`` to ``e - 1``, four at a time."""
     r = s
@@ -204,7 +167,6 @@ def project(X: Matrix, s: int, e: int, g: Vector, v: Vector) -> None:
         r += 1
 
 
-@compiled
 def learn(X: Matrix, w: Vector, i: int, now: Progress, move: Step, space: Workspace) -> None:
     """Learn row ``i`` as the next update, and let the rest of its part follow."""
     s, e, J, swell = now
@@ -227,7 +189,6 @@ def learn(X: Matrix, w: Vector, i: int, now: Progress, move: Step, space: Worksp
         space.q[r] += inflate * space.size[r] - f * f
 
 
-@compiled
 def largest_now(C: Matrix, G: Matrix, J: int, swell: float) -> float:
     """The largest variance of any weight after J updates of the block."""
     largest = 0.0
@@ -239,9 +200,8 @@ def largest_now(C: Matrix, G: Matrix, J: int, swell: float) -> float:
     return largest
 
 
-@compiled
 def learnable(
-    rule: Rule[Any], size: float, largest: float, C: Matrix, G: Matrix, J: int, swell: float
+    rule: Any, size: float, largest: float, C: Matrix, G: Matrix, J: int, swell: float
 ) -> bool:
     """Whether a label at an x of this size stays within the conditioning limit.
 
@@ -253,16 +213,33 @@ def learnable(
     return conditioning(rule, size, largest_now(C, G, J, swell)) <= LARGEST_STRAIN
 
 
-@inlined
-def run_block(
-    rule: Rule[Any], query: Query, state: Gaussian, chunk: Chunk, start: int, stop: int, part: int,
-    mistakes_only: bool, space: Workspace, out: Columns,
-) -> tuple[int, int]:  # fmt: skip
-    """The steps of one block; gives a row to refuse or -1, and the number of updates.
+class Work(NamedTuple):
+    """What :func:`run_blocks` takes: ``block`` rows in a block, 0 to choose it, ``part`` in a part.
+
+    The state is changed in place, and must be discarded where a row is refused.
+    """
+
+    rule: Any
+    state: Gaussian
+    query: Query
+    X: Matrix
+    turns: Turns
+    y: Vector
+    block: int
+    part: int
+    mistakes_only: bool
+    space: Workspace
+    out: Columns
+    scratch: Scratch
+
+
+def run_block(work: Work, start: int, stop: int) -> tuple[int, int]:
+    """The steps of one block; gives a row to refuse, -1 or ``FAILED``, and the number of updates.
 
     ``space.size`` holds ``|x|^2``. Where a row is refused, the state must not be used any more.
     """
-    X, y, w, C = chunk.X[start:stop], chunk.y[start:stop], state.weights, state.cov
+    rule, space, out, seen = work.rule, work.space, work.out, work.scratch.seen
+    X, y, w, C = work.X[start:stop], work.y[start:stop], work.state.weights, work.state.cov
     m, q, size, G = space.m, space.q, space.size, space.G
     largest = largest_variance(C)
     times(X, w, m)
@@ -271,7 +248,7 @@ def run_block(
     J, swell, s, e = 0, 0.0, 0, 0
     for i in range(X.shape[0]):
         if i == e:
-            s, e = i, min(i + part, X.shape[0])
+            s, e = i, min(i + work.part, X.shape[0])
             if J:
                 multiply_by(X[s:e], G[:J], space.F)
                 catch_up(Progress(s, e, J, swell), space)
@@ -279,14 +256,15 @@ def run_block(
         if not learnable(rule, size[i], largest, C, G, J, swell):
             return at, J
         q[i] = max(q[i], 0.0)
-        seen = judge(rule, m[i], q[i])
-        p = probability(query, seen, chunk.first + at + 1)
-        asks = p >= 1.0 or drawn(chunk.draws, chunk.seed, chunk.first, at) < p
-        told = y[i] == y[i]  # a label that is NaN is not known
+        said = judge(rule, m[i], q[i])
+        seen[RAW], seen[VARIANCE], seen[LEAD] = m[i], q[i], said.margin
+        if decide(work.query, work.turns, at, work.scratch, work.turns.waiting) < 0:
+            return FAILED, J
+        asks, told = seen[ASKED] > 0.0, y[i] == y[i]  # a label that is NaN is not known
         wrong = told and (m[i] >= 0.0) != (y[i] > 0.0)
-        used = asks and told and (wrong or not mistakes_only)
+        used = asks and told and (wrong or not work.mistakes_only)
         out.label[at] = 1 if m[i] >= 0.0 else -1
-        out.margin[at], out.variance[at], out.propensity[at] = seen.margin, q[i], p
+        out.margin[at], out.variance[at], out.propensity[at] = said.margin, q[i], seen[CHANCE]
         out.asked[at], out.mistake[at], out.updated[at] = asks, wrong, used
         if used:
             move = step(rule, m[i], q[i], y[i])
@@ -304,7 +282,6 @@ def parts(dimension: int) -> int:
     return 32 if dimension < NARROW else 8 if dimension < 512 else 16
 
 
-@compiled
 def mirror(C: Matrix) -> None:
     """Copy the lower triangle of C onto the upper one, tile by tile."""
     d = C.shape[0]
@@ -315,29 +292,19 @@ def mirror(C: Matrix) -> None:
                     C[j, i] = C[i, j]
 
 
-def run_blocks(
-    rule: Rule[Any], query: Query, state: Gaussian, chunk: Chunk, block: int, part: int,
-    mistakes_only: bool, space: Workspace, out: Columns,
-) -> int:  # fmt: skip
-    """Ask and, where asked, tell at once, for each row of a chunk; a row to refuse, or -1.
-
-    ``block`` is the number of rows in a block, 0 to choose it, and ``part`` that in a part of it.
-    The state is changed in place, and must be discarded where a row is refused.
-    """
-    state, chunk, space = unmanaged(state), unmanaged(chunk), unmanaged(space)
-    out, X, C = unmanaged(out), unmanaged(chunk.X), unmanaged(state.cov)
+def run_blocks(work: Work) -> int:
+    """Ask and, where asked, tell at once, for each row of a chunk; a row to refuse, or -1."""
+    X, C = work.X, work.state.cov
     d = C.shape[0]
     start, rate, stale = 0, 0.0, 0
     while start < X.shape[0]:
         n = SHORT if d < NARROW else MIDDLE if rate > OFTEN else LONG
-        stop = min(start + (block if block else n), X.shape[0])
-        bad = unsound(X[start:stop], space.size)
+        stop = min(start + (work.block if work.block else n), X.shape[0])
+        bad = unsound(X[start:stop], work.space.size)
         if bad >= 0:
             return start + bad
-        bad, updates = run_block(
-            rule, query, state, chunk, start, stop, part, mistakes_only, space, out
-        )
-        if bad >= 0:
+        bad, updates = run_block(work, start, stop)
+        if bad != -1:
             return bad
         rate += 0.25 * (updates / (stop - start) - rate)
         stale += updates

@@ -1,150 +1,431 @@
-"""The entry points of compiled code: which loop runs a chunk, and with what scratch space."""
+"""What Python calls: rows and models go to compiled code where there is some, else to sources."""
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from lasec.kernel import pack, serve
-from lasec.kernel.blocks import LONG, Workspace, parts, run_blocks
-from lasec.kernel.cache import Entry
-from lasec.kernel.chunk import LARGEST_STRAIN, Chunk, Columns, count
+from lasec.kernel import blocks, codes, loops, pack, serve
+from lasec.kernel.codes import Code, code_of, compiled, interpreted, invoke
 from lasec.kernel.dispatch import is_due
-from lasec.kernel.philox import draw_all
-from lasec.kernel.rows import (
-    Look,
-    admit_rows,
-    ask_row,
-    ask_rows,
-    look_classes,
-    look_rows,
-    note_rows,
-    run_rows,
-    tell_row,
+from lasec.kernel.functions import LARGEST_STRAIN
+from lasec.kernel.handle import (
+    ASKED,
+    CHANCE,
+    FAILED,
+    FINE,
+    LABEL,
+    SHOWN,
+    VARIANCE,
+    Handle,
+    address_of,
+    entry_of,
 )
+from lasec.kernel.loops import NO_NUMBERS, ROOM, Columns
+from lasec.kernel.philox import draw_all
 from lasec.kernel.scaling import scale_rows
-from lasec.kernel.serve import Answers, ModelStack, Requests
-from lasec.kernel.unmanaged import member
+from lasec.kernel.serve import Answers, Counts, Requests
 from lasec.kernel.words import FEW, LOWER, count_words
 from lasec.rules.gaussian import Gaussian
 from lasec.sparse import Csr
-from lasec.types import Counter, Query, Rule, Vector, copied
+from lasec.types import Counter, Matrix, Query, Rule, Vector, copied
 
 __all__ = [
-    "LARGEST_STRAIN", "Answers", "Chunk", "Look", "ModelStack", "Requests", "admitted", "admitter",
-    "ask", "asker", "blocked", "class_looker", "draws", "first_infinite", "first_unsound", "group",
-    "load", "look", "looker", "noter", "renewed", "run", "scale", "server",
-    "stack_of_one", "store", "teller", "word_pairs",
+    "LARGEST_STRAIN",
+    "Answers",
+    "Chunk",
+    "Counts",
+    "Look",
+    "Machine",
+    "ModelStack",
+    "Requests",
+    "count",
+    "draws",
+    "first_infinite",
+    "first_unsound",
+    "group",
+    "load",
+    "renewed",
+    "scale",
+    "serve_models",
+    "stack_of_one",
+    "store",
+    "word_pairs",
 ]  # fmt: skip
 
-config: Any = numba.config
-_ASK, _TELL = Entry(ask_row), Entry(tell_row)
-_LOOK, _NOTE = Entry(look_rows), Entry(note_rows)
-_CLASSES, _ASK_ROWS = Entry(look_classes), Entry(ask_rows)
-_ROWS, _BLOCKS = Entry(run_rows), Entry(run_blocks)
-_SORT, _CHECK = Entry(serve.sort_rows), Entry(serve.first_unsound)
-_DRAW, _ADMIT = Entry(draw_all), Entry(admit_rows)
-_SERVE = Entry(serve.serve_share)
-_STORE, _LOAD = Entry(pack.pack_whole), Entry(pack.unpack_whole)
-_STORE_LOWER, _LOAD_LOWER = Entry(pack.pack_lower), Entry(pack.unpack_lower)
-_INFINITE = Entry(pack.first_infinite)
-_SCALE, _WORDS = Entry(scale_rows), Entry(count_words)
 # Chunks with fewer rows are not worth a copy of the covariance.
 _FEW = 8
+_ONE = struct.Struct("=8qQqddqdq")  # the words of a table of `loops.One`, but for its scratch
+NOTHING: dict[str, Any] = {"decide": 0}
+NO_STARTS: Counter = np.empty(0, np.int64)
 
 
-def asker(
-    rule: Rule[Any], query: Query, state: Any, memory: Vector, x: NDArray[Any]
-) -> Callable[..., Any]:
-    """``ask_row`` for these types, to be called with the arguments of that function."""
-    return _ASK.code((rule, query), (rule, query, state, memory, x, np.uint64(0), 0, 0.0, 0.0, 0))
+class Chunk(NamedTuple):
+    """Consecutive rows of one model with their labels: an array, or the arrays of sparse rows.
 
-
-def ask(
-    rule: Rule[Any], query: Query, state: Any, memory: Vector, chunk: Chunk
-) -> tuple[int, Columns]:
-    """A chunk of questions, its labels not used; gives a row to refuse or -1, and the columns.
-
-    ``memory``, which is the query's, is written, and what the rule notes of a row.
+    The rest is that of :class:`~lasec.kernel.loops.Turns`.
     """
-    out = Columns.empty(count(chunk.X))
-    bad: int = _ASK_ROWS((rule, query), rule, query, state, memory, chunk, out)
-    return bad, out
+
+    X: Any
+    y: Vector
+    seed: np.uint64
+    first: int
+    draws: Vector = NO_NUMBERS
+    times: Vector = NO_NUMBERS
+    waiting: int = 0
 
 
-def teller(rule: Rule[Any], state: Any, x: NDArray[Any]) -> Callable[..., Any]:
-    """``tell_row`` for these types, to be called with the arguments of that function."""
-    return _TELL.code((rule,), (rule, state, x, 0.0, np.uint64(0), 0, True))
+class Look(NamedTuple):
+    """What a model says of rows, a column each; ``lead`` is what a query decides on.
+
+    ``margin`` is the one that is shown. Of a row that is not ``fine``, no label can be learned.
+    """
+
+    fine: Vector
+    label: Vector
+    margin: Vector
+    variance: Vector
+    lead: Vector
 
 
-def looker(rule: Rule[Any], state: Any, X: NDArray[Any]) -> Callable[..., Any]:
-    """``look_rows`` for these types, to be called with the arguments of that function."""
-    return _LOOK.code((rule,), (rule, state, X, 0, 0, np.empty((0, 5))))
+class ModelStack(NamedTuple):
+    """Many models of one kind: an entry of the first axis of each array is one model."""
+
+    state: Any
+    memory: Matrix
+    counts: Counts
 
 
-def class_looker(rule: Rule[Any], state: Any, X: NDArray[Any]) -> Callable[..., Any]:
-    """``look_classes`` for these types, to be called with the arguments of that function."""
-    return _CLASSES.code((rule,), (rule, state, X, 0, np.empty((0, 0))))
+class Bound(NamedTuple):
+    """A handle, and the code for it."""
+
+    handle: Handle
+    code: Code
+
+    @classmethod
+    def of_rule(cls, rule: Any, state: Any, kind: np.dtype[Any]) -> Bound:
+        """The functions of a rule for rows of a kind."""
+        handle = Handle(rule, state)
+        return cls(handle, code_of(handle, kind))
+
+    @classmethod
+    def of_query(cls, query: Any, memory: Vector) -> Bound:
+        """The function of a query."""
+        handle = Handle(query, memory)
+        return cls(handle, code_of(handle, None))
 
 
-def admitter(rule: Any, state: Any, X: Csr) -> Callable[..., int]:
-    """``admit_rows`` for these types, to be called with the arguments of that function."""
-    return _ADMIT.code((rule,), (rule, state, X, 0))
+class Machine:
+    """The code of a rule and a query, for the state and memory that it was given last.
+
+    Not to be used by two threads at once.
+    """
+
+    def __init__(self) -> None:
+        self._model: Bound | None = None
+        self._query: Bound | None = None
+        self._memory = NO_NUMBERS
+        self._frame: _Frame | None = None
+
+    @property
+    def frame(self) -> _Frame:
+        """The table of a single row."""
+        if self._frame is None:
+            self._frame = _Frame()
+        return self._frame
+
+    def model(self, rule: Any, state: Any, kind: np.dtype[Any]) -> Bound:
+        """The handle of a state, made anew where it is another one."""
+        bound = self._model
+        if bound is None or bound.handle.parts[1] is not state or bound.handle.parts[0] is not rule:
+            bound = self._model = Bound.of_rule(rule, state, kind)
+        return bound
+
+    def query(self, query: Any, memory: Vector) -> Bound:
+        """The handle of a query, with a memory of its own that holds these numbers."""
+        bound = self._query
+        if (
+            bound is None
+            or bound.handle.parts[0] is not query
+            or self._memory.shape != memory.shape
+        ):
+            self._memory = memory.copy()
+            bound = self._query = Bound.of_query(query, self._memory)
+        self._memory[:] = memory
+        return bound
+
+    def ask(
+        self, rule: Any, query: Query, state: Any, memory: Vector, x: NDArray[Any],
+        seed: int, ticket: int, drawn: float, time: float, waiting: int,
+    ) -> tuple[tuple[bool, float, float, float, float, bool], Vector]:  # fmt: skip
+        """Whether a row is fine, label, margin, variance, probability of asking, whether to ask.
+
+        And the query's memory after it. Of the state, only what the rule notes of a row is written.
+        """
+        model, asker = self.model(rule, state, x.dtype), self.query(query, memory)
+        turn = (seed, ticket, drawn, time, waiting, 0.0, False)
+        seen = self.frame.call(loops.ask_row, model, asker, x, turn)
+        if seen is None:
+            raise reason(model, asker, x, ticket, 0.0)
+        if seen[FINE] < 0.0:  # not a number that can be used
+            return (False, 0.0, 0.0, 0.0, 0.0, False), memory
+        found = (
+            seen[FINE] > 0.0, seen[LABEL], seen[SHOWN], seen[VARIANCE], seen[CHANCE],
+            seen[ASKED] > 0.0,
+        )  # fmt: skip
+        return found, self._memory.copy()
+
+    def tell(
+        self, rule: Any, state: Any, x: NDArray[Any], y: float, seed: int, ticket: int,
+        mistakes_only: bool,
+    ) -> tuple[float, bool, bool]:  # fmt: skip
+        """Learn one label; gives the prediction, whether it was to be used, and could be used."""
+        model = self.model(rule, state, x.dtype)
+        turn = (seed, ticket, -1.0, 0.0, 0, y, mistakes_only)
+        seen = self.frame.call(loops.tell_row, model, None, x, turn)
+        if seen is None:
+            raise reason(model, None, x, ticket, y)
+        done = self.frame.done
+        return seen[LABEL], done & 1 > 0, done & 2 > 0
+
+    def ask_all(
+        self, rule: Any, query: Query, state: Any, memory: Vector, chunk: Chunk
+    ) -> tuple[int, Columns, Vector]:
+        """A chunk of questions, its labels not used; gives a row to refuse or -1, and the columns.
+
+        And the query's memory after it. What the rule notes of a row is written.
+        """
+        model, asker = self._both(rule, query, state, memory, chunk)
+        play = _Play(model, asker, chunk, mistakes_only=False, out=Columns.empty(count(chunk.X)))
+        done = play.go(loops.ask_rows, 0)
+        return -1 - done if done < 0 else -1, play.out, self._memory.copy()
+
+    def _both(
+        self, rule: Any, query: Any, state: Any, memory: Vector, chunk: Chunk
+    ) -> tuple[Bound, Bound]:
+        return self.model(rule, state, kind_of(chunk.X)), self.query(query, memory)
+
+    def run(
+        self, rule: Any, query: Query, state: Any, memory: Vector, chunk: Chunk, *,
+        mistakes_only: bool, block: int = 0, in_place: bool = False,
+    ) -> tuple[int, Columns, Any, Vector]:  # fmt: skip
+        """A chunk of steps: a row to refuse or -1, the columns, the state and the memory after it.
+
+        The state that was given is not touched, unless ``in_place``, or where the chunk is a single
+        row that is not refused. ``block`` is the number of rows in a block, 0 to choose it.
+        """
+        n = count(chunk.X)
+        after = copied(state) if n > 1 and not in_place else state
+        if n >= _FEW and not memory.size and blocked(rule, after):
+            asker = self.query(query, memory)
+            bad, out = _in_blocks(rule, after, asker, chunk, block, mistakes_only)
+            return bad, out, after, memory
+        if isinstance(chunk.X, Csr):
+            after = self.admitted(rule, after, chunk.X)
+        out, begin = Columns.empty(n), 0
+        while 0 <= begin < n:
+            model, asker = self.model(rule, after, kind_of(chunk.X)), self.query(query, memory)
+            begin = _Play(model, asker, chunk, mistakes_only, out).go(loops.run_rows, begin)
+            memory = self._memory.copy()
+            if begin > 0 and out.updated[begin - 1]:
+                after = renewed(rule, after)
+        return -1 - begin if begin < 0 else -1, out, after, memory
+
+    def look(self, rule: Any, state: Any, X: Any, t: int, step: int = 0) -> Look:
+        """What is said of each row: row i as of step ``t`` + i ``step``."""
+        out = np.empty((count(X), len(Look._fields)))
+        self._sight(loops.look_rows, "look", (rule, state), X, t, step, out)
+        return Look(*out.T)
+
+    def classes(self, rule: Any, state: Any, X: Any, t: int, most: int) -> Matrix:
+        """The probability of each class for each row in step t."""
+        out = np.empty((count(X), most))
+        self._sight(loops.look_classes, "classes", (rule, state), X, t, address_of(out), out)
+        return out
+
+    def note(self, rule: Any, state: Any, X: Any) -> None:
+        """Let the rule count rows that are asked about."""
+        self._sight(loops.note_rows, "note", (rule, state), X, 0, 0, np.empty((0, 0)))
+
+    def admitted(self, rule: Any, state: Any, X: Csr) -> Any:
+        """The state with a place for the columns of sparse rows: the same, unless it grew."""
+        begin, nothing = 0, np.empty((0, 0))
+        while True:
+            begin = self._sight(loops.admit_rows, "admit", (rule, state), X, begin, 0, nothing)
+            if begin >= count(X):
+                return state
+            state = rule.grown(state)
+
+    def _sight(
+        self, loop: Any, name: str, given: tuple[Any, Any], X: Any, t: int, step: int, out: Matrix
+    ) -> int:
+        model, room = self.model(*given, kind_of(X)), np.empty(ROOM)
+        functions, run = chosen(loop, model)
+        its = functions[0][name]
+        addresses = loops.Model(its, functions[0]["learn"], its, model.handle.address)
+        scratch = loops.Scratch(room, address_of(room))
+        done = run(loops.Sight(addresses, rows_of(X), t, step, out, scratch))
+        if done == FAILED:
+            raise reason(model, None, row_of(X, int(room[loops.AT])), t, 0.0)
+        return done
 
 
-def noter(rule: Rule[Any], state: Any, X: NDArray[Any]) -> Callable[..., Any]:
-    """``note_rows`` for these types, to be called with the arguments of that function."""
-    return _NOTE.code((rule,), (rule, state, X))
+class _Frame:
+    """The table of a single row, written anew for each: what ``ask`` and ``tell`` take."""
+
+    def __init__(self) -> None:
+        self.seen, self.done = np.zeros(ROOM), 0
+        self._scratch = loops.Scratch(self.seen, address_of(self.seen))
+        self._blank = loops.One(
+            loops.Model(0, 0, 0, 0), loops.Query(0, 0), 0, 0, np.uint64(0), 0, 0.0, 0.0, 0, 0.0,
+            mistakes_only=False, scratch=self._scratch,
+        )  # fmt: skip
+        self._handle = Handle(self._blank)
+        self._bytes = self._handle.table.view(np.uint8).data
+        self._runs: dict[Any, Callable[[int], int] | None] = {}
+
+    def call(
+        self, loop: Any, model: Bound, query: Bound | None, x: NDArray[Any], turn: tuple[Any, ...]
+    ) -> list[float] | None:
+        """What the loop writes of a row; None where a function failed."""
+        functions, asks = model.code.addresses, query.code.addresses if query else NOTHING
+        if functions is None or asks is None:
+            return self._interpreted(loop, model, query, x, turn)
+        if loop not in self._runs:
+            self._runs[loop] = compiled(loop, self._handle, held=True)
+        run = self._runs[loop]
+        memory = query.handle.address if query else 0
+        _ONE.pack_into(
+            self._bytes, 8, functions["look"], functions["learn"], functions["note"],
+            model.handle.address, asks["decide"], memory, address_of(x), x.size, *turn,
+        )  # fmt: skip
+        self.done = run(self._handle.address) if run else FAILED
+        return None if self.done == FAILED else self.seen.tolist()
+
+    def _interpreted(
+        self, loop: Any, model: Bound, query: Bound | None, x: NDArray[Any], turn: tuple[Any, ...]
+    ) -> list[float]:
+        plain, asks = model.code.plain, query.code.plain if query else NOTHING
+        functions = loops.Model(plain["look"], plain["learn"], plain["note"], model.handle.address)
+        asking = loops.Query(asks["decide"], query.handle.address if query else 0)
+        one: Any = (functions, asking, address_of(x), x.size, np.uint64(turn[0]), *turn[1:])
+        self.done = interpreted(loop, loops.One(*one, self._scratch))
+        return self.seen.tolist()
 
 
-def look(rule: Rule[Any], state: Any, X: Any, t: int) -> Look:
-    """What is said of each row, as of step t."""
-    out = np.empty((count(X), len(Look._fields)))
-    looker(rule, state, X)(rule, state, X, t, 0, out)
-    return Look(*out.T)
+class _Play(NamedTuple):
+    """A chunk of rows on its way through a loop."""
+
+    model: Bound
+    query: Bound
+    chunk: Chunk
+    mistakes_only: bool
+    out: Columns
+
+    def go(self, loop: Any, begin: int) -> int:
+        """What the loop gives, from the row ``begin`` on."""
+        (model, query), run = chosen(loop, self.model, self.query)
+        (X, y, seed, first, draws, times, waiting), room = self.chunk, np.empty(ROOM)
+        turns = loops.Turns(seed, first, _doubles(draws), _doubles(times), waiting)
+        play = loops.Play(
+            loops.Model(model["look"], model["learn"], model["note"], self.model.handle.address),
+            loops.Query(query["decide"], self.query.handle.address),
+            rows_of(X), turns, _doubles(y), self.mistakes_only, begin, self.out,
+            loops.Scratch(room, address_of(room)),
+        )  # fmt: skip
+        done = run(play)
+        if done == FAILED:
+            i = int(room[loops.AT])
+            raise reason(self.model, self.query, row_of(X, i), self.chunk.first + i, y[i])
+        return done
 
 
-def blocked(rule: Rule[Any], state: Any) -> bool:
+def chosen(loop: Any, *parts: Bound) -> tuple[list[dict[str, Any]], Callable[[Any], int]]:
+    """The functions of rules and queries, and how to run a loop over them: all of one form."""
+    addresses = [part.code.addresses for part in parts]
+    if None in addresses:
+        return [part.code.plain for part in parts], lambda argument: interpreted(loop, argument)
+    return addresses, lambda argument: invoke(loop, argument)  # type: ignore[return-value]
+
+
+def reason(model: Bound, query: Bound | None, x: NDArray[Any], ticket: int, y: float) -> Exception:
+    """Why compiled code failed on a row: the error of the same row, interpreted."""
+    rule, state = model.handle.parts
+    twin, row = Handle(rule, copied(state)), (address_of(x), x.size)
+    plain, seen = model.code.plain, np.empty(ROOM)
+    try:
+        plain["look"](twin.address, *row, ticket + 1, address_of(seen))
+        if query:
+            other = Handle(query.handle.parts[0], query.handle.parts[1].copy())
+            decide = query.code.plain["decide"]
+            decide(other.address, address_of(seen), 0.5, ticket, ticket + 1.0, 0)
+        plain["note"](twin.address, *row)
+        plain["learn"](twin.address, *row, y if y == y else 1.0, 0.5, ticket + 1)  # noqa: PLR0124
+    except Exception as error:
+        return error
+    return RuntimeError(f"{type(rule).__name__}: compiled code failed where its source does not")
+
+
+def _doubles(values: NDArray[Any]) -> Vector:
+    """Numbers as compiled code takes them; the same array where they are that."""
+    return np.ascontiguousarray(values, np.float64)
+
+
+def count(X: Any) -> int:
+    """How many rows a chunk has, dense or sparse."""
+    return len(X.starts) - 1 if isinstance(X, Csr) else len(X)
+
+
+def row_of(X: Any, i: int) -> Any:
+    """Row i of a chunk, dense or sparse."""
+    return X.pairs[X.starts[i] : X.starts[i + 1]] if isinstance(X, Csr) else X[i]
+
+
+def kind_of(X: Any) -> np.dtype[Any]:
+    """The type of the entries of rows."""
+    kind: np.dtype[Any] = X.pairs.dtype if isinstance(X, Csr) else X.dtype
+    return kind
+
+
+def rows_of(X: Any) -> loops.Rows:
+    """Where rows lie. Whoever calls holds them, and sees to it that they are C-contiguous."""
+    if isinstance(X, Csr):
+        stride = X.pairs.dtype.itemsize
+        return loops.Rows(address_of(X.pairs), stride, 0, X.starts, len(X.starts) - 1)
+    return loops.Rows(address_of(X), X.strides[0], X.shape[1], NO_STARTS, len(X))
+
+
+def blocked(rule: Any, state: Any) -> bool:
     """Whether a rule can be run in blocks: it moves a Gaussian by steps along Cx."""
     stepping = hasattr(rule, "step") and hasattr(rule, "judge")
-    return isinstance(state, Gaussian) and stepping and not config.DISABLE_JIT
+    return isinstance(state, Gaussian) and stepping and codes.compiles()
 
 
-def run(
-    rule: Rule[Any], query: Query, state: Any, memory: Vector, chunk: Chunk, *,
-    mistakes_only: bool, block: int = 0, in_place: bool = False,
-) -> tuple[int, Columns, Any]:  # fmt: skip
-    """A chunk of steps; gives a row to refuse or -1, the columns, and the state after it.
-
-    The state that was given is not touched, unless ``in_place``, or where the chunk is a single row
-    that is not refused; ``memory``, which is the query's, is written. ``block`` is the number of
-    rows in a block, 0 to choose it.
-    """
-    n = count(chunk.X)
-    out = Columns.empty(n)
-    after = state
-    if n > 1 and not in_place:
-        after = copied(state)
-    if n < _FEW or not blocked(rule, state) or memory.size:
-        if isinstance(chunk.X, Csr):
-            after = admitted(rule, after, chunk.X)
-        begin, refused = 0, False
-        while begin < n and not refused:
-            arguments = (rule, query, after, memory, chunk, mistakes_only, out, begin)
-            begin, refused = _ROWS((rule, query), *arguments)
-            if begin and out.updated[begin - 1]:
-                after = renewed(rule, after)
-        return begin if refused else -1, out, after
-    d = after.weights.size
-    part = parts(d)
-    space = Workspace.empty(min(block or LONG, n), part, d)
-    given = (rule, query, after, chunk, block, part, mistakes_only, space, out)
-    bad: int = _BLOCKS((rule, query), *given)
-    return bad, out, after
+def _in_blocks(
+    rule: Any, state: Gaussian, query: Bound, chunk: Chunk, block: int, mistakes_only: bool
+) -> tuple[int, Columns]:
+    """A chunk of dense rows in blocks: a row to refuse or -1, and the columns."""
+    codes.load_products()
+    n, d, seen = count(chunk.X), state.weights.size, np.empty(ROOM)
+    part, out = blocks.parts(d), Columns.empty(n)
+    (asks,), run = chosen(blocks.run_blocks, query)
+    turns = loops.Turns(
+        chunk.seed, chunk.first, _doubles(chunk.draws), _doubles(chunk.times), chunk.waiting
+    )
+    work = blocks.Work(
+        rule, state, loops.Query(asks["decide"], query.handle.address), chunk.X,
+        turns, _doubles(chunk.y), block, part, mistakes_only,
+        blocks.Workspace.empty(min(block or blocks.LONG, n), part, d), out,
+        loops.Scratch(seen, address_of(seen)),
+    )  # fmt: skip
+    bad = run(work)
+    if bad == FAILED:
+        raise RuntimeError(f"{type(rule).__name__}: its compiled code failed")
+    return bad, out
 
 
 def renewed(rule: Any, state: Any) -> Any:
@@ -156,30 +437,16 @@ def renewed(rule: Any, state: Any) -> Any:
     return state
 
 
-def admitted(rule: Any, state: Any, X: Csr, code: Callable[..., int] | None = None) -> Any:
-    """The state with a place for the columns of sparse rows: the same, unless it had to grow.
-
-    ``code`` is what :func:`admitter` gives.
-    """
-    admit = code or admitter(rule, state, X)
-    begin = admit(rule, state, X, 0)
-    while begin < count(X):
-        state = rule.grown(state)
-        begin = admit(rule, state, X, begin)
-    return state
-
-
 def group(keys: Counter, models: int) -> tuple[Counter, Counter]:
     """Rows sorted by key, and where the rows of each key begin among them."""
     order, begins = np.empty_like(keys), np.empty(models + 1, dtype=np.int64)
-    _SORT((), keys, order, begins)
+    invoke(serve.sort_rows, keys, order, begins)
     return order, begins
 
 
 def first_unsound(X: NDArray[Any]) -> int:
     """The first row with an entry that cannot be used, or -1."""
-    row: int = _CHECK((), X)
-    return row
+    return invoke(serve.first_unsound, X)
 
 
 def draws(
@@ -187,41 +454,58 @@ def draws(
 ) -> NDArray[np.float64]:
     """The query's draw for each key's seed, in the row of each number."""
     out = np.empty(keys.size)
-    _DRAW((), seeds, keys, numbers, out)
+    invoke(draw_all, seeds, keys, numbers, out)
     return out
 
 
-def server(
-    rule: Rule[Any], query: Query, stack: ModelStack, X: Any
-) -> Callable[[ModelStack, Counter, Requests, bool, Answers], ModelStack]:
-    """A function for questions and labels of rows such as X.
+def serve_models(
+    rule: Rule[Any], query: Query, stack: ModelStack, models: Counter, X: Any,
+    requests: Requests, mistakes_only: bool, out: Answers,
+) -> ModelStack:  # fmt: skip
+    """Questions and labels for the models of a stack that have some.
 
-    It takes the fleet's models, those among them to serve, what came in, whether to learn from
-    mistakes only, and where to put the answers. It gives the models back: the same, unless they
-    are one that has grown.
+    Gives the models back: the same, unless they are one that has grown.
     """
-    number, whole = np.empty(0), np.empty(0, dtype=np.int64)
-    blank = Requests(X, number, whole, whole, number, number, whole, whole)
-    given = (rule, query, stack, whole, blank, True, Answers.empty(0), 0, 0)
-    code = _SERVE.code((rule, query), given)
+    place = 0
+    begin = np.zeros(2, np.int64)
+    while place < models.size:
+        place = _share(rule, query, stack, models, X, requests, mistakes_only, out, begin)
+        if place < models.size:
+            stack = _renewed_in(rule, stack, models[place])
+    return stack
 
-    def serve_share(
-        stack: ModelStack, models: Counter, requests: Requests, mistakes_only: bool, out: Answers
-    ) -> ModelStack:
-        place, begin = 0, 0
-        while place < models.size:
-            given = (stack, models, requests, mistakes_only, out, place, begin)
-            place, begin = code(rule, query, *given)
-            if place < models.size:
-                stack = _renewed_in(rule, stack, models[place])
-        return stack
 
-    return serve_share
+def _share(
+    rule: Any, query: Any, stack: ModelStack, models: Counter, X: Any, requests: Requests,
+    mistakes_only: bool, out: Answers, begin: Counter,
+) -> int:  # fmt: skip
+    stacks = Handle.of_stack(rule, stack.state), Handle.of_stack(query, stack.memory)
+    model = Bound(stacks[0], code_of(stacks[0], kind_of(X)))
+    asker = Bound(stacks[1], code_of(stacks[1], None))
+    (its, asks), run = chosen(serve.serve_share, model, asker)
+    scratch = [Handle(*whole.parts) for whole in stacks]
+    tables = [
+        serve.Table(one.table, one.address, whole.address, whole.table, whole.strides)
+        for one, whole in zip(scratch, stacks, strict=True)
+    ]
+    seen = np.empty(ROOM)
+    share = serve.Share(
+        loops.Model(its["look"], its["learn"], its["note"], scratch[0].address),
+        loops.Query(asks["decide"], scratch[1].address), (tables[0], tables[1]), stack.counts,
+        models, rows_of(X), requests, mistakes_only, out, begin,
+        loops.Scratch(seen, address_of(seen)),
+    )  # fmt: skip
+    done = run(share)
+    if done == FAILED:
+        i, k = int(seen[loops.AT]), int(models[begin[0]])
+        one = Bound(Handle(rule, entry_of(stack.state, k)), model.code)
+        raise reason(one, None, row_of(X, i), int(stack.counts.rows[k]), requests.y[i] or 1.0)
+    return done
 
 
 def _renewed_in(rule: Any, stack: ModelStack, k: int) -> ModelStack:
     """The models after what the rule has to do for one of them; one that grows is alone."""
-    state = member(stack.state, k)
+    state = entry_of(stack.state, k)
     after = renewed(rule, state)
     return stack if after is state else stack._replace(state=stack_of_one(after))
 
@@ -235,26 +519,25 @@ def store(
     array: NDArray[Any], lower: bool, keys: NDArray[np.int64], out: NDArray[Any], begin: int
 ) -> None:
     """Some models' entries of an array, into columns of ``out``; of matrices, the lower half."""
-    (_STORE_LOWER if lower else _STORE)((), array, keys, out, begin)
+    invoke(pack.pack_lower if lower else pack.pack_whole, array, keys, out, begin)
 
 
 def load(
     array: NDArray[Any], lower: bool, keys: NDArray[np.int64], packed: NDArray[Any], begin: int
 ) -> None:
     """What :func:`store` has written, back into the array."""
-    (_LOAD_LOWER if lower else _LOAD)((), array, keys, packed, begin)
+    invoke(pack.unpack_lower if lower else pack.unpack_whole, array, keys, packed, begin)
 
 
 def first_infinite(packed: NDArray[Any], begin: int, end: int) -> int:
     """The first row with NaN or infinity in these columns, or -1."""
-    row: int = _INFINITE((), packed, begin, end)
-    return row
+    return invoke(pack.first_infinite, packed, begin, end)
 
 
 def scale(X: NDArray[np.float64], sums: tuple[Vector, Vector, Vector]) -> NDArray[np.float64]:
     """The rows on a common scale, each by the rows up to it; count, mean and spread go on."""
     out = np.empty_like(X)
-    _SCALE((), X, *sums, out)
+    invoke(scale_rows, X, *sums, out)
     return out
 
 
@@ -272,5 +555,5 @@ def word_pairs(
     scratch = np.empty(room, np.int64), np.empty(3 * FEW + 2, np.int64)
     begins, most = np.zeros(len(texts) + 1, np.int64), data.size // 2 + 1
     at, values = np.empty(most, np.int64), np.empty(most)
-    count = _WORDS((), data, starts, columns, LOWER, scratch, begins[1:], at, values)
-    return begins, at[:count], values[:count]
+    found = invoke(count_words, data, starts, columns, LOWER, scratch, begins[1:], at, values)
+    return begins, at[:found], values[:found]

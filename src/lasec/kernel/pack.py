@@ -7,57 +7,44 @@ from typing import Any
 from numpy.typing import NDArray
 
 from lasec.kernel.blocks import mirror
-from lasec.kernel.dispatch import compiled, reordering
-from lasec.kernel.unmanaged import unmanaged
-from lasec.types import Counter, Matrix, Vector
-
-
-@compiled
-def copy(source: Vector, target: Vector) -> None:
-    """target <- source, as long as the source is."""
-    for j in range(source.size):
-        target[j] = source[j]
+from lasec.linalg import put
+from lasec.types import Counter, Matrix
 
 
 def pack_whole(array: Matrix, keys: Counter, out: Matrix, begin: int) -> None:
     """Put the rows ``keys`` of ``array`` into the columns of ``out`` from ``begin`` on."""
-    array, keys, out = unmanaged(array), unmanaged(keys), unmanaged(out)
     for i in range(keys.size):
-        copy(array[keys[i]], out[i, begin:])
+        put(out[i, begin:], array[keys[i]])
 
 
 def unpack_whole(array: Matrix, keys: Counter, packed: Matrix, begin: int) -> None:
     """Take the rows ``keys`` of ``array`` from the columns of ``packed`` from ``begin`` on."""
-    array, keys, packed = unmanaged(array), unmanaged(keys), unmanaged(packed)
     for i in range(keys.size):
-        copy(packed[i, begin : begin + array.shape[1]], array[keys[i]])
+        put(array[keys[i]], packed[i, begin : begin + array.shape[1]])
 
 
 def pack_lower(array: NDArray[Any], keys: Counter, out: Matrix, begin: int) -> None:
     """As :func:`pack_whole`, the lower triangles of several matrices for each key."""
-    array, keys, out = unmanaged(array), unmanaged(keys), unmanaged(out)
     for i in range(keys.size):
         place = begin
         for C in array[keys[i]]:
             for row in range(C.shape[0]):
-                copy(C[row, : row + 1], out[i, place:])
+                put(out[i, place:], C[row, : row + 1])
                 place += row + 1
 
 
 def unpack_lower(array: NDArray[Any], keys: Counter, packed: Matrix, begin: int) -> None:
     """As :func:`unpack_whole`, symmetric matrices from their lower triangles."""
-    array, keys, packed = unmanaged(array), unmanaged(keys), unmanaged(packed)
     for i in range(keys.size):
         place = begin
         for C in array[keys[i]]:
             for row in range(C.shape[0]):
-                copy(packed[i, place : place + row + 1], C[row])
+                put(C[row], packed[i, place : place + row + 1])
                 place += row + 1
             mirror(C)
 
 
-@reordering
-def _sum_of_nothing(row: Any) -> float:
+def sum_of_nothing(row: Any) -> float:
     """Zero times each number, added up: zero if they are all finite, and NaN if not."""
     total = row.dtype.type(0.0)
     for value in row:
@@ -67,8 +54,7 @@ def _sum_of_nothing(row: Any) -> float:
 
 def first_infinite(packed: Matrix, begin: int, end: int) -> int:
     """The first row with NaN or infinity in the columns ``begin`` to ``end - 1``, or -1."""
-    packed = unmanaged(packed)
     for i in range(packed.shape[0]):
-        if _sum_of_nothing(packed[i, begin:end]) != 0.0:
+        if sum_of_nothing(packed[i, begin:end]) != 0.0:
             return i
     return -1

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from lasec.kernel.dispatch import compiled
-
 U = np.uint64
 _MULTIPLIER_0, _MULTIPLIER_1 = U(0xD2E7470EE14C6C93), U(0xCA5A826395121157)
 _WEYL_0, _WEYL_1 = U(0x9E3779B97F4A7C15), U(0xBB67AE8584CAA73B)
@@ -15,7 +13,6 @@ _ZERO = U(0)
 _UNIT = 2.0**-53
 
 
-@compiled
 def high_word(a: np.uint64, b: np.uint64) -> np.uint64:
     """The upper 64 bits of the 128-bit product of ``a`` and ``b``."""
     a_low, a_high, b_low, b_high = a & _LOW, a >> _HALF, b & _LOW, b >> _HALF
@@ -24,7 +21,6 @@ def high_word(a: np.uint64, b: np.uint64) -> np.uint64:
     return a_high * b_high + (middle >> _HALF) + (crossed >> _HALF)
 
 
-@compiled
 def draw(seed: np.uint64, ticket: np.uint64) -> tuple[float, float]:
     """The two uniform draws in [0, 1) of one row: the query's and the rule's."""
     c0, c1, c2, c3 = ticket, _ZERO, _ZERO, _ZERO

@@ -1,11 +1,8 @@
 """Rows of many models of any rule in stacked arrays: questions, and labels that come later.
 
-Rows are grouped by model, in the order in which they came, and a model is cut out of its stack once
-for all of its rows. Models share nothing, so that shares of them can be served by several threads
-at once, and the result does not depend on how many there are.
-
-Whatever is written is written by the functions that the loop calls: numba would take an entry of an
-unmanaged array that nothing in the same function reads for a dead one, where it inlines a call.
+Rows are grouped by model, in the order in which they came; a scratch table becomes that of a model
+once for all of its rows. Models share nothing, so that shares of them can be served by several
+threads at once, and the result does not depend on how many there are.
 
 A rule may have work between two rows that is not compiled, such as letting its state grow. Then the
 loop stops after the label that made it due, and says where to go on.
@@ -13,42 +10,29 @@ loop stops after the label that made it due, and says where to go on.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lasec.kernel.chunk import entry, row_of
-from lasec.kernel.dispatch import compiled, is_due, margin_at, note_row
-from lasec.kernel.rows import Asked, Turn, ask, learnable, sound, tell_row, write
-from lasec.kernel.unmanaged import member, unmanaged
-from lasec.types import UNASKED, Counter, Matrix, Query, Rule, Vector
+from lasec.kernel.calls import call_decide, call_look, call_note, point
+from lasec.kernel.functions import sound
+from lasec.kernel.handle import ASKED, CHANCE, FAILED, FINE, LABEL, SHOWN, VARIANCE
+from lasec.kernel.loops import AT, Model, Query, Rows, Scratch, entry, learned, place, write
+from lasec.kernel.philox import draw
+from lasec.types import UNASKED, Counter, Matrix, Vector
 
 Flags = NDArray[np.bool_]
-
-
-class ModelStack(NamedTuple):
-    """Many models of one kind: an entry of the first axis of each array is one model."""
-
-    state: Any
-    memory: Matrix
-    seeds: NDArray[np.uint64]
-    rows: Counter
-    asked: Counter
-    told: Counter
-    updates: Counter
-    waiting: Counter
 
 
 class Requests(NamedTuple):
     """What came in, a row each, and where the rows of each model are (``order``, ``begins``).
 
-    ``X`` is dense or sparse. ``y`` is 0 where a row asks. ``after`` is the row whose question a
+    ``y`` is 0 where a row asks. ``after`` is the row whose question a
     label answers, or negative; then ``tickets`` tells its ticket, or that nobody asked
     (``UNASKED``). ``times`` and ``draws`` may be empty.
     """
 
-    X: Any
     y: Vector
     tickets: Counter
     after: Counter
@@ -104,93 +88,146 @@ def sort_rows(keys: Counter, order: Counter, begins: Counter) -> None:
 
 def first_unsound(X: Matrix) -> int:
     """The first row with an entry that cannot be used, or -1."""
-    X = unmanaged(X)
     for i in range(X.shape[0]):
         if not sound(X[i]):
             return i
     return -1
 
 
-_tell = compiled(tell_row)
+class Counts(NamedTuple):
+    """The seeds and counters of many models."""
+
+    seeds: NDArray[np.uint64]
+    rows: Counter
+    asked: Counter
+    told: Counter
+    updates: Counter
+    waiting: Counter
 
 
-@compiled
-def turn_of(stack: ModelStack, k: int, requests: Requests, i: int) -> Turn:
-    """The place of row ``i`` in the stream of model ``k``, if it is the next one to ask."""
-    ticket = stack.rows[k]
-    given, time = entry(requests.draws, i, -1.0), entry(requests.times, i, ticket + 1.0)
-    return Turn(stack.seeds[k], ticket, given, time, stack.waiting[k])
+class Table(NamedTuple):
+    """A scratch table, where it is, and what makes it the table of any model of a stack."""
+
+    scratch: Counter
+    here: int
+    stack: int
+    words: Counter
+    strides: Counter
 
 
-@compiled
-def note(stack: ModelStack, k: int, out: Answers, i: int, question: Asked) -> None:
-    """Write down the question in row ``i``, the next one of model ``k``, and count it."""
-    write(out, i, (question, False, False))
-    out.ticket[i], out.refused[i] = stack.rows[k], not question.fine
-    stack.rows[k] += 1
-    stack.asked[k] += question.asked
-    stack.waiting[k] += question.asked
+class Share(NamedTuple):
+    """What :func:`serve_share` takes: goes on with ``models[at]`` and the row ``begin``.
+
+    ``span`` is where to say the same of what comes next.
+    """
+
+    model: Model
+    query: Query
+    tables: tuple[Table, Table]
+    counts: Counts
+    models: Counter
+    rows: Rows
+    requests: Requests
+    mistakes_only: bool
+    out: Answers
+    begin: Counter
+    scratch: Scratch
 
 
-@compiled
-def answer(
-    rule: Rule[Any], state: Any, stack: ModelStack, k: int, requests: Requests, i: int,
-    mistakes_only: bool, out: Answers,
-) -> None:  # fmt: skip
+def asked_in(share: Share, k: int, i: int) -> bool:
+    """Ask about the row ``i``, the next one of model ``k``; False where a function failed."""
+    model, query, (seen, here) = share.model, share.query, share.scratch
+    counts, out, requests = share.counts, share.out, share.requests
+    row, n = place(share.rows, i)
+    ticket = counts.rows[k]
+    if call_look(model.look, model.handle, row, n, ticket + 1, here) < 0:
+        return False
+    seen[CHANCE], fine = np.nan, seen[FINE] > 0.0
+    if fine:
+        drawn, time = entry(requests.draws, i, -1.0), entry(requests.times, i, ticket + 1.0)
+        if drawn < 0.0:
+            drawn = draw(counts.seeds[k], np.uint64(ticket))[0]
+        waiting = counts.waiting[k]
+        if call_decide(query.decide, query.handle, here, drawn, ticket, time, waiting) < 0:
+            return False
+        if call_note(model.note, model.handle, row, n) < 0:
+            return False
+    else:
+        seen[SHOWN] = seen[VARIANCE] = np.nan
+        seen[ASKED] = 0.0
+    write(out, i, seen, False, False)
+    out.ticket[i], out.refused[i] = ticket, not fine
+    counts.rows[k] += 1
+    counts.asked[k] += out.asked[i]
+    counts.waiting[k] += out.asked[i]
+    return True
+
+
+def answered_in(share: Share, k: int, i: int) -> int:
     """Learn the label in row ``i``, of model ``k``, unless its row was not asked about after all.
 
-    A label that nobody asked for is a step of its own.
+    A label that nobody asked for is a step of its own. Gives 1 where the rule has something to do.
     """
-    x, y = row_of(requests.X, i), requests.y[i]
-    after, given = requests.after[i], requests.tickets[i]
+    model, counts, out, (seen, here) = share.model, share.counts, share.out, share.scratch
+    row, n = place(share.rows, i)
+    y, after, given = share.requests.y[i], share.requests.after[i], share.requests.tickets[i]
     asked = out.asked[after] if after >= 0 else given != UNASKED
     out.ticket[i] = out.ticket[after] if after >= 0 else given
     if not asked:
         if given != UNASKED:
-            return
-        out.ticket[i] = stack.rows[k]
-        if learnable(rule, state, x):
-            note_row(rule, state, x)
-    predicted, wanted, usable = _tell(
-        rule, state, x, y, stack.seeds[k], out.ticket[i], mistakes_only
-    )
+            return 0
+        ticket = counts.rows[k]
+        out.ticket[i] = ticket
+        if call_look(model.look, model.handle, row, n, ticket + 1, here) < 0:
+            return FAILED
+        if seen[FINE] > 0.0 and call_note(model.note, model.handle, row, n) < 0:
+            return FAILED
+    seed, ticket = counts.seeds[k], out.ticket[i]
+    done = learned(model, row, n, y, seed, ticket, share.mistakes_only, seen, here)
+    if done < 0:
+        return FAILED
+    count_label(share, k, i, done & 1 > 0, done & 2 > 0, asked)
+    return 1 if done & 4 else 0
+
+
+def count_label(share: Share, k: int, i: int, wanted: bool, usable: bool, asked: bool) -> None:
+    """Write down what came of a label, and count it."""
+    counts, out, predicted = share.counts, share.out, share.scratch.seen[LABEL]
     learned = usable or not wanted
-    out.label[i], out.mistake[i] = predicted, predicted != y
+    out.label[i], out.mistake[i] = int(predicted), predicted != share.requests.y[i]
     out.updated[i] = wanted and usable
     out.learned[i], out.refused[i] = learned, not learned
-    stack.told[k] += learned
-    stack.updates[k] += wanted and usable
+    counts.told[k] += learned
+    counts.updates[k] += wanted and usable
     if asked:
-        stack.waiting[k] -= learned and stack.waiting[k] > 0
+        counts.waiting[k] -= learned and counts.waiting[k] > 0
     else:
-        stack.rows[k] += learned
+        counts.rows[k] += learned
 
 
-def serve_share(
-    rule: Rule[Any], query: Query, stack: ModelStack, models: Counter, requests: Requests,
-    mistakes_only: bool, out: Answers, place: int, begin: int,
-) -> tuple[int, int]:  # fmt: skip
+def serve_share(share: Share) -> int:
     """Ask where y is 0, and learn the label where it is not, in the order of the rows.
 
-    Goes on with the model at ``place`` among ``models`` and the row ``begin``. Gives the place of
-    the model that must be renewed first, and its next row; or the number of models.
+    Where the rule has something to do first, gives the place of its model among ``models``, and
+    writes its next row to ``begin``; else the number of models.
     """
-    stack, requests = unmanaged(stack), unmanaged(requests)
-    models, out = unmanaged(models), unmanaged(out)
-    for m in range(place, models.size):
+    models, requests, (one, memory) = share.models, share.requests, share.tables
+    first = share.begin[0]
+    for m in range(first, models.size):
         k = models[m]
-        state, memory = member(stack.state, k), stack.memory[k]
-        for at in range(max(begin, requests.begins[k]), requests.begins[k + 1]):
+        point(one.scratch, one.here, one.stack, one.words, one.strides, k)
+        point(memory.scratch, memory.here, memory.stack, memory.words, memory.strides, k)
+        begin = max(share.begin[1], requests.begins[k]) if m == first else requests.begins[k]
+        for at in range(begin, requests.begins[k + 1]):
             i = requests.order[at]
+            share.scratch.seen[AT] = i
             if requests.y[i] == 0.0:
-                x, turn = row_of(requests.X, i), turn_of(stack, k, requests, i)
-                said = margin_at(rule, state, x, turn.ticket + 1)
-                question = ask(query, memory, learnable(rule, state, x), said, turn)
-                if question.fine:
-                    note_row(rule, state, x)
-                note(stack, k, out, i, question)
+                if not asked_in(share, k, i):
+                    return FAILED
                 continue
-            answer(rule, state, stack, k, requests, i, mistakes_only, out)
-            if out.updated[i] and is_due(rule, state):
-                return m, at + 1
-    return models.size, 0
+            due = answered_in(share, k, i)
+            if due != 0:
+                share.begin[0], share.begin[1] = m, at + 1
+                return m if due > 0 else FAILED
+    share.begin[0] = models.size
+    return models.size

@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from lasec.kernel.dispatch import compiled
 from lasec.murmur import finished, mixed
 from lasec.types import Counter, Vector
 
@@ -62,7 +61,6 @@ def count_words(
     return done
 
 
-@compiled
 def sort_keys(keys: Counter, most: int, scratch: Counter) -> None:
     """Sort keys below ``most``: a few by their place in the range, which is nearly their order."""
     if keys.size > FEW:
@@ -88,7 +86,6 @@ def sort_keys(keys: Counter, most: int, scratch: Counter) -> None:
         keys[k] = scratch[j]
 
 
-@compiled
 def add_up(keys: Counter, at: Counter, values: Vector) -> int:
     """The columns of sorted keys and the sums of their signs; how many sums are not zero."""
     found, j = 0, 0

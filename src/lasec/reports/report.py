@@ -199,7 +199,7 @@ def parameters(learner: Learner) -> dict[str, str]:
 def versions() -> dict[str, str]:
     """Of lasec and of what it stands on."""
     found = {"lasec": str(import_module("lasec").__version__), "python": platform.python_version()}
-    return found | {name: metadata.version(name) for name in ("numpy", "numba", "matplotlib")}
+    return found | {name: metadata.version(name) for name in ("numpy", "matplotlib")}
 
 
 def _plain(value: object) -> str:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lasec.linalg import put
 from lasec.parameters import Count, checked
 from lasec.rules.perceptron import first_order
 from lasec.rules.shifting import MOST_STEPS
@@ -84,8 +85,8 @@ class BudgetPerceptron(NamedTuple):
         k = steps[0]
         place = k if k < self.budget else int(draw * self.budget)
         w += y * x - labels[place] * rows[place]
-        rows[place] = x
+        put(rows[place], x)
         labels[place] = y
         steps[0] = k + 1
         if (k + 1) % self.budget == 0:
-            w[:] = np.dot(labels, rows)
+            put(w, np.dot(labels, rows))

@@ -53,7 +53,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from lasec.linalg import definite, downdate, inflate
+from lasec.linalg import definite, downdate, inflate, put
 from lasec.mercer import RBF, product
 from lasec.parameters import NonNegative, Positive, Range, checked
 from lasec.rules.gaussian import shrunk
@@ -178,7 +178,7 @@ def drop_oldest(state: Span) -> None:
     weights, cov, factor, rows, _ = state
     last = weights.size - 1
     for k in range(last):
-        rows[k] = rows[k + 1]
+        put(rows[k], rows[k + 1])
         for i in range(k + 2):
             factor[i, k] = factor[i, k + 1]
     for k in range(last):
@@ -245,7 +245,7 @@ class KernelSecondOrder(NamedTuple):
         downdate(state.cov, g, 1.0 / s)
         inflate(state.cov, self.drift)
         if u[n] > 0.0:
-            state.rows[n] = x
+            put(state.rows[n], x)
             for i in range(n + 1):
                 state.factor[i, n] = u[i]
             state.size[0] = n + 1

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lasec.linalg import put
 from lasec.rules.seen import INTERCEPT, in_units
 from lasec.types import Counter, Matrix, Vector
 
@@ -68,7 +69,7 @@ def lens_row(maps: Any, e: int, z: Single) -> Vector:
     """(z, map(z)) for lens ``e``."""
     d, features, pairs = z.size, maps.cuts.size, maps.pairs
     out = np.empty(d + features)
-    out[:d] = z
+    put(out, z)
     if e <= LAPLACE:
         turned = np.dot(maps.directions[e], z)
         for i in range(features):

@@ -44,6 +44,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from lasec.linalg import put
 from lasec.parameters import Positive, Range, Share, checked
 from lasec.rules.costs import weigh_sign
 from lasec.rules.enlarging import more_classes, more_features
@@ -313,14 +314,14 @@ def mix_classes(rule: Any, state: Any, x: Vector, t: int, mean: Vector, square: 
 def keep_row(stage: Counter, early: Matrix, x: Vector) -> None:
     """Keep one of the first rows for the maps."""
     if stage[STAGE] == COLLECTING and stage[EARLY] < early.shape[0]:
-        early[stage[EARLY]] = x
+        put(early[stage[EARLY]], x)
         stage[EARLY] += 1
 
 
 def keep_label(state: Any, x: Vector, y: float, t: int, likely: float) -> None:
     """Keep a label, with the probability that the raw rows gave to it; the oldest goes first."""
     place = state.stage[KEPT] % state.kept.shape[0]
-    state.kept[place] = x
+    put(state.kept[place], x)
     note = state.notes[place]
     note[SAID], note[STEP], note[GIVEN] = y, t, likely
     state.stage[KEPT] += 1

@@ -1,4 +1,4 @@
-"""The server itself: it listens at once, and is ready when the models are read and compiled."""
+"""The server itself: it listens at once, and is ready when the models are read."""
 
 from __future__ import annotations
 

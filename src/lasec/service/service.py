@@ -18,7 +18,7 @@ import msgspec
 from lasec.errors import TableError
 from lasec.service import people, removal
 from lasec.service.bodies import AskBody, CancelBody, LearnBody, PersonBody, TellBody
-from lasec.service.desks import Desk, Reply
+from lasec.service.desks import Reply
 from lasec.service.errors import Problem
 from lasec.service.figures import known_or_none
 from lasec.service.limits import Accounts, Limits
@@ -38,7 +38,6 @@ from lasec.service.requests import (
 )
 from lasec.service.settings import LONGEST, UNPRINTABLE, NewModel, brought, desk_of
 from lasec.service.store import Store, StoreError, Transaction, digest_of
-from lasec.service.warm import kind_of, warm
 from lasec.service.writer import FAILED, MORE, SLICE, Call, Known, Name, Room, Writer
 
 log = logging.getLogger("lasec.service")
@@ -146,7 +145,6 @@ class Service:
         self._doubtful: dict[ServedModel, int] = {}
         self._telling: dict[ServedModel, Work] = {}
         self._packing = ThreadPoolExecutor(1, "lasec snapshots")
-        self._warmed: set[Any] = set()
         self.ready = False
         self._stopped = threading.Event()
 
@@ -166,7 +164,7 @@ class Service:
         self.writer.start()
 
     def load(self) -> None:
-        """Read every model, replay its journal, load or compile its code; then it is ready."""
+        """Read every model, replay its journal; then it is ready."""
         for tenant, name, settings, status, made in self.store.read(_MODELS):
             if self._stopped.is_set():
                 return
@@ -185,7 +183,6 @@ class Service:
             self._at("replay")
             model.replay(self.store)
             model.queue = Queue.read(self.store, tenant, name, time.time())
-            self._warm(model.desk, model.new)
         except StoreError:
             raise
         except Exception as error:
@@ -311,7 +308,7 @@ class Service:
         return self.models[key]
 
     def create(self, tenant: str, new: NewModel, data: bytes | None = None) -> Call:
-        """Make a model: a new one, or that of a ``.lasec`` file; its code is compiled here."""
+        """Make a model: a new one, or that of a ``.lasec`` file."""
         self._need_new(tenant, new.name)
         self.accounts.need_room(tenant, 0)
         try:
@@ -323,7 +320,6 @@ class Service:
         whole = desk.packing()()
         size = len(whole)
         self.accounts.need_room(tenant, size)
-        self._warm(desk, new)
         kept = msgspec.structs.replace(new, sample=[])
         made = ServedModel(tenant, new.name, kept, desk, size=size)
 
@@ -368,13 +364,6 @@ class Service:
             return None
 
         return run
-
-    def _warm(self, desk: Desk, new: NewModel) -> None:
-        """Load or compile the code of a model, once for each kind of model."""
-        kind = kind_of(desk, new)
-        if kind not in self._warmed:
-            warm(desk.packing()())
-            self._warmed.add(kind)
 
     def _need_new(self, tenant: str, name: str) -> None:
         if (tenant, name) in self.models or (tenant, name) in self.aside:

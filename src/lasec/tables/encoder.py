@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from lasec import kernel
 from lasec.errors import TableError
+from lasec.kernel import engine
 from lasec.parameters import Range, number
 from lasec.persistence.container import Arrays
 from lasec.tables.kinds import Column, Kind, find_kinds
@@ -221,7 +221,7 @@ class Encoder:
         X = np.where(np.abs(X) < _BEYOND, X, np.nan)
         if not self.standardize:
             return np.nan_to_num(X, copy=False)
-        return kernel.engine.scale(np.ascontiguousarray(X), (self.count, self.mean, self.spread))
+        return engine.scale(np.ascontiguousarray(X), (self.count, self.mean, self.spread))
 
     def _add(self, values: pa.Array, out: Matrix) -> None:
         """Add the features that are not zero; indices beyond the last column start again at 0."""

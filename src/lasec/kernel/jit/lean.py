@@ -1,10 +1,10 @@
-"""Functions that only compiled code calls, compiled once: as a part of what Python calls.
+"""Functions that only compiled code calls, compiled once: as a part of what is emitted.
 
 numba makes of every function an optimized module, machine code and wrappers for C and Python, and
 then links the module into those of its callers, which are optimized and translated again. Of the
-hundred functions in a loop of the Tracker, only the loop itself is ever called from Python. So they
-have no wrappers here (``overload``), and while a loop is compiled (``outermost``), lasec's own
-functions in it are left as they are and optimized with it: half the time to compile.
+hundred functions in the Tracker's margin, only the outermost one is ever called. So they have no
+wrappers here (``overload``), and while that one is compiled (``outermost``), lasec's own functions
+in it are left as they are and optimized with it, and nothing is loaded: half the time to compile.
 
 That needs numba's insides. Where they are not as expected, or for functions that are not lasec's,
 everything is as numba does it. The results are the same to rounding: a sum whose terms may be added
@@ -70,23 +70,31 @@ class Library(_library):  # type: ignore[misc]
         return Environments(self._codegen)
 
     @cached_property
-    def is_inner(self) -> bool:
-        """Whether this is one of lasec's functions, and has no wrapper to call it by."""
+    def _defined(self) -> list[str]:
         external = binding.Linkage.external
-        names = [
+        return [
             function.name
             for function in self._final_module.functions
             if not function.is_declaration and function.linkage == external
         ]
-        called = any(name.startswith(_WRAPPERS) for name in names)
-        return not called and any(name.startswith(_OWN) for name in names)
+
+    @property
+    def is_inner(self) -> bool:
+        """Whether this is one of lasec's functions, and has no wrapper to call it by."""
+        called = any(name.startswith(_WRAPPERS) for name in self._defined)
+        return not called and any(name.startswith(_OWN) for name in self._defined)
+
+    @property
+    def is_called(self) -> bool:
+        """Whether Python can call this one."""
+        return any(name.startswith(_WRAPPERS[0]) for name in self._defined)
 
     def _optimize_final_module(self) -> None:
         if not self.is_inner:
             super()._optimize_final_module()
 
     def _finalize_final_module(self) -> None:
-        if not self.is_inner:
+        if self.is_called:
             super()._finalize_final_module()
             return
         self._finalize_dynamic_globals()
@@ -103,7 +111,7 @@ def _fits(codegen: Any) -> bool:
 
 @contextmanager
 def outermost() -> Iterator[None]:
-    """While a function that Python calls is compiled: those that it calls are a part of it."""
+    """While a function is compiled to be emitted: those that it calls are a part of it."""
     target: Any = cpu_target
     codegen = target.target_context.codegen()
     with global_compiler_lock:

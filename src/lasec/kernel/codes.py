@@ -1,0 +1,182 @@
+"""Which code there is: in lasec's library, compiled by numba on this machine, or the source itself.
+
+``LASEC_CODE=interpreted`` takes the sources, ``LASEC_CODE=jit`` numba alone, and
+``LASEC_CODE=library`` the library and else the sources.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import os
+import sys
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lasec.kernel import functions, library
+from lasec.kernel.handle import FAILED, Handle, digest
+from lasec.kernel.sources import symbol
+
+Call = Callable[[int], int]
+_free, _held = (
+    kind(ctypes.c_int64, ctypes.c_int64) for kind in (ctypes.CFUNCTYPE, ctypes.PYFUNCTYPE)
+)
+
+
+class Code(NamedTuple):
+    """The functions of a rule or a query by name: addresses, if compiled, and their sources."""
+
+    addresses: dict[str, int] | None
+    plain: functions.Functions
+
+
+@cache
+def wanted() -> str:
+    """Where code may come from: anywhere, unless the environment says otherwise."""
+    return os.environ.get("LASEC_CODE", "")
+
+
+def compiles() -> bool:
+    """Whether loops are compiled here."""
+    return wanted() != "interpreted" and (has_library() or has_numba())
+
+
+def has_library() -> bool:
+    """Whether lasec's library is there and may be used."""
+    return wanted() in {"", "library"} and not library.shipped().flaw
+
+
+@cache
+def has_numba() -> bool:
+    """Whether numba is there and may be used."""
+    return wanted() in {"", "jit"} and find_spec("numba") is not None
+
+
+_known: dict[Any, Code] = {}
+
+
+def code_of(handle: Handle, kind: np.dtype[Any] | None) -> Code:
+    """The functions for the rule and state, or query and memory, of a handle.
+
+    ``kind`` is that of the entries of rows; None for a query.
+    """
+    row = "" if kind is None else str(kind)
+    key = tuple(types_in(handle.parts)), handle.kinds, row
+    if key not in _known:
+        _known[key] = _found(handle, kind, key)
+    code = _known[key]
+    if handle.table[0] != digest(handle.kinds):
+        raise ValueError("a handle of other kinds than its code was made for")
+    return code
+
+
+def _found(handle: Handle, kind: np.dtype[Any] | None, key: tuple[Any, ...]) -> Code:
+    types, kinds, row = key
+    subject = handle.parts[0]
+    plain = functions.of_query() if kind is None else functions.of_rule(subject, kind)
+    symbols = {name: symbol(f"{name} {row}", kinds, types) for name in plain}
+    if "?" in kinds or wanted() == "interpreted":
+        return Code(None, plain)
+    ready = _ready(symbols, types)
+    if ready is None and has_numba():
+        ready = jit().functions(handle, kind, symbols, types)
+    if ready is None:
+        _hint(subject)
+    return Code(ready, plain)
+
+
+def _ready(symbols: dict[str, str], types: tuple[type, ...]) -> dict[str, int] | None:
+    """Addresses in the library, if it has them all."""
+    if not has_library() or not all(kind.__module__.startswith("lasec.") for kind in types):
+        return None
+    found = {name: library.shipped().address(name_) for name, name_ in symbols.items()}
+    return None if None in found.values() else found  # type: ignore[return-value]
+
+
+def types_in(value: Any) -> Iterator[type]:
+    """The NamedTuples that a value is made of.
+
+    >>> from lasec.rules import Perceptron
+    >>> list(types_in((Perceptron(), 1.0)))
+    [<class 'lasec.rules.perceptron.Perceptron'>]
+    """
+    if isinstance(value, tuple):
+        if type(value) is not tuple:
+            yield type(value)
+        for part in value:
+            yield from types_in(part)
+
+
+_calls: dict[Any, Call | None] = {}
+
+
+def compiled(function: Any, example: Handle, *, held: bool = False) -> Call | None:
+    """The compiled form of a function, to be called with a table such as this one.
+
+    It lets other threads of Python go on, unless the interpreter is ``held``.
+    """
+    key = function, tuple(types_in(example.parts)), example.kinds, held
+    if key not in _calls:
+        address = _address(function, example.kinds, example)
+        _calls[key] = None if address is None else (_held if held else _free)(address)
+    return _calls[key]
+
+
+def _address(function: Any, kinds: str, example: Handle) -> int | None:
+    if not compiles() or "?" in kinds:
+        return None
+    types = tuple(types_in(example.parts))
+    role = f"{function.__module__}.{function.__qualname__}"
+    name = symbol(role, kinds, types)
+    ready = _ready({role: name}, types)
+    if ready is not None:
+        return ready[role]
+    address: int | None = jit().function(function, example, name, types) if has_numba() else None
+    return address
+
+
+def invoke(function: Callable[..., Any], *given: Any) -> int:
+    """Call a function, compiled for these arguments if it can be."""
+    if not compiles():
+        return interpreted(function, *given)
+    handle = Handle(*given)
+    call = compiled(function, handle)
+    done = FAILED if call is None else call(handle.address)
+    return interpreted(function, *given) if done == FAILED else done
+
+
+def interpreted(function: Callable[..., Any], *given: Any) -> int:
+    """Call a function as it is written; whole numbers overflow, as in compiled code."""
+    with np.errstate(over="ignore"):
+        return int(function(*given) or 0)
+
+
+@cache
+def load_products() -> None:
+    """Let the library find the matrix products of BLAS; code of this machine has found them."""
+    if has_library():
+        table = np.array(library.products(), np.int64)
+        library.shipped().library.lasec_set_products(ctypes.c_void_p(table.ctypes.data))
+
+
+def jit() -> Any:
+    """What compiles; it takes half a second to import."""
+    if has_library() and not library.shipped().is_current:
+        _say_once("lasec: the library is older than the sources: run `make build`")
+    return importlib.import_module("lasec.kernel.jit")
+
+
+@cache
+def _say_once(words: str) -> None:
+    print(words, file=sys.stderr)  # noqa: T201
+
+
+def _hint(subject: Any) -> None:
+    _say_once(
+        f"lasec: {type(subject).__name__} is not compiled and takes milliseconds a row; "
+        "`pip install lasec[jit]` compiles it"
+    )
