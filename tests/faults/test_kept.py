@@ -80,7 +80,7 @@ def test_files_of_others_stay(tmp_path, variable):
     """Old code is removed, and nothing else is, whatever its age."""
     folder = tmp_path / "lasec-compiled"
     folder.mkdir(mode=0o700)
-    mine, old = folder / "rows.o", folder / f"lasec_{'ab' * 12}-0.68.1-x86-64-v3.bc"
+    mine, old = folder / "rows.o", folder / f"lasec_{'ab' * 12}-0.68.1-x86-64-v3.o"
     link = folder / f"lasec_{'cd' * 12}-{'0' * 12}.o"
     for path in (mine, old):
         path.write_text("years of work")

@@ -12,9 +12,9 @@ import pytest
 
 import lasec
 from lasec.kernel import codes, library, loops
-from lasec.kernel.engine import Bound, Machine
+from lasec.kernel.engine import Bound
 from lasec.kernel.handle import Handle
-from lasec.kernel.sources import ABI
+from lasec.kernel.sources import ABI, symbol
 
 there = pytest.mark.skipif(bool(library.shipped().flaw), reason="there is no library: `make build`")
 RUN = """
@@ -160,14 +160,15 @@ def test_arrays_that_compiled_code_cannot_take_are_refused_or_taken_right(array)
     assert handle is None or handle.table[1] == array.ctypes.data
 
 
-@pytest.mark.parametrize("single", [True, False])
-def test_a_state_of_other_numbers_has_code_of_its_own(single):
-    """A model in single precision is not read as one in double."""
+@there
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_code_is_for_the_numbers_of_a_state(kind):
+    """A model in single precision is never read as one in double."""
     rule = lasec.rules.Perceptron()
-    kind = np.float32 if single else np.float64
-    state = type(rule.init(2))(np.array([1.0, 2.0], kind))
-    found = Machine().look(rule, state, np.array([[3.0, 4.0]]), 1)
-    assert found.margin.tolist() == [11.0]
+    handle = Handle(rule, type(rule.init(2))(np.zeros(2, kind)))
+    types = tuple(codes.types_in(handle.parts))
+    name = symbol("look float64", handle.kinds, types)
+    assert (library.shipped().address(name) is None) == (kind is np.float32)
 
 
 def test_a_state_that_is_replaced_is_the_one_that_is_read():

@@ -13,7 +13,6 @@ import signal
 import sys
 from collections.abc import Callable
 
-
 from lasec.service import Service
 from lasec.service.listen import Server
 

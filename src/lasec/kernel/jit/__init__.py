@@ -64,9 +64,9 @@ def of_table(function: Callable[..., Any], example: Handle) -> Source:
 def _address(
     symbol: str, made: Callable[..., int], signature: Any, types: tuple[type, ...], what: str
 ) -> int:
-    data = kept(symbol, types)
-    if data is None:
+    found = kept(symbol, types)
+    if found is None:
         announce(what)
-        data = object_code(bitcode(symbol, made, signature), *here())
-        keep(symbol, types, data)
-    return load(symbol, data)
+        found = object_code(bitcode(symbol, made, signature), *here())
+        keep(symbol, types, found)
+    return load(symbol, found)

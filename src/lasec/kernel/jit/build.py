@@ -19,9 +19,10 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
-LEVELS = ("x86-64-v3", "x86-64-v2") if platform.machine().lower() in {"x86_64", "amd64"} else ()
+IS_X86 = platform.machine().lower() in {"x86_64", "amd64"}
+LEVELS = ("x86-64-v3", "x86-64-v2") if IS_X86 else ("generic",)
 # numba reads these when it is imported, also in the processes that this one starts.
-os.environ["NUMBA_CPU_NAME"] = LEVELS[0] if LEVELS else "generic"
+os.environ["NUMBA_CPU_NAME"] = LEVELS[0]
 os.environ["NUMBA_CPU_FEATURES"] = ""
 
 import numba  # noqa: E402
@@ -41,7 +42,7 @@ def build(into: Path = FOLDER) -> list[Path]:
     begin = time.monotonic()
     kept = Path(folder() or tempfile.mkdtemp())
     wanted = list(forms())
-    missing = [form.name for form in wanted if not _module(kept, form.name).is_file()]
+    missing = [form.name for form in wanted if not _object(kept, form.name, LEVELS[-1]).is_file()]
     say(f"lasec: compiling {len(missing)} of {len(wanted)} functions, some minutes")
     if missing:
         context = get_context("spawn")
@@ -49,8 +50,7 @@ def build(into: Path = FOLDER) -> list[Path]:
             for title, seconds in pool.map(_compile, [str(kept)] * len(missing), missing):
                 say(f"{seconds:7.1f} s  {title}")
     into.mkdir(exist_ok=True)
-    levels = LEVELS or ("generic",)
-    made = [linked(level, wanted, kept, into) for level in levels]
+    made = [linked(level, wanted, kept, into) for level in LEVELS]
     say(f"lasec: {made[0]} in {time.monotonic() - begin:.0f} s")
     return made
 
@@ -63,29 +63,26 @@ def _compile(kept: str, name: str) -> tuple[str, float]:
     if not _forms:
         _forms.update({form.name: form for form in forms()})
     begin, form = time.process_time(), _forms[name]
-    path = _module(Path(kept), name)
-    draft = path.with_suffix(f".{os.getpid()}")
-    draft.write_bytes(bitcode(name, form.function, form.signature))
-    draft.replace(path)
+    module = bitcode(name, form.function, form.signature)
+    for level in LEVELS:
+        path = _object(Path(kept), name, level)
+        draft = path.with_suffix(f".{os.getpid()}")
+        draft.write_bytes(object_code(module, level).data)
+        draft.replace(path)
     return form.title, time.process_time() - begin
 
 
-def _module(kept: Path, name: str) -> Path:
-    return kept / f"{name}-{numba.__version__}-{os.environ['NUMBA_CPU_NAME']}.bc"
+def _object(kept: Path, name: str, level: str) -> Path:
+    return kept / f"{name}-{numba.__version__}-{level}.o"
 
 
 def linked(level: str, wanted: list[Form], kept: Path, into: Path) -> Path:
     """The library of a level, and its manifest beside it."""
     ending = {"darwin": "dylib", "win32": "dll"}.get(sys.platform, "so")
     out = into / f"lasec-{level}.{ending}"
-    with tempfile.TemporaryDirectory() as place:
-        objects = []
-        for form in wanted:
-            path = Path(place) / f"{form.name}.o"
-            path.write_bytes(object_code(_module(kept, form.name).read_bytes(), level))
-            objects.append(str(path))
-        runtime = Path(__file__).with_name("runtime.c")
-        subprocess.run(_command(level, [*objects, str(runtime)], out), check=True)  # noqa: S603
+    objects = [str(_object(kept, form.name, level)) for form in wanted]
+    runtime = str(Path(__file__).with_name("runtime.c"))
+    subprocess.run(_command(level, [*objects, runtime], out), check=True)  # noqa: S603
     manifest = {
         "abi": ABI, "level": level, "file": out.name, "sources": shared().hex(),
         "sha256": hashlib.sha256(out.read_bytes()).hexdigest(),

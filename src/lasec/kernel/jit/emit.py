@@ -7,7 +7,7 @@ takes 1.4 times as long.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
 import numba
@@ -77,8 +77,15 @@ def _wrapper(name: str, native: str, signature: Any, module: Any) -> str:
         }}"""
 
 
-def object_code(module: bytes, cpu: str, features: str = "") -> bytes:
-    """Machine code of a module for a processor, as a file that a linker reads."""
+class Object(NamedTuple):
+    """Machine code as a file that a linker reads, and the functions that it needs from outside."""
+
+    needs: tuple[str, ...]
+    data: bytes
+
+
+def object_code(module: bytes, cpu: str, features: str = "") -> Object:
+    """Machine code of a module for a processor."""
     parsed = llvm.parse_bitcode(module)
     machine = llvm.Target.from_default_triple().create_target_machine(
         cpu=cpu, features=features, opt=3, reloc="pic", codemodel="default"
@@ -86,5 +93,6 @@ def object_code(module: bytes, cpu: str, features: str = "") -> bytes:
     passes = llvm.create_new_module_pass_manager()
     passes.add_global_dead_code_eliminate_pass()
     passes.run(parsed, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
-    made: bytes = machine.emit_object(parsed)
-    return made
+    names = [f.name for f in parsed.functions if f.is_declaration]
+    needs = tuple(name for name in names if not name.startswith("llvm."))
+    return Object(needs, machine.emit_object(parsed))

@@ -28,7 +28,7 @@ import numba
 
 config: Any = numba.config
 NAME = "lasec-compiled"
-_FILE = re.compile(r"lasec_[0-9a-f]{24}-\S+\.(o|bc|\d+)")
+_FILE = re.compile(r"lasec_[0-9a-f]{24}-\S+\.(o|\d+)")
 _MONTH = 30 * 24 * 3600.0
 _OTHERS = stat.S_IWGRP | stat.S_IWOTH
 

@@ -9,6 +9,7 @@ import llvmlite.binding as llvm
 from numba.core.registry import cpu_target  # registers the functions that numba's code calls
 
 from lasec.kernel import library
+from lasec.kernel.jit.emit import Object
 
 llvm.initialize_native_target()
 llvm.initialize_native_asmprinter()
@@ -17,18 +18,22 @@ _engines: list[Any] = []  # what they hold is called for as long as the process 
 # What numba's code calls, which the library has without Python.
 RUNTIME = (
     "NRT_Allocate", "NRT_Free", "NRT_MemInfo_alloc_aligned", "NRT_MemInfo_alloc_safe_aligned",
-    "NRT_MemInfo_call_dtor", "numba_xxdot", "numba_xxgemv", "numba_attempt_nocopy_reshape",
+    "NRT_MemInfo_call_dtor", "NRT_MemInfo_new_varsize_dtor", "numba_attempt_nocopy_reshape",
+    "numba_gil_ensure", "numba_xxdot", "numba_xxgemv",
 )  # fmt: skip
 
 
-def load(name: str, data: bytes) -> int:
-    """The address of a function in some object code."""
+def load(name: str, made: Object) -> int:
+    """The address of a function in some object code, all of whose needs are there."""
     _prepared()
     machine = llvm.Target.from_default_triple().create_target_machine(
         opt=0, reloc="pic", codemodel="default"
     )
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
-    engine.add_object_file(llvm.ObjectFileRef.from_data(data))
+    lacking = [need for need in made.needs if not llvm.address_of_symbol(need)]
+    if lacking:  # else their addresses would be zero, without a word
+        raise ImportError(f"compiled code needs {', '.join(lacking)}, which numba does not have")
+    engine.add_object_file(llvm.ObjectFileRef.from_data(made.data))
     engine.finalize_object()
     _engines.append(engine)
     address: int = engine.get_function_address(name)

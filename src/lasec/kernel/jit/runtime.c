@@ -138,7 +138,7 @@ void Py_FatalError(const char *why) {
     (void)why;
     abort();
 }
-int numba_gil_ensure(void) { return 0; }
+PUBLIC int numba_gil_ensure(void) { return 0; }
 
 /* Matrix products of a BLAS, whose routines take all of their arguments as addresses. */
 typedef void (*Product)(void *, void *, void *, void *, void *, void *, void *, void *, void *,
