@@ -42,6 +42,72 @@ def run(make: Callable[[int], Any], dimension: int, rows: int) -> Workload:
     return prepare
 
 
+def classes(dimension: int, rows: int) -> Workload:
+    """The Tracker along a stream of five classes, at a 10 % label budget."""
+
+    def prepare() -> Callable[[], Any]:
+        X, y = lasec.streams.switching(rows, dimension=dimension, every=2_000, seed=1)
+        names = np.array(list("abcde"))
+        labels = names[(np.abs(X[:, 0] * 7.0).astype(int) % 4) + (y > 0)]
+        return lambda: lasec.Tracker(dimension, rate=0.1, seed=0, classes=list(names)).run(
+            X, labels
+        )
+
+    return prepare
+
+
+def texts(rows: int) -> Workload:
+    """The Tracker of words, at a 10 % label budget."""
+
+    def prepare() -> Callable[[], Any]:
+        rng, hasher = np.random.default_rng(0), lasec.TextHasher()
+        words = rng.zipf(1.3, (rows, 60)) % 20_000
+        X = hasher.rows([" ".join(f"w{word}" for word in row) for row in words])
+        y = np.where((words == 7).any(axis=1), 1, -1)
+        rule, query = lasec.rules.SparseTracking(), lasec.queries.Budgeted(rate=0.1)
+
+        def make() -> Any:
+            return lasec.Learner(rule, query, dimension=hasher.columns, learn_from="labels", seed=0)
+
+        return lambda: make().run(X, y)
+
+    return prepare
+
+
+def asking(make: Callable[[int], Any], dimension: int, rows: int) -> Workload:
+    """A learner that is asked about single rows; few of them become questions."""
+
+    def prepare() -> Callable[[], Any]:
+        X, y = lasec.streams.switching(rows, dimension=dimension, every=2_000, seed=1)
+        learner = make(dimension)
+        learner.run(X, y)
+
+        def action() -> None:
+            for x in X:
+                learner.ask(x)
+
+        return action
+
+    return prepare
+
+
+def telling(make: Callable[[int], Any], dimension: int, rows: int) -> Workload:
+    """Labels that nobody asked for, one by one."""
+
+    def prepare() -> Callable[[], Any]:
+        X, y = lasec.streams.switching(rows, dimension=dimension, every=2_000, seed=1)
+        labels = y.tolist()
+
+        def action() -> None:
+            learner = make(dimension)
+            for x, label in zip(X, labels, strict=True):
+                learner.learn(x, label)
+
+        return action
+
+    return prepare
+
+
 def ask_and_tell(make: Callable[[int], Any], dimension: int, rows: int) -> Workload:
     """A learner, row by row."""
 
@@ -89,6 +155,17 @@ def tracker(dimension: int) -> Any:
     return lasec.Tracker(dimension, rate=0.1, seed=0)
 
 
+def lensed(dimension: int) -> Any:
+    """The Tracker with lenses at a 10 % label budget."""
+    rule, query = lasec.rules.Lenses(), lasec.queries.Budgeted(rate=0.1)
+    return lasec.Learner(rule, query, dimension=dimension, learn_from="labels", seed=0)
+
+
+def lasec_of_all(dimension: int) -> Any:
+    """LASEC with every label."""
+    return lasec.LASEC(dimension, drift=0.01, seed=0)
+
+
 def labeled(dimension: int) -> Any:
     """The Tracker with every label."""
     return lasec.Tracker(dimension, rate=1.0, seed=0)
@@ -119,6 +196,20 @@ WORKLOADS: dict[str, Workload] = {
     "ask and tell, LASEC_SS, d = 50": ask_and_tell(selective, 50, 2_500),
     "ask and tell, Tracker, d = 50": ask_and_tell(tracker, 50, 1_000),
     "fleet serve, d = 16": fleet(16, 1_000, 40_000),
+    "fleet serve, 100,000 models, d = 8": fleet(8, 100_000, 200_000),
+    "run LASEC, every label, d = 50": run(lasec_of_all, 50, 10_000),
+    "run LASEC, every label, d = 256": run(lasec_of_all, 256, 3_000),
+    "run LASEC, every label, d = 1,000": run(lasec_of_all, 1_000, 500),
+    "run Tracker, d = 512": run(tracker, 512, 500),
+    "run Tracker, five classes, d = 10": classes(10, 10_000),
+    "run Tracker, five classes, d = 50": classes(50, 5_000),
+    "run Tracker, five classes, d = 128": classes(128, 2_000),
+    "run lenses, d = 20": run(lensed, 20, 4_000),
+    "run texts of 60 words": texts(3_000),
+    "ask, Tracker, d = 10": asking(tracker, 10, 2_000),
+    "tell, Tracker, d = 10": telling(tracker, 10, 1_000),
+    "ask, LASEC_SS, d = 50": asking(selective, 50, 2_000),
+    "tell, LASEC, d = 50": telling(lasec_of_all, 50, 1_000),
 }
 
 

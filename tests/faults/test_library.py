@@ -2,6 +2,7 @@
 
 import ctypes
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -138,7 +139,7 @@ def process(folder):
     """A run in a process whose library is in a folder."""
     return subprocess.run(
         [sys.executable, "-c", RUN.format(folder=str(folder))],
-        check=True, capture_output=True, text=True,
+        check=True, capture_output=True, text=True, env=os.environ | {"NUMBA_CACHE_DIR": os.devnull},
     )  # fmt: skip
 
 
@@ -202,7 +203,7 @@ def test_a_state_that_grows_is_followed():
         words = " ".join(f"word{i}x{j}" for j in range(40))
         row = hasher.rows([words])
         learner.tell(learner.ask(row).ticket, 1 if i % 2 else -1)
-    assert learner.state.used[1] > 10_000
+    assert learner.state.used[1] > 5_000
 
 
 def test_threads_that_share_a_learner_read_it_or_are_told():

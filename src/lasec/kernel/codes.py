@@ -140,13 +140,16 @@ def _address(function: Any, kinds: str, example: Handle) -> int | None:
 
 
 def invoke(function: Callable[..., Any], *given: Any) -> int:
-    """Call a function, compiled for these arguments if it can be."""
-    if not compiles():
-        return interpreted(function, *given)
+    """Call a function, compiled for these arguments if it can be, and has no error to raise."""
+    done = called(function, *given) if compiles() else FAILED
+    return interpreted(function, *given) if done == FAILED else done
+
+
+def called(function: Callable[..., Any], *given: Any) -> int:
+    """Call a compiled function; ``FAILED`` where there is none, or where it failed."""
     handle = Handle(*given)
     call = compiled(function, handle)
-    done = FAILED if call is None else call(handle.address)
-    return interpreted(function, *given) if done == FAILED else done
+    return FAILED if call is None else call(handle.address)
 
 
 def interpreted(function: Callable[..., Any], *given: Any) -> int:

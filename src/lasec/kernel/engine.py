@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lasec.kernel import blocks, codes, loops, pack, serve
-from lasec.kernel.codes import Code, code_of, compiled, interpreted, invoke
+from lasec.kernel.codes import Code, called, code_of, compiled, interpreted, invoke
 from lasec.kernel.dispatch import is_due
 from lasec.kernel.functions import LARGEST_STRAIN
 from lasec.kernel.handle import (
@@ -223,7 +223,9 @@ class Machine:
         if n >= _FEW and not memory.size and blocked(rule, after):
             asker = self.query(query, memory)
             bad, out = _in_blocks(rule, after, asker, chunk, block, mistakes_only)
-            return bad, out, after, memory
+            if bad != FAILED:
+                return bad, out, after, memory
+            after = copied(state)  # row by row, to find out why
         if isinstance(chunk.X, Csr):
             after = self.admitted(rule, after, chunk.X)
         out, begin = Columns.empty(n), 0
@@ -349,7 +351,7 @@ def chosen(loop: Any, *parts: Bound) -> tuple[list[dict[str, Any]], Callable[[An
     addresses = [part.code.addresses for part in parts]
     if None in addresses:
         return [part.code.plain for part in parts], lambda argument: interpreted(loop, argument)
-    return addresses, lambda argument: invoke(loop, argument)  # type: ignore[return-value]
+    return addresses, lambda argument: called(loop, argument)  # type: ignore[return-value]
 
 
 def reason(model: Bound, query: Bound | None, x: NDArray[Any], ticket: int, y: float) -> Exception:
@@ -408,7 +410,7 @@ def blocked(rule: Any, state: Any) -> bool:
 def _in_blocks(
     rule: Any, state: Gaussian, query: Bound, chunk: Chunk, block: int, mistakes_only: bool
 ) -> tuple[int, Columns]:
-    """A chunk of dense rows in blocks: a row to refuse or -1, and the columns."""
+    """A chunk of dense rows in blocks: a row to refuse, -1 or ``FAILED``, and the columns."""
     codes.load_products()
     n, d, seen = count(chunk.X), state.weights.size, np.empty(ROOM)
     part, out = blocks.parts(d), Columns.empty(n)
@@ -422,10 +424,7 @@ def _in_blocks(
         blocks.Workspace.empty(min(block or blocks.LONG, n), part, d), out,
         loops.Scratch(seen, address_of(seen)),
     )  # fmt: skip
-    bad = run(work)
-    if bad == FAILED:
-        raise RuntimeError(f"{type(rule).__name__}: its compiled code failed")
-    return bad, out
+    return run(work), out
 
 
 def renewed(rule: Any, state: Any) -> Any:

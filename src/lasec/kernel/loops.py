@@ -254,6 +254,7 @@ def ask_row(one: One) -> int:
 def tell_row(one: One) -> int:
     """Learn one label; 1 where it was to be used, plus 2 where it can be."""
     model, (seen, here) = one.model, one.scratch
+    seen[AT] = 0
     return learned(
         model, one.row, one.n, one.y, one.seed, one.ticket, one.mistakes_only, seen, here
     )
@@ -264,7 +265,6 @@ def learned(
     seen: Vector, here: int,
 ) -> int:  # fmt: skip
     """What :func:`tell_row` does; plus 4 where the rule has something to do before the next row."""
-    seen[AT] = 0
     if call_look(model.look, model.handle, row, n, ticket + 1, here) < 0:
         return FAILED
     wanted, usable = seen[LABEL] != y or not mistakes_only, seen[FINE] > 0.0

@@ -68,50 +68,67 @@ PUBLIC void NRT_MemInfo_call_dtor(MemInfo *info) {
 PUBLIC void *NRT_Allocate(size_t size) { return malloc(size); }
 PUBLIC void NRT_Free(void *data) { free(data); }
 
-/* x'y. The kind and the conjugation, which are those of real numbers in double precision, say
-   nothing here. The terms may be added in any order, and always are in the same one. */
-PUBLIC int numba_xxdot(char kind, char conjugated, ptrdiff_t n, const double *restrict x,
-                       const double *restrict y, double *out) {
-    (void)kind, (void)conjugated;
-    double total = 0.0;
-    for (ptrdiff_t i = 0; i < n; i++) total += x[i] * y[i];
-    *out = total;
-    return 0;
+/* x'y and y <- alpha Ax or alpha A'x, of a matrix whose columns lie one after the other. The terms
+   may be added in any order, and always are in the same one. */
+#define PRODUCTS_OF(REAL, DOT, TIMES)                                                            \
+    static void DOT(ptrdiff_t n, const REAL *restrict x, const REAL *restrict y, REAL *out) {     \
+        REAL total = 0;                                                                          \
+        for (ptrdiff_t i = 0; i < n; i++) total += x[i] * y[i];                                   \
+        *out = total;                                                                            \
+    }                                                                                            \
+    static void TIMES(int turned, ptrdiff_t m, ptrdiff_t n, REAL alpha, const REAL *restrict a,   \
+                      ptrdiff_t lda, const REAL *restrict x, REAL *restrict y) {                 \
+        if (!turned) {                                                                           \
+            for (ptrdiff_t k = 0; k < m; k++) y[k] = 0;                                           \
+            for (ptrdiff_t j = 0; j < n; j++)                                                     \
+                for (ptrdiff_t k = 0; k < m; k++) y[k] += alpha * x[j] * a[k + j * lda];           \
+            return;                                                                              \
+        }                                                                                        \
+        ptrdiff_t i = 0;                                                                         \
+        for (; i + 4 <= n; i += 4) {                                                             \
+            REAL p = 0, q = 0, r = 0, s = 0;                                                     \
+            const REAL *b = a + i * lda;                                                         \
+            for (ptrdiff_t j = 0; j < m; j++) {                                                   \
+                REAL v = x[j];                                                                   \
+                p += b[j] * v;                                                                   \
+                q += b[lda + j] * v;                                                             \
+                r += b[2 * lda + j] * v;                                                         \
+                s += b[3 * lda + j] * v;                                                         \
+            }                                                                                    \
+            y[i] = alpha * p;                                                                    \
+            y[i + 1] = alpha * q;                                                                \
+            y[i + 2] = alpha * r;                                                                \
+            y[i + 3] = alpha * s;                                                                \
+        }                                                                                        \
+        for (; i < n; i++) {                                                                     \
+            REAL total = 0;                                                                      \
+            for (ptrdiff_t j = 0; j < m; j++) total += a[i * lda + j] * x[j];                      \
+            y[i] = alpha * total;                                                                \
+        }                                                                                        \
+    }
+PRODUCTS_OF(double, dot_double, times_double)
+PRODUCTS_OF(float, dot_single, times_single)
+
+/* The kind is that of the numbers: 'd' or 's'; there are no complex ones here. */
+PUBLIC int numba_xxdot(char kind, char conjugated, ptrdiff_t n, const void *x, const void *y,
+                       void *out) {
+    (void)conjugated;
+    if (kind == 's')
+        dot_single(n, x, y, out);
+    else
+        dot_double(n, x, y, out);
+    return kind != 's' && kind != 'd';
 }
 
-/* y <- alpha Ax or alpha A'x, of a matrix whose columns lie one after the other. */
-PUBLIC int numba_xxgemv(char kind, char turned, ptrdiff_t m, ptrdiff_t n, const double *alpha,
-                        const double *restrict a, ptrdiff_t lda, const double *restrict x,
-                        const double *beta, double *restrict y) {
-    (void)kind, (void)beta;
-    if (turned != 't' && turned != 'T') {
-        for (ptrdiff_t k = 0; k < m; k++) y[k] = 0.0;
-        for (ptrdiff_t j = 0; j < n; j++)
-            for (ptrdiff_t k = 0; k < m; k++) y[k] += *alpha * x[j] * a[k + j * lda];
-        return 0;
-    }
-    ptrdiff_t i = 0;
-    for (; i + 4 <= n; i += 4) {
-        double p = 0.0, q = 0.0, r = 0.0, s = 0.0;
-        const double *b = a + i * lda;
-        for (ptrdiff_t j = 0; j < m; j++) {
-            double v = x[j];
-            p += b[j] * v;
-            q += b[lda + j] * v;
-            r += b[2 * lda + j] * v;
-            s += b[3 * lda + j] * v;
-        }
-        y[i] = *alpha * p;
-        y[i + 1] = *alpha * q;
-        y[i + 2] = *alpha * r;
-        y[i + 3] = *alpha * s;
-    }
-    for (; i < n; i++) {
-        double total = 0.0;
-        for (ptrdiff_t j = 0; j < m; j++) total += a[i * lda + j] * x[j];
-        y[i] = *alpha * total;
-    }
-    return 0;
+PUBLIC int numba_xxgemv(char kind, char turned, ptrdiff_t m, ptrdiff_t n, const void *alpha,
+                        const void *a, ptrdiff_t lda, const void *x, const void *beta, void *y) {
+    int t = turned == 't' || turned == 'T';
+    (void)beta;
+    if (kind == 's')
+        times_single(t, m, n, *(const float *)alpha, a, lda, x, y);
+    else
+        times_double(t, m, n, *(const double *)alpha, a, lda, x, y);
+    return kind != 's' && kind != 'd';
 }
 
 /* A shape of a C-contiguous array in which nothing has to be moved. */
