@@ -7,7 +7,10 @@ that product is scaled.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from lasec.types import Matrix, Vector
 
@@ -23,7 +26,7 @@ def quadratic(C: Matrix, x: Vector) -> float:
     return float(np.dot(np.dot(C, x), x))
 
 
-def put(target: Vector, source: Vector) -> None:
+def put(target: NDArray[Any], source: NDArray[Any]) -> None:
     """target <- source, as long as the source is; an assignment of NumPy's may also raise an error.
 
     >>> numbers = np.zeros(3)

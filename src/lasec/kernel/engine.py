@@ -139,7 +139,7 @@ class Machine:
         return self._frame
 
     def model(self, rule: Any, state: Any, kind: np.dtype[Any]) -> Bound:
-        """The handle of a state, made anew where it is another one."""
+        """The handle of a state, made again where it is another one."""
         bound = self._model
         if bound is None or bound.handle.parts[1] is not state or bound.handle.parts[0] is not rule:
             bound = self._model = Bound.of_rule(rule, state, kind)
@@ -277,7 +277,7 @@ class Machine:
 
 
 class _Frame:
-    """The table of a single row, written anew for each: what ``ask`` and ``tell`` take."""
+    """The table of a single row, written again for each: what ``ask`` and ``tell`` take."""
 
     def __init__(self) -> None:
         self.seen, self.done = np.zeros(ROOM), 0
@@ -314,8 +314,9 @@ class _Frame:
         plain, asks = model.code.plain, query.code.plain if query else NOTHING
         functions = loops.Model(plain["look"], plain["learn"], plain["note"], model.handle.address)
         asking = loops.Query(asks["decide"], query.handle.address if query else 0)
-        one: Any = (functions, asking, address_of(x), x.size, np.uint64(turn[0]), *turn[1:])
-        self.done = interpreted(loop, loops.One(*one, self._scratch))
+        row = (address_of(x), x.size, np.uint64(turn[0]), *turn[1:])
+        words: list[Any] = [functions, asking, *row, self._scratch]
+        self.done = interpreted(loop, loops.One(*words))
         return self.seen.tolist()
 
 
@@ -394,7 +395,7 @@ def kind_of(X: Any) -> np.dtype[Any]:
 
 
 def rows_of(X: Any) -> loops.Rows:
-    """Where rows lie. Whoever calls holds them, and sees to it that they are C-contiguous."""
+    """Where rows lie. The caller holds them, and sees to it that they are C-contiguous."""
     if isinstance(X, Csr):
         stride = X.pairs.dtype.itemsize
         return loops.Rows(address_of(X.pairs), stride, 0, X.starts, len(X.starts) - 1)

@@ -2,7 +2,7 @@
 
 Compiled code takes the address of such a table and nothing else. Word 0 is a digest of the kinds of
 what follows: numbers, and for each array its address and its shape. A handle holds what it points
-at, and is made anew where an array is replaced or grows.
+at, and is made again where an array is replaced or grows.
 """
 
 from __future__ import annotations

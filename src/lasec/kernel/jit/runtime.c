@@ -158,27 +158,28 @@ void Py_FatalError(const char *why) {
 PUBLIC int numba_gil_ensure(void) { return 0; }
 
 /* Matrix products of a BLAS, whose routines take all of their arguments as addresses. */
-typedef void (*Product)(void *, void *, void *, void *, void *, void *, void *, void *, void *,
-                        void *, void *, void *, void *);
-static Product products[4];
+#define P(n) void *n
+static void (*gemm_of)(P(a), P(b), P(c), P(d), P(e), P(f), P(g), P(h), P(i), P(j), P(k), P(l), P(m));
+static void (*gemv_of)(P(a), P(b), P(c), P(d), P(e), P(f), P(g), P(h), P(i), P(j), P(k));
+static void (*symm_of)(P(a), P(b), P(c), P(d), P(e), P(f), P(g), P(h), P(i), P(j), P(k), P(l));
+static void (*syrk_of)(P(a), P(b), P(c), P(d), P(e), P(f), P(g), P(h), P(i), P(j));
 
 PUBLIC void lasec_set_products(const int64_t *addresses) {
-    for (int i = 0; i < 4; i++) products[i] = (Product)(intptr_t)addresses[i];
+    gemm_of = (void *)(intptr_t)addresses[0];
+    gemv_of = (void *)(intptr_t)addresses[1];
+    symm_of = (void *)(intptr_t)addresses[2];
+    syrk_of = (void *)(intptr_t)addresses[3];
 }
 
-#define P(n) void *n
 void lasec_dgemm(P(a), P(b), P(c), P(d), P(e), P(f), P(g), P(h), P(i), P(j), P(k), P(l), P(m)) {
-    products[0](a, b, c, d, e, f, g, h, i, j, k, l, m);
+    gemm_of(a, b, c, d, e, f, g, h, i, j, k, l, m);
 }
 void lasec_dgemv(P(a), P(b), P(c), P(d), P(e), P(f), P(g), P(h), P(i), P(j), P(k)) {
-    ((void (*)(P(a), P(b), P(c), P(d), P(e), P(f), P(g), P(h), P(i), P(j), P(k)))products[1])(
-        a, b, c, d, e, f, g, h, i, j, k);
+    gemv_of(a, b, c, d, e, f, g, h, i, j, k);
 }
 void lasec_dsymm(P(a), P(b), P(c), P(d), P(e), P(f), P(g), P(h), P(i), P(j), P(k), P(l)) {
-    ((void (*)(P(a), P(b), P(c), P(d), P(e), P(f), P(g), P(h), P(i), P(j), P(k),
-               P(l)))products[2])(a, b, c, d, e, f, g, h, i, j, k, l);
+    symm_of(a, b, c, d, e, f, g, h, i, j, k, l);
 }
 void lasec_dsyrk(P(a), P(b), P(c), P(d), P(e), P(f), P(g), P(h), P(i), P(j)) {
-    ((void (*)(P(a), P(b), P(c), P(d), P(e), P(f), P(g), P(h), P(i), P(j)))products[3])(
-        a, b, c, d, e, f, g, h, i, j);
+    syrk_of(a, b, c, d, e, f, g, h, i, j);
 }
