@@ -1,4 +1,4 @@
-"""What a new process pays: import, and the first ask and run, with nothing kept and with it."""
+"""What a new process pays, in CPU time: import, first ask and first run, with each kind of code."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ import numpy as np
 
 CODE = """
 import sys, time
-started = time.perf_counter()
+started = time.process_time()
 import lasec
-imported = time.perf_counter()
+imported = time.process_time()
 import numpy as np
 X, y = lasec.streams.switching(1_000, seed=1)
 if "Sparse" in sys.argv[1]:
     from scipy.sparse import csr_array
     X = csr_array(X)
 learner = eval(sys.argv[1])
-began = time.perf_counter()
+began = time.process_time()
 learner.ask(X[[0]] if "Sparse" in sys.argv[1] else X[0])
-asked = time.perf_counter()
+asked = time.process_time()
 learner.run(X, y)
-print(imported - started, asked - began, time.perf_counter() - asked)
+print(imported - started, asked - began, time.process_time() - asked)
 """
 MODELS = {
     "LASEC-SS": "lasec.LASEC_SS(50, seed=0)",
@@ -36,11 +36,11 @@ MODELS = {
 }
 
 
-def process(model: str, cache: str) -> list[float]:
-    """Seconds for import, first ask and first run in a process of its own."""
+def process(model: str, code: str, cache: str) -> list[float]:
+    """CPU seconds for import, first ask and first run in a process of its own."""
     answer = subprocess.run(  # noqa: S603
         [sys.executable, "-c", CODE, MODELS[model]],
-        env=os.environ | {"NUMBA_CACHE_DIR": cache},
+        env=os.environ | {"NUMBA_CACHE_DIR": cache, "LASEC_CODE": code},
         check=True,
         capture_output=True,
         text=True,
@@ -49,13 +49,14 @@ def process(model: str, cache: str) -> list[float]:
 
 
 def table(quick: bool) -> Iterator[dict[str, Any]]:
-    """A first process, later ones, and one that cannot keep anything; --quick: of one model."""
+    """The library; numba in a first process, and in later ones. With --quick: of one model."""
     for model in list(MODELS)[:1] if quick else MODELS:
         with tempfile.TemporaryDirectory() as cache:
+            times_of = range(3 if quick else 7)
             runs = {
-                "first process": [process(model, cache)],
-                "later processes": [process(model, cache) for _ in range(3 if quick else 7)],
-                "nowhere to write": [process(model, os.devnull)],
+                "library": [process(model, "library", cache) for _ in times_of],
+                "numba, first process": [process(model, "jit", cache)],
+                "numba, later processes": [process(model, "jit", cache) for _ in times_of],
             }
         for mode, times in runs.items():
             imported, asked, ran = np.median(times, axis=0)

@@ -139,7 +139,8 @@ def process(folder):
     """A run in a process whose library is in a folder."""
     return subprocess.run(
         [sys.executable, "-c", RUN.format(folder=str(folder))],
-        check=True, capture_output=True, text=True, env=os.environ | {"NUMBA_CACHE_DIR": os.devnull},
+        check=True, capture_output=True, text=True,
+        env=os.environ | {"NUMBA_CACHE_DIR": os.devnull},
     )  # fmt: skip
 
 

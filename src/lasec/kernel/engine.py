@@ -14,13 +14,8 @@ from lasec.kernel.codes import Code, called, code_of, compiled, interpreted, inv
 from lasec.kernel.dispatch import is_due
 from lasec.kernel.functions import LARGEST_STRAIN
 from lasec.kernel.handle import (
-    ASKED,
-    CHANCE,
     FAILED,
-    FINE,
     LABEL,
-    SHOWN,
-    VARIANCE,
     Handle,
     address_of,
     entry_of,
@@ -59,7 +54,8 @@ __all__ = [
 
 # Chunks with fewer rows are not worth a copy of the covariance.
 _FEW = 8
-_ONE = struct.Struct("=8qQqddqdq")  # the words of a table of `loops.One`, but for its scratch
+# The words of a table of `loops.One` that are those of a row, and where they begin.
+_ONE, _AT = struct.Struct("=2qQqddqdq"), 8 * 7
 NOTHING: dict[str, Any] = {"decide": 0}
 NO_STARTS: Counter = np.empty(0, np.int64)
 
@@ -122,40 +118,34 @@ class Bound(NamedTuple):
 class Machine:
     """The code of a rule and a query, for the state and memory that it was given last.
 
-    Not to be used by two threads at once.
+    Not to be used by two threads at once, but for :meth:`look` and :meth:`classes`.
     """
 
     def __init__(self) -> None:
         self._model: Bound | None = None
         self._query: Bound | None = None
         self._memory = NO_NUMBERS
-        self._frame: _Frame | None = None
-
-    @property
-    def frame(self) -> _Frame:
-        """The table of a single row."""
-        if self._frame is None:
-            self._frame = _Frame()
-        return self._frame
+        self._asking: _Frame | None = None
+        self._telling: _Frame | None = None
 
     def model(self, rule: Any, state: Any, kind: np.dtype[Any]) -> Bound:
         """The handle of a state, made again where it is another one."""
         bound = self._model
-        if bound is None or bound.handle.parts[1] is not state or bound.handle.parts[0] is not rule:
-            bound = self._model = Bound.of_rule(rule, state, kind)
+        if bound is not None:
+            parts = bound.handle.parts
+            if parts[1] is state and parts[0] is rule:
+                return bound
+        bound = self._model = Bound.of_rule(rule, state, kind)
         return bound
 
     def query(self, query: Any, memory: Vector) -> Bound:
         """The handle of a query, with a memory of its own that holds these numbers."""
-        bound = self._query
-        if (
-            bound is None
-            or bound.handle.parts[0] is not query
-            or self._memory.shape != memory.shape
-        ):
-            self._memory = memory.copy()
-            bound = self._query = Bound.of_query(query, self._memory)
-        self._memory[:] = memory
+        bound, own = self._query, self._memory
+        if bound is None or bound.handle.parts[0] is not query or own.shape != memory.shape:
+            own = self._memory = memory.copy()
+            bound = self._query = Bound.of_query(query, own)
+        if own.size:
+            own[:] = memory
         return bound
 
     def ask(
@@ -167,30 +157,29 @@ class Machine:
         And the query's memory after it. Of the state, only what the rule notes of a row is written.
         """
         model, asker = self.model(rule, state, x.dtype), self.query(query, memory)
-        turn = (seed, ticket, drawn, time, waiting, 0.0, False)
-        seen = self.frame.call(loops.ask_row, model, asker, x, turn)
-        if seen is None:
+        frame = self._asking
+        if frame is None or frame.model is not model or frame.query is not asker:
+            frame = self._asking = _Frame(loops.ask_row, model, asker)
+        if frame.call(x, seed, ticket, drawn, time, waiting) == FAILED:
             raise reason(model, asker, x, ticket, 0.0)
-        if seen[FINE] < 0.0:  # not a number that can be used
+        fine, label, margin, variance, _, _, p, asked, _ = frame.seen.tolist()
+        if fine < 0.0:  # not a number that can be used
             return (False, 0.0, 0.0, 0.0, 0.0, False), memory
-        found = (
-            seen[FINE] > 0.0, seen[LABEL], seen[SHOWN], seen[VARIANCE], seen[CHANCE],
-            seen[ASKED] > 0.0,
-        )  # fmt: skip
-        return found, self._memory.copy()
+        spent = self._memory.copy() if memory.size else memory
+        return (fine > 0.0, label, margin, variance, p, asked > 0.0), spent
 
     def tell(
         self, rule: Any, state: Any, x: NDArray[Any], y: float, seed: int, ticket: int,
         mistakes_only: bool,
     ) -> tuple[float, bool, bool]:  # fmt: skip
         """Learn one label; gives the prediction, whether it was to be used, and could be used."""
-        model = self.model(rule, state, x.dtype)
-        turn = (seed, ticket, -1.0, 0.0, 0, y, mistakes_only)
-        seen = self.frame.call(loops.tell_row, model, None, x, turn)
-        if seen is None:
+        model, frame = self.model(rule, state, x.dtype), self._telling
+        if frame is None or frame.model is not model:
+            frame = self._telling = _Frame(loops.tell_row, model, None)
+        done = frame.call(x, seed, ticket, -1.0, 0.0, 0, y, mistakes_only)
+        if done == FAILED:
             raise reason(model, None, x, ticket, y)
-        done = self.frame.done
-        return seen[LABEL], done & 1 > 0, done & 2 > 0
+        return float(frame.seen[LABEL]), done & 1 > 0, done & 2 > 0
 
     def ask_all(
         self, rule: Any, query: Query, state: Any, memory: Vector, chunk: Chunk
@@ -277,47 +266,48 @@ class Machine:
 
 
 class _Frame:
-    """The table of a single row, written again for each: what ``ask`` and ``tell`` take."""
+    """The table of a single row, for ``ask`` or ``tell``: for each row, few of its words change."""
 
-    def __init__(self) -> None:
-        self.seen, self.done = np.zeros(ROOM), 0
-        self._scratch = loops.Scratch(self.seen, address_of(self.seen))
+    def __init__(self, loop: Any, model: Bound, query: Bound | None) -> None:
+        self.model, self.query, self.loop = model, query, loop
+        self.seen, self._row = np.zeros(ROOM), np.empty(0)
+        functions = [model.code, *([query.code] if query else [])]
+        is_compiled = all(code.addresses is not None for code in functions)
+        chosen = [code.addresses if is_compiled else code.plain for code in functions]
+        its, asks = chosen[0] or {}, (chosen[1] or {}) if query else NOTHING
         self._blank = loops.One(
-            loops.Model(0, 0, 0, 0), loops.Query(0, 0), 0, 0, np.uint64(0), 0, 0.0, 0.0, 0, 0.0,
-            mistakes_only=False, scratch=self._scratch,
+            loops.Model(its["look"], its["learn"], its["note"], model.handle.address),
+            loops.Query(asks["decide"], query.handle.address if query else 0),
+            0, 0, np.uint64(0), 0, 0.0, 0.0, 0, 0.0, mistakes_only=False,
+            scratch=loops.Scratch(self.seen, address_of(self.seen)),
         )  # fmt: skip
-        self._handle = Handle(self._blank)
-        self._bytes = self._handle.table.view(np.uint8).data
-        self._runs: dict[Any, Callable[[int], int] | None] = {}
+        self._run: Callable[[int], int] | None = None
+        if is_compiled:
+            self._handle = Handle(self._blank)
+            self._here, self._bytes = self._handle.address, self._handle.table.view(np.uint8).data
+            self._run = compiled(loop, self._handle, held=True)
 
     def call(
-        self, loop: Any, model: Bound, query: Bound | None, x: NDArray[Any], turn: tuple[Any, ...]
-    ) -> list[float] | None:
-        """What the loop writes of a row; None where a function failed."""
-        functions, asks = model.code.addresses, query.code.addresses if query else NOTHING
-        if functions is None or asks is None:
-            return self._interpreted(loop, model, query, x, turn)
-        if loop not in self._runs:
-            self._runs[loop] = compiled(loop, self._handle, held=True)
-        run = self._runs[loop]
-        memory = query.handle.address if query else 0
+        self, x: NDArray[Any], seed: int, ticket: int, drawn: float, time: float, waiting: int,
+        y: float = 0.0, mistakes_only: bool = False,
+    ) -> int:  # fmt: skip
+        """What the loop gives for a row; what it has seen of it is in ``seen``."""
+        row, run, n = self._row, self._run, x.size
+        if run is None:
+            return self._interpreted(x, seed, ticket, drawn, time, waiting, y, mistakes_only)
+        if row.size != n or row.dtype is not x.dtype:
+            row = self._row = np.empty(n, x.dtype)
+            self._place = address_of(row)
+        row[:] = x
         _ONE.pack_into(
-            self._bytes, 8, functions["look"], functions["learn"], functions["note"],
-            model.handle.address, asks["decide"], memory, address_of(x), x.size, *turn,
-        )  # fmt: skip
-        self.done = run(self._handle.address) if run else FAILED
-        return None if self.done == FAILED else self.seen.tolist()
+            self._bytes, _AT, self._place, n, seed, ticket, drawn, time, waiting, y, mistakes_only
+        )
+        return run(self._here)
 
-    def _interpreted(
-        self, loop: Any, model: Bound, query: Bound | None, x: NDArray[Any], turn: tuple[Any, ...]
-    ) -> list[float]:
-        plain, asks = model.code.plain, query.code.plain if query else NOTHING
-        functions = loops.Model(plain["look"], plain["learn"], plain["note"], model.handle.address)
-        asking = loops.Query(asks["decide"], query.handle.address if query else 0)
-        row = (address_of(x), x.size, np.uint64(turn[0]), *turn[1:])
-        words: list[Any] = [functions, asking, *row, self._scratch]
-        self.done = interpreted(loop, loops.One(*words))
-        return self.seen.tolist()
+    def _interpreted(self, x: NDArray[Any], seed: int, *turn: Any) -> int:
+        one = self._blank._asdict() | {"row": address_of(x), "n": x.size, "seed": np.uint64(seed)}
+        names = ("ticket", "drawn", "time", "waiting", "y", "mistakes_only")
+        return interpreted(self.loop, loops.One(**one | dict(zip(names, turn, strict=True))))
 
 
 class _Play(NamedTuple):
