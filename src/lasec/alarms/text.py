@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 from lasec.alarms.alarm import Alarm
+from lasec.notebook import percent
 
 LARGE = 10.0  # standard deviations; beyond it a size says nothing: the column was constant
 LOOK = {
@@ -50,19 +51,13 @@ def _figures(alarm: Alarm, name: str) -> str:
         known = f"95 % CI {100 * alarm.low:.1f}-{100 * alarm.high:.1f} %, {labels}"
         found = known if not math.isnan(alarm.low) else labels
         more = f" ({found})" if alarm.labels else ""
-        return (
-            f"estimated error rate {_percent(alarm.before)} before, {_percent(alarm.after)}{more}"
-        )
+        return f"estimated error rate {percent(alarm.before)} before, {percent(alarm.after)}{more}"
     words = {"missing": "missing cells", "spread": "mean absolute deviation"}
     shares = alarm.what in ("missing", "share")
     before, after = (
-        _percent(value) if shares else f"{value:.3g}" for value in (alarm.before, alarm.after)
+        percent(value) if shares else f"{value:.3g}" for value in (alarm.before, alarm.after)
     )
     return f"{words.get(alarm.what, alarm.what or 'value')} {before} before, {after}"
-
-
-def _percent(share: float) -> str:
-    return "unknown" if math.isnan(share) else f"{100 * share:.1f} %"
 
 
 def _size(alarm: Alarm) -> str:

@@ -21,6 +21,7 @@ from lasec.errors import StateError, TableError, TicketError
 from lasec.evaluation import RunSummary
 from lasec.metrics import Estimate
 from lasec.metrics.agreement import by_chance, is_better
+from lasec.notebook import counted
 from lasec.tables import Table as Source
 
 REFUSED, WRONG, STOPPED = 1, 2, 130
@@ -108,15 +109,6 @@ def percent(value: float) -> str:
     ('87.7 %', '-')
     """
     return "-" if math.isnan(value) else f"{max(100 * value, 0.0):.1f} %"
-
-
-def counted(count: int, thing: str) -> str:
-    """A count with its noun.
-
-    >>> counted(1, "label"), counted(1_000, "label")
-    ('1 label', '1,000 labels')
-    """
-    return f"{count:,} {thing}{'' if count == 1 else 's'}"
 
 
 def few(names: Sequence[str], most: int = 12) -> str:

@@ -21,7 +21,6 @@ from lasec.cli.output import (
     STOPPED,
     as_text,
     available,
-    counted,
     estimated,
     few,
     honest,
@@ -45,7 +44,7 @@ from lasec.errors import TableError
 from lasec.evaluation import RunSummary
 from lasec.evaluation.calendar import DAY
 from lasec.files import write as write_file
-from lasec.notebook import unpredicted
+from lasec.notebook import counted, unpredicted
 from lasec.queries import Budgeted
 from lasec.tables.kinds import nearest
 from lasec.tables.source import ROWS, rows_at_a_time

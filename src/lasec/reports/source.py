@@ -14,7 +14,7 @@ from lasec.evaluation.pictures import DAY, Timeline
 from lasec.learner import Learner
 from lasec.metrics import Estimate
 from lasec.metrics.agreement import by_chance, is_better
-from lasec.notebook import about, percent, unpredicted
+from lasec.notebook import about, counted, percent, unpredicted
 from lasec.reports.text import clean
 
 ALARMS = 5  # that are said; all are in the summary
@@ -39,15 +39,6 @@ class Card(NamedTuple):
     name: str
     value: str
     note: str = ""
-
-
-def counted(count: int, what: str) -> str:
-    """A number of things.
-
-    >>> counted(1, "row"), counted(2_000, "row")
-    ('1 row', '2,000 rows')
-    """
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def date(days: float, span: float = DAY) -> str:
