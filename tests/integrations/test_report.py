@@ -349,6 +349,10 @@ def test_without_dates_labels_are_counted_by_window():
         assert labels.values.sum() == run.labels
         assert budget.values.sum() == pytest.approx(0.2 * ROWS)
         assert labels.edges[-1] == ROWS
+        *alike, last = np.diff(labels.edges)
+        assert 0 < last <= alike[0]
+        assert set(alike) == {alike[0]}
+        assert len(alike) < 40
 
 
 def test_a_run_with_times_is_saved_whole(dated):
@@ -537,6 +541,7 @@ document.getElementById("f").onload = (event) => {{
   inside.querySelectorAll("details").forEach((folded) => {{ folded.open = true; }});
   const plots = [...inside.querySelectorAll(".plot")];
   const seen = plots.filter((plot) => plot.getBoundingClientRect().width > 0);
+  const hints = [...inside.querySelectorAll(".hint")].map((e) => getComputedStyle(e).visibility);
   let told = "none";
   if (seen.length) {{
     const box = seen[0].getBoundingClientRect();
@@ -546,8 +551,10 @@ document.getElementById("f").onload = (event) => {{
   }}
   const texts = seen.flatMap((plot) => [...plot.querySelectorAll("text")]);
   const small = Math.min(99, ...texts.map((text) => text.getBoundingClientRect().height));
+  const cut = [...inside.querySelectorAll(".scroll")].filter((e) => e.scrollWidth > e.clientWidth);
   document.title = [root.scrollWidth, root.clientWidth, plots.length, seen.length,
-    small.toFixed(1), told].join("|");
+    small.toFixed(1), cut.length, hints.filter((seen) => seen === "visible").length,
+    told].join("|");
 }};
 </script>"""
 
@@ -561,10 +568,12 @@ def test_in_a_browser_it_fits_and_complains_of_nothing(pages, kind, width):
     dom, complaints = browse(frame, "--window-size=1400,1000")
     assert complaints == []
     found = re.search(r"<title>(.*?)</title>", dom)
-    across, room, plots, seen, small, told = found[1].split("|")
+    across, room, plots, seen, small, cut, hints, told = found[1].split("|")
     assert int(across) <= int(room) == width
     assert int(plots) == 2 * int(seen) > 0
     assert float(small) >= 10.0
+    assert width < 1280 or cut == "0"
+    assert hints == "1"
     assert told.startswith("time (UTC) 2026-03-" if kind == "dated" else "row ")
     assert "%" in told
 
