@@ -12,7 +12,7 @@ import pytest
 
 import lasec
 import lasec.reports
-from lasec.reports.source import _missed, beaten
+from lasec.reports.source import _missed, beaten, cards
 
 EVIL = "<script>alert('x')</script>"
 ROWS = 3_000
@@ -316,6 +316,19 @@ def test_of_a_rare_class_recall_and_precision_come_first(tmp_path, rare):
     places = [words.index(f"Estimated {what}") for what in ("recall", "precision", "accuracy")]
     assert places == sorted(places)
     assert f"{name} is the class of {100 * (y == rare).mean():.1f} % of the rows" in words
+
+
+def test_a_rare_class_comes_behind_the_accuracy_while_it_is_not_known():
+    rare = np.where(np.arange(400) % 50 == 7, 1, -1)
+    run = lasec.evaluate(lasec.Tracker(rate=0.3, seed=0), X[:400], rare)
+    found = cards(run, {}, ())
+    recall, accuracy = (
+        [card.name for card in found].index(f"Estimated {what}")
+        for what in ("recall of 1", "accuracy")
+    )
+    assert found[recall].value in ("unknown", "not known yet")
+    assert found[accuracy].value.endswith(" %")
+    assert accuracy < recall
 
 
 @pytest.fixture(scope="module")

@@ -199,14 +199,15 @@ def available(run: RunSummary) -> str:
     return f"{counted(run.known, 'label')} ({percent(run.known / max(run.rows, 1))} of rows)"
 
 
-def rare_classes(run: RunSummary) -> Facts:
-    """Average precision, recall and precision of the classes that are rare."""
+def rare_classes(run: RunSummary, *, known: bool) -> Facts:
+    """Average precision, recall and precision of the rare classes: what is known, or the rest."""
     ranked = [metric for metric in run.score_metrics if metric == "average_precision"]
     for name in run.rare[:RARE]:
         place = run.classes.index(name)
         for metric in (*ranked, "recall", "precision"):
-            words = f"{metric.replace('_', ' ')} of {name}"
-            yield words[:40], _said(*run.rated(metric, place))
+            words, rated = f"{metric.replace('_', ' ')} of {name}", run.rated(metric, place)
+            if known == (rated[0].missing == 0 and not math.isnan(rated[0].value)):
+                yield words[:40], _said(*rated)
 
 
 def probabilities(run: RunSummary) -> Facts:
