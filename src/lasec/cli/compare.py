@@ -165,8 +165,8 @@ def _go(race: Race, rows: int | None, limit: int | None, as_json: bool) -> Stop:
                 if left > SOON:
                     say(f"lasec: about {clock(left)} to go")
             if shown.due():
-                first = race.runs[0]
-                shown.show(share, race.done, first.labels, first.estimate)
+                last = min(race.runs, key=lambda run: run.rows)
+                shown.show(share, last.rows, last.labels, last.estimate)
     return stop
 
 
