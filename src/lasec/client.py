@@ -507,10 +507,7 @@ class AsyncModel:
         self, question: Hashable = None, label: Hashable = None, *, id: Hashable = None,  # noqa: A002
         by: str | None = None,
     ) -> Told:  # fmt: skip
-        """Learn the label of a question, by its ticket or the id of its row.
-
-        A whole number is a ticket, unless it is given as ``id``.
-        """
+        """As :meth:`Model.tell`."""
         found: Told = await self._send(self._words.tell(question, label, id, by))
         return found
 
@@ -525,19 +522,12 @@ class AsyncModel:
     async def questions(
         self, *, after: int = -1, closed: float = 0.0, status: str | None = None
     ) -> list[Question]:
-        """Up to 1,000 open questions after a ticket, with what people have said.
-
-        Also those that were closed in the last ``closed`` seconds; or, with a ``status``, those
-        that are "open", "settled" (a second person is wanted), "answered" or "gone".
-        """
+        """As :meth:`Model.questions`."""
         found: list[Question] = await self._send(self._words.questions(after, closed, status))
         return found
 
     async def labels(self, *, by: str | None = None) -> AsyncIterator[Label]:
-        """The labels that were given, the oldest first; with ``by``, those of one person.
-
-        They are read 1,000 at a time, so that there can be any number of them.
-        """
+        """As :meth:`Model.labels`."""
         after = ""
         while True:
             labels, after = await self._send(self._words.labels(after, by))
@@ -547,11 +537,7 @@ class AsyncModel:
                 yield label
 
     async def correct(self, ticket: int, label: Hashable, *, by: str | None = None) -> str:
-        """Correct a label that was given, by whom it was given (None: an application).
-
-        Returns what follows: before the model has learned it, it learns the corrected label. After
-        that a model cannot unlearn: :meth:`labels` has the corrected label and what was learned.
-        """
+        """As :meth:`Model.correct`."""
         detail: str = await self._send(self._words.correct(ticket, label, by))
         return detail
 
@@ -562,11 +548,7 @@ class AsyncModel:
     async def answer(
         self, ticket: int, label: Hashable = None, *, say: str = "label", by: str | None = None
     ) -> str:
-        """What a person says to a question: a "label", "dont_know", "later" or "undo".
-
-        Unlike :meth:`tell`, the answer is held for the grace time of the model, and counts for
-        the agreement of people. Returns what has become of it.
-        """
+        """As :meth:`Model.answer`."""
         found: str = await self._send(self._words.answer(ticket, label, say, by))
         return found
 

@@ -115,14 +115,23 @@ def percent(share: float) -> str:
     return "unknown" if math.isnan(share) else f"{100.0 * share:.1f} %"
 
 
+def counted(count: int, thing: str) -> str:
+    """A count with its noun.
+
+    >>> counted(1, "label"), counted(1_000, "label")
+    ('1 label', '1,000 labels')
+    """
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
 def unpredicted(rows: int) -> str:
     """How many rows have no prediction, as a sentence.
 
     >>> unpredicted(240)
     '240 rows before the first label have no prediction'
     """
-    what = "row" if rows == 1 else "rows"
-    return f"{rows:,} {what} before the first label {'has' if rows == 1 else 'have'} no prediction"
+    have = "has" if rows == 1 else "have"
+    return f"{counted(rows, 'row')} before the first label {have} no prediction"
 
 
 def _path(values: Array) -> str:

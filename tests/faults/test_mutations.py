@@ -174,7 +174,7 @@ def use_table(made):
     for ticket in desk.learner.pending[:1]:
         yield lambda ticket=ticket: desk.tell(ticket, (desk.classes or ["a"])[0])
     yield lambda: desk.meter.reaching().accuracy
-    yield lambda: desk.questions
+    yield lambda: desk.session.questions
     yield lambda: desk.to_bytes(**parts)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import lasec
 import lasec.reports
-from lasec.reports.source import _missed, beaten
+from lasec.reports.source import _missed, beaten, cards
 
 EVIL = "<script>alert('x')</script>"
 ROWS = 3_000
@@ -318,6 +318,19 @@ def test_of_a_rare_class_recall_and_precision_come_first(tmp_path, rare):
     assert f"{name} is the class of {100 * (y == rare).mean():.1f} % of the rows" in words
 
 
+def test_a_rare_class_comes_behind_the_accuracy_while_it_is_not_known():
+    rare = np.where(np.arange(400) % 50 == 7, 1, -1)
+    run = lasec.evaluate(lasec.Tracker(rate=0.3, seed=0), X[:400], rare)
+    found = cards(run, {}, ())
+    recall, accuracy = (
+        [card.name for card in found].index(f"Estimated {what}")
+        for what in ("recall of 1", "accuracy")
+    )
+    assert found[recall].value in ("unknown", "not known yet")
+    assert found[accuracy].value.endswith(" %")
+    assert accuracy < recall
+
+
 @pytest.fixture(scope="module")
 def dated():
     learner = lasec.Tracker(rate=0.2, seed=0)
@@ -349,6 +362,10 @@ def test_without_dates_labels_are_counted_by_window():
         assert labels.values.sum() == run.labels
         assert budget.values.sum() == pytest.approx(0.2 * ROWS)
         assert labels.edges[-1] == ROWS
+        *alike, last = np.diff(labels.edges)
+        assert 0 < last <= alike[0]
+        assert set(alike) == {alike[0]}
+        assert len(alike) < 40
 
 
 def test_a_run_with_times_is_saved_whole(dated):
@@ -537,6 +554,7 @@ document.getElementById("f").onload = (event) => {{
   inside.querySelectorAll("details").forEach((folded) => {{ folded.open = true; }});
   const plots = [...inside.querySelectorAll(".plot")];
   const seen = plots.filter((plot) => plot.getBoundingClientRect().width > 0);
+  const hints = [...inside.querySelectorAll(".hint")].map((e) => getComputedStyle(e).visibility);
   let told = "none";
   if (seen.length) {{
     const box = seen[0].getBoundingClientRect();
@@ -546,8 +564,10 @@ document.getElementById("f").onload = (event) => {{
   }}
   const texts = seen.flatMap((plot) => [...plot.querySelectorAll("text")]);
   const small = Math.min(99, ...texts.map((text) => text.getBoundingClientRect().height));
+  const cut = [...inside.querySelectorAll(".scroll")].filter((e) => e.scrollWidth > e.clientWidth);
   document.title = [root.scrollWidth, root.clientWidth, plots.length, seen.length,
-    small.toFixed(1), told].join("|");
+    small.toFixed(1), cut.length, hints.filter((seen) => seen === "visible").length,
+    told].join("|");
 }};
 </script>"""
 
@@ -561,10 +581,12 @@ def test_in_a_browser_it_fits_and_complains_of_nothing(pages, kind, width):
     dom, complaints = browse(frame, "--window-size=1400,1000")
     assert complaints == []
     found = re.search(r"<title>(.*?)</title>", dom)
-    across, room, plots, seen, small, told = found[1].split("|")
+    across, room, plots, seen, small, cut, hints, told = found[1].split("|")
     assert int(across) <= int(room) == width
     assert int(plots) == 2 * int(seen) > 0
     assert float(small) >= 10.0
+    assert width < 1280 or cut == "0"
+    assert hints == "1"
     assert told.startswith("time (UTC) 2026-03-" if kind == "dated" else "row ")
     assert "%" in told
 

@@ -295,6 +295,19 @@ def test_how_sure_a_model_of_another_library_is():
     assert around(Sklearn(), classes="ab").judge([1.0]) == Judged(None, 0.0, -1.0)
 
 
+def test_a_binary_classifier_of_river_is_not_given_names():
+    from river import linear_model, multiclass, preprocessing
+
+    single = linear_model.LogisticRegression()
+    with pytest.raises(TypeError, match=r"'ham': River's LogisticRegression .*OneVsRest"):
+        around(preprocessing.StandardScaler() | single, classes=["ham", "spam"])
+    with pytest.raises(TypeError, match="label -1: River's LogisticRegression"):
+        around(single).learn({0: 1.0}, -1)
+    several = multiclass.OneVsRestClassifier(single)
+    model = around(preprocessing.StandardScaler() | several, classes=["ham", "spam"])
+    assert model.learn([1.0], "spam").y == "spam"
+
+
 def test_a_rate_and_a_query_are_two_ways_to_say_one_thing():
     from river.naive_bayes import GaussianNB
 

@@ -136,10 +136,7 @@ class DropAlarm:
         self._sums = [(0.0, 0.0, 0.0, 0.0) for _ in STAKES]
 
     def ask(self, decision: Decision, x: ArrayLike | None = None) -> Alarm | None:
-        """Record the decision about a row, and judge the rows that no open question holds back.
-
-        >>> DropAlarm().ask(Decision(1, 0.8, 0.0, propensity=0.5, asked=False, ticket=0))
-        """
+        """Record the decision about a row, and judge the rows that no open question holds back."""
         self._waiting.ask(decision)
         return self._advance()
 
@@ -147,20 +144,12 @@ class DropAlarm:
         """Record a label; one that was not queried, or whose question is gone, changes nothing.
 
         If it frees many rows at once, judging stops at an alarm and continues in the next call.
-
-        >>> alarm = DropAlarm()
-        >>> asked = Decision(1, 0.8, 0.0, propensity=0.5, asked=True, ticket=0)
-        >>> alarm.ask(asked)
-        >>> alarm.tell(Outcome(asked, y=1, mistake=False, updated=True))
         """
         self._waiting.tell(outcome)
         return self._advance()
 
     def cancel(self, ticket: int) -> Alarm | None:
-        """Record that a question will not be answered: it no longer holds back the rows after it.
-
-        >>> DropAlarm().cancel(0)
-        """
+        """Record that a question will not be answered: it holds back no rows any longer."""
         self._waiting.cancel(ticket)
         return self._advance()
 

@@ -89,28 +89,18 @@ class InputAlarm:
         self._filled = self._dimension = 0
 
     def ask(self, decision: Decision, x: ArrayLike | None = None) -> Alarm | None:
-        """The same as :meth:`see`, with the arguments in the order of the other alarms.
-
-        >>> InputAlarm().ask(Decision(1, 0.8, 0.0, 0.5, asked=False, ticket=0), x=[1.0, 2.0])
-        """
+        """The same as :meth:`see`, with the arguments in the order of the other alarms."""
         if x is None:
             raise TypeError("x: an alarm about the input needs the row")
         return self.see(x, decision)
 
     def tell(self, outcome: Outcome) -> Alarm | None:
-        """Labels are not used.
-
-        >>> asked = Decision(1, 0.8, 0.0, propensity=0.5, asked=True, ticket=0)
-        >>> InputAlarm().tell(Outcome(asked, y=1, mistake=False, updated=True))
-        """
+        """Labels are not used."""
         self.raised = False
         return None
 
     def cancel(self, ticket: int) -> Alarm | None:
-        """Canceled questions are not used.
-
-        >>> InputAlarm().cancel(0)
-        """
+        """Canceled questions are not used."""
         self.raised = False
         return None
 
@@ -118,8 +108,6 @@ class InputAlarm:
         """Record a row, NaN where a cell is missing.
 
         Without a decision, rows have tickets 0, 1, 2 and so on.
-
-        >>> InputAlarm().see([0.5, float("nan")])
         """
         row = self._row(x)
         if self.confidence and decision is None:

@@ -60,18 +60,7 @@ class Watch:
         self._waiting = Waiting(PATIENCE)
 
     def ask(self, decision: Decision, x: ArrayLike | None = None) -> Alarm | None:
-        """Record the decision about a row, and feed the rows that no open question holds back.
-
-        >>> class Any:
-        ...     drift_detected = False
-        ...     def update(self, value):
-        ...         self.drift_detected = value > 1.0
-        >>> watch = Watch(Any())
-        >>> asked = Decision(1, 0.8, 0.0, propensity=0.5, asked=True, ticket=0)
-        >>> watch.ask(asked)
-        >>> watch.tell(Outcome(asked, y=-1, mistake=True, updated=True)).ticket
-        0
-        """
+        """Record the decision about a row, and feed the rows that no open question holds back."""
         self._waiting.ask(decision)
         return self._advance()
 

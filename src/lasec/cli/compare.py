@@ -20,7 +20,6 @@ from lasec.cli.output import (
     STOPPED,
     as_facts,
     as_text,
-    counted,
     honest,
     interval,
     percent,
@@ -31,7 +30,7 @@ from lasec.cli.output import (
     warn_of_no_change,
 )
 from lasec.cli.peers import PEERS, Peer, make_peer
-from lasec.cli.progress import bar, clock
+from lasec.cli.progress import Pace, bar, clock
 from lasec.cli.runner import Stop, by_class, metrics
 from lasec.errors import TableError
 from lasec.evaluation import (
@@ -43,6 +42,7 @@ from lasec.evaluation import (
 )
 from lasec.files import write as write_file
 from lasec.learner import Learner
+from lasec.notebook import counted
 from lasec.random import seed_or_random
 from lasec.registry import find
 from lasec.tables import Encoder, TableLearner
@@ -152,45 +152,22 @@ def _announce(race: Race, asking: o.Asking, rows: int | None) -> None:
 
 def _go(race: Race, rows: int | None, limit: int | None, as_json: bool) -> Stop:
     """Run all models, with progress; what is returned says whether they were stopped."""
-    stop, ahead = Stop(), Forecast(rows)
+    stop, pace, said = Stop(), Pace(), as_json or rows is None
     with (
         stop.watching(),
         bar(race.opened.title, as_json, rows is None) as shown,
     ):
         for _ in race.go(limit, stop):
-            if not as_json and (words := ahead.at(time.monotonic(), race.done)):
-                say(words)
+            share = math.nan if rows is None else min(race.done / max(rows, 1), 1.0)
+            left = pace.at(time.monotonic(), race.done, share)[1]
+            if not said and math.isfinite(left):
+                said = True
+                if left > SOON:
+                    say(f"lasec: about {clock(left)} to go")
             if shown.due():
-                first = race.runs[0]
-                share = math.nan if rows is None else min(race.done / max(rows, 1), 1.0)
-                shown.show(share, race.done, first.labels, first.estimate)
+                last = min(race.runs, key=lambda run: run.rows)
+                shown.show(share, last.rows, last.labels, last.estimate)
     return stop
-
-
-class Forecast:
-    """How long a comparison will take, said once, where it is more than a few seconds.
-
-    The time before the first call is left out: code is compiled in it.
-
-    >>> ahead = Forecast(rows=10_000)
-    >>> ahead.at(5.0, 250), ahead.at(7.0, 500), ahead.at(9.0, 750)
-    ('', 'lasec: about 1:16 to go', '')
-    """
-
-    def __init__(self, rows: int | None) -> None:
-        self.rows = rows or 0
-        self._first: tuple[float, int] | None = None
-        self._said = rows is None
-
-    def at(self, now: float, done: int) -> str:
-        """What to say when so many rows are done; nothing most of the time."""
-        if self._said or self._first is None:
-            self._first = self._first or (now, done)
-            return ""
-        began, before = self._first
-        self._said = True
-        left = (self.rows - done) * (now - began) / max(done - before, 1)
-        return f"lasec: about {clock(left)} to go" if left > SOON else ""
 
 
 def _plain(asking: o.Asking) -> o.Asking:

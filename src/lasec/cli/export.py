@@ -15,9 +15,10 @@ from lasec import files
 from lasec.cli import served as o
 from lasec.cli.helptext import Command, Group
 from lasec.cli.inputs import model_file
-from lasec.cli.output import counted, honest, put_lines, say
+from lasec.cli.output import honest, put_lines, say
 from lasec.cli.served import served
 from lasec.errors import TableError
+from lasec.notebook import counted
 from lasec.spreadsheet import Table
 
 if TYPE_CHECKING:

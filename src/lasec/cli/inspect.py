@@ -12,11 +12,11 @@ import lasec
 from lasec.cli import columns
 from lasec.cli import options as o
 from lasec.cli.inputs import model_file
-from lasec.cli.output import as_facts, counted, estimated, honest, percent, put, put_facts, screen
+from lasec.cli.output import as_facts, estimated, honest, percent, put, put_facts, screen
 from lasec.evaluation import RunSummary
 from lasec.learner import Learner
 from lasec.metrics import Estimate
-from lasec.notebook import about
+from lasec.notebook import about, counted
 from lasec.persistence.codec import describe
 from lasec.persistence.container import read
 from lasec.registry import ALGORITHMS, make

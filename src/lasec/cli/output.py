@@ -21,6 +21,7 @@ from lasec.errors import StateError, TableError, TicketError
 from lasec.evaluation import RunSummary
 from lasec.metrics import Estimate
 from lasec.metrics.agreement import by_chance, is_better
+from lasec.notebook import counted
 from lasec.tables import Table as Source
 
 REFUSED, WRONG, STOPPED = 1, 2, 130
@@ -108,15 +109,6 @@ def percent(value: float) -> str:
     ('87.7 %', '-')
     """
     return "-" if math.isnan(value) else f"{max(100 * value, 0.0):.1f} %"
-
-
-def counted(count: int, thing: str) -> str:
-    """A count with its noun.
-
-    >>> counted(1, "label"), counted(1_000, "label")
-    ('1 label', '1,000 labels')
-    """
-    return f"{count:,} {thing}{'' if count == 1 else 's'}"
 
 
 def few(names: Sequence[str], most: int = 12) -> str:
@@ -207,14 +199,15 @@ def available(run: RunSummary) -> str:
     return f"{counted(run.known, 'label')} ({percent(run.known / max(run.rows, 1))} of rows)"
 
 
-def rare_classes(run: RunSummary) -> Facts:
-    """Average precision, recall and precision of the classes that are rare."""
+def rare_classes(run: RunSummary, *, known: bool) -> Facts:
+    """Average precision, recall and precision of the rare classes: what is known, or the rest."""
     ranked = [metric for metric in run.score_metrics if metric == "average_precision"]
     for name in run.rare[:RARE]:
         place = run.classes.index(name)
         for metric in (*ranked, "recall", "precision"):
-            words = f"{metric.replace('_', ' ')} of {name}"
-            yield words[:40], _said(*run.rated(metric, place))
+            words, rated = f"{metric.replace('_', ' ')} of {name}", run.rated(metric, place)
+            if known == (rated[0].missing == 0 and not math.isnan(rated[0].value)):
+                yield words[:40], _said(*rated)
 
 
 def probabilities(run: RunSummary) -> Facts:

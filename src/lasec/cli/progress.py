@@ -9,9 +9,10 @@ from contextlib import contextmanager
 
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 
-from lasec.cli.output import counted, say
+from lasec.cli.output import say
 from lasec.cli.terminal import Terminal, one_line
 from lasec.metrics import Estimate
+from lasec.notebook import counted
 
 EVERY, RARELY = 0.2, 60.0  # seconds between two updates of a bar; between two lines of a log
 WIDE, SHORT = 130, 12  # columns of a terminal with room for all; characters of a title without

@@ -21,7 +21,6 @@ from lasec.cli.lock import held
 from lasec.cli.output import (
     REFUSED,
     as_line,
-    counted,
     honest,
     put_lines,
     say,
@@ -30,6 +29,7 @@ from lasec.cli.output import (
 from lasec.clock import LEAD
 from lasec.errors import TableError, TicketError
 from lasec.handover.forms import Form, as_csv, as_tasks
+from lasec.notebook import counted
 from lasec.persistence.container import read
 from lasec.registry import find
 from lasec.session import Note
@@ -207,11 +207,7 @@ def predict(
 ) -> None:
     """Predict each row without querying; the model file is not changed."""
     reading = o.Reading(format=format, separator=separator)
-
-    def begin(rows: list[Row]) -> TableLearner:
-        raise TableError(f"{model} does not exist: create it with lasec run or lasec ask")
-
-    _serve(_rows(file, model, reading, "id"), model, begin, predicted, save=False)
+    _serve(_rows(file, model, reading, "id"), model, None, predicted, save=False)
 
 
 @honest
@@ -233,14 +229,11 @@ def tell(
     --remember) or with the columns of the row: they are learned, and no part of any estimate.
     """
 
-    def begin(rows: list[Row]) -> TableLearner:
-        raise TableError(f"{model} does not exist: create it with lasec run or lasec ask")
-
     def answer(desk: TableLearner, rows: list[Row]) -> list[Row | None]:
         return [told(desk, row, as_text=form is Form.CSV) for row in rows]
 
     say_if_typed(file, "JSON lines" if form is Form.LINES else form.value)
-    _serve(of_lines(file) if form is Form.LINES else of_answers(file, form), model, begin, answer)
+    _serve(of_lines(file) if form is Form.LINES else of_answers(file, form), model, None, answer)
 
 
 @honest
@@ -364,15 +357,17 @@ def _rows(file: str, model: Path, reading: o.Reading, name: str) -> Iterable[Han
 
 
 def _serve(
-    handfuls: Iterable[Handful], model: Path, begin: Callable[[list[Row]], TableLearner],
-    answer: Answering, *, save: bool = True,
+    handfuls: Iterable[Handful], model: Path,
+    begin: Callable[[list[Row]], TableLearner] | None, answer: Answering, *, save: bool = True,
 ) -> None:  # fmt: skip
     """Process rows as they arrive; the model is locked, read and saved for each handful."""
     refused, model = 0, model_file(model)
     for number, parsed in handfuls:
         rows = [row for row in parsed if isinstance(row, dict)]
         with held(model):
-            desk, parts = _load(model) if model.exists() else (begin(rows), {})
+            if begin is None and not model.exists():
+                raise TableError(f"{model} does not exist: create it with lasec run or lasec ask")
+            desk, parts = _load(model) if begin is None or model.exists() else (begin(rows), {})
             answers = iter(answer(desk, rows))
             said: list[Row | None] = [
                 {"error": row} if isinstance(row, str) else next(answers) for row in parsed

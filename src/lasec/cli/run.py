@@ -21,7 +21,6 @@ from lasec.cli.output import (
     STOPPED,
     as_text,
     available,
-    counted,
     estimated,
     few,
     honest,
@@ -45,7 +44,7 @@ from lasec.errors import TableError
 from lasec.evaluation import RunSummary
 from lasec.evaluation.calendar import DAY
 from lasec.files import write as write_file
-from lasec.notebook import unpredicted
+from lasec.notebook import counted, unpredicted
 from lasec.queries import Budgeted
 from lasec.tables.kinds import nearest
 from lasec.tables.source import ROWS, rows_at_a_time
@@ -270,12 +269,13 @@ def _tell(task: Run, summary: dict[str, Any], out: Path | None) -> None:
             f"{summary['labels']:,} ({percent(summary['rate'])} of rows{_promise(task)})",
         ),
         *((("labels available", available(task.run)),) if task.run.known < task.run.rows else ()),
-        *rare_classes(task.run),
+        *rare_classes(task.run, known=True),
         ("estimated accuracy", estimated(task.run.estimate)),
         *((("worst case", said),) if (said := worst(task.run.estimate)) else ()),
         *_now(task.run),
         ("true accuracy", f"{percent(task.run.accuracy)} ({_known(task.run)})"),
         ("baselines", ", ".join(f"{n} {percent(value)}" for n, value in _baselines(task).items())),
+        *rare_classes(task.run, known=False),
         *several_classes(task.run),
         *probabilities(task.run),
         *_alarms(task.run),

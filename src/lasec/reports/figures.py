@@ -159,8 +159,8 @@ def _plan(points: Sequence[Point], *, fresh: bool) -> np.ndarray[Any, Any]:
 
 
 def _windows(points: Sequence[Point], planned: np.ndarray[Any, Any]) -> Bars:
-    """Labels by window of rows, each of which ends at a point."""
-    ends = np.unique(np.linspace(0, len(points), min(len(points), 40) + 1).astype(int))
+    """Labels by window of as many rows, each of which ends at a point; the last can be shorter."""
+    ends = np.append(np.arange(0, len(points), -(-len(points) // 40)), len(points))
     rows = np.array([0, *(point.round for point in points)])[ends]
     labels = np.array([0, *(point.labels for point in points)])[ends]
     words = [f"{a + 1:,}-{b:,}" for a, b in pairwise(rows.tolist())]

@@ -125,7 +125,8 @@ def figure(spec: FigureSpec, before: str = "", level: int = 2) -> str:
     return section(
         spec.name, spec.title, before, f'<p class="reading">{text(spec.reading)}</p>',
         f'<figure data-figure="{spec.name}">{"".join(drawn)}'
-        f'<figcaption class="readout">Point at the figure to read its values.</figcaption>'
+        f'<figcaption class="readout hint">Point at a figure, or tap it, to read its values.'
+        f"</figcaption>"
         f'<script type="application/json">{numbers}</script></figure>', level=level,
     )  # fmt: skip
 

@@ -30,8 +30,13 @@ for (const figure of document.querySelectorAll("figure[data-figure]")) {
         .map(([name, kind, values]) => name + " " + shown[kind](values[at]));
       const place = data.places[at] || (Number.isInteger(x) ? shown.count(x) : shown.number(x));
       readout.textContent = data.axis + " " + place + ": " + told.join(", ");
+      readout.classList.remove("hint");
     };
-    const hide = () => { line.style.display = "none"; readout.textContent = words; };
+    const hide = () => {
+      line.style.display = "none";
+      readout.textContent = words;
+      readout.classList.add("hint");
+    };
     plot.addEventListener("pointermove", show);
     plot.addEventListener("pointerdown", show);
     plot.addEventListener("pointerleave", hide);

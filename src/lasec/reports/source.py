@@ -14,7 +14,7 @@ from lasec.evaluation.pictures import DAY, Timeline
 from lasec.learner import Learner
 from lasec.metrics import Estimate
 from lasec.metrics.agreement import by_chance, is_better
-from lasec.notebook import about, percent, unpredicted
+from lasec.notebook import about, counted, percent, unpredicted
 from lasec.reports.text import clean
 
 ALARMS = 5  # that are said; all are in the summary
@@ -22,6 +22,7 @@ ENOUGH_ROWS, ENOUGH_LABELS = 500, 100  # before which a drift estimate is little
 DRIFTING = 0.1  # of the concept in 1,000 rows: a drift rate below it is not drawn
 SMOOTH = 9  # points whose median is shown
 
+_UNKNOWN = ("unknown", "not known yet")  # in place of an estimate
 SCORES = {
     "log_loss": "log-loss",
     "brier": "Brier score",
@@ -39,15 +40,6 @@ class Card(NamedTuple):
     name: str
     value: str
     note: str = ""
-
-
-def counted(count: int, what: str) -> str:
-    """A number of things.
-
-    >>> counted(1, "row"), counted(2_000, "row")
-    ('1 row', '2,000 rows')
-    """
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def date(days: float, span: float = DAY) -> str:
@@ -97,7 +89,7 @@ def subtitle(source: RunSummary, learner: Learner) -> str:
 
 
 def cards(source: RunSummary, baselines: Mapping[str, float], classes: Sequence[str]) -> list[Card]:
-    """The headline metrics; what a rare class needs comes first.
+    """The headline metrics; what a rare class needs comes first, once it is known.
 
     >>> import lasec
     >>> X, y = lasec.streams.switching(2_000, dimension=5, every=1_000, seed=1)
@@ -107,9 +99,12 @@ def cards(source: RunSummary, baselines: Mapping[str, float], classes: Sequence[
     """
     if not source.rows:
         return []
+    rare = _rare_cards(source, classes)
+    known = [card for card in rare if card.value not in _UNKNOWN]
     made = [
-        *_rare_cards(source, classes),
+        *known,
         *_accuracy_cards(source),
+        *(card for card in rare if card not in known),
         _labels_card(source),
         *(
             Card(f"Baseline: {name}", percent(value), BASELINES.get(name, ""))
@@ -241,11 +236,11 @@ def confusion_rows(source: RunSummary, classes: Sequence[str]) -> list[tuple[str
 
 def _estimated(name: str, found: Estimate) -> Card:
     if math.isnan(found.value):
-        return Card(name, "unknown", "no labels yet" if not found.labels else "")
+        return Card(name, _UNKNOWN[0], "no labels yet" if not found.labels else "")
     labels = counted(found.labels, "label")
     if found.missing:
         return Card(
-            name, "not known yet", f"{labels}; about {found.missing:,} more for 20 points of width"
+            name, _UNKNOWN[1], f"{labels}; about {found.missing:,} more for 20 points of width"
         )
     return Card(name, percent(found.value), f"95 % CI {ends(found)}, {labels}")
 

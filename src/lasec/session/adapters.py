@@ -71,7 +71,7 @@ def around(
     """
     selector = Selector(budget(rate, query), seed=seed)
     one = hasattr(model, "predict_proba_one")
-    part: Any = _River(model) if one else _Sklearn(model, classes)
+    part: Any = (_River if one else _Sklearn)(model, classes)
     limits: Any = {"max_pending": max_pending, "max_age": max_age}
     return AnyModel(part.judge, part.learn, selector, **limits)
 
@@ -92,14 +92,26 @@ def budget(rate: float, query: Query | None, audit: float = AUDIT) -> Query:
 class _River:
     """A classifier or pipeline that takes one dict at a time."""
 
-    def __init__(self, classifier: Any) -> None:
+    def __init__(self, classifier: Any, classes: Sequence[Hashable]) -> None:
         self.classifier = classifier
+        for label in classes:
+            self._check(label)
 
     def judge(self, x: Any) -> Judged:
         return judged_one(self.classifier, _as_dict(x))
 
     def learn(self, x: Any, y: Any, ticket: int) -> None:
+        self._check(y)
         self.classifier.learn_one(_as_dict(x), y)
+
+    def _check(self, label: Any) -> None:
+        """Refuse a label that a binary classifier of River fails at, or takes for another one."""
+        if label not in (0, 1) and not getattr(self.classifier, "_multiclass", True):
+            name = type(getattr(self.classifier, "_last_step", self.classifier)).__name__
+            raise TypeError(
+                f"label {label!r}: River's {name} takes only 0 and 1, or False and True: put it "
+                "into river.multiclass.OneVsRestClassifier"
+            )
 
 
 def _as_dict(x: Any) -> Any:

@@ -99,7 +99,7 @@ _KNOWN = (
         "rows", "kddcup99_10percent.npz",
     ),
     Known(
-        "flights_small", "Every 20th row of flights", 16_368, 10, "late", 2,
+        "flights_small", "Every 20th flight out of New York in 2013", 16_368, 10, "late", 2,
         "time of scheduled departure", 0.599, BUNDLED,
         _WICKHAM, "late: it arrived after the scheduled minute", "nycflights13_small.npz",
         license="CC0 1.0",

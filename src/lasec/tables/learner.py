@@ -226,21 +226,8 @@ class TableLearner:
         self.session.cancel(ticket)
 
     def keep(self, ticket: int, columns: Mapping[str, Any]) -> None:
-        """Keep some cells with an open question, for :attr:`questions`."""
+        """Keep some cells with an open question, for the people who answer it."""
         self.session.keep(ticket, columns)
-
-    @property
-    def questions(self) -> list[tuple[Decision, dict[str, Any]]]:
-        """The open questions, oldest first, with the cells that were kept.
-
-        >>> import lasec
-        >>> head = pa.RecordBatch.from_pylist([{"price": 1.0}, {"price": 3.0}])
-        >>> desk = TableLearner(lasec.Tracker(1, seed=0), Encoder.fit(head), classes=["down", "up"])
-        >>> desk.keep(desk.ask([{"price": 2.0}])[0].ticket, {"id": "mail-17"})
-        >>> [(decision.ticket, columns) for decision, columns in desk.questions]
-        [(0, {'id': 'mail-17'})]
-        """
-        return [(decision, dict(note.columns)) for decision, note in self.session.questions]
 
     def to_bytes(self, **parts: bytes) -> bytes:
         """The state as bytes for :meth:`from_bytes`, together with ``parts`` of the caller."""

@@ -67,8 +67,8 @@ function allowance({
   if (rate === null) return [asked, 0, `${queried}This algorithm has no label budget.`];
   const allowed = Math.floor(rate * rows + 1e-9);
   const share = Number((100 * rate).toPrecision(6));
-  return [asked, allowed, `${queried}Budget: ${share} % of rows, ${rest(allowed - asked)}; ` +
-    `at most ${count(Math.floor(cap))} so far`];
+  const now = rows ? `, ${rest(allowed - asked)}; at most ${count(Math.floor(cap))} so far` : "";
+  return [asked, allowed, `${queried}Budget: ${share} % of rows${now}`];
 }
 
 function showBudget(budget) {
