@@ -66,6 +66,9 @@ PARTS = {
     ),
     "service/listen.py": Part(["tests/service/test_listen.py"]),
     "service/store.py": Part(["tests/service/test_store.py", *SERVED], chosen=QUICK),
+    "service/labels.py": Part(
+        ["tests/service/test_labels.py"], chosen="not (thousand or costs_more)"
+    ),
     "service/": Part(SERVED, chosen=QUICK),
 }
 SWAPS: dict[type[ast.AST], type[ast.AST]] = {
@@ -78,7 +81,7 @@ NEGATED = (ast.Eq, ast.NotEq, ast.Is, ast.IsNot, ast.In, ast.NotIn)  # a swap ne
 SAID = {"debug", "info", "warning", "exception", "error", "critical", "warn", "print", "say"}
 SECONDS = 60.0  # of CPU time; a mutant that takes more has been noticed
 COLD = 900.0  # the same for the first run, which compiles
-LONGEST = 180.0  # on the wall: one that waits for ever has been noticed, too
+LONGEST = 900.0  # on the wall, on a busy machine; one that waits for ever has been noticed, too
 QUIET = ["-q", "-x", "-n", "0", "-m", "not slow", "-p", "no:cacheprovider"]
 
 Change = tuple[ast.expr | ast.stmt, Callable[[], None]]  # where it is seen, and what makes it

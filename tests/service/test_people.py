@@ -89,6 +89,12 @@ def test_fifty_people_at_once_never_hold_the_same_question(api):
     assert say(api, path, f"p{held[late][0]}", late, label="ham").json()["status"] == "held"
 
 
+def test_a_person_holds_no_more_than_50_questions(api):
+    path, tickets = filled(api, "most", rows=60)
+    assert lease(api, path, "ann", count=50) == tickets[:50]
+    assert api("POST", f"{path}/lease", {"by": "ann", "count": 51}).status_code == 422
+
+
 def test_who_does_not_know_passes_it_on_and_two_give_it_up(api):
     path, tickets = filled(api, "unknown", rows=2)
     assert say(api, path, "ann", tickets[0], say="dont_know").json()["status"] == "dont_know"

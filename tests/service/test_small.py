@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import resource
 import sqlite3
@@ -11,6 +12,7 @@ import threading
 import time
 
 import httpx
+import msgspec
 import numpy as np
 import pytest
 
@@ -67,6 +69,20 @@ def test_packed_rows_take_at_most_eight_megabytes(api, chunked, more, status):
     content = iter([body[:1_000], body[1_000:]]) if chunked else body
     found = api.http.post(f"{path}/ask", content=content, headers=kind)
     assert found.status_code == status, found.text
+
+
+def test_long_bodies_are_read_in_a_thread(api, monkeypatch):
+    """While one is read, others are served; a short one costs less than the way to a thread."""
+    path, read, decode = fast(api, "long"), [], msgspec.json.decode
+
+    def seen(data, **kind):
+        read.append(asyncio.events._get_running_loop() is None)
+        return decode(data, **kind)
+
+    monkeypatch.setattr(msgspec.json, "decode", seen)
+    for count in (1, 1, 5_000):
+        assert api("POST", f"{path}/predict", {"rows": [ROW] * count}).status_code == 200
+    assert read == [False, False, True]
 
 
 # Keys
