@@ -168,8 +168,7 @@ def test_code_is_for_the_numbers_of_a_state(kind):
     """A model in single precision is never read as one in double."""
     rule = lasec.rules.Perceptron()
     handle = Handle(rule, type(rule.init(2))(np.zeros(2, kind)))
-    types = tuple(codes.types_in(handle.parts))
-    name = symbol("look float64", handle.kinds, types)
+    name = symbol("look float64", handle.kinds.text, handle.kinds.types)
     assert (library.shipped().address(name) is None) == (kind is np.float32)
 
 

@@ -28,8 +28,8 @@ import numpy as np
 
 from lasec.kernel.dispatch import conditioning
 from lasec.kernel.functions import LARGEST_STRAIN
-from lasec.kernel.handle import ASKED, CHANCE, FAILED, LEAD, RAW, VARIANCE
 from lasec.kernel.loops import Columns, Query, Scratch, Turns, decide
+from lasec.kernel.places import ASKED, CHANCE, FAILED, LEAD, RAW, VARIANCE
 from lasec.rules.gaussian import Gaussian, Step, judge, largest_variance, step
 from lasec.types import Matrix, Vector
 from lasec.validation import LARGEST_ENTRY

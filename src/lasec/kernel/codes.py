@@ -10,7 +10,7 @@ import ctypes
 import importlib
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
 from typing import Any, NamedTuple
@@ -18,20 +18,26 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lasec.kernel import functions, library
-from lasec.kernel.handle import FAILED, Handle, digest
+from lasec.kernel.handle import Handle, Kinds
+from lasec.kernel.places import FAILED
 from lasec.kernel.sources import symbol
 
 Call = Callable[[int], int]
 _free, _held = (
     kind(ctypes.c_int64, ctypes.c_int64) for kind in (ctypes.CFUNCTYPE, ctypes.PYFUNCTYPE)
 )
+_look = ctypes.PYFUNCTYPE(*[ctypes.c_int64] * 6)
 
 
 class Code(NamedTuple):
-    """The functions of a rule or a query by name: addresses, if compiled, and their sources."""
+    """The functions of a rule or a query by name: addresses, if compiled, and their sources.
+
+    ``look`` is that of a rule, to be called from Python.
+    """
 
     addresses: dict[str, int] | None
     plain: functions.Functions
+    look: Callable[..., int] | None = None
 
 
 @cache
@@ -56,7 +62,7 @@ def has_numba() -> bool:
     return wanted() in {"", "jit"} and find_spec("numba") is not None
 
 
-_known: dict[Any, Code] = {}
+_known: dict[tuple[Kinds, np.dtype[Any] | None], Code] = {}
 
 
 def code_of(handle: Handle, kind: np.dtype[Any] | None) -> Code:
@@ -64,29 +70,28 @@ def code_of(handle: Handle, kind: np.dtype[Any] | None) -> Code:
 
     ``kind`` is that of the entries of rows; None for a query.
     """
-    row = "" if kind is None else str(kind)
-    key = tuple(types_in(handle.parts)), handle.kinds, row
-    if key not in _known:
-        _known[key] = _found(handle, kind, key)
-    code = _known[key]
-    if handle.table[0] != digest(handle.kinds):
+    key = handle.kinds, kind
+    code = _known.get(key)
+    if code is None:
+        code = _known[key] = _found(handle, kind)
+    if handle.table[0] != handle.kinds.digest:
         raise ValueError("a handle of other kinds than its code was made for")
     return code
 
 
-def _found(handle: Handle, kind: np.dtype[Any] | None, key: tuple[Any, ...]) -> Code:
-    types, kinds, row = key
-    subject = handle.parts[0]
+def _found(handle: Handle, kind: np.dtype[Any] | None) -> Code:
+    kinds, subject, row = handle.kinds, handle.parts[0], "" if kind is None else str(kind)
     plain = functions.of_query() if kind is None else functions.of_rule(subject, kind)
-    symbols = {name: symbol(f"{name} {row}", kinds, types) for name in plain}
-    if "?" in kinds or wanted() == "interpreted":
-        return Code(None, plain)
-    ready = _ready(symbols, types)
+    if not kinds.is_known or wanted() == "interpreted":
+        return Code(None, plain, plain.get("look"))
+    symbols = {name: symbol(f"{name} {row}", kinds.text, kinds.types) for name in plain}
+    ready = _ready(symbols, kinds.types)
     if ready is None and has_numba():
-        ready = jit().functions(handle, kind, symbols, types)
+        ready = jit().functions(handle, kind, symbols, kinds.types)
     if ready is None:
         _hint(subject)
-    return Code(ready, plain)
+    look = _look(ready["look"]) if ready and "look" in ready else plain.get("look")
+    return Code(ready, plain, look)
 
 
 def _ready(symbols: dict[str, str], types: tuple[type, ...]) -> dict[str, int] | None:
@@ -97,21 +102,7 @@ def _ready(symbols: dict[str, str], types: tuple[type, ...]) -> dict[str, int] |
     return None if None in found.values() else found  # type: ignore[return-value]
 
 
-def types_in(value: Any) -> Iterator[type]:
-    """The NamedTuples that a value is made of.
-
-    >>> from lasec.rules import Perceptron
-    >>> list(types_in((Perceptron(), 1.0)))
-    [<class 'lasec.rules.perceptron.Perceptron'>]
-    """
-    if isinstance(value, tuple):
-        if type(value) is not tuple:
-            yield type(value)
-        for part in value:
-            yield from types_in(part)
-
-
-_calls: dict[Any, Call | None] = {}
+_calls: dict[tuple[Any, Kinds, bool], Call | None] = {}
 
 
 def compiled(function: Any, example: Handle, *, held: bool = False) -> Call | None:
@@ -119,23 +110,24 @@ def compiled(function: Any, example: Handle, *, held: bool = False) -> Call | No
 
     It lets other threads of Python go on, unless the interpreter is ``held``.
     """
-    key = function, tuple(types_in(example.parts)), example.kinds, held
+    key = function, example.kinds, held
     if key not in _calls:
-        address = _address(function, example.kinds, example)
+        address = _address(function, example)
         _calls[key] = None if address is None else (_held if held else _free)(address)
     return _calls[key]
 
 
-def _address(function: Any, kinds: str, example: Handle) -> int | None:
-    if not compiles() or "?" in kinds:
+def _address(function: Any, example: Handle) -> int | None:
+    kinds, role = example.kinds, f"{function.__module__}.{function.__qualname__}"
+    if not (compiles() and kinds.is_known):
         return None
-    types = tuple(types_in(example.parts))
-    role = f"{function.__module__}.{function.__qualname__}"
-    name = symbol(role, kinds, types)
-    ready = _ready({role: name}, types)
+    name = symbol(role, kinds.text, kinds.types)
+    ready = _ready({role: name}, kinds.types)
     if ready is not None:
         return ready[role]
-    address: int | None = jit().function(function, example, name, types) if has_numba() else None
+    address: int | None = None
+    if has_numba():
+        address = jit().function(function, example, name, kinds.types)
     return address
 
 

@@ -13,15 +13,10 @@ from lasec.kernel import blocks, codes, loops, pack, serve
 from lasec.kernel.codes import Code, called, code_of, compiled, interpreted, invoke
 from lasec.kernel.dispatch import is_due
 from lasec.kernel.functions import LARGEST_STRAIN
-from lasec.kernel.handle import (
-    FAILED,
-    LABEL,
-    Handle,
-    address_of,
-    entry_of,
-)
+from lasec.kernel.handle import Handle, address_of, entry_of
 from lasec.kernel.loops import NO_NUMBERS, ROOM, Columns
 from lasec.kernel.philox import draw_all
+from lasec.kernel.places import FAILED, LABEL, PLACES
 from lasec.kernel.scaling import scale_rows
 from lasec.kernel.serve import Answers, Counts, Requests
 from lasec.kernel.words import FEW, LOWER, count_words
@@ -228,9 +223,18 @@ class Machine:
 
     def look(self, rule: Any, state: Any, X: Any, t: int, step: int = 0) -> Look:
         """What is said of each row: row i as of step ``t`` + i ``step``."""
+        if count(X) == 1:
+            return self._look_one(rule, state, X, t)
         out = np.empty((count(X), len(Look._fields)))
         self._sight(loops.look_rows, "look", (rule, state), X, t, step, out)
         return Look(*out.T)
+
+    def _look_one(self, rule: Any, state: Any, X: Any, t: int) -> Look:
+        model, seen, x = self.model(rule, state, kind_of(X)), np.empty(PLACES), row_of(X, 0)
+        look: Any = model.code.look
+        if look(model.handle.address, address_of(x), x.size, t, address_of(seen)) == FAILED:
+            raise reason(model, None, x, t, 0.0)
+        return Look(seen[:1], seen[1:2], seen[2:3], seen[3:4], seen[4:5])
 
     def classes(self, rule: Any, state: Any, X: Any, t: int, most: int) -> Matrix:
         """The probability of each class for each row in step t."""

@@ -24,18 +24,8 @@ from lasec.kernel.dispatch import (
     update_at,
     values_of,
 )
-from lasec.kernel.handle import (
-    ASKED,
-    CHANCE,
-    FINE,
-    LABEL,
-    LEAD,
-    PLACES,
-    RAW,
-    SHOWN,
-    VARIANCE,
-    parts_at,
-)
+from lasec.kernel.handle import parts_at
+from lasec.kernel.places import ASKED, CHANCE, FINE, LABEL, LEAD, PLACES, RAW, SHOWN, VARIANCE
 from lasec.types import Context, Margin, Vector
 from lasec.validation import LARGEST_ENTRY
 

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lasec.kernel.calls import call_decide, call_learn, call_look, call_note
-from lasec.kernel.handle import ASKED, CHANCE, FAILED, FINE, LABEL, LEAD, PLACES, SHOWN, VARIANCE
 from lasec.kernel.philox import draw
+from lasec.kernel.places import ASKED, CHANCE, FAILED, FINE, LABEL, LEAD, PLACES, SHOWN, VARIANCE
 from lasec.types import Counter, Matrix, Vector
 
 Flags = NDArray[np.bool_]

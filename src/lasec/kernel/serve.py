@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from lasec.kernel.calls import call_decide, call_look, call_note, point
 from lasec.kernel.functions import sound
-from lasec.kernel.handle import ASKED, CHANCE, FAILED, FINE, LABEL, SHOWN, VARIANCE
 from lasec.kernel.loops import AT, Model, Query, Rows, Scratch, entry, learned, place, write
 from lasec.kernel.philox import draw
+from lasec.kernel.places import ASKED, CHANCE, FAILED, FINE, LABEL, SHOWN, VARIANCE
 from lasec.types import UNASKED, Counter, Matrix, Vector
 
 Flags = NDArray[np.bool_]

@@ -13,11 +13,13 @@ ABI = 1  # of tables and functions, as the C file and the loader have them
 PACKAGE = Path(__file__).parents[1]
 # What every function is made with, beside the modules of its types.
 SHARED = (
-    *(f"kernel/{name}.py" for name in ("calls", "dispatch", "functions", "handle")),
+    *(f"kernel/{name}.py" for name in ("calls", "dispatch", "functions", "places")),
     *(f"kernel/jit/{name}.py" for name in ("bridge", "calls", "emit", "lean", "products")),
     "types.py",
     "validation.py",
 )
+# How tables are made: what they look like is said by `ABI`.
+ASIDE = {"lasec.kernel.handle"}
 _IMPORTS = re.compile(r"^\s*from (lasec[\w.]*) import (\([^)]*\)|.*)", re.MULTILINE)
 
 
@@ -42,7 +44,7 @@ def of_module(name: str) -> bytes:
     while waiting:
         module = waiting.pop()
         path = PACKAGE / f"{'/'.join(module.split('.')[1:])}.py"
-        if module not in found and path.is_file():
+        if module not in {*found, *ASIDE} and path.is_file():
             found[module] = path.read_bytes()
             for inner, names in _IMPORTS.findall(found[module].decode()):
                 parts = re.findall(r"\w+", names)

@@ -13,8 +13,8 @@ import llvmlite.binding as llvm
 import numba
 from numba.core import types as _types
 
-from lasec.kernel.handle import FAILED
 from lasec.kernel.jit.lean import WITHIN, outermost
+from lasec.kernel.places import FAILED
 
 types: Any = _types
 njit: Any = numba.njit

@@ -9,7 +9,6 @@ import numpy as np
 
 from lasec import queries, rules
 from lasec.kernel import blocks, loops, pack, philox, scaling, serve, words
-from lasec.kernel.codes import types_in
 from lasec.kernel.engine import NO_STARTS
 from lasec.kernel.given import GivenMargin
 from lasec.kernel.handle import Handle
@@ -40,19 +39,17 @@ def forms() -> Iterator[Form]:
         yield from _functions(Handle(query, memory), None)
     for function, given in tables():
         example = Handle(*given)
-        types = tuple(types_in(example.parts))
-        role = f"{function.__module__}.{function.__qualname__}"
-        name = symbol(role, example.kinds, types)
+        kinds, role = example.kinds, f"{function.__module__}.{function.__qualname__}"
+        name = symbol(role, kinds.text, kinds.types)
         yield Form(function.__name__, name, *of_table(function, example))
 
 
 def _functions(handle: Handle, kind: np.dtype[Any] | None) -> Iterator[Form]:
-    types, row = tuple(types_in(handle.parts)), "" if kind is None else str(kind)
-    title = ", ".join(dict.fromkeys(made.__name__ for made in types))
+    kinds, row = handle.kinds, "" if kind is None else str(kind)
+    title = ", ".join(dict.fromkeys(made.__name__ for made in kinds.types))
     for name, (function, signature) in written(handle, kind).items():
-        yield Form(
-            f"{title}: {name}", symbol(f"{name} {row}", handle.kinds, types), function, signature
-        )
+        found = symbol(f"{name} {row}", kinds.text, kinds.types)
+        yield Form(f"{title}: {name}", found, function, signature)
 
 
 def of_rules() -> Iterator[tuple[Any, int]]:
