@@ -7,20 +7,23 @@ PYTEST = $(PYTHON) -m pytest --durations=20
 BIN = $(dir $(shell which $(PYTHON)))
 LOWEST = build/lowest/bin/python
 
-# Tests that are fast without compiled code; tests/quick.py skips those among them that need it.
+# Tests that are fast; tests/quick.py skips those among them that start a process, and compiles nothing.
 QUICK = src $(addprefix tests/,contract docs labels parity properties) \
 	tests/integrations/test_bundled.py tests/integrations/test_tables.py tests/faults/test_tables.py
 
-.PHONY: all rest quick check test coverage spark docs wheel compare mutate lowest lowest-spark
+.PHONY: all rest build quick check test coverage spark docs wheel compare mutate lowest lowest-spark
 
-all:  ## what CI runs; Spark waits for its batches, and leaves time for the rest
+all: build  ## what CI runs; Spark waits for its batches, and leaves time for the rest
 	$(MAKE) test
 	$(MAKE) -j 2 --output-sync=target spark rest
 
 rest:
 	$(MAKE) -j 1 check docs lowest
 
-quick:  ## within a minute: lints, direction of imports, and the tests that need no compiled code
+build:  ## lasec's library, from what is kept of it
+	$(PYTHON) -m lasec.kernel.jit.build
+
+quick: build  ## within a minute: lints, direction of imports, and the tests that need no other process
 	$(PYTHON) -m ruff format --check
 	$(PYTHON) -m ruff check
 	$(BIN)lint-imports
@@ -34,24 +37,24 @@ check:  ## formatting, lints, types, direction of imports, workflows
 	$(BIN)lint-imports
 	$(BIN)zizmor --offline --quiet --min-severity medium .github
 
-test:  ## doctests and tests
+test: build  ## doctests and tests
 	$(ONE) $(PYTEST) -n $(JOBS) --ignore=tests/spark --ignore=tests/faults
 	$(PYTEST) -n $(JOBS) tests/faults
 
-spark:  ## the tests of lasec.spark: one Spark for all of them, which uses the cores by itself
+spark: build  ## the tests of lasec.spark: one Spark for all of them, which uses the cores by itself
 	$(ONE) $(PYTEST) tests/spark
 
 docs:  ## the site, every warning an error
 	$(PYTHON) -m sphinx -W --keep-going -q -b html docs docs/_build/html
 
 FLOOR = 88
-coverage:  ## `make quick` with the coverage of the rooms below the kernel, and a floor
+coverage: build  ## `make quick` with the coverage of the rooms below the kernel, and a floor
 	$(ONE) $(PYTHON) -m pytest -q -r fE -n $(JOBS) -p quick -m "not slow" $(QUICK) \
 		--cov --cov-report=term --cov-fail-under=$(FLOOR)
 
 wheel:  ## dist/, with a check of what is in it; TAG=v1.2.3 also checks the version
 	rm -rf dist
-	$(PYTHON) -m build --quiet
+	PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(PYTHON) -m build --quiet
 	$(PYTHON) .ci/wheel.py $(TAG)
 
 OLD ?= main

@@ -70,7 +70,7 @@ export function startCreate(show) {
     byId("make").disabled = true;
     try {
       const body = settings();
-      say("making", "Creating the model. The first one of its kind is compiled: one to three minutes.");
+      say("making", "Creating the model.");
       await request("POST", "/v1/models", ["name"], body, LONG);
       setModel(body.name);
       say("example", example(body));
