@@ -39,7 +39,7 @@ MODULES = {
 
 
 class Part(NamedTuple):
-    """The tests of some files; ``quick`` runs those that need no compiled code (tests/quick.py).
+    """The tests of some files; ``quick`` runs those that start no process (tests/quick.py).
 
     ``chosen`` is an expression for pytest's ``-k``.
     """
@@ -190,7 +190,7 @@ def noticed(
     place: Path, tests: list[str], *, quick: bool = True, out: str = os.devnull,
     seconds: float = SECONDS,
 ) -> bool:  # fmt: skip
-    """Whether the tests fail in a process of their own; pytest and numba are imported before."""
+    """Whether the tests fail in a process of their own; pytest is imported before."""
     child = os.fork()
     if child == 0:
         os.setpgid(0, 0)
@@ -347,8 +347,8 @@ def copied(keep: Path | None = None) -> Iterator[Path]:
 
 
 def of_modules(chosen: dict[str, list[str]]) -> None:
-    """Print the survivors of each module, without compiled code."""
-    os.environ["NUMBA_CACHE_DIR"] = os.devnull  # as tests/quick.py does, which comes too late here
+    """Print the survivors of each module; nothing is compiled."""
+    os.environ["LASEC_CODE"] = "library"  # what is changed in rules and queries is interpreted
     _import()
     with copied() as place:
         for each, its_tests in chosen.items():
@@ -361,7 +361,7 @@ def of_modules(chosen: dict[str, list[str]]) -> None:
 
 
 def _import() -> None:
-    for heavy in ("numba", "pytest", "scipy.stats"):  # once, for all processes
+    for heavy in ("pytest", "scipy.stats"):  # once, for all processes
         importlib.import_module(heavy)
 
 
