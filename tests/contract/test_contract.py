@@ -170,6 +170,7 @@ def test_parameters_are_frozen_and_survive_copying(part):
         (lambda: lasec.LASEC(dimension=2, seed=-1), ValueError, "seed must be"),
         (lambda: lasec.LASEC(dimension=2, seed=2**64), ValueError, "seed must be"),
         (lambda: lasec.LASEC(dimension=2, max_pending=0), ValueError, "max_pending must be"),
+        (lambda: lasec.LASEC(dimension=2, max_classes=2**15), ValueError, "max_classes must be"),
         (lambda: lasec.Learner(RULES[0], dimension=2, learn_from="never"), ValueError, "never"),
         (lambda: lasec.uniforms(2**64, 0, 1), ValueError, "seed must be"),
     ],

@@ -132,8 +132,10 @@ def test_impossible_numbers_in_a_file_are_refused(name, at, value):
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("decision", (0, 2, 0.0)), ("decision", (0, 3, 1.0)), ("ticket", (0, 0))]
-)
+    ("name", "value"),
+    [("decision", (0, 2, 0.0)), ("decision", (0, 3, 1.0)), ("ticket", (0, 0)),
+     ("votes", (0, 1, 999))],
+)  # fmt: skip
 def test_numbers_on_their_limits_are_read(name, value):
     arrays = filled(1, 4, 9).arrays(2)
     *at, number = value
