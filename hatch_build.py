@@ -1,4 +1,4 @@
-"""Compiles lasec's library for the wheel (:mod:`lasec.kernel.jit.build`); an editable install has none.
+"""Compiles lasec's library for the wheel; an editable install has none but that of ``make build``.
 
 Where there is neither a C compiler nor the package ziglang, the wheel is one without a library.
 """

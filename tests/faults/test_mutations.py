@@ -21,6 +21,7 @@ import pytest
 import lasec
 from lasec.alarms import DropAlarm, InputAlarm
 from lasec.metrics import Costs
+from lasec.persistence.container import FORMAT
 from lasec.queries import Budgeted, MarginSampling, Uniform
 from lasec.rules import BudgetPerceptron, SecondOrder, ShiftingPerceptron
 from lasec.selector import Selector
@@ -150,7 +151,6 @@ def use_alarm(made):
         yield lambda asked=asked: made.ask(asked, np.ones(getattr(made, "_dimension", 0) or 3))
         yield lambda asked=asked: made.tell(lasec.Outcome(asked, -1, True, True))
     yield lambda: made.cancel(3)
-    yield lambda: made.evidence
     yield made.to_bytes
 
 
@@ -260,7 +260,7 @@ def sealed(header, blobs, rng, extra=""):
 
 
 def framed(body, length):
-    whole = struct.pack("<8sIIQ", b"\x89LASEC\r\n", 1, length, 24 + len(body) + 32) + body
+    whole = struct.pack("<8sIIQ", b"\x89LASEC\r\n", FORMAT, length, 24 + len(body) + 32) + body
     return whole + blake2b(whole, digest_size=32).digest()
 
 

