@@ -17,7 +17,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 ROOT = Path(__file__).parents[1]
-FOLLOWS = {"llvmlite"}  # numba has exactly one that it works with
+FOLLOWS = {"anyio", "llvmlite"}  # which must fit the lowest versions of others
 
 
 def requirements(project: dict[str, list[str]], extra: str) -> Iterator[Requirement]:
