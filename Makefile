@@ -67,7 +67,7 @@ mutate:  ## change the source in one place at a time, and list what no test noti
 # The wheel in an environment of its own, with the lowest versions that pyproject.toml declares. Old
 # versions warn of what new ones have changed: here warnings are no errors.
 lowest: EXTRA = all
-lowest: TESTS = tests/docs tests/integrations/test_bundled.py -k "README or command or sklearn.md or river.md or bundled"
+lowest: TESTS = tests/docs/test_blocks.py tests/integrations/test_bundled.py -k "README or command or sklearn.md or river.md or bundled"
 lowest-spark: EXTRA = spark
 lowest-spark: TESTS = tests/spark/test_messages.py tests/spark/test_listener.py tests/spark/test_same.py
 lowest lowest-spark: wheel
