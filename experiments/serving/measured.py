@@ -68,13 +68,14 @@ def _fair(folder: Path) -> list[list[str]]:
     made = _read(folder / "fair.json")
     beside = {name: each for name, each in made["neighbors"].items() if name != "alone"}
     worst = max(beside, key=lambda name: beside[name]["p99 of alone"])
-    most = max(each["median ms"] for each in made["leases"].values())
+    median = max(each["median ms"] for each in made["leases"].values())
+    most = max(each["most ms"] for each in made["leases"].values())
     waiting = max(each["waiting"] for each in made["leases"].values())
     return [
         ["p99 of a tenant's asks beside the largest requests of another, over that alone; worst",
          f"{beside[worst]['p99 of alone']:.1f} ({worst})", "not measured", "serve-fair"],
-        [f"CPU ms of a lease beside {waiting:,.0f} open questions, at most",
-         f"{most:.1f}", "not measured", ""],
+        [f"CPU ms of a lease beside {waiting:,.0f} open questions: median, most",
+         f"{median:.1f}, {most:.1f}", "not measured", ""],
     ]  # fmt: skip
 
 
