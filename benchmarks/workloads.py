@@ -91,8 +91,10 @@ def asking(make: Callable[[int], Any], dimension: int, rows: int) -> Workload:
     return prepare
 
 
-def telling(make: Callable[[int], Any], dimension: int, rows: int) -> Workload:
-    """Labels that nobody asked for, one by one."""
+def row_by_row(
+    step: Callable[[Any, Any, int], Any], make: Callable[[int], Any], dimension: int, rows: int
+) -> Workload:
+    """A learner, row by row; ``step`` is what is done with a row and its label."""
 
     def prepare() -> Callable[[], Any]:
         X, y = lasec.streams.switching(rows, dimension=dimension, every=2_000, seed=1)
@@ -101,30 +103,23 @@ def telling(make: Callable[[int], Any], dimension: int, rows: int) -> Workload:
         def action() -> None:
             learner = make(dimension)
             for x, label in zip(X, labels, strict=True):
-                learner.learn(x, label)
+                step(learner, x, label)
 
         return action
 
     return prepare
 
 
-def ask_and_tell(make: Callable[[int], Any], dimension: int, rows: int) -> Workload:
-    """A learner, row by row."""
+def telling(learner: Any, x: Any, label: int) -> None:
+    """Learn a label that nobody asked for."""
+    learner.learn(x, label)
 
-    def prepare() -> Callable[[], Any]:
-        X, y = lasec.streams.switching(rows, dimension=dimension, every=2_000, seed=1)
-        labels = y.tolist()
 
-        def action() -> None:
-            learner = make(dimension)
-            for x, label in zip(X, labels, strict=True):
-                decision = learner.ask(x)
-                if decision.asked:
-                    learner.tell(decision.ticket, label)
-
-        return action
-
-    return prepare
+def ask_and_tell(learner: Any, x: Any, label: int) -> None:
+    """Ask about a row, and tell its label if it was asked for."""
+    decision = learner.ask(x)
+    if decision.asked:
+        learner.tell(decision.ticket, label)
 
 
 def fleet(dimension: int, models: int, rows: int) -> Workload:
@@ -193,8 +188,8 @@ WORKLOADS: dict[str, Workload] = {
     "run Tracker, d = 128": run(tracker, 128, 2_000),
     "run Tracker, every label, d = 50": run(labeled, 50, 2_000),
     "run Tracker, every label, d = 128": run(labeled, 128, 1_000),
-    "ask and tell, LASEC_SS, d = 50": ask_and_tell(selective, 50, 2_500),
-    "ask and tell, Tracker, d = 50": ask_and_tell(tracker, 50, 1_000),
+    "ask and tell, LASEC_SS, d = 50": row_by_row(ask_and_tell, selective, 50, 2_500),
+    "ask and tell, Tracker, d = 50": row_by_row(ask_and_tell, tracker, 50, 1_000),
     "fleet serve, d = 16": fleet(16, 1_000, 40_000),
     "fleet serve, 100,000 models, d = 8": fleet(8, 100_000, 200_000),
     "run LASEC, every label, d = 50": run(lasec_of_all, 50, 10_000),
@@ -207,9 +202,9 @@ WORKLOADS: dict[str, Workload] = {
     "run lenses, d = 20": run(lensed, 20, 4_000),
     "run texts of 60 words": texts(3_000),
     "ask, Tracker, d = 10": asking(tracker, 10, 2_000),
-    "tell, Tracker, d = 10": telling(tracker, 10, 1_000),
+    "tell, Tracker, d = 10": row_by_row(telling, tracker, 10, 1_000),
     "ask, LASEC_SS, d = 50": asking(selective, 50, 2_000),
-    "tell, LASEC, d = 50": telling(lasec_of_all, 50, 1_000),
+    "tell, LASEC, d = 50": row_by_row(telling, lasec_of_all, 50, 1_000),
 }
 
 

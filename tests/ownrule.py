@@ -54,6 +54,21 @@ class Lost(NamedTuple):
         w += self.rate * (y * x - w)
 
 
+class Failing(NamedTuple):
+    """Fails on rows that begin with zero."""
+
+    scale: float = 1.0
+
+    def init(self, dimension):
+        return Weights(np.zeros(dimension))
+
+    def margin(self, state, x):
+        return Margin(self.scale / float(x[0]), 0.0, 1.0)
+
+    def update(self, state, x, y, draw):
+        state.weights[0] += y
+
+
 class Contrary(NamedTuple):
     """Asks the less, the larger the variance."""
 

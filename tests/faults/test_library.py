@@ -226,7 +226,7 @@ def test_threads_that_share_a_learner_read_it_or_are_told():
 
 def test_a_row_that_fails_in_compiled_code_has_its_own_error():
     """The error is that of the source, with its message, and the model is as it was."""
-    from failing import Failing
+    from ownrule import Failing
 
     learner = lasec.Learner(Failing(), dimension=2, learn_from="labels")
     assert learner.ask([1.0, 2.0]).label == 1
@@ -239,7 +239,7 @@ def test_a_row_that_fails_in_compiled_code_has_its_own_error():
 
 @pytest.mark.skipif(not codes.compiles(), reason="interpreted loops give nothing but errors")
 def test_the_row_that_failed_is_named():
-    from failing import Failing
+    from ownrule import Failing
 
     rule = Failing()
     model = Bound.of_rule(rule, rule.init(2), np.dtype(float))

@@ -25,33 +25,16 @@ from lasec.sparse import Csr
 from lasec.types import Counter, Matrix, Query, Rule, Vector, copied
 
 __all__ = [
-    "LARGEST_STRAIN",
-    "Answers",
-    "Chunk",
-    "Counts",
-    "Look",
-    "Machine",
-    "ModelStack",
-    "Requests",
-    "count",
-    "draws",
-    "first_infinite",
-    "first_unsound",
-    "group",
-    "load",
-    "renewed",
-    "scale",
-    "serve_models",
-    "stack_of_one",
-    "store",
-    "word_pairs",
+    "LARGEST_STRAIN", "Answers", "Chunk", "Counts", "Look", "Machine", "ModelStack", "Requests",
+    "draws", "first_infinite", "first_unsound", "group", "load", "renewed", "scale", "serve_models",
+    "stack_of_one", "store", "word_pairs",
 ]  # fmt: skip
 
 # Chunks with fewer rows are not worth a copy of the covariance.
 _FEW = 8
 # The words of a table of `loops.One` that are those of a row, and where they begin.
 _ONE, _AT = struct.Struct("=2qQqddqdq"), 8 * 7
-NOTHING: dict[str, Any] = {"decide": 0}
+NOBODY = loops.Query(0, 0)
 NO_STARTS: Counter = np.empty(0, np.int64)
 
 
@@ -183,15 +166,10 @@ class Machine:
 
         And the query's memory after it. What the rule notes of a row is written.
         """
-        model, asker = self._both(rule, query, state, memory, chunk)
+        model, asker = self.model(rule, state, kind_of(chunk.X)), self.query(query, memory)
         play = _Play(model, asker, chunk, mistakes_only=False, out=Columns.empty(count(chunk.X)))
         done = play.go(loops.ask_rows, 0)
         return -1 - done if done < 0 else -1, play.out, self._memory.copy()
-
-    def _both(
-        self, rule: Any, query: Any, state: Any, memory: Vector, chunk: Chunk
-    ) -> tuple[Bound, Bound]:
-        return self.model(rule, state, kind_of(chunk.X)), self.query(query, memory)
 
     def run(
         self, rule: Any, query: Query, state: Any, memory: Vector, chunk: Chunk, *,
@@ -258,14 +236,13 @@ class Machine:
     def _sight(
         self, loop: Any, name: str, given: tuple[Any, Any], X: Any, t: int, step: int, out: Matrix
     ) -> int:
-        model, room = self.model(*given, kind_of(X)), np.empty(ROOM)
-        functions, run = chosen(loop, model)
-        its = functions[0][name]
-        addresses = loops.Model(its, functions[0]["learn"], its, model.handle.address)
-        scratch = loops.Scratch(room, address_of(room))
+        model, scratch = self.model(*given, kind_of(X)), scratch_of()
+        (functions,), run = chosen(loop, model)
+        its = functions[name]
+        addresses = loops.Model(its, functions["learn"], its, model.handle.address)
         done = run(loops.Sight(addresses, rows_of(X), t, step, out, scratch))
         if done == FAILED:
-            raise reason(model, None, row_of(X, int(room[loops.AT])), t, 0.0)
+            raise reason(model, None, row_of(X, int(scratch.seen[loops.AT])), t, 0.0)
         return done
 
 
@@ -274,16 +251,13 @@ class _Frame:
 
     def __init__(self, loop: Any, model: Bound, query: Bound | None) -> None:
         self.model, self.query, self.loop = model, query, loop
-        self.seen, self._row = np.zeros(ROOM), np.empty(0)
-        functions = [model.code, *([query.code] if query else [])]
-        is_compiled = all(code.addresses is not None for code in functions)
-        chosen = [code.addresses if is_compiled else code.plain for code in functions]
-        its, asks = chosen[0] or {}, (chosen[1] or {}) if query else NOTHING
+        (its, *asks), is_compiled = of_one_form(model, *([query] if query else []))
+        scratch, self._row = scratch_of(), np.empty(0)
+        self.seen = scratch.seen
         self._blank = loops.One(
-            loops.Model(its["look"], its["learn"], its["note"], model.handle.address),
-            loops.Query(asks["decide"], query.handle.address if query else 0),
-            0, 0, np.uint64(0), 0, 0.0, 0.0, 0, 0.0, mistakes_only=False,
-            scratch=loops.Scratch(self.seen, address_of(self.seen)),
+            model_of(its, model.handle),
+            loops.Query(asks[0]["decide"], query.handle.address) if query else NOBODY,
+            0, 0, np.uint64(0), 0, 0.0, 0.0, 0, 0.0, mistakes_only=False, scratch=scratch,
         )  # fmt: skip
         self._run: Callable[[int], int] | None = None
         if is_compiled:
@@ -326,27 +300,49 @@ class _Play(NamedTuple):
     def go(self, loop: Any, begin: int) -> int:
         """What the loop gives, from the row ``begin`` on."""
         (model, query), run = chosen(loop, self.model, self.query)
-        (X, y, seed, first, draws, times, waiting), room = self.chunk, np.empty(ROOM)
-        turns = loops.Turns(seed, first, _doubles(draws), _doubles(times), waiting)
+        chunk, scratch = self.chunk, scratch_of()
         play = loops.Play(
-            loops.Model(model["look"], model["learn"], model["note"], self.model.handle.address),
-            loops.Query(query["decide"], self.query.handle.address),
-            rows_of(X), turns, _doubles(y), self.mistakes_only, begin, self.out,
-            loops.Scratch(room, address_of(room)),
+            model_of(model, self.model.handle),
+            loops.Query(query["decide"], self.query.handle.address), rows_of(chunk.X),
+            turns_of(chunk), doubles(chunk.y), self.mistakes_only, begin, self.out, scratch,
         )  # fmt: skip
         done = run(play)
         if done == FAILED:
-            i = int(room[loops.AT])
-            raise reason(self.model, self.query, row_of(X, i), self.chunk.first + i, y[i])
+            i = int(scratch.seen[loops.AT])
+            raise reason(self.model, self.query, row_of(chunk.X, i), chunk.first + i, chunk.y[i])
         return done
 
 
 def chosen(loop: Any, *parts: Bound) -> tuple[list[dict[str, Any]], Callable[[Any], int]]:
     """The functions of rules and queries, and how to run a loop over them: all of one form."""
-    addresses = [part.code.addresses for part in parts]
-    if None in addresses:
-        return [part.code.plain for part in parts], lambda argument: interpreted(loop, argument)
-    return addresses, lambda argument: called(loop, argument)  # type: ignore[return-value]
+    functions, are_compiled = of_one_form(*parts)
+    run = called if are_compiled else interpreted
+    return functions, lambda argument: run(loop, argument)
+
+
+def of_one_form(*parts: Bound) -> tuple[list[dict[str, Any]], bool]:
+    """The functions of rules and queries, and whether they are compiled: all of them, or none."""
+    compiled_ones = [part.code.addresses for part in parts if part.code.addresses is not None]
+    if len(compiled_ones) == len(parts):
+        return [*compiled_ones], True
+    return [part.code.plain for part in parts], False
+
+
+def model_of(functions: dict[str, Any], handle: Handle) -> loops.Model:
+    """What a loop takes of a rule and its state."""
+    return loops.Model(functions["look"], functions["learn"], functions["note"], handle.address)
+
+
+def scratch_of() -> loops.Scratch:
+    """Room for what a loop sees of a row."""
+    seen = np.zeros(ROOM)
+    return loops.Scratch(seen, address_of(seen))
+
+
+def turns_of(chunk: Chunk) -> loops.Turns:
+    """The places of the rows of a chunk in the stream of their model."""
+    draws, times = doubles(chunk.draws), doubles(chunk.times)
+    return loops.Turns(chunk.seed, chunk.first, draws, times, chunk.waiting)
 
 
 def reason(model: Bound, query: Bound | None, x: NDArray[Any], ticket: int, y: float) -> Exception:
@@ -367,7 +363,7 @@ def reason(model: Bound, query: Bound | None, x: NDArray[Any], ticket: int, y: f
     return RuntimeError(f"{type(rule).__name__}: compiled code failed where its source does not")
 
 
-def _doubles(values: NDArray[Any]) -> Vector:
+def doubles(values: NDArray[Any]) -> Vector:
     """Numbers as compiled code takes them; the same array where they are that."""
     return np.ascontiguousarray(values, np.float64)
 
@@ -407,17 +403,13 @@ def _in_blocks(
 ) -> tuple[int, Columns]:
     """A chunk of dense rows in blocks: a row to refuse, -1 or ``FAILED``, and the columns."""
     codes.load_products()
-    n, d, seen = count(chunk.X), state.weights.size, np.empty(ROOM)
+    n, d = count(chunk.X), state.weights.size
     part, out = blocks.parts(d), Columns.empty(n)
     (asks,), run = chosen(blocks.run_blocks, query)
-    turns = loops.Turns(
-        chunk.seed, chunk.first, _doubles(chunk.draws), _doubles(chunk.times), chunk.waiting
-    )
     work = blocks.Work(
         rule, state, loops.Query(asks["decide"], query.handle.address), chunk.X,
-        turns, _doubles(chunk.y), block, part, mistakes_only,
-        blocks.Workspace.empty(min(block or blocks.LONG, n), part, d), out,
-        loops.Scratch(seen, address_of(seen)),
+        turns_of(chunk), doubles(chunk.y), block, part, mistakes_only,
+        blocks.Workspace.empty(min(block or blocks.LONG, n), part, d), out, scratch_of(),
     )  # fmt: skip
     return run(work), out
 
@@ -477,21 +469,20 @@ def _share(
     model = Bound(stacks[0], code_of(stacks[0], kind_of(X)))
     asker = Bound(stacks[1], code_of(stacks[1], None))
     (its, asks), run = chosen(serve.serve_share, model, asker)
-    scratch = [Handle(*whole.parts) for whole in stacks]
+    ones = [Handle(*whole.parts) for whole in stacks]
     tables = [
         serve.Table(one.table, one.address, whole.address, whole.table, whole.strides)
-        for one, whole in zip(scratch, stacks, strict=True)
+        for one, whole in zip(ones, stacks, strict=True)
     ]
-    seen = np.empty(ROOM)
+    scratch = scratch_of()
     share = serve.Share(
-        loops.Model(its["look"], its["learn"], its["note"], scratch[0].address),
-        loops.Query(asks["decide"], scratch[1].address), (tables[0], tables[1]), stack.counts,
-        models, rows_of(X), requests, mistakes_only, out, begin,
-        loops.Scratch(seen, address_of(seen)),
+        model_of(its, ones[0]), loops.Query(asks["decide"], ones[1].address),
+        (tables[0], tables[1]), stack.counts, models, rows_of(X), requests, mistakes_only, out,
+        begin, scratch,
     )  # fmt: skip
     done = run(share)
     if done == FAILED:
-        i, k = int(seen[loops.AT]), int(models[begin[0]])
+        i, k = int(scratch.seen[loops.AT]), int(models[begin[0]])
         one = Bound(Handle(rule, entry_of(stack.state, k)), model.code)
         raise reason(one, None, row_of(X, i), int(stack.counts.rows[k]), requests.y[i] or 1.0)
     return done

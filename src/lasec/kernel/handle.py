@@ -113,14 +113,14 @@ def _number(value: Any) -> int:
     return int(value) if isinstance(value, int | np.integer | np.bool_) else 0
 
 
-def parts_at(address: int) -> Any:
-    """What the handle at an address was made of."""
-    return _living[address].parts
-
-
 def living(address: int) -> Handle:
     """The handle at an address."""
     return _living[address]
+
+
+def parts_at(address: int) -> Any:
+    """What the handle at an address was made of."""
+    return living(address).parts
 
 
 def entry_of(value: Any, k: int) -> Any:

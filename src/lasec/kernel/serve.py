@@ -17,20 +17,18 @@ from numpy.typing import NDArray
 
 from lasec.kernel.calls import call_decide, call_look, call_note, point
 from lasec.kernel.functions import sound
-from lasec.kernel.loops import AT, Model, Query, Rows, Scratch, entry, learned, place, write
+from lasec.kernel.loops import AT, Flags, Model, Query, Rows, Scratch, entry, learned, place, write
 from lasec.kernel.philox import draw
 from lasec.kernel.places import ASKED, CHANCE, FAILED, FINE, LABEL, SHOWN, VARIANCE
 from lasec.types import UNASKED, Counter, Matrix, Vector
-
-Flags = NDArray[np.bool_]
 
 
 class Requests(NamedTuple):
     """What came in, a row each, and where the rows of each model are (``order``, ``begins``).
 
-    ``y`` is 0 where a row asks. ``after`` is the row whose question a
-    label answers, or negative; then ``tickets`` tells its ticket, or that nobody asked
-    (``UNASKED``). ``times`` and ``draws`` may be empty.
+    ``y`` is 0 where a row asks. ``after`` is the row whose question a label answers, or negative;
+    then ``tickets`` tells its ticket, or that nobody asked (``UNASKED``). ``times`` and ``draws``
+    may be empty.
     """
 
     y: Vector

@@ -71,15 +71,17 @@ def symbol(role: str, kinds: str, types: tuple[type, ...]) -> str:
     return f"lasec_{total.hexdigest()[:24]}"
 
 
+@cache
 def of_other(name: str) -> bytes:
     """A digest of a module that is not lasec's: its file, and those beside it that it imports."""
     module: Any = sys.modules.get(name)
     path = Path(getattr(module, "__file__", None) or "?")
     if name == "__main__" or not path.is_file():
         return b""
-    total = hashlib.sha256(path.read_bytes())
+    source = path.read_bytes()
+    total = hashlib.sha256(source)
     for beside in sorted(path.parent.glob("*.py")):
-        if f"{beside.stem}" in path.read_text(encoding="utf-8", errors="replace"):
+        if beside.stem.encode() in source:
             total.update(beside.read_bytes())
     return total.digest()
 
