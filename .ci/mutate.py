@@ -3,8 +3,9 @@
 ``python .ci/mutate.py`` does it for the modules in ``MODULES``; ``python .ci/mutate.py
 metrics/planner.py tests/labels/test_planner.py`` for one module and its tests, without compiled
 code. ``python .ci/mutate.py --random 100 --seed 1`` draws that many changes over the files of
-``PARTS``, and runs for each the tests of its part; ``--only session/`` draws among one part, and
-``--again FILE`` runs those whose names stand in a file, for example an earlier list of survivors.
+``PARTS``, and runs for each the tests of its part; ``--only session/`` draws among one part,
+``--begin 45`` leaves out the first 44, and ``--again FILE`` runs those whose names stand in a file,
+for example an earlier list of survivors.
 
 The doctests of a module always run. Operators, numbers, conditions, ``not``, a constant True or
 False that is returned, and calls whose value nobody uses are changed; texts, annotations and what
@@ -312,11 +313,11 @@ def _is_noticed(place: Path, part: Part, target: Path) -> bool:
     return has_doctests and noticed(place, [str(target.relative_to(place))], quick=part.quick)
 
 
-def at_random(place: Path, chosen: list[tuple[str, int]]) -> None:
+def at_random(place: Path, chosen: list[tuple[str, int]], begin: int = 1) -> None:
     """Print how many changes are noticed by the tests of their part, and which are not."""
     warm(place, dict(part_of(module) for module, _ in chosen))
     count = 0
-    for at, (module, number) in enumerate(chosen, 1):
+    for at, (module, number) in enumerate(chosen, begin):
         target = place / "src" / "lasec" / module
         what, source = mutant(target.read_text(encoding="utf-8"), number)
         with changed(target, source):
@@ -373,6 +374,7 @@ def main() -> None:
     parser.add_argument("--random", type=int, metavar="N", help="draw so many changes")
     parser.add_argument("--seed", type=int, default=1, help="of the draw (1)")
     parser.add_argument("--only", default="", metavar="PART", help="draw in one part of PARTS")
+    parser.add_argument("--begin", type=int, default=1, metavar="K", help="with the Kth change (1)")
     parser.add_argument("--again", type=Path, metavar="FILE", help="changes by name, a line each")
     parser.add_argument(
         "--keep", type=Path, metavar="FOLDER", help="work here: keeps compiled code"
@@ -388,7 +390,7 @@ def main() -> None:
             chosen = named(place, given.again.read_text(encoding="utf-8").splitlines())
         else:
             chosen = drawn(place, given.random, given.seed, given.only)
-        at_random(place, chosen)
+        at_random(place, chosen[given.begin - 1 :], given.begin)
 
 
 if __name__ == "__main__":

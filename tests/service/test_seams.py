@@ -11,16 +11,19 @@ import sqlite3
 import threading
 import time
 from contextlib import ExitStack, contextmanager
+from typing import NamedTuple
 
 import httpx
 import numpy as np
 import pytest
 
 import lasec
+from lasec.service import Service
 from lasec.service.bodies import AskBody
 from lasec.service.desks import NumberDesk
 from lasec.service.limits import Limits
 from lasec.service.operations import Rows
+from lasec.service.requests import remember
 from lasec.service.service import Plain, Work
 from lasec.service.writer import SLICE, Room
 from service.conftest import Server
@@ -571,6 +574,43 @@ def waited(service, count):
     assert large[-1].event.wait(60)
     model.status = "active"
     return seconds
+
+
+def test_replies_are_found_by_their_names(tmp_path):
+    """What SQLite does for two of them is the same, however many there are."""
+    service = Service(str(tmp_path / "store.db"))
+    service.start()
+    few, many = looked_up(service, 10), looked_up(service, 5_000)
+    service.stop()
+    assert few[0] == many[0] == 2
+    assert many[1] < 3 * few[1], (few, many)
+
+
+def looked_up(service, count):
+    """How many of two replies are found, of so many, and the steps of SQLite's machine for that."""
+    steps, names = [], [("acme", "m", f"key:{count}:{at}") for at in range(count)]
+
+    def put(tx, now, known):
+        for name in names:
+            remember(tx, now, known, name, "", {})
+
+    service.do_now(put)
+    service.store.writer.set_progress_handler(lambda: steps.append(0), 10)
+    known = service.do_now(Named(names[1:3]))
+    service.store.writer.set_progress_handler(None, 10)
+    return known, len(steps)
+
+
+class Named(NamedTuple):
+    """A task that says how many of its names have a reply."""
+
+    given: list[tuple[str, str, str]]
+
+    def names(self):
+        return self.given
+
+    def run(self, tx, now, known):
+        return len(known)
 
 
 # People

@@ -268,13 +268,16 @@ class Writer(threading.Thread):
         """The replies of the store under some names."""
         for at in range(0, len(names), NAMES):
             some = names[at : at + NAMES]
-            marks = ", ".join(["(?, ?, ?)"] * len(some))
-            statement = (
-                "SELECT tenant, model, name, digest, reply FROM replies "
-                f"WHERE (tenant, model, name) IN (VALUES {marks})"
-            )
+            statement = _REPLIES.format(", ".join(["(?, ?, ?)"] * len(some)))
             values = [part for name in some for part in name]
             with self.store.failing():
                 found = self.store.writer.execute(self.store.text(statement), values).fetchall()
             for *name, digest, reply in found:
                 yield (name[0], name[1], name[2]), (digest, bytes(reply))
+
+
+_REPLIES = (  # SQLite would look at every reply of all tenants, were the names behind an IN
+    "WITH names (tenant, model, name) AS (VALUES {}) "
+    "SELECT r.tenant, r.model, r.name, r.digest, r.reply FROM names n CROSS JOIN replies r "
+    "WHERE r.tenant = n.tenant AND r.model = n.model AND r.name = n.name"
+)
