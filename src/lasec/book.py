@@ -160,18 +160,16 @@ class Book:
             )
 
     def arrays(self, dimension: int, classes: int = 2) -> dict[str, NDArray[Any]]:
-        """All that is remembered, as arrays."""
+        """All that is remembered, as arrays; other threads go on while they are filled."""
         asked = list(self._open.values())
-        rows = [question.x for question in asked]
-        columns = [[getattr(question.decision, name) for name in _COLUMNS] for question in asked]
-        counted = _codes(classes)
-        votes = [[*map(one.answers.count, counted)] for one in asked]
+        columns = (getattr(one.decision, name) for one in asked for name in _COLUMNS)
+        votes = (one.answers.count(code) for one in asked for code in _codes(classes))
         return {
             "ticket": np.array(list(self._open), dtype=np.int64),
-            **_written(rows, dimension),
-            "decision": np.array(columns, dtype=np.float64).reshape(len(rows), len(_COLUMNS)),
+            **_written([question.x for question in asked], dimension),
+            "decision": np.fromiter(columns, np.float64).reshape(len(asked), len(_COLUMNS)),
             "time": np.array([question.time for question in asked], dtype=np.float64),
-            "votes": np.array(votes, dtype=np.int64).reshape(len(rows), classes),
+            "votes": np.fromiter(votes, np.int64).reshape(len(asked), classes),
         }
 
     def restore(
@@ -227,7 +225,10 @@ def _written(rows: list[Any], dimension: int) -> dict[str, NDArray[Any]]:
     """The rows of all questions: a matrix, or the arrays of sparse rows."""
     if rows and rows[0].dtype == sparse.PAIR:
         return sparse.split(rows)
-    return {"x": np.array(rows, dtype=np.float64).reshape(len(rows), dimension)}
+    x = np.empty((len(rows), dimension))
+    for at, row in enumerate(rows):
+        x[at] = row
+    return {"x": x}
 
 
 def _read(arrays: dict[str, NDArray[Any]], dimension: int, kind: Any) -> Any:

@@ -194,6 +194,28 @@ def test_a_lease_costs_no_more_where_all_questions_are_with_others(service):
     assert np.median([seconds for _, seconds in full]) < 5 * np.median([s for _, s in free])
 
 
+def test_the_first_lease_of_a_person_looks_at_none_of_what_they_have_answered(service):
+    model_of(service, 5_000, annotators=3)
+
+    def answer(tx, now, known):
+        for ticket in range(5_000):
+            tx.put(
+                "INSERT INTO answers (tenant, model, ticket, person, label, status, at, due) "
+                "VALUES ('acme', 'm', ?, 'busy', '\"ham\"', 'recorded', ?, ?)", ticket, now, now,
+            )  # fmt: skip
+
+    service.do_now(answer)
+    busy, new = [], []
+    for _ in range(9):
+        for person, times in (("busy", busy), ("new", new)):
+            queue, now = Queue.read(service.store, "acme", "m", time.time()), time.time()
+            began = time.thread_time()
+            found = queue.lease(person, now, 5, now + 300.0)
+            times.append(time.thread_time() - began)
+            assert len(found) == (0 if person == "busy" else 5)
+    assert np.median(busy) < 5 * np.median(new), (busy, new)
+
+
 @pytest.mark.parametrize("asking", [{}, {"overlap": 0.5}, {"annotators": 3, "skips": 3}])
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_queue_in_memory_is_that_of_the_store(service, asking, seed):

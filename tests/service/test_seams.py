@@ -25,7 +25,7 @@ from lasec.service.limits import Limits
 from lasec.service.operations import Rows
 from lasec.service.requests import remember
 from lasec.service.service import Plain, Work
-from lasec.service.writer import SLICE, Room
+from lasec.service.writer import MORE, SLICE, Room
 from service.conftest import Server
 from service.running import running
 
@@ -574,6 +574,39 @@ def waited(service, count):
     assert large[-1].event.wait(60)
     model.status = "active"
     return seconds
+
+
+def test_nobody_waits_for_two_slices_of_others(tmp_path):
+    """What comes while one slice of two large requests is carried out is the next thing done."""
+    service = Service(str(tmp_path / "store.db"))
+    service.start()
+    ran, small = [], Small("small", Plain(lambda *_: ran.append("small")))
+
+    def slices(name):
+        def run(tx, now, known):
+            ran.append(name)
+            if ran.count(name) == 3 and name == "one":
+                small.ran = ran
+                service.writer.submit(small)
+            return MORE if ran.count(name) < 6 else None
+
+        return Work(name, Plain(run))
+
+    large = [slices("one"), slices("two")]
+    for work in large:
+        service.writer.submit(work)
+    assert all(work.event.wait(60) for work in (*large, small))
+    service.stop()
+    at = ran.index("small")
+    assert (ran[:at].count("one"), small.done_at) == (3, at + 1), (ran, small.done_at)
+
+
+class Small(Work):
+    """A job that notes how many slices had been carried out when it had its reply."""
+
+    def done(self, reply):
+        self.done_at = len(self.ran)
+        super().done(reply)
 
 
 def test_replies_are_found_by_their_names(tmp_path):

@@ -55,11 +55,12 @@ def pack(header: Mapping[str, Any], arrays: Arrays) -> bytes:
     for name, array in arrays.items():
         plain = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
         listing.append({"name": name, "dtype": plain.dtype.str, "shape": list(array.shape)})
-        blobs.append(plain.tobytes())
+        blobs.append(plain.reshape(-1).data)
     text = json.dumps({**header, "arrays": listing}, allow_nan=False).encode()
-    total = _PROLOGUE.size + len(text) + sum(map(len, blobs)) + _DIGEST
-    body = b"".join([_PROLOGUE.pack(SIGNATURE, FORMAT, len(text), total), text, *blobs])
-    return body + _digest(body)
+    total = _PROLOGUE.size + len(text) + sum(blob.nbytes for blob in blobs) + _DIGEST
+    prologue = _PROLOGUE.pack(SIGNATURE, FORMAT, len(text), total)
+    parts: list[bytes | memoryview] = [prologue, text, *blobs]
+    return b"".join([*parts, _digest(*parts)])
 
 
 def read(path: str | os.PathLike[str]) -> bytes:
@@ -145,8 +146,11 @@ def unpack(data: bytes) -> tuple[dict[str, Any], Arrays]:
     return header, _cut(header.pop("arrays", None), memoryview(data)[start:-_DIGEST])
 
 
-def _digest(body: bytes | memoryview) -> bytes:
-    return hashlib.blake2b(body, digest_size=_DIGEST).digest()
+def _digest(*parts: bytes | memoryview) -> bytes:
+    made = hashlib.blake2b(digest_size=_DIGEST)
+    for part in parts:
+        made.update(part)
+    return made.digest()
 
 
 def _check_prologue(start: bytes, size: int) -> tuple[int, int]:

@@ -22,7 +22,7 @@ SAME = 1e-9  # how far a propensity may be from the one in the journal when it i
 DELETED = "deleted"  # status of a model of which a part may still be in the store
 EVERY = 20_000  # rows between two snapshots
 LONGEST = 160  # characters of the kind of an alarm in a key of the store
-PIECE = 2**20  # bytes of a snapshot that are written before others have their turn
+PIECE = 2**18  # bytes of a snapshot that are written before others have their turn
 _said = msgspec.msgpack.Encoder(), msgspec.msgpack.Decoder()
 
 

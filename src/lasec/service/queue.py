@@ -246,4 +246,6 @@ class Queue:
         for ticket, person, due in store.read(_HELD, *key):
             made.held.put((ticket, person), due)
         ((made._today,),) = store.read(_TODAY, *key, now - now % DAY)
+        for person in made._counts:  # their first lease looks at no question that they answered
+            made._others(person, 1)
         return made

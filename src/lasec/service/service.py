@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from lasec.errors import TableError
+from lasec.metrics.proportion import student
 from lasec.service import people, removal
 from lasec.service.bodies import AskBody, CancelBody, LearnBody, PersonBody, TellBody
 from lasec.service.desks import Reply
@@ -165,6 +166,7 @@ class Service:
 
     def load(self) -> None:
         """Read every model, replay its journal; then it is ready."""
+        student(0.95, 1.0)  # loads SciPy, for which the first estimate would hold everybody up
         for tenant, name, settings, status, made in self.store.read(_MODELS):
             if self._stopped.is_set():
                 return

@@ -66,17 +66,26 @@ class Room(NamedTuple):
 class Turns:
     """The jobs that wait, by tenant; a tenant that has been served goes to the end of the line.
 
+    A job that has had a slice and is not done has its turns by itself, between those of the others:
+    nobody waits for a slice of it and for their own work after that.
+
     >>> from types import SimpleNamespace as Of
     >>> turns = Turns()
-    >>> for number, tenant in enumerate("aaab"):
-    ...     turns.put(Of(tenant=tenant, number=number))
+    >>> jobs = [Of(tenant=tenant, number=number) for number, tenant in enumerate("aaab")]
+    >>> for job in jobs:
+    ...     turns.put(job)
     >>> [job.number for job in turns.take(3)], turns.of("a"), len(turns)
     ([0, 3, 1], 1, 1)
+    >>> turns.put_back([jobs[3], jobs[1]], more=jobs[0])
+    >>> [[job.number for job in turns.take(3)] for _ in range(3)]
+    [[3], [0], [1, 2]]
     """
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._lines: dict[str, deque[Job]] = {}
+        self._begun: dict[str, Job] = {}  # a tenant's job that is not done: its others wait
+        self._alone = False  # whether the last turn was that of such a job
         self._count, self._closed = 0, False
 
     def __len__(self) -> int:
@@ -84,8 +93,7 @@ class Turns:
 
     def of(self, tenant: str) -> int:
         """The number that wait of one tenant."""
-        line = self._lines.get(tenant)
-        return 0 if line is None else len(line)
+        return len(self._lines.get(tenant, ())) + (tenant in self._begun)
 
     def put(self, one: Job) -> None:
         """Let something wait at the end of its tenant's line."""
@@ -94,11 +102,15 @@ class Turns:
             self._count += 1
             self._changed.notify()
 
-    def put_back(self, some: Iterable[Job]) -> None:
-        """Let what was taken, in this order, be the next of its tenant again."""
+    def put_back(self, some: list[Job], more: Job | None = None) -> None:
+        """Let what was taken, in this order, be the next again; ``more`` has had a slice."""
         with self._changed:
-            for one in reversed(list(some)):
-                self._lines.setdefault(one.tenant, deque()).appendleft(one)
+            later, self._lines = self._lines, {}
+            for tenant, line in [(one.tenant, [one]) for one in some] + list(later.items()):
+                self._lines.setdefault(tenant, deque()).extend(line)
+            self._count += len(some)
+            if more is not None:
+                self._begun[more.tenant], self._alone = more, True
                 self._count += 1
 
     def close(self) -> None:
@@ -108,19 +120,33 @@ class Turns:
             self._changed.notify()
 
     def take(self, most: int) -> list[Job]:
-        """The next ones, one of each tenant in turn; waits for the first, empty if it is closed."""
+        """The next ones, one of each tenant in turn, or one that is not done.
+
+        Waits for the first; empty if it is closed.
+        """
         with self._changed:
             while not self._count and not self._closed:
                 self._changed.wait()
-            found: list[Job] = []
-            while self._lines and len(found) < most:
-                tenant = next(iter(self._lines))
-                line = self._lines.pop(tenant)
-                found.append(line.popleft())
-                if line:
-                    self._lines[tenant] = line
+            free = {tenant: None for tenant in self._lines if tenant not in self._begun}
+            self._alone = bool(self._begun) and not (free and self._alone)
+            if self._alone:
+                found = [self._begun.pop(next(iter(self._begun)))]
+            else:
+                found = self._of_each(free, most)
             self._count -= len(found)
             return found
+
+    def _of_each(self, tenants: dict[str, None], most: int) -> list[Job]:
+        """One job of each of these tenants in turn."""
+        found: list[Job] = []
+        while tenants and len(found) < most:
+            tenant = next(iter(tenants))
+            del tenants[tenant]
+            line = self._lines.pop(tenant)
+            found.append(line.popleft())
+            if line:
+                self._lines[tenant], tenants[tenant] = line, None
+        return found
 
 
 class Writer(threading.Thread):
@@ -188,12 +214,12 @@ class Writer(threading.Thread):
         """Carry out jobs for a while, and commit that together."""
         now = time.time()
         with self.store.transaction() as tx:
-            said, left = self._in_turn(jobs, tx, now)
+            said, left, more = self._in_turn(jobs, tx, now)
             tx.flush()
             self._at("before commit")
         self._at("after commit")
         self._committed(tx)
-        self._turns.put_back(left)
+        self._turns.put_back(left, more)
         for job, reply in said:
             self._done(job, reply)
         if tx.changed:
@@ -201,8 +227,8 @@ class Writer(threading.Thread):
 
     def _in_turn(
         self, jobs: list[Job], tx: Transaction, now: float
-    ) -> tuple[list[tuple[Job, Any]], list[Job]]:
-        """The replies to the jobs that are done, and the jobs for which there was no time."""
+    ) -> tuple[list[tuple[Job, Any]], list[Job], Job | None]:
+        """The replies to the jobs that are done, those that had no time, and one with ``MORE``."""
         said, left, known = list[tuple[Job, Any]](), list[Job](), Known()
         until, looked = time.monotonic() + LONGEST, 0  # the replies to the jobs before are known
         halted: set[str] = set()  # tenants whose next jobs need what this commit leaves
@@ -213,13 +239,12 @@ class Writer(threading.Thread):
             if at >= looked:
                 looked = self._look_up(jobs, at, halted, known)
             reply = self._carried_out(job, tx, now, known)
-            if reply is MORE or isinstance(reply, Failure):
+            if reply is MORE:  # that was a slice: the others do not wait for more than that
+                return said, left + jobs[at + 1 :], job
+            if isinstance(reply, Failure):
                 halted.add(job.tenant)
-            if reply is MORE:
-                left.append(job)
-            else:
-                said.append((job, reply))
-        return said, left
+            said.append((job, reply))
+        return said, left, None
 
     def _committed(self, tx: Transaction) -> None:
         """Get what was erased out of the files, at once or when nobody reads it any more."""
