@@ -27,6 +27,7 @@ from lasec.learner_state import (
     packed,
     unpacked,
 )
+from lasec.nested import entry_of, leaves, rebuilt
 from lasec.parameters import Range, choice, number, shown
 from lasec.persistence import codec
 from lasec.persistence.container import read, restored
@@ -35,7 +36,7 @@ from lasec.records import Records
 from lasec.rules import OneVsRest
 from lasec.rules.costs import GIVEN
 from lasec.rules.growth import widened
-from lasec.rules.one_vs_rest import has_probabilities, of_class
+from lasec.rules.one_vs_rest import has_probabilities
 from lasec.selector import Selector
 from lasec.sparse import SparseRows, plain
 from lasec.types import (
@@ -593,7 +594,7 @@ class Learner:
             return np.column_stack([-margin, margin])
         if self.has_probabilities or not isinstance(rule, OneVsRest):
             return 2.0 * self._likely(now, rows) - 1.0
-        states = (of_class(now.model, k) for k in range(rule.classes))
+        states = (entry_of(now.model, k) for k in range(rule.classes))
         return np.column_stack([self._look(rule.inner, one, rows, None).margin for one in states])
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
@@ -721,8 +722,10 @@ class Learner:
                 raise ValueError(f"dimension: {len(now.book)} open questions have fewer features")
             model = self._blank(size)
             if now.sized:
-                wide = zip(widened(self.rule, now.model, size, used), model, strict=True)
-                model = type(model)(*(array.astype(blank.dtype) for array, blank in wide))
+                wide = zip(
+                    *map(leaves, (widened(self.rule, now.model, size, used), model)), strict=True
+                )
+                model = rebuilt(model, (array.astype(blank.dtype) for array, blank in wide))
             selector = deepcopy(now.selector)
             self._now = replace(now, model=model, dimension=size, sized=True, selector=selector)
 

@@ -15,6 +15,7 @@ from lasec.book import Book
 from lasec.classes import UNNAMED, ClassNames
 from lasec.clock import Clock
 from lasec.errors import StateError
+from lasec.nested import copied, named
 from lasec.parameters import Range, number, shown
 from lasec.persistence import codec
 from lasec.persistence.container import Arrays, pack
@@ -22,7 +23,7 @@ from lasec.random import SEEDS
 from lasec.rules.one_vs_rest import third_class
 from lasec.selector import Selector
 from lasec.sparse import row_kind
-from lasec.types import ClassRule, copied
+from lasec.types import ClassRule
 
 _COUNTERS = ("rows", "asked", "told", "updates", "dropped", "expired", "contradicted")
 _COUNTS = Range(0, 2**62)
@@ -146,7 +147,7 @@ class Counter:
 
 def packed(settings: Mapping[str, Any], rule: Any, state: LearnerState) -> bytes:
     """A learner as bytes; a state that could not be loaded again is refused."""
-    arrays = dict(zip(state.model._fields, state.model, strict=True))
+    arrays = named(state.model)
     codec.restore(rule, state.dimension, arrays)
     model = {f"state.{name}": array for name, array in arrays.items()}
     asked = state.book.arrays(state.dimension, len(state.classes.names))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, Self, Unpack
+from typing import Any, Literal, NamedTuple, Self, Unpack, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -219,13 +219,21 @@ class Tracker(Learner):
 
     @classmethod
     def _assemble(cls, **settings: Any) -> Self:
-        known = isinstance(settings["rule"], AnyTracking)
-        if not known or not isinstance(settings["query"], Budgeted):
+        if not is_tracker(*(type(settings[part]).__name__ for part in ("rule", "query"))):
             raise StateError("foreign: this is no Tracker, load it with lasec.Learner")
         made = cls.__new__(cls)
         made._chooses = False
         Learner.__init__(made, **settings)
         return made
+
+
+def is_tracker(rule: str, query: str) -> bool:
+    """Whether a rule and a query of these names make a Tracker: what a file holds is decided here.
+
+    >>> is_tracker("SparseTracking", "Budgeted"), is_tracker("SparseTracking", "Always")
+    (True, False)
+    """
+    return rule in {kind.__name__ for kind in get_args(AnyTracking)} and query == Budgeted.__name__
 
 
 def _rule_for(rule: Any, sparse: bool) -> Tracking | SparseTracking:

@@ -165,7 +165,7 @@ class Aggregate(StrEnum):
 
 
 class State(Protocol):
-    """A NamedTuple of plain arrays: all that the next row needs, and nothing else."""
+    """A NamedTuple of arrays, or of such tuples: all that the next row needs, and nothing else."""
 
     def validate(self) -> str:
         """What makes these arrays no valid state, as a phrase; empty if nothing does."""
@@ -174,17 +174,6 @@ class State(Protocol):
 
     @property
     def _fields(self) -> tuple[str, ...]: ...
-
-
-def copied(state: Any) -> Any:
-    """The same arrays, once more: nothing that happens to one state changes the other.
-
-    >>> import lasec
-    >>> state = lasec.rules.Perceptron().init(2)
-    >>> copied(state).weights is state.weights
-    False
-    """
-    return type(state)(*(array.copy() for array in state))
 
 
 @runtime_checkable

@@ -8,6 +8,7 @@ import pytest
 import lasec
 from lasec.errors import StateError
 from lasec.mercer import RBF
+from lasec.nested import entry_of
 from lasec.queries import Budgeted, MarginSampling
 from lasec.rules import (
     BudgetPerceptron,
@@ -18,7 +19,7 @@ from lasec.rules import (
     SecondOrder,
     Tracking,
 )
-from lasec.rules.one_vs_rest import mirrored, of_class, third_class
+from lasec.rules.one_vs_rest import mirrored, third_class
 
 PLAIN = (  # one for each kind of state, and one with probabilities
     SecondOrder(0.1, 0.5),
@@ -63,7 +64,7 @@ def test_the_query_sees_half_the_lead_or_that_of_probabilities():
         learner = lasec.Learner(rule, MarginSampling(1.0), dimension=D, classes=NAMES, seed=0)
         learner.run(X, y)
         chosen = learner.rule
-        margins = np.array([rule.margin(of_class(learner.state, k), X[0]).margin for k in range(3)])
+        margins = np.array([rule.margin(entry_of(learner.state, k), X[0]).margin for k in range(3)])
         seen = chosen.margin(learner.state, X[0])
         if learner.has_probabilities:
             likely = (1.0 + margins) / (1.0 + margins).sum()
@@ -91,7 +92,7 @@ def test_a_third_class_goes_on_from_two(rule):
     twin.run(X[two], np.where(y[two] == names[1], 1, -1))
     rule_, state = learner.rule, third_class(rule, twin.state, D, every_label=True)[1]
     for x, m in zip(X, before, strict=True):
-        first, second, new = (rule.margin(of_class(state, k), x).margin for k in range(3))
+        first, second, new = (rule.margin(entry_of(state, k), x).margin for k in range(3))
         assert (-first, second, new) == pytest.approx((m, m, 0.0), abs=1e-9)
     assert rule_ == OneVsRest(rule, 3, every_label=True)
 

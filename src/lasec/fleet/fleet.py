@@ -21,13 +21,14 @@ from lasec.fleet import batch, saved
 from lasec.fleet.stacked import tiled
 from lasec.kernel import engine
 from lasec.learner import ALWAYS, Learner, with_classes
+from lasec.nested import copied
 from lasec.parameters import Range, choice, number, shown
 from lasec.persistence import codec
 from lasec.persistence.container import Arrays, read, restored
 from lasec.random import seed_or_random
 from lasec.records import Records
 from lasec.rules import OneVsRest
-from lasec.types import UNASKED, LearnFrom, Query, Rule, copied
+from lasec.types import UNASKED, LearnFrom, Query, Rule
 
 # Fewer rows are not worth threads, which take longer to begin.
 _FEW = 64

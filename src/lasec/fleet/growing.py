@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from lasec.errors import StateError
 from lasec.kernel import engine
+from lasec.nested import copied, entry_of, named
 from lasec.persistence import codec
 from lasec.persistence.container import Arrays, bundle, pack, unbundle, unpack
 from lasec.sparse import SparseRows
-from lasec.types import Rule, copied
+from lasec.types import Rule
 
 _FIRST = np.zeros(1, dtype=np.int64)
 
@@ -78,7 +79,7 @@ class Growing:
             counts = engine.Counts(*counters)
             one = engine.ModelStack(engine.stack_of_one(state), stack.memory[k : k + 1], counts)
             after = server(one, _FIRST, requests._replace(begins=span))
-            self.state[k] = type(state)(*(array[0] for array in after.state))
+            self.state[k] = entry_of(after.state, 0)
 
     @property
     def size(self) -> int:
@@ -130,4 +131,4 @@ class Growing:
 
 
 def _packed(state: Any) -> bytes:
-    return pack({}, state._asdict())
+    return pack({}, named(state))

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from lasec import validation
 from lasec.errors import StateError
 from lasec.kernel import engine
+from lasec.nested import entry_of, leaves, mapped, named, rebuilt
 from lasec.persistence import codec
 from lasec.persistence.container import Arrays
 from lasec.types import NotingRule, Rule, SymmetricState
@@ -35,15 +36,15 @@ class Stacked:
     def __init__(self, rule: Rule[Any], one: Any, models: int, *_: Any) -> None:
         self._places = places(one)
         self._notes = isinstance(rule, NotingRule)  # then questions write into the state too
-        self.state: Any = type(one)(*(tiled(array, models) for array in one))
+        self.state: Any = mapped(lambda array: tiled(array, models), one)
 
     def __getitem__(self, k: int) -> Any:
         """The arrays of one model, as views."""
-        return type(self.state)(*(array[k] for array in self.state))
+        return entry_of(self.state, k)
 
     def put(self, keys: int | slice, state: Any) -> None:
         """Let one model, or some, be as this state is."""
-        for stacked, its in zip(self.state, state, strict=True):
+        for stacked, its in zip(leaves(self.state), leaves(state), strict=True):
             stacked[keys] = its
 
     def undo(self, touched: NDArray[np.int64], learning: NDArray[np.int64]) -> Callable[[], None]:
@@ -52,7 +53,7 @@ class Stacked:
         A fleet can be larger than what is left of the memory, so that only these are copied.
         """
         changing = touched if self._notes else learning
-        kept = [(array, array[changing]) for array in self.state]
+        kept = [(array, array[changing]) for array in leaves(self.state)]
 
         def put_back() -> None:
             for array, before in kept:
@@ -82,7 +83,7 @@ class Stacked:
     def pack(self, keys: NDArray[np.int64]) -> NDArray[np.uint8]:
         """The arrays of these models as bytes, a row each."""
         packed = np.zeros((keys.size, self.size), dtype=np.uint8)
-        for place, array in zip(self._places, self.state, strict=True):
+        for place, array in zip(self._places, leaves(self.state), strict=True):
             engine.store(
                 place.spread(array), place.lower, keys, packed.view(place.kind), place.columns[0]
             )
@@ -103,14 +104,14 @@ class Stacked:
                 bad = engine.first_infinite(rows.view(place.kind), *place.columns)
                 if bad >= 0:
                     raise ValueError(f"packed: row {bad} holds NaN or infinity in {place.name}")
-        for place, array in zip(self._places, self.state, strict=True):
+        for place, array in zip(self._places, leaves(self.state), strict=True):
             engine.load(
                 place.spread(array), place.lower, keys, rows.view(place.kind), place.columns[0]
             )
 
     def arrays(self) -> Arrays:
         """What a file of the fleet holds of them."""
-        return {f"state.{name}": array for name, array in self.state._asdict().items()}
+        return {f"state.{name}": array for name, array in named(self.state).items()}
 
     @staticmethod
     def checked(rule: Rule[Any], dimension: int, arrays: Arrays, models: int) -> Any:
@@ -122,8 +123,8 @@ class Stacked:
             raise StateError("invalid: there are arrays of no known use")
         for k in range(models):
             one: Any = {name: array[k] for name, array in found.items()}
-            kind = type(codec.restore(rule, dimension, one))
-        return kind(**found)
+            like = codec.restore(rule, dimension, one)
+        return rebuilt(like, (found[name] for name in named(like)))
 
     def take(self, found: Any) -> None:
         """Be what :meth:`checked` found in a file."""
@@ -169,7 +170,7 @@ def places(state: Any) -> list[Place]:
     """
     symmetric = state.symmetric if isinstance(state, SymmetricState) else ()
     found, begin = [], 0
-    for name, array in zip(state._fields, state, strict=True):
+    for name, array in named(state).items():
         count = array.size
         if name in symmetric:
             d = array.shape[-1]

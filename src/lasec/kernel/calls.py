@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lasec.kernel.handle import entry_of, living
+from lasec.kernel.handle import living
+from lasec.nested import entry_of
 from lasec.types import Counter, Vector
 
 

@@ -13,16 +13,17 @@ from lasec.kernel import blocks, codes, loops, pack, serve
 from lasec.kernel.codes import Code, called, code_of, compiled, interpreted, invoke
 from lasec.kernel.dispatch import is_due
 from lasec.kernel.functions import LARGEST_STRAIN
-from lasec.kernel.handle import Handle, address_of, entry_of
+from lasec.kernel.handle import Handle, address_of
 from lasec.kernel.loops import NO_NUMBERS, ROOM, Columns
 from lasec.kernel.philox import draw_all
 from lasec.kernel.places import FAILED, LABEL, PLACES
 from lasec.kernel.scaling import scale_rows
 from lasec.kernel.serve import Answers, Counts, Requests
 from lasec.kernel.words import FEW, LOWER, count_words
+from lasec.nested import copied, entry_of, mapped
 from lasec.rules.gaussian import Gaussian
 from lasec.sparse import Csr
-from lasec.types import Counter, Matrix, Query, Rule, Vector, copied
+from lasec.types import Counter, Matrix, Query, Rule, Vector
 
 __all__ = [
     "LARGEST_STRAIN", "Answers", "Chunk", "Counts", "Look", "Machine", "ModelStack", "Requests",
@@ -497,7 +498,7 @@ def _renewed_in(rule: Any, stack: ModelStack, k: int) -> ModelStack:
 
 def stack_of_one(state: Any) -> Any:
     """The arrays of one model, as those of a stack without others: the same memory."""
-    return type(state)(*(array[None] for array in state))
+    return mapped(lambda array: array[None], state)
 
 
 def store(

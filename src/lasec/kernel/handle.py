@@ -17,6 +17,8 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from lasec.nested import entry_of, leaves
+
 _living: WeakValueDictionary[int, Handle] = WeakValueDictionary()
 _double, _word, _unsigned = struct.Struct("d"), struct.Struct("q"), struct.Struct("Q")
 _character: Any = ctypes.c_char
@@ -121,25 +123,6 @@ def living(address: int) -> Handle:
 def parts_at(address: int) -> Any:
     """What the handle at an address was made of."""
     return living(address).parts
-
-
-def entry_of(value: Any, k: int) -> Any:
-    """Entry k of each array of nested tuples, as views; numbers as they are."""
-    if isinstance(value, np.ndarray):
-        return value[k]
-    if isinstance(value, tuple):
-        parts = [entry_of(part, k) for part in value]
-        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-    return value
-
-
-def leaves(value: Any) -> Iterator[Any]:
-    """The numbers and arrays of nested tuples, in order."""
-    if isinstance(value, tuple):
-        for part in value:
-            yield from leaves(part)
-    else:
-        yield value
 
 
 def types_in(value: Any) -> Iterator[type]:

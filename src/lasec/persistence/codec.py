@@ -16,6 +16,7 @@ import numpy as np
 
 from lasec import mercer, queries, rules
 from lasec.errors import StateError
+from lasec.nested import leaves, named, rebuilt
 from lasec.parameters import shown
 from lasec.persistence.container import Arrays
 from lasec.types import (
@@ -117,7 +118,7 @@ def shapes(rule: Rule[Any], dimension: int) -> dict[str, tuple[int, ...]]:
     one, two = rule.init(1), rule.init(2)
     return {
         name: tuple(a + (b - a) * (dimension - 1) for a, b in zip(p.shape, q.shape, strict=True))
-        for name, p, q in zip(one._fields, one, two, strict=True)
+        for (name, p), q in zip(named(one).items(), leaves(two), strict=True)
     }
 
 
@@ -130,7 +131,7 @@ def kinds(rule: Rule[Any], dimension: int) -> dict[str, np.dtype[Any]]:
     if isinstance(rule, ShapedRule):
         return {name: np.dtype(kind) for name, kind in rule.kinds(dimension).items()}
     one = begin(rule, 1)
-    return {name: array.dtype for name, array in zip(one._fields, one, strict=True)}
+    return {name: array.dtype for name, array in named(one).items()}
 
 
 def size(rule: Rule[Any], dimension: int) -> int:
@@ -181,7 +182,8 @@ def restore(rule: Rule[Any], dimension: int, arrays: Arrays) -> State:
     for name, array in arrays.items():
         if array.shape != expected[name] or array.dtype != types[name]:
             raise StateError(f"invalid: {name} has not the shape and type of this rule")
-    state: State = type(rule.init(1))(**arrays)
+    like = rule.init(1)
+    state: State = rebuilt(like, (arrays[name] for name in named(like)))
     for name, array in arrays.items():
         with np.errstate(invalid="ignore"):  # whatever bits a NaN has
             largest = np.abs(array.astype(float)).max(initial=0.0)

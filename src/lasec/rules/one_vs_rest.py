@@ -20,22 +20,18 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from lasec.nested import copied, entry_of
 from lasec.parameters import Range, checked
 from lasec.rules.second_order import SecondOrder
-from lasec.types import ClassMargin, ClassRule, Margin, Rule, TimedRule, Vector, copied
+from lasec.types import ClassMargin, ClassRule, Margin, Rule, TimedRule, Vector
 
 __all__ = [
-    "OneVsRest", "has_probabilities", "learned", "mirrored", "norm", "of_class", "said", "strain",
+    "OneVsRest", "has_probabilities", "learned", "mirrored", "norm", "said", "strain",
     "third_class",
 ]  # fmt: skip
 
 SMALLEST = 1e-300
 SIGNED = ("weights", "labels")  # the arrays of a state whose signs are those of the labels
-
-
-def of_class(states: Any, k: int) -> Any:
-    """The state of class ``k``, from 0, as views."""
-    return type(states)(*(array[k] for array in states))
 
 
 def said(rule: Any, state: Any, x: Vector) -> Margin:
@@ -105,7 +101,7 @@ class OneVsRest(NamedTuple):
         best, variance, total = 0, 0.0, 0.0
         first = second = -np.inf
         for k in range(self.classes):
-            seen = said(self.inner, of_class(state, k), x)
+            seen = said(self.inner, entry_of(state, k), x)
             total += (1.0 + seen.margin) / 2.0
             if seen.margin > first:
                 best, variance, second, first = k, seen.variance, first, seen.margin
@@ -119,7 +115,7 @@ class OneVsRest(NamedTuple):
     def probabilities(self, state: Any, x: Vector, t: int, out: Vector) -> None:
         """out <- the probability of each class, in the order of the margins where they are none."""
         for k in range(self.classes):
-            m = said(self.inner, of_class(state, k), x).margin
+            m = said(self.inner, entry_of(state, k), x).margin
             out[k] = (1.0 + (m if has_probabilities(self.inner) else np.tanh(m))) / 2.0
         total = max(out.sum(), SMALLEST)
         for k in range(self.classes):
@@ -128,7 +124,7 @@ class OneVsRest(NamedTuple):
     def update(self, state: Any, x: Vector, y: float, draw: float) -> None:
         """+1 for the class of the label, -1 for all others."""
         for k in range(self.classes):
-            one, sign = of_class(state, k), 1.0 if y == k + 1.0 else -1.0
+            one, sign = entry_of(state, k), 1.0 if y == k + 1.0 else -1.0
             if self.every_label or (said(self.inner, one, x).raw >= 0.0) != (sign > 0.0):
                 learned(self.inner, one, x, sign, draw)
 
@@ -182,7 +178,7 @@ def mirrored(state: Any) -> Any:
 
 def _each(states: Any) -> Iterator[Any]:
     """The state of each class."""
-    return (of_class(states, k) for k in range(len(states[0])))
+    return (entry_of(states, k) for k in range(len(states[0])))
 
 
 def _stacked(states: list[Any], rule: OneVsRest, dimension: int) -> Any:

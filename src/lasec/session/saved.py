@@ -15,7 +15,7 @@ from lasec.learner import Learner
 from lasec.parameters import Range, number
 from lasec.persistence.container import Arrays, pack, restored
 from lasec.sparse import PAIR, is_sparse, matrix, one_by_one, row, split
-from lasec.tracker import Tracker
+from lasec.tracker import Tracker, is_tracker
 
 
 class Note(NamedTuple):
@@ -136,6 +136,4 @@ def _class_of(header: dict[str, Any], arrays: Arrays) -> type[Learner]:
         raise StateError("foreign: this is a learner at a table; load it with tables.TableLearner")
     if kind is not None:
         raise StateError(f"foreign: this is a {kind}, not a learner")
-    kinds = [header[part]["kind"] for part in ("rule", "query")]
-    tracking = kinds[0] in ("Tracking", "Lenses") and kinds[1] == "Budgeted"
-    return Tracker if tracking else Learner
+    return Tracker if is_tracker(*(header[part]["kind"] for part in ("rule", "query"))) else Learner

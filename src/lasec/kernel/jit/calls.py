@@ -15,7 +15,7 @@ from numba.np import arrayobj as _arrayobj
 
 from lasec.kernel import calls
 from lasec.kernel.jit.lean import WITHIN, overload
-from lasec.rules import one_vs_rest
+from lasec.nested import entry_of
 
 types: Any = _types
 arrayobj: Any = _arrayobj
@@ -188,22 +188,35 @@ def _cut(context: Any, builder: Any, kinds: tuple[Any, Any], stacked: Any, at: A
     return _array(context, builder, kinds[1], begin, shape[1:])
 
 
+def _entry_kind(stack: Any) -> Any:
+    """The type of one entry of each array's first axis, in nested tuples."""
+    if isinstance(stack, types.Array):
+        return types.Array(stack.dtype, stack.ndim - 1, "C")
+    return types.NamedTuple([_entry_kind(kind) for kind in stack.types], stack.instance_class)
+
+
+def _entry(context: Any, builder: Any, kinds: tuple[Any, Any], stacked: Any, at: Any) -> Any:
+    """The entry itself."""
+    if isinstance(kinds[0], types.Array):
+        return _cut(context, builder, kinds, stacked, at)
+    parts = [
+        _entry(context, builder, pair, builder.extract_value(stacked, i), at)
+        for i, pair in enumerate(zip(kinds[0].types, kinds[1].types, strict=True))
+    ]
+    return context.make_tuple(builder, kinds[1], parts)
+
+
 def _of_entry(typing: Any, stack: Any, at: Any) -> Any:
-    """The same NamedTuple, of one entry of each array's first axis."""
-    ones = [types.Array(kind.dtype, kind.ndim - 1, "C") for kind in stack.types]
-    one = types.NamedTuple(ones, stack.instance_class)
+    """The same tuples, of one entry of each array's first axis."""
+    one = _entry_kind(stack)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        parts = [
-            _cut(context, builder, kinds, builder.extract_value(arguments[0], i), arguments[1])
-            for i, kinds in enumerate(zip(stack.types, ones, strict=True))
-        ]
-        return context.make_tuple(builder, one, parts)
+        return _entry(context, builder, (stack, one), *arguments)
 
     return one(stack, I64), generate
 
 
 _member: Any = intrinsic(_of_entry)
-overload(one_vs_rest.of_class)(lambda states, k: lambda states, k: _member(states, k))
+overload(entry_of)(lambda value, k: lambda value, k: _member(value, k))
 
 __all__ = ["SIGNATURES", "TABLE", "WITHIN", "kind_of", "reader", "viewer"]
