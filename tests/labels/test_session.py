@@ -86,13 +86,17 @@ def test_rows_are_known_by_ids_until_they_are_settled():
 @pytest.mark.parametrize(
     ("options", "why"), [({"max_age": 3}, "expired"), ({"max_pending": 2}, "dropped")]
 )
-def test_what_is_given_up_is_forgotten_everywhere(options, why):
+@pytest.mark.parametrize("together", [False, True])
+def test_what_is_given_up_is_forgotten_everywhere(options, why, together):
     model = lasec.LASEC(dimension=1, **options)
     heard = []
     give_up, model.given_up = model.given_up, lambda: heard.extend(gone := give_up()) or gone
     session = lasec.Session(model)
-    for t in range(10):
-        session.ask([1.0], id=t + 100)
+    for t in range(100, 110, 2):
+        if together:
+            session.ask_many([[1.0], [1.0]], ids=[t, t + 1])
+        else:
+            session.ask([1.0], id=t), session.ask([1.0], id=t + 1)
     assert {gone.why.value for gone in heard} == {why}
     assert session.meter.lost == len(heard) == 10 - len(session.questions)
     assert {note.id - 100 for _, note in session.questions} == {

@@ -592,9 +592,10 @@ def test_nobody_waits_for_two_slices_of_others(tmp_path):
 
         return Work(name, Plain(run))
 
-    large = [slices("one"), slices("two")]
-    for work in large:
+    large, held = [slices("one"), slices("two")], threading.Event()
+    for work in (Work("nobody", Plain(lambda *_: held.wait())), *large):
         service.writer.submit(work)
+    held.set()  # both wait by now
     assert all(work.event.wait(60) for work in (*large, small))
     service.stop()
     at = ran.index("small")

@@ -206,8 +206,8 @@ def judged_rows(classes: Any, scores: Matrix | Vector, *, likely: bool) -> Judge
 
     >>> judged_rows(np.array(["ham", "spam"]), np.array([[0.2, 0.8]]), likely=True).label.tolist()
     ['spam']
-    >>> judged_rows(np.array(["ham", "spam"]), np.array([-0.5]), likely=False).label.tolist()
-    ['ham']
+    >>> judged_rows(np.array(["ham", "spam"]), np.array([-0.5, 0.5]), likely=False).label.tolist()
+    ['ham', 'spam']
     """
     if scores.ndim == 1:
         best, ahead = (scores > 0.0).astype(np.intp), scores

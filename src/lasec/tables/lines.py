@@ -98,8 +98,8 @@ def predicted(desk: TableLearner, rows: Sequence[Row]) -> list[Row]:
     >>> from lasec.tables import Encoder
     >>> encoder = Encoder.fit(pyarrow.RecordBatch.from_pylist([{"price": 1.0}, {"price": 3.0}]))
     >>> desk = TableLearner(lasec.Tracker(1, seed=0), encoder, classes=["down", "up"])
-    >>> predicted(desk, [{"price": 2.0}])
-    [{'prediction': None, 'margin': 0.0}]
+    >>> predicted(desk, [{"price": 2.0}, {"price": 3.0}])
+    [{'prediction': None, 'margin': 0.0}, {'prediction': None, 'margin': 0.0}]
     """
     wrong = [_unreadable(desk, row) for row in rows]
     X = desk.read([row for row, text in zip(rows, wrong, strict=True) if not text]).X
