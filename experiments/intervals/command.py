@@ -52,7 +52,6 @@ def hold(journal: Journal, study: Study, out: Path) -> str:
             "rows_between_looks": scenarios.LOOK,
         },
         meter={"window": scenarios.WINDOW, "decay": scenarios.FADE},
-        costs=scenarios.COSTS._asdict(),
     )
     (out / "summary.md").write_text(document(cells, study.rows))
     picture(out, cells)

@@ -7,19 +7,16 @@ from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from experiments.intervals.scenarios import ALPHA, COSTS, FADE, Run, play
+from experiments.intervals.scenarios import ALPHA, FADE, Run, play
 from experiments.intervals.weighted import estimated
 from experiments.journal import Journal, Task
 from lasec.metrics import Estimate
-from lasec.metrics.sums import likely
 
 Row = dict[str, Any]
 
 WEIGHTED = ("ipw", "snipw")
-METRICS = ("precision", "recall", "f1", "log_loss", "cost")
-COLUMNS = ("estimator", "metric", "estimate", "low", "high", "truth", "labels", "always")
+COLUMNS = ("estimator", "estimate", "low", "high", "truth", "labels", "always")
 
 
 class Study(NamedTuple):
@@ -44,24 +41,22 @@ class Compared(NamedTuple):
 def honesty(scenario: str, rate: float, number: int, rounds: int) -> list[list[Any]]:
     """All estimates of one stream at its end, as rows of :data:`COLUMNS`."""
     run = play(scenario, rate, number, rounds)
-    rows: list[tuple[str, str, Compared]] = [
-        ("plain", "accuracy", plain(run)),
-        *((name, "accuracy", held(run, name)) for name in WEIGHTED),
-        ("aipw", "accuracy", compared(run, "accuracy")),
-        ("window", "accuracy", compared(run, "accuracy", over="window")),
-        ("decay", "accuracy", held(run, "decay")),
-        ("anytime", "accuracy", compared(run, "accuracy", interval="anytime")),
-        *(("aipw", metric, compared(run, metric)) for metric in METRICS),
+    rows: list[tuple[str, Compared]] = [
+        ("plain", plain(run)),
+        *((name, held(run, name)) for name in WEIGHTED),
+        ("aipw", compared(run)),
+        ("window", compared(run, over="window")),
+        ("decay", held(run, "decay")),
+        ("anytime", compared(run, interval="anytime")),
     ]
     return [
         [
             name,
-            metric,
             *(round(value, 6) for value in found[:4]),
             found.labels,
             int(run.always) if name == "anytime" else "",
         ]
-        for name, metric, found in rows
+        for name, found in rows
     ]
 
 
@@ -78,44 +73,28 @@ def plain(run: Run) -> Compared:
     return Compared(mean, max(0.0, mean - half), min(1.0, mean + half), true, sample.size)
 
 
-def compared(run: Run, metric: str, *, over: str = "all", interval: str = "normal") -> Compared:
+def compared(run: Run, *, over: str = "all", interval: str = "normal") -> Compared:
     """An estimate of the meter."""
-    found = run.meter.estimate(metric, over=over, interval=interval)
-    true = truth(run, metric, found, over)
+    found = run.meter.estimate(over=over, interval=interval)
+    true = truth(run, found, over)
     return Compared(found.value, found.low, found.high, true, found.labels)
 
 
 def held(run: Run, name: str) -> Compared:
     """An estimate of :mod:`experiments.intervals.weighted`."""
     found = estimated(run, name)
-    true = truth(run, "accuracy", found, name)
+    true = truth(run, found, name)
     return Compared(found.value, found.low, found.high, true, found.labels)
 
 
-def truth(run: Run, metric: str, estimate: Estimate, over: str = "all") -> float:
-    """A metric with all labels known, of the rows that an estimate is about; NaN if it is 0/0."""
+def truth(run: Run, estimate: Estimate, over: str = "all") -> float:
+    """The accuracy with all labels known, of the rows that an estimate is about; NaN if none."""
     rows = slice(estimate.until - estimate.rows if over == "window" else 0, estimate.until)
-    label, y = run.records.label[rows], run.y[rows]
-    if not y.size:
+    right = run.records.label[rows] == run.y[rows]
+    if not right.size:
         return math.nan
-    if metric == "accuracy":
-        age = np.arange(y.size)[::-1] if over == "decay" else np.zeros(y.size)
-        return float(np.average(label == y, weights=np.exp(-age / FADE)))
-    if metric == "log_loss":
-        p = likely(run.records.margin[rows])
-        return float(-np.log(np.where(y > 0, p, 1.0 - p)).mean())
-    return _of_counts(metric, label > 0, y > 0)
-
-
-def _of_counts(metric: str, said: NDArray[np.bool_], is_: NDArray[np.bool_]) -> float:
-    """What follows from the four kinds of rows."""
-    tp, fp, fn = (int(kind.sum()) for kind in (said & is_, said & ~is_, ~said & is_))
-    if metric == "cost":
-        return (COSTS.false_positive * fp + COSTS.false_negative * fn) / said.size
-    above, below = {
-        "precision": (tp, tp + fp), "recall": (tp, tp + fn), "f1": (2 * tp, 2 * tp + fp + fn),
-    }[metric]  # fmt: skip
-    return above / below if below else math.nan
+    age = np.arange(right.size)[::-1] if over == "decay" else np.zeros(right.size)
+    return float(np.average(right, weights=np.exp(-age / FADE)))
 
 
 def measure(journal: Journal, study: Study) -> list[Row]:

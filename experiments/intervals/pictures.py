@@ -30,8 +30,7 @@ APART = 1.025  # factor between the rates at which neighbouring estimators are d
 
 def picture(out: Path, cells: list[Row]) -> None:
     """Small multiples: bias, the same near zero, coverage and width."""
-    rows = [row for row in cells if row["metric"] == "accuracy"]
-    names = list(dict.fromkeys(row["scenario"] for row in rows))
+    names = list(dict.fromkeys(row["scenario"] for row in cells))
     with mpl.rc_context(SETTINGS):
         figure = Figure(figsize=(max(4.4, 0.6 + 2.5 * len(names)), 9.6), layout="constrained")
         grid = figure.subplots(
@@ -39,7 +38,7 @@ def picture(out: Path, cells: list[Row]) -> None:
             gridspec_kw={"height_ratios": [1.0, 1.0, 1.25, 1.0]},
         )  # fmt: skip
         for column, name in zip(grid.T, names, strict=True):
-            group = [row for row in rows if row["scenario"] == name]
+            group = [row for row in cells if row["scenario"] == name]
             streams = group[0]["streams"]
             column[0].set_title(f"{SCENARIOS[name].title}, {streams:,} streams", fontsize=9)
             _biases(column[0], group, plain=True)

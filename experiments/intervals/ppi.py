@@ -38,7 +38,7 @@ from experiments.intervals.widths import QUICK, ROWS
 from experiments.journal import Journal, Task
 from experiments.output import write_csv, write_json
 from experiments.tables import Table
-from lasec.metrics import means
+from lasec.metrics import means, sums
 
 Array = NDArray[np.float64]
 Row = dict[str, Any]
@@ -85,12 +85,12 @@ def package() -> Any:
 
 def aipw(rows: Rows, expected: Array | None = None) -> Found:
     """The estimate of lasec; ``expected`` replaces the variance that the model expects."""
-    sums = means.of_rows(rows.guess, rows.q, rows.asked)
+    table = sums.of_rows(rows.guess, rows.q)
     if expected is not None:
-        sums[means.Sum.EXPECTED] = expected
+        table[:, sums.Column.EXPECTED] = expected
     known = rows.part(rows.asked)
-    answers = means.of_answers(known.guess, known.q, known.wrong)
-    estimate = means.accuracy(sums.sum(axis=1) + answers.sum(axis=1))
+    answers = sums.of_answers(known.guess, known.q, known.wrong)
+    estimate = means.accuracy(table.sum(axis=0) + answers.sum(axis=0))
     return Found(estimate.value, estimate.low, estimate.high)
 
 
@@ -183,7 +183,7 @@ def one(stream: str, rate: float, seed: int, size: float) -> list[list[float]]:
     """The windows of one run of the default Tracker."""
     X, y = draw(stream, seed, size)
     records = lasec.Tracker(rate=rate, horizon=len(y), seed=seed).run(X, y)
-    guess = means.doubt(records.label, records.margin)
+    guess = sums.doubt(records.label, records.margin)
     wrong = records.mistake.astype(np.float64)
     return compared(Rows(guess, records.propensity, records.asked, wrong))
 

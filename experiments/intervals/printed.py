@@ -176,7 +176,7 @@ def _windows(done: lasec.RunSummary, drawn: Drawn, gone: Bools) -> Iterator[Foun
     for window in WINDOWS:
         meter = Meter(window=window)
         meter.extend(done.records, y)
-        found = meter.estimate("accuracy", over="window")
+        found = meter.estimate(over="window")
         yield _of(f"accuracy, window of {window:,}", found, right[-found.rows :].mean())
 
 
@@ -245,7 +245,7 @@ def _owner(done: lasec.RunSummary, drawn: Drawn, gone: Bools, rng: Any) -> Itera
                 meter.tell(lasec.Outcome(past, says, mistake=says != past.label, updated=True))
     shown, first = meter.reaching(), done.unpredicted
     for over, words in (("all", "all rows"), ("window", "last 1,000 rows")):
-        found = shown.estimate("accuracy", over=over)
+        found = shown.estimate(over=over)
         truth = drawn.right[max(first, found.until - found.rows) : found.until]
         if truth.size:
             yield _of(f"owner's page, {words}", found, truth.mean())
@@ -257,7 +257,7 @@ def _worst(done: lasec.RunSummary, drawn: Drawn, gone: Bools) -> Iterator[Found]
     y[gone] = None
     meter.extend(done.records, y)
     for over, words in (("all", "all rows"), ("window", "last 1,000 rows")):
-        found = meter.estimate("accuracy", over=over)
+        found = meter.estimate(over=over)
         if found.lost:
             truth = float(right[-found.rows :].mean())
             yield f"worst case, {words}", found.value, found.worst_low, found.worst_high, truth

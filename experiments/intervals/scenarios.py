@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import lasec
-from lasec.metrics import Costs, Estimate
+from lasec.metrics import Estimate
 from lasec.metrics.confidence_sequence import BETS, asked, unasked
-from lasec.metrics.sums import Values, likely
+from lasec.metrics.sums import likely
 from lasec.streams import Stream, stationary, switching, walking
 
 Bools = NDArray[np.bool_]
@@ -25,7 +25,6 @@ Floats = NDArray[np.float64]
 
 DIMENSION, NOISE = 10, 0.05
 WINDOW, FADE = 1_000, 1_000.0
-COSTS = Costs(false_positive=1.0, false_negative=5.0)
 MEAN_DELAY, LOST, PATIENCE = 200.0, 0.1, 2_000
 LOOK = 25  # rows between two looks where answers are late
 ALPHA = 0.05
@@ -78,7 +77,7 @@ def play(scenario: str, rate: float, number: int, rounds: int) -> Run:
     tracker = lasec.Tracker(rate=rate, horizon=rounds, seed=round(1e4 * rate) * 10**6 + number)
     if SCENARIOS[scenario].late:
         return _late(tracker, X, y, _delays(rounds, number))
-    meter = lasec.Meter(window=WINDOW, costs=COSTS)
+    meter = lasec.Meter(window=WINDOW)
     records = tracker.run(X, y)
     meter.extend(records, y)
     worst = float(evidence(records, y).max(initial=0.0))
@@ -108,11 +107,10 @@ def evidence(records: lasec.Records, y: NDArray[Any]) -> Floats:
     each row.
     """
     p, q = likely(records.margin), records.propensity
-    values = Values(p, loss=False)
-    log_k = unasked(values.d0, values.d1, q)
-    d = np.where(y > 0, values.d1, values.d0)
+    log_k = unasked(-p, 1.0 - p, q)
+    d = (y > 0) - p
     on = records.asked
-    log_k[on] += asked(values.d0[on], values.d1[on], d[on], q[on])
+    log_k[on] += asked(-p[on], 1.0 - p[on], d[on], q[on])
     plus = records.label > 0  # where the error is 1 - v: the bets change their sign
     log_k[plus] = log_k[plus, ::-1]
     missing = np.cumsum(np.where(plus, -d, d))
@@ -145,7 +143,7 @@ class _Looks:
             del self._open[oldest]
         oldest = next(iter(self._open), now)
         if oldest != self._oldest:
-            self.seen.append(self.meter.estimate("accuracy", interval="anytime"))
+            self.seen.append(self.meter.estimate(interval="anytime"))
             self._oldest = oldest
 
     def tell(self, outcome: lasec.Outcome) -> None:
@@ -159,7 +157,7 @@ class _Looks:
 
 def _late(tracker: lasec.Tracker, X: Floats, y: NDArray[Any], delays: Floats) -> Run:
     """Answers that come late, or never."""
-    meter = lasec.Meter(window=WINDOW, patience=PATIENCE, costs=COSTS)
+    meter = lasec.Meter(window=WINDOW, patience=PATIENCE)
     looks = _Looks(meter)
     run = lasec.evaluate(tracker, X, y, delay=delays, meter=meter, alarms=[looks], every=len(y))
     heard = np.zeros(len(y), dtype=bool)

@@ -19,12 +19,12 @@ NAMES = {
     "decay": "aipw, decay",
     "anytime": "aipw, anytime",
 }
-KEYS = ("scenario", "rate", "estimator", "metric")
+KEYS = ("scenario", "rate", "estimator")
 SMALL, LEAST, MOST = 0.002, 0.93, 0.97  # what is hoped for: of the bias, and of the coverage
 
 
 def summary(rows: list[Row]) -> list[Row]:
-    """A row for each scenario, rate, estimator and metric."""
+    """A row for each scenario, rate and estimator."""
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
         groups.setdefault(tuple(row[key] for key in KEYS), []).append(row)
@@ -34,8 +34,7 @@ def summary(rows: list[Row]) -> list[Row]:
     }
     for row in made:
         usual = widths[row["scenario"], row["rate"]]
-        alike = row["metric"] == "accuracy" and usual > 0.0
-        row["relative_width"] = round(row["width"] / usual, 3) if alike else ""
+        row["relative_width"] = round(row["width"] / usual, 3) if usual > 0.0 else ""
     order = list(SCENARIOS)
     return sorted(made, key=lambda row: (order.index(row["scenario"]), row["rate"]))
 
@@ -124,14 +123,14 @@ def reached(cells: list[Row]) -> list[str]:
 def table(cells: list[Row]) -> list[str]:
     """The lines of a Markdown table."""
     lines = [
-        "| rate | estimator | metric | truth | bias | coverage | above | below | width "
+        "| rate | estimator | truth | bias | coverage | above | below | width "
         "| of the plain mean's | always |",
-        "|---:|---|---|---:|---:|---:|---:|---:|---:|---:|---:|",
+        "|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for row in cells:
         shown = (
-            f"{row['rate']:g}", NAMES[row["estimator"]], row["metric"].replace("_", "-"),
-            f"{row['truth']:.3f}", f"{row['bias']:+.4f} ± {row['bias_error']:.4f}",
+            f"{row['rate']:g}", NAMES[row["estimator"]], f"{row['truth']:.3f}",
+            f"{row['bias']:+.4f} ± {row['bias_error']:.4f}",
             f"{row['coverage']:.1%}", f"{row['truth_above']:.1%}", f"{row['truth_below']:.1%}",
             f"{row['width']:.3f}", _or_dash(row["relative_width"], ".2f"),
             _or_dash(row["always"], ".1%"),
@@ -141,7 +140,7 @@ def table(cells: list[Row]) -> list[str]:
 
 
 def _accuracies(cells: list[Row], estimator: str) -> list[Row]:
-    return [r for r in cells if (r["estimator"], r["metric"]) == (estimator, "accuracy")]
+    return [row for row in cells if row["estimator"] == estimator]
 
 
 def _share(held: list[bool]) -> str:

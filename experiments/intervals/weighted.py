@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.intervals.scenarios import ALPHA, FADE, WINDOW, Run
-from lasec.metrics import Estimate, means, totals
-from lasec.metrics.sums import SURE
-from lasec.metrics.totals import Total
+from lasec.metrics import Estimate, means
+from lasec.metrics.means import Total
+from lasec.metrics.sums import SURE, doubt
 
 Floats = NDArray[np.float64]
 
@@ -56,7 +56,7 @@ def estimated(run: Run, name: str) -> Estimate:
     asked, heard = records.asked[:until], run.heard[:until]
     rows = Rows(
         records.label[:until].astype(np.float64),
-        means.doubt(records.label[:until], records.margin[:until]).clip(*SURE),
+        doubt(records.label[:until], records.margin[:until]).clip(*SURE),
         records.propensity[:until],
         records.mistake[:until].astype(np.float64),
         asked & heard,
@@ -125,12 +125,12 @@ def _interval(
     u = w**2 * (1.0 - q) * rows.terms[on] ** 2
     count, labels = float(weights[(rows.q > 0.0) | counted].sum()), float(w.sum())
     once, twice = w / q, (w / q) ** 2
-    seen = totals.seen_by(
+    seen = means.seen_by(
         labels, (float(once.sum()), float(twice.sum())),
         (float(once[wrong].sum()), float(twice[wrong].sum())),
         float((twice - share * w**2 / q).sum()),
     )  # fmt: skip
-    free = totals.degrees(float(u.sum()), float((u**2).sum()))
-    made = totals.over(found, count, free, labels, seen).complement
-    low, high = totals.within(made.interval(1.0 - ALPHA), (0.0, 1.0))
+    free = means.degrees(float(u.sum()), float((u**2).sum()))
+    made = means.over(found, count, free, labels, seen).complement
+    low, high = means.within(made.interval(1.0 - ALPHA))
     return Estimate(made.value, low, high, round(count), round(labels), until)

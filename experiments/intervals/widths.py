@@ -19,7 +19,7 @@ import numpy as np
 import lasec
 from experiments.benchmark.streams import draw, missing
 from experiments.journal import Journal, Task
-from lasec.metrics import means
+from lasec.metrics import means, sums
 from lasec.queries import Budgeted, Uniform
 
 ROWS = 2_000
@@ -70,15 +70,15 @@ def window_widths(
 def measured(records: lasec.Records) -> Measured:
     """The windows of a run, each with its estimate and the truth."""
     asked, q, wrong = records.asked, records.propensity, records.mistake
-    guess = means.doubt(records.label, records.margin)
-    sums = means.of_rows(guess, q, asked)
-    sums[:, asked] += means.of_answers(guess[asked], q[asked], wrong[asked].astype(np.float64))
+    guess = sums.doubt(records.label, records.margin)
+    table = sums.of_rows(guess, q)
+    table[asked] += sums.of_answers(guess[asked], q[asked], wrong[asked])
     rows = min(ROWS, len(wrong))
-    sums[:, records.sign == 0] = 0.0  # no prediction yet: in no estimate
+    table[records.sign == 0] = 0.0  # no prediction yet: in no estimate
     widths, covered = [], 0
     for first in range(0, len(wrong) - rows + 1, rows):
         window = slice(first, first + rows)
-        estimate = means.accuracy(sums[:, window].sum(axis=1))
+        estimate = means.accuracy(table[window].sum(axis=0))
         widths.append(estimate.width)
         covered += float(1.0 - wrong[window].mean()) in estimate
     labels = int(asked.sum())

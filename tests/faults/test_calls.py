@@ -22,7 +22,6 @@ import lasec
 import lasec.river
 import lasec.sklearn
 from fleets import simulate
-from lasec.metrics import Costs
 from lasec.queries import Always, Budgeted, MarginSampling, Uniform, VarianceThreshold
 from lasec.selector import Selector
 
@@ -130,7 +129,7 @@ def tracker():
 
 
 def meter():
-    made, asking = lasec.Meter(window=20, costs=Costs(false_negative=2.0)), tracker()
+    made, asking = lasec.Meter(window=20), tracker()
     for row, sign in zip(ROWS, SIGNS, strict=True):
         decision = asking.ask(row)
         made.ask(decision)
@@ -226,8 +225,8 @@ TARGETS = {
         ("cancel", {"ticket": 3}),
         ("extend", {"records": columns(), "y": TWO}),
         ("extend", RECORDS),
-        ("estimate", {"metric": "f1", "over": "window", "method": "aipw", "level": 0.9}),
-        ("estimate", {"metric": "error", "over": "all", "interval": "anytime"}),
+        ("estimate", {"over": "window", "method": "aipw", "level": 0.9}),
+        ("estimate", {"over": "all", "interval": "anytime"}),
         ("plan", {"width": 0.1, "labels": None, "window": "1d", "rows_per_day": 100.0}),
         ("curve", {"window": 1_000, "rates": (0.1, 0.2), "rows_per_day": None, "level": 0.9}),
         ("from_bytes", {"data": b"", "probability": None}),
@@ -383,8 +382,6 @@ def test_numbers_that_no_float_holds(value):
         Selector(Always()).decide(value)
     with pytest.raises(ValueError, match=r"^decision: margin must be a number"):
         lasec.Meter().ask(decision(margin=value))
-    with pytest.raises(ValueError, match=r"^costs: false_positive must be a number"):
-        lasec.Meter(costs=Costs(false_positive=value))
 
 
 @pytest.mark.parametrize("given", [WIDE, HUGE], ids=["wide", "huge"])

@@ -20,7 +20,6 @@ import pytest
 
 import lasec
 from lasec.alarms import DropAlarm, InputAlarm
-from lasec.metrics import Costs
 from lasec.persistence.container import FORMAT
 from lasec.queries import Budgeted, MarginSampling, Uniform
 from lasec.rules import BudgetPerceptron, SecondOrder, ShiftingPerceptron
@@ -30,7 +29,6 @@ from lasec.tables import Encoder, TableLearner
 
 MUTANTS = 20_000
 MEMORY = 256 << 20  # bytes that all loads together may take beyond what the process has
-COSTS = Costs(false_positive=1.0, false_negative=5.0)
 ROWS, SIGNS = lasec.streams.switching(700, dimension=3, every=200, seed=1)
 
 
@@ -134,10 +132,8 @@ def use_learner(made):
 def use_meter(made):
     yield lambda: made.accuracy
     if made.window is not None:
-        yield lambda: made.estimate("f1", over="window")
-    yield lambda: made.estimate("log_loss", interval="anytime")
-    if made.costs is not None:
-        yield lambda: made.estimate("cost")
+        yield lambda: made.estimate(over="window")
+    yield lambda: made.estimate(interval="anytime")
     yield lambda: made.plan(width=0.1)
     if made.oldest is not None:
         yield lambda: made.cancel(made.oldest)
@@ -202,7 +198,7 @@ def kinds():
         "tracker": (tracker_file(), lasec.Tracker.from_bytes, use_learner),
         "any learner": (tracker_file(), read_learner, use_learner),
         "meter, window": (meter_of(window=100).to_bytes(), *meter),
-        "meter, costs": (meter_of(window=None, costs=COSTS).to_bytes(), *meter),
+        "meter, no window": (meter_of(window=None).to_bytes(), *meter),
         "meter, patience": (meter_of(window=64, patience=40).to_bytes(), *meter),
         "meter, new": (lasec.Meter().to_bytes(), *meter),
         "run": (run_file(groups=False), *run),

@@ -15,7 +15,7 @@ from lasec.alarms import DropAlarm, InputAlarm, Watch, described
 from lasec.alarms.confirm import LOOKS
 from lasec.alarms.drop import CUT, STAKES, bounded, doubt
 from lasec.alarms.quiet import FIRST, Quiet
-from lasec.metrics.means import aipw
+from lasec.metrics.sums import aipw
 from lasec.types import Decision, Outcome
 
 propensities = st.floats(1e-6, 1.0)

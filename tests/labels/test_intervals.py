@@ -45,7 +45,7 @@ def test_the_command_writes_goes_on_and_adds_up(tmp_path):
     assert (tmp_path / "journal.jsonl").read_text().count("\n") == 12
 
     rows, cells = (read_csv(tmp_path / f"{name}.csv") for name in ("intervals", "summary"))
-    assert len(rows) == 3 * len(cells) == 3 * 4 * 12
+    assert len(rows) == 3 * len(cells) == 3 * 4 * 7
     for cell in cells:
         group = [row for row in rows if all(row[k] == cell[k] for k in KEYS)]
         errors = [row["estimate"] - row["truth"] for row in group]
@@ -95,12 +95,10 @@ def test_the_truth_is_that_of_the_rounds_an_estimate_speaks_of():
     right = ~run.records.mistake
     whole, window = (run.meter.estimate(over=over) for over in ("all", "window"))
     assert 0 < whole.until < 2_000
-    assert coverage.truth(run, "accuracy", whole) == right[: whole.until].mean()
+    assert coverage.truth(run, whole) == right[: whole.until].mean()
     rows = slice(window.until - window.rows, window.until)
-    assert coverage.truth(run, "accuracy", window, "window") == right[rows].mean()
+    assert coverage.truth(run, window, "window") == right[rows].mean()
     assert 0.85 < run.heard[: whole.until].sum() / run.records.asked[: whole.until].sum() < 0.95
-    precision = coverage.truth(run, "precision", whole)
-    assert precision == (run.y[: whole.until] == 1)[run.records.label[: whole.until] == 1].mean()
 
 
 @pytest.mark.parametrize("lost", [0.0, 0.3])
@@ -147,7 +145,6 @@ def test_the_plain_mean_fails_and_ours_does_not():
             for part in rows
             for row in part
         ])
-        if row["metric"] == "accuracy"
     }  # fmt: skip
     assert found["plain"]["bias"] < -0.08
     assert found["plain"]["coverage"] < 0.3

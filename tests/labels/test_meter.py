@@ -5,47 +5,24 @@ import pytest
 
 import lasec
 from labels.synthetic import metered, told, tossed, world
-from lasec.metrics import Costs, Meter, means
-from lasec.metrics.totals import student
+from lasec.metrics import Meter, means, sums
+from lasec.metrics.proportion import student
 from lasec.persistence.container import pack, unpack
 
-COSTS = Costs(true_positive=-1.0, false_positive=2.0, false_negative=7.0, true_negative=0.5)
-METRICS = ("accuracy", "error", "precision", "recall", "f1", "log_loss", "cost")
 
-
-def naive(chunk, metric):
+def naive(chunk):
     """The definition, row by row."""
     z, q, p, plus = chunk.asked, chunk.propensity, chunk.p, chunk.label > 0
-
-    def total(v, a, rows):
-        return (a + z[rows] * (v - a) / q[rows]).sum()
-
-    positive = (chunk.y > 0) * 1.0
-    if metric == "log_loss":
-        v = -np.log(np.where(chunk.y > 0, p, 1 - p))
-        a = -p * np.log(p) - (1 - p) * np.log(1 - p)
-        return total(v, a, slice(None)) / len(chunk)
-    s = [total(positive[rows], p[rows], rows) for rows in (plus, ~plus)]
-    n = [plus.sum(), (~plus).sum()]
-    if metric == "precision":
-        return s[0] / n[0]
-    if metric == "recall":
-        return s[0] / (s[0] + s[1])
-    if metric == "f1":
-        return 2 * s[0] / (n[0] + s[0] + s[1])
-    c = COSTS if metric == "cost" else Costs(0.0, 1.0, 1.0, 0.0)
-    cost = c[0] * s[0] + c[1] * (n[0] - s[0]) + c[2] * s[1] + c[3] * (n[1] - s[1])
-    return 1 - cost / len(chunk) if metric == "accuracy" else cost / len(chunk)
+    guess, wrong = np.where(plus, 1 - p, p), (chunk.label != chunk.y) * 1.0
+    return 1 - (guess + z * (wrong - guess) / q).sum() / len(chunk)
 
 
 def everything(meter, sequence=True):
     """All that a meter says."""
     said = []
     for over in ("all",) + ("window",) * bool(meter.window):
-        for metric in METRICS if meter.costs else METRICS[:-1]:
-            said.append(meter.estimate(metric, over=over))
-            if sequence:
-                said.append(meter.estimate(metric, over=over, interval="anytime"))
+        kinds = ("normal",) + ("anytime",) * sequence
+        said += [meter.estimate(over=over, interval=interval) for interval in kinds]
     return np.array(said)
 
 
@@ -66,15 +43,14 @@ def play(meter, chunk, delay=lambda t: 0, look=lambda t: False, upto=None, since
     return mail
 
 
-@pytest.mark.parametrize("metric", METRICS)
-def test_the_definition(metric):
+def test_the_definition():
     chunk = tossed(world(3_000, 1, rate=0.2), 1)
-    meter = metered(chunk, window=640, costs=COSTS)
-    got = meter.estimate(metric)
-    assert got.value == pytest.approx(naive(chunk, metric), rel=1e-10)
+    meter = metered(chunk, window=640)
+    got = meter.estimate()
+    assert got.value == pytest.approx(naive(chunk), rel=1e-10)
     assert (got.rows, got.labels, got.until) == (3_000, chunk.asked.sum(), 3_000)
-    got = meter.estimate(metric, over="window")
-    assert got.value == pytest.approx(naive(chunk[-got.rows :], metric), rel=1e-10)
+    got = meter.estimate(over="window")
+    assert got.value == pytest.approx(naive(chunk[-got.rows :]), rel=1e-10)
 
 
 def test_the_interval_is_that_of_the_definition():
@@ -84,13 +60,13 @@ def test_the_interval_is_that_of_the_definition():
     guess = np.where(chunk.label > 0, 1 - chunk.p, chunk.p)
     u = z * (1 - q) * (wrong - guess) ** 2 / q**2
     reach = student(0.9, u.sum() ** 2 / (u**2).sum() - 1) * np.sqrt(u.sum()) / 2_000
-    got = metered(chunk).estimate("error", level=0.9)
+    got = metered(chunk).estimate(level=0.9)
     assert (got.low, got.high) == pytest.approx((got.value - reach, got.value + reach), rel=1e-10)
 
 
 def test_the_loop_and_the_chunk_are_the_same():
     chunk = tossed(world(5_000, 2), 2)
-    options = {"window": 777, "costs": COSTS}
+    options = {"window": 777}
     whole, loop, parts = metered(chunk, **options), Meter(**options), Meter(**options)
     play(loop, chunk, look=lambda t: t % 501 == 0)
     for start in range(0, 5_000, 313):
@@ -102,14 +78,14 @@ def test_the_loop_and_the_chunk_are_the_same():
 def test_answers_in_any_order():
     chunk = tossed(world(3_000, 2), 2)
     rng = np.random.default_rng(0)
-    meter = Meter(costs=COSTS)
+    meter = Meter()
     mail = play(meter, chunk, delay=lambda t: int(rng.integers(0, 900)))
     assert meter.open > 0
     for outcomes in mail.values():
         for outcome in outcomes:
             meter.tell(outcome)
     assert meter.open == 0
-    want = everything(metered(chunk, costs=COSTS))
+    want = everything(metered(chunk))
     np.testing.assert_allclose(everything(meter), want, rtol=1e-10, atol=1e-11)
 
 
@@ -131,8 +107,8 @@ def test_delay_does_not_bias_but_counting_open_rounds_would():
         chunk = tossed(truth, seed)
         meter = Meter(window=64)
         play(meter, chunk, delay=lambda t: 300)
-        got = meter.estimate("error")
-        honest.append(got.value - (truth.label != truth.y)[: got.until].mean())
+        got = meter.estimate()
+        honest.append((truth.label != truth.y)[: got.until].mean() - (1.0 - got.value))
         known = chunk.asked & (np.arange(1_000) < 700)
         value = (known * (chunk.label != chunk.y) / chunk.propensity).sum() / 1_000
         hasty.append(value - (truth.label != truth.y).mean())
@@ -154,24 +130,18 @@ def test_a_window_is_about_as_long_as_asked():
 @pytest.mark.slow
 def test_unbiased_and_covered_and_the_plain_mean_is_not():
     truth = world(2_000, 7, rate=0.1, trust=0.95)
-    want = {m: naive(world_known(truth), m) for m in METRICS}
-    off = {m: [] for m in METRICS}
-    hits = dict.fromkeys(off, 0)
-    plain = []
+    want = naive(world_known(truth))
+    off, plain, hits = [], [], 0
     for seed in range(600):
         chunk = tossed(truth, seed)
-        meter = metered(chunk, window=None, costs=COSTS)
-        plain.append((chunk.label == chunk.y)[chunk.asked].mean() - want["accuracy"])
-        for metric, values in off.items():
-            got = meter.estimate(metric)
-            values.append(got.value - want[metric])
-            hits[metric] += want[metric] in got
-    assert np.mean(plain) < -0.035 < 10 * np.mean(off["accuracy"])
-    for metric, values in off.items():
-        error = np.std(values) / np.sqrt(600)
-        slack = 0.02 if metric in ("recall", "f1") else 0.0
-        assert abs(np.mean(values)) < 4 * error + slack, metric
-        assert 0.925 < hits[metric] / 600 < 0.985, (metric, hits[metric])
+        meter = metered(chunk, window=None)
+        plain.append((chunk.label == chunk.y)[chunk.asked].mean() - want)
+        got = meter.estimate()
+        off.append(got.value - want)
+        hits += want in got
+    assert np.mean(plain) < -0.035 < 10 * np.mean(off)
+    assert abs(np.mean(off)) < 4 * np.std(off) / np.sqrt(600)
+    assert 0.925 < hits / 600 < 0.985, hits
 
 
 def world_known(chunk):
@@ -266,7 +236,7 @@ def test_patience_counts_as_lose_does():
 @pytest.mark.parametrize("cut", [1, 777, 1_024, 2_500])
 def test_saving_in_the_middle_is_invisible(cut):
     chunk = tossed(world(4_000, 14, rate=0.3), 14)
-    options = {"window": 300, "patience": 90, "costs": COSTS}
+    options = {"window": 300, "patience": 90}
     delay = lambda t: None if t % 5 == 0 else t % 70  # noqa: E731
     straight, first = Meter(**options), Meter(**options)
     play(straight, chunk, delay)
@@ -330,30 +300,20 @@ def test_rounds_that_nobody_could_ask_do_not_make_it_sure():
     columns = (np.full(n, 1, dtype=np.int8), np.full(n, 0.9), np.zeros(n), np.where(seen, 0.2, 0.0))
     records = lasec.Records(*columns, asked, ~seen, asked, first=0)
     y = np.where(seen, 1, -1)
-    meter = Meter(window=None, costs=COSTS)
+    meter = Meter(window=None)
     meter.extend(records, y)
-    for metric, truth in (("accuracy", 0.5), ("error", 0.5), ("precision", 0.5), ("f1", 2 / 3)):
-        assert truth in meter.estimate(metric), metric
+    assert 0.5 in meter.accuracy
     assert meter.blind == 500
 
 
 def test_without_labels_there_is_no_value():
-    meter = Meter(costs=COSTS)
+    meter = Meter()
     for t in range(3):
-        for metric in METRICS:
-            got = meter.estimate(metric)
+        for interval in ("normal", "anytime"):
+            got = meter.estimate(interval=interval)
             assert math.isnan(got.value)
-            assert got.low in (0.0, -1.0)
-            assert got.high in (1.0, 7.0, math.inf)
+            assert (got.low, got.high) == (0.0, 1.0)
         meter.ask(lasec.Decision(1, 0.2, 1.0, 0.5, asked=False, ticket=t))
-    ask = lasec.Decision(-1, -0.2, 1.0, 1.0, asked=True, ticket=9)
-    negatives = Meter()
-    negatives.ask(ask)
-    negatives.tell(told(ask, -1))
-    assert math.isnan(negatives.estimate("precision").value)
-    assert math.isnan(negatives.estimate("recall").value)
-    assert negatives.estimate("recall")[1:3] == (0.0, 1.0)
-    assert negatives.accuracy.value == pytest.approx(1.0)
 
 
 def test_what_is_refused_changes_nothing():
@@ -384,14 +344,11 @@ def test_what_is_refused_changes_nothing():
 
 def test_questions_that_a_meter_cannot_answer():
     meter = Meter(window=None)
-    for wrong in (
-        {"over": "window"}, {"metric": "cost"}, {"metric": "auc"},
-        {"interval": "exact"}, {"level": 1.0}, {"over": "decay"},
-    ):  # fmt: skip
+    for wrong in ({"over": "window"}, {"interval": "exact"}, {"level": 1.0}, {"over": "decay"}):
         with pytest.raises(ValueError, match=r"."):
             meter.estimate(**wrong)
-    for wrong in ({"window": 0}, {"patience": -1}, {"costs": Costs(math.inf)}):
-        with pytest.raises(ValueError, match=r"window|patience|costs"):
+    for wrong in ({"window": 0}, {"patience": -1}):
+        with pytest.raises(ValueError, match=r"window|patience"):
             Meter(**wrong)
 
 
@@ -446,11 +403,11 @@ def test_one_row_of_sums_estimates_what_a_meter_does(rounds, lost):
         meter.ask(decision)
         if decision.asked:
             meter.tell(told(decision, y)) if here else meter.cancel(decision.ticket)
-    guess, some = means.doubt(chunk.label, chunk.margin), chunk.asked & heard
-    row = means.of_rows(guess, chunk.propensity, chunk.asked).sum(axis=1)
-    row += means.of_answers(
-        guess[some], chunk.propensity[some], (chunk.label != chunk.y)[some]
-    ).sum(axis=1)
+    guess, q, some = sums.doubt(chunk.label, chunk.margin), chunk.propensity, chunk.asked & heard
+    row = sums.of_rows(guess, q).sum(axis=0)
+    row += sums.of_losses(q[chunk.asked]).sum(axis=0)
+    answers = sums.of_answers(guess[some], q[some], (chunk.label != chunk.y)[some])
+    row += (answers - sums.of_losses(q[some])).sum(axis=0)  # they came after all
     assert means.accuracy(row, until=rounds) == pytest.approx(meter.accuracy, rel=1e-9)
     assert (meter.lost > 0) == (lost > 0.0)
 
@@ -492,7 +449,7 @@ def test_withheld_labels_do_not_escape_the_worst_case():
 def test_the_worst_case_is_all_that_the_lost_rows_can_be():
     chunk = tossed(world(4_000, 21, rate=0.3), 21)
     gone = chunk.asked & (np.arange(4_000) % 7 == 0)
-    meter = Meter(window=500, costs=COSTS)
+    meter = Meter(window=500)
     play(meter, chunk, delay=lambda t: 0 if not gone[t] else None)
     for ticket in np.flatnonzero(gone).tolist():
         meter.cancel(ticket)
@@ -505,11 +462,10 @@ def test_the_worst_case_is_all_that_the_lost_rows_can_be():
         ends = max(0.0, got.low - slack), min(1.0, got.high + slack)
         assert (got.worst_low, got.worst_high) == pytest.approx(ends, abs=1e-12)
         assert again.estimate(over=over) == got
-    for metric in METRICS:
-        for interval in ("anytime", "normal"):
-            got = meter.estimate(metric, interval=interval)
-            assert got.worst_low <= got.low <= got.high <= got.worst_high
-            assert got.worst_high - got.worst_low > got.width or got.width == 1.0
+    for interval in ("anytime", "normal"):
+        got = meter.estimate(interval=interval)
+        assert got.worst_low <= got.low <= got.high <= got.worst_high
+        assert got.worst_high - got.worst_low > got.width
 
 
 def test_where_no_answer_is_lost_the_worst_case_is_the_interval():

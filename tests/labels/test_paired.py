@@ -74,22 +74,3 @@ def test_a_peer_runs_the_same_in_one_call_and_in_many():
         evaluate_peer(model, X[rows], Y[rows], times=np.arange(4_000.0)[rows], into=cut)
     assert cut.points == whole.points
     assert cut.to_bytes() == whole.to_bytes()
-
-
-def test_metrics_of_the_other_class_are_those_of_exchanged_labels():
-    whole, y = lasec.Tracker(rate=0.3, seed=0).run(X, Y), Y[1:]
-    assert np.flatnonzero(whole.sign == 0).tolist() == [0]  # the first row has no prediction
-    names = ("label", "margin", "variance", "propensity", "asked", "mistake", "updated")
-    records = lasec.Records(*(getattr(whole, name)[1:] for name in names), first=whole.first + 1)
-    meter, other = lasec.Meter(), lasec.Meter()
-    meter.extend(records, y)
-    turned = lasec.Records(
-        -records.label, -records.margin, records.variance, records.propensity, records.asked,
-        records.mistake, records.updated, first=records.first,
-    )  # fmt: skip
-    other.extend(turned, -y)
-    for metric in ("recall", "precision", "f1", "accuracy", "log_loss"):
-        for interval in ("normal", "anytime"):
-            a = meter.estimate(metric, interval=interval, positive=-1)
-            b = other.estimate(metric, interval=interval)
-            assert a[:3] == pytest.approx(b[:3], abs=1e-9), (metric, interval)

@@ -14,7 +14,7 @@ from experiments.output import read_csv
 from typer.testing import CliRunner
 
 import lasec
-from lasec.metrics import means
+from lasec.metrics.sums import doubt
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "results" / "intervals"
 FOUR = ppi.Rows(
@@ -28,7 +28,7 @@ FOUR = ppi.Rows(
 def tracked(rows=2_000):
     stream = lasec.streams.switching(rows, dimension=5, seed=3)
     records = lasec.Tracker(rate=0.2, seed=1).run(*stream)
-    guess = means.doubt(records.label, records.margin)
+    guess = doubt(records.label, records.margin)
     wrong = records.mistake.astype(np.float64)
     rows = ppi.Rows(guess, records.propensity, records.asked, wrong)
     return stream, records, rows.part(records.sign != 0)  # there is a prediction

@@ -51,8 +51,7 @@ def test_a_session_estimates_from_predictions_only(kind, saving):
     assert meter.labels > answers  # those of rows without a prediction were learned and counted
     assert (meter.open, meter.lost, meter.oldest) == (0, 0, None)
     assert np.mean(right) in found
-    for options in ({"over": "window"}, {"metric": "recall"}):
-        assert session.meter.estimate(**options).labels <= answers
+    assert session.meter.estimate(over="window").labels <= answers
 
 
 def test_many_rows_at_once_have_no_prediction_either():
@@ -94,7 +93,7 @@ def test_a_meter_fed_by_hand_agrees_with_one_fed_by_records(make):
     records.extend(make(3, seed=1).run(X, Y), Y)
     assert by_hand.unpredicted == records.unpredicted >= 1
     assert by_hand.accuracy.rows == ROWS - by_hand.unpredicted
-    for options in ({}, {"over": "window"}, {"metric": "recall"}):
+    for options in ({}, {"over": "window"}):
         assert by_hand.estimate(**options) == records.estimate(**options)
 
 
@@ -138,12 +137,10 @@ def test_240_labels_without_an_error_leave_one_in_a_hundred(rows):
         if asked:
             decision = lasec.Decision(sign, 0.9995, 1.0, 0.1, asked=True, ticket=t)
             meter.tell(lasec.Outcome(decision=decision, y=1, mistake=False, updated=True))
-    for options in ({}, {"metric": "precision"}):
-        found = meter.estimate(**options)
-        assert (found.rows, found.labels) == (2_400, 240)
-        assert 0.98 < found.low < 0.988
-        assert found.high == 1.0
-    assert 0.012 < meter.estimate("error").high < 0.02
+    found = meter.estimate()
+    assert (found.rows, found.labels) == (2_400, 240)
+    assert 0.98 < found.low < 0.988
+    assert found.high == 1.0
 
 
 @pytest.mark.parametrize("errors", [0.002, 0.01, 0.05])

@@ -46,7 +46,7 @@ from lasec.alarms.alarm import Alarm, read_as, written
 from lasec.alarms.confirm import PRIOR, Confirmed, Labels, Past, look
 from lasec.alarms.quiet import Quiet
 from lasec.alarms.waiting import Settled, Waiting, raised_by
-from lasec.metrics.means import aipw
+from lasec.metrics.sums import aipw
 from lasec.parameters import Range, number
 from lasec.persistence.container import Arrays
 from lasec.types import Decision, Outcome

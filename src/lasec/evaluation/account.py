@@ -23,7 +23,7 @@ from lasec.evaluation.points import Mark, Status
 from lasec.evaluation.scored import NOTHING, Scored
 from lasec.evaluation.tally import NO_ROWS, WIDTH, Margins, Rows, rows_of
 from lasec.metrics import Confusion, Meter, Over
-from lasec.metrics.sums import LOSS, Column
+from lasec.metrics.sums import ALL, Column
 
 Array = NDArray[np.float64]
 
@@ -203,7 +203,7 @@ class Account:
     def mark(self) -> None:
         """Keep what a point is made of, and thin the points if there are too many."""
         scope = self.meter.scope(Over.WINDOW)
-        spoken = round(float(scope.block[LOSS, Column.ROUNDS]))
+        spoken = round(float(scope.block[ALL, Column.ROUNDS]))
         truth = math.nan
         if 0 < spoken <= self.recent.size:
             last = self.recent[-spoken:]
@@ -236,9 +236,9 @@ class Account:
             self.answers += int(answered.sum())
         self.heard += _confusion(piece, answered, said, len(self.classes))
         rows = rows_of(piece, answered, wrong)
-        self.total = self.total + rows.sum(axis=1)
+        self.total = self.total + rows.sum(axis=0)
         if piece.group[0] >= 0:
-            sums = [np.bincount(piece.group, row, self.segments + 1) for row in rows]
+            sums = [np.bincount(piece.group, column, self.segments + 1) for column in rows.T]
             self.table = self.table + np.array(sums).T
         if self.margins.bounded:
             spoken = ~piece.silent

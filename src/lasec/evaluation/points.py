@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lasec.metrics import Estimate, Interval
-from lasec.metrics.estimate import Scope
-from lasec.metrics.totals import estimate_of
+from lasec.metrics.means import Scope, of_scope
 from lasec.tracker import DriftEstimate
 
 Array = NDArray[np.float64]
@@ -76,8 +75,8 @@ class Mark(NamedTuple):
     def point(self) -> Point:
         """The point."""
         return Point(
-            self.round, estimate_of(self.scope),
-            estimate_of(self.scope, interval=Interval.ANYTIME), self.truth, *self.status,
+            self.round, of_scope(self.scope), of_scope(self.scope, Interval.ANYTIME), self.truth,
+            *self.status,
         )  # fmt: skip
 
     def facts(self) -> list[float]:

@@ -18,11 +18,10 @@ from lasec.evaluation.account import Account, Due
 from lasec.evaluation.calendar import calendar_of
 from lasec.evaluation.points import FACTS, Mark
 from lasec.evaluation.scored import MANY, TOGETHER, Scored, Wait
-from lasec.evaluation.tally import BINS, KINDS, WIDTH, Margins, Rows
+from lasec.evaluation.tally import BINS, COUNTS, KINDS, WIDTH, Margins, Rows
 from lasec.metrics import Confusion, Meter, Scores, sums
-from lasec.metrics.estimate import Scope
 from lasec.metrics.losses import Loss
-from lasec.metrics.means import Sum
+from lasec.metrics.means import Scope
 from lasec.metrics.score_bins import SIZE, Bin
 from lasec.parameters import LARGEST, Range, number
 from lasec.persistence.container import Arrays, bundle, pack, restored, unbundle
@@ -203,8 +202,8 @@ def _agree(now: Account) -> None:
         or not now.unscored <= now.silent <= now.rows
         or now.counts.sum() != now.known
         or now.calendar.rows.sum() > now.rows
-        or now.scored.rows + int(now.total[Sum.SILENT])
-        != (now.settled if now.margins.bounded else int(now.total[Sum.SILENT]))
+        or now.scored.rows
+        != (int(now.total[COUNTS + sums.Column.ROUNDS]) if now.margins.bounded else 0)
         or len(now.marks) > now.limit
         or max(marks[-1], ends[-1]) > now.rows
         or ends[-1] > now.settled

@@ -15,9 +15,9 @@ from lasec.evaluation.calendar import Calendar
 from lasec.evaluation.pictures import draw, drawable, png
 from lasec.evaluation.points import Answer, Point
 from lasec.evaluation.scored import SCORES, Scored
-from lasec.evaluation.tally import Bin, Margins, Part, part
+from lasec.evaluation.tally import COUNTS, Bin, Margins, Part, part
 from lasec.metrics import Confusion, Estimate, Meter, Scores, means
-from lasec.metrics.means import Sum
+from lasec.metrics.sums import Column
 from lasec.parameters import Range, number
 from lasec.records import Records
 
@@ -30,8 +30,9 @@ class RunSummary:
     :func:`lasec.evaluate` makes one, or adds to one that is given. ``window`` is the number of last
     rows that a :class:`Point` covers. Between half of ``points`` and ``points`` of them are kept,
     at the multiples of ``every`` rows, which doubles when there are too many; an ``every`` that is
-    given stays. At most ``segments`` names of groups are kept; later ones count as "other". With
-    ``keep``, ``records`` and ``answers`` of all rows are kept too, which are not saved.
+    given stays. ``expected`` is about how many rows there will be, so that none are thinned out. At
+    most ``segments`` names of groups are kept; later ones count as "other". With ``keep``,
+    ``records`` and ``answers`` of all rows are kept too, which are not saved.
 
     >>> import lasec
     >>> X, y = lasec.streams.switching(20_000, dimension=10, every=5_000, seed=1)
@@ -52,17 +53,21 @@ class RunSummary:
         points: int | None = None,
         segments: int = 20,
         every: int | None = None,
+        expected: int = 0,
         meter: Meter | None = None,
         keep: bool = False,
     ) -> None:
         number("window", window, int, Range(1, 10**8))
         usual = 200 if every is None else _MOST
+        rows: int = number("expected", expected, int, Range(0, 2**53))
         self._now = Account(
             Meter(window=window) if meter is None else meter,
             number("points", usual if points is None else points, int, Range(2, _MOST)),
             number("segments", segments, int, Range(1, 10_000)),
             number("every", every or _FIRST, int, Range(1, 2**62)),
         )
+        while every is None and rows > self._now.limit * self._now.every:
+            self._now.every *= 2
         if self._now.meter.window is None:
             raise ValueError("meter: expected one with a window")
         self.keep = keep
@@ -153,9 +158,9 @@ class RunSummary:
         ends = [0, *(mark.round for mark in now.marks if mark.round < now.settled)]
         for begin in reversed(ends):
             row = now.total - _sums_at(now, begin)
-            if row[Sum.ANSWERS] >= wanted:
+            if row[COUNTS + Column.LABELS] >= wanted:
                 break
-        return means.accuracy(row, now.first + now.settled)
+        return means.accuracy(row[COUNTS:], now.first + now.settled)
 
     @property
     def known(self) -> int:
@@ -194,8 +199,9 @@ class RunSummary:
     def rated(self, metric: str, place: int = 0) -> tuple[Estimate, float]:
         """A metric from the queried labels with its interval, and from all labels.
 
-        ``metric`` is one of :class:`lasec.metrics.Confusion` or of :attr:`score_metrics`, and
-        ``place`` that of the class in :attr:`classes`, for a metric of one class.
+        ``metric`` is "accuracy", one of :class:`lasec.metrics.Confusion` or of
+        :attr:`score_metrics`, and ``place`` that of the class in :attr:`classes`, for a metric of
+        one class.
 
         >>> import lasec
         >>> X, y = lasec.streams.stationary(2_000, dimension=5, seed=1)
@@ -207,6 +213,8 @@ class RunSummary:
         average_precision True
         log_loss True
         """
+        if metric == "accuracy":
+            return self.estimate, self.accuracy
         if metric in SCORES:
             return self._scored.rated(metric, place)
         truth = self.true_confusion.estimate(metric, positive=place).value
@@ -312,7 +320,7 @@ class RunSummary:
         until, parts = now.first + now.settled, []
         for place, (name, row) in enumerate(zip(names, now.table, strict=True)):
             more = now.rest.where(now.rest.group == place).counts
-            if row[Sum.ROUNDS] + more[0]:
+            if row[0] + more[0]:
                 parts.append(part(name, row, until, more))
         return parts
 

@@ -1,7 +1,8 @@
 """The accuracy of any part of a run, and the distribution of its margins.
 
-Sums are those of :mod:`lasec.metrics.means`, so parts of a run are differences of what was summed
-up to two moments, and a row of a few numbers is kept for each part.
+A row of a few numbers is kept for each part: four counts, and the sums of :mod:`lasec.metrics.sums`
+over the rows with a prediction, whose value is whether it is wrong. Parts of a run are differences
+of what was summed up to two moments.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lasec.metrics import Estimate, means
-from lasec.metrics.means import Sum
+from lasec.metrics import Estimate, means, sums
 
 Array = NDArray[np.float64]
 BINS = 40
-WIDTH = len(Sum)
-NO_MORE = np.zeros(4)
+COUNTS = 4  # rows, queried rows, mistakes, labels of rows with a prediction
+WIDTH = COUNTS + sums.SUMS
+NO_MORE = np.zeros(COUNTS)
 
 
 class Rows(NamedTuple):
@@ -171,19 +172,17 @@ class Bin(NamedTuple):
 
 
 def rows_of(columns: Rows, answered: NDArray[np.bool_], wrong: NDArray[np.bool_]) -> Array:
-    """What each row adds to the sums of its part; ``wrong`` is what its answer says."""
-    q, guess, silent = (
-        columns.propensity,
-        means.doubt(columns.label, columns.margin),
-        columns.silent,
-    )
-    rows = means.of_rows(guess, q, columns.asked)
-    rows[Sum.MISTAKES], rows[Sum.LABELED] = columns.mistake, columns.labeled
-    rows[:, silent] = means.of_silent(columns.asked[silent], columns.labeled[silent])
-    answered = answered & ~silent
-    rows[:, answered] += means.of_answers(
-        guess[answered], q[answered], wrong[answered].astype(np.float64)
-    )
+    """What each row adds to its part; ``wrong`` is what its answer says."""
+    spoken = ~columns.silent
+    q, guess = columns.propensity, sums.doubt(columns.label, columns.margin)
+    known = columns.labeled & spoken
+    rows = np.zeros((columns.y.size, WIDTH))
+    counts = (np.ones(columns.y.size), columns.asked, columns.mistake, known)
+    rows[:, :COUNTS] = np.column_stack(counts)
+    rows[spoken, COUNTS:] = sums.of_rows(guess[spoken], q[spoken])
+    told, lost = spoken & answered, spoken & columns.asked & ~answered
+    rows[told, COUNTS:] += sums.of_answers(guess[told], q[told], wrong[told])
+    rows[lost, COUNTS:] += sums.of_losses(q[lost])
     return rows
 
 
@@ -193,8 +192,6 @@ def part(name: str, row: Array, until: int, more: Array = NO_MORE) -> Part:
     >>> part("none", np.zeros(WIDTH), 0).estimate
     Estimate(value=nan, low=0.0, high=1.0, rows=0, labels=0, until=0)
     """
-    counted = row[[Sum.ROUNDS, Sum.ASKED, Sum.MISTAKES, Sum.LABELED]] + more
-    counted[-1] -= row[Sum.SILENT_LABELED]
-    rounds, asked, mistakes, known = counted.tolist()
+    rounds, asked, mistakes, known = (row[:COUNTS] + more).tolist()
     truth = 1.0 - mistakes / known if known else math.nan
-    return Part(name, round(rounds), round(asked), truth, means.accuracy(row, until))
+    return Part(name, round(rounds), round(asked), truth, means.accuracy(row[COUNTS:], until))

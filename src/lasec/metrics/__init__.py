@@ -2,7 +2,7 @@
 
 from lasec.metrics.calibration import Calibration, Reliability
 from lasec.metrics.confusion import Confusion
-from lasec.metrics.estimate import Costs, Estimate, Interval, Metric, Over
+from lasec.metrics.estimate import Estimate, Interval, Over
 from lasec.metrics.meter import Meter
 from lasec.metrics.planner import Plan, plan
 from lasec.metrics.scores import Scores
@@ -10,11 +10,9 @@ from lasec.metrics.scores import Scores
 __all__ = [
     "Calibration",
     "Confusion",
-    "Costs",
     "Estimate",
     "Interval",
     "Meter",
-    "Metric",
     "Over",
     "Plan",
     "Reliability",

@@ -28,8 +28,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lasec.metrics import sums
-from lasec.metrics.estimate import Over, Scope
-from lasec.metrics.sums import LOSS, SHAPE, Column
+from lasec.metrics.estimate import Over
+from lasec.metrics.means import Scope
+from lasec.metrics.sums import ALL, SHAPE, WIDTH, Column
 from lasec.parameters import Range, number
 from lasec.persistence.container import Arrays
 
@@ -120,8 +121,7 @@ class Accumulator:
         panes = rounds // self.size
         for end in np.flatnonzero(np.diff(panes, append=-1)):
             self.waiting.setdefault(int(panes[end]), Pane()).until = int(ticket[end]) + 1
-        parts = [sums.of_rounds(p, q, q * self._share, loss=loss) for loss in (False, True)]
-        self._gather(panes, label, *parts)
+        self._gather(panes, label, sums.of_rows(p, q, q * self._share))
         self.rows += q.size
         self.last = int(ticket[-1])
         self.blind += int((q == 0.0).sum())
@@ -195,8 +195,7 @@ class Accumulator:
         self, rounds: NDArray[np.int64], label: Array, p: Array, q: Array, y: Array, share: Any
     ) -> None:
         """Add the answers of these rows to their panes."""
-        parts = [sums.of_answers(p, q, q * share, y, loss=loss) for loss in (False, True)]
-        self._gather(rounds // self.size, label, *parts)
+        self._gather(rounds // self.size, label, sums.of_answers(p, q, y > 0.0, q * share))
         self.labels += y.size
         self._answered += float((1.0 / q).sum())
 
@@ -209,14 +208,13 @@ class Accumulator:
 
     def _lose(self, rounds: NDArray[np.int64], label: Array, q: Array) -> None:
         """Add the losses of these rows to their panes."""
-        rows = sums.of_losses(q)
-        self._gather(rounds // self.size, label, rows, rows)
+        self._gather(rounds // self.size, label, sums.of_losses(q, WIDTH))
         self.lost += q.size
         self._gone += float((1.0 / q).sum())
 
-    def _gather(self, panes: NDArray[np.int64], *rows: Array) -> None:
+    def _gather(self, panes: NDArray[np.int64], label: Array, rows: Array) -> None:
         """Add rows to the blocks of their panes."""
-        for place, block in sums.gathered(panes, *rows).items():
+        for place, block in sums.gathered(panes, label, rows).items():
             self.waiting[place].block += block
 
     @property
@@ -239,7 +237,7 @@ class Accumulator:
         """The row before which at most a share of the questions that wait to settle is open."""
         found, answered, open_ = self.settled, 0.0, 0
         for index, pane in sorted(self.waiting.items()):
-            answered += float(pane.block[LOSS, Column.LABELS])
+            answered += float(pane.block[ALL, Column.LABELS])
             open_ += pane.open
             if open_ <= tolerated * (answered + open_):
                 found = index + 1

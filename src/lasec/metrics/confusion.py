@@ -29,8 +29,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lasec.metrics.estimate import Estimate
+from lasec.metrics.means import degrees
 from lasec.metrics.proportion import interval, lacking
-from lasec.metrics.totals import degrees
 
 Array = NDArray[np.float64]
 Whole = NDArray[Any]
@@ -114,10 +114,10 @@ class Confusion(NamedTuple):
     ) -> Estimate:
         """A metric with its interval; NaN where it is 0/0.
 
-        ``metric`` is "accuracy"; "precision", "recall" or "f1" of the class ``positive``;
-        "macro_precision", "macro_recall", "macro_f1", the means over all classes;
-        "balanced_accuracy", which is the mean recall; or "cost", by the ``costs`` of each predicted
-        (first axis) and true class.
+        ``metric`` is "precision", "recall" or "f1" of the class ``positive``; "macro_precision",
+        "macro_recall" or "macro_f1", the means over all classes; "balanced_accuracy", which is the
+        mean recall; or "cost", by the ``costs`` of each predicted (first axis) and true class.
+        The accuracy is estimated by a :class:`~lasec.Meter`.
 
         >>> rng = np.random.default_rng(0)
         >>> true = rng.integers(0, 3, 3_000)
@@ -227,11 +227,6 @@ class Part(NamedTuple):
     base: NDArray[np.bool_]
 
 
-def _accuracy(cells: Array, positive: Any) -> list[Part]:
-    total, every = cells.sum(), np.ones(cells.shape, dtype=np.bool_)
-    return [Part(_ratio(np.trace(cells), total), np.eye(len(cells)) / max(total, 1.0), every)]
-
-
 def _precision(cells: Array, positive: int) -> list[Part]:
     slope, base = np.zeros_like(cells), np.zeros(cells.shape, dtype=np.bool_)
     total = cells[positive].sum()
@@ -270,7 +265,6 @@ def _ratio(part: float, total: float) -> float:
 
 
 METRICS: dict[str, Callable[..., list[Part]]] = {
-    "accuracy": _accuracy,
     "precision": _precision,
     "recall": _recall,
     "f1": _f1,

@@ -1,4 +1,4 @@
-"""Estimates, and the options of one: metric, method, rows and interval."""
+"""Estimates, and the options of one: rows and interval."""
 
 from __future__ import annotations
 
@@ -6,13 +6,7 @@ import math
 from enum import StrEnum
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from lasec.metrics.sums import LOSS, Column
 from lasec.parameters import REAL
-
-Array = NDArray[np.float64]
 
 USEFUL = 0.2  # an interval wider than this says too little
 FEWEST, EVEN = 10, 97  # labels: the least that an interval needs; of even chances, a useful one
@@ -94,35 +88,6 @@ class Estimate(NamedTuple):
         return isinstance(value, REAL) and bool(self.low <= value <= self.high)
 
 
-class Costs(NamedTuple):
-    """The cost of each cell of the confusion matrix; a gain is a negative cost.
-
-    >>> Costs(false_positive=1.0, false_negative=20.0)
-    Costs(true_positive=0.0, false_positive=1.0, false_negative=20.0, true_negative=0.0)
-    """
-
-    true_positive: float = 0.0
-    false_positive: float = 0.0
-    false_negative: float = 0.0
-    true_negative: float = 0.0
-
-
-class Metric(StrEnum):
-    """The metrics that can be estimated.
-
-    >>> Metric("f1").value, len(Metric)
-    ('f1', 7)
-    """
-
-    ACCURACY = "accuracy"
-    ERROR = "error"
-    PRECISION = "precision"
-    RECALL = "recall"
-    F1 = "f1"
-    LOG_LOSS = "log_loss"
-    COST = "cost"
-
-
 class Over(StrEnum):
     """Which rows an estimate covers.
 
@@ -143,22 +108,3 @@ class Interval(StrEnum):
 
     NORMAL = "normal"
     ANYTIME = "anytime"
-
-
-class Scope(NamedTuple):
-    """The sums of the rows that an estimate covers.
-
-    ``start`` is the number, from 1, of the pane with which a window begins, and 0 if it begins with
-    the first row of all.
-    """
-
-    block: Array
-    start: int
-    until: int
-
-    @property
-    def share(self) -> float:
-        """The share of the questions that was answered; NaN without any answer."""
-        answered = float(self.block[LOSS, Column.W1])
-        asked = answered + float(self.block[LOSS, Column.LOST])
-        return answered / asked if answered > 0.0 else float("nan")

@@ -26,8 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lasec.metrics.estimate import Estimate
+from lasec.metrics.means import RARE, degrees
 from lasec.metrics.proportion import interval, smooth, student
-from lasec.metrics.totals import RARE, degrees
 
 Array = NDArray[np.float64]
 

@@ -16,11 +16,11 @@ from lasec.errors import StateError, TicketError
 from lasec.metrics import planner, sums
 from lasec.metrics.accumulator import Accumulator, Array
 from lasec.metrics.checks import checked, columns_of
-from lasec.metrics.estimate import Costs, Estimate, Interval, Metric, Over, Scope
+from lasec.metrics.estimate import Estimate, Interval, Over
+from lasec.metrics.means import Scope, of_scope
 from lasec.metrics.planner import RATES, Plan, Spread
 from lasec.metrics.sums import MINUS, PLUS, Column
-from lasec.metrics.totals import NOTHING, estimate_of, mirrored
-from lasec.parameters import LARGEST, Range, choice, number, shown
+from lasec.parameters import Range, choice, number, shown
 from lasec.persistence.container import Arrays, pack, restored
 from lasec.types import Decision, Outcome
 
@@ -29,12 +29,13 @@ CHUNK = 1024
 
 
 class Meter:
-    """Estimates accuracy and related metrics over all rows, from the labels that were queried.
+    """Estimates the accuracy over all rows, from the labels that were queried.
 
     Queried rows are harder than average, so raw accuracy on them is biased low. A meter reweights
     by query probability: its estimates are unbiased, with a confidence interval (see
-    :mod:`lasec.metrics.totals`). Tell it every decision, in order, and every outcome, whenever it
-    comes. Estimates cover the rows before the oldest question that is still open.
+    :mod:`lasec.metrics.means`). Tell it every decision, in order, and every outcome, whenever it
+    comes. Estimates cover the rows before the oldest question that is still open. Metrics by class
+    are those of a :class:`Confusion`, metrics of probabilities those of :class:`Scores`.
 
     Parameters
     ----------
@@ -43,8 +44,6 @@ class Meter:
     patience
         A question not answered within so many rows counts as lost. Losses are taken to be at
         random; what they can hide if they are not is in each :class:`Estimate`.
-    costs
-        For ``estimate("cost")``.
 
     Notes
     -----
@@ -63,21 +62,15 @@ class Meter:
     ...         meter.tell(tracker.tell(decision.ticket, label))
     >>> meter
     Meter(window=1000, rows=5000, asked=1026, labels=1026)
-    >>> value, low, high, *_ = meter.estimate("accuracy", over="window")
+    >>> value, low, high, *_ = meter.estimate(over="window")
     >>> print(f"estimated accuracy {value:.1%} (95 % CI {low:.1%} to {high:.1%})")
     estimated accuracy 91.6% (95 % CI 89.1% to 94.0%)
     """
 
-    def __init__(
-        self,
-        window: int | None = 1_000,
-        patience: int | None = None,
-        costs: Costs | None = None,
-    ) -> None:
+    def __init__(self, window: int | None = 1_000, patience: int | None = None) -> None:
         length = Range(1, 2**53)
         self.window = None if window is None else number("window", window, int, length)
         self.patience = None if patience is None else number("patience", patience, int, length)
-        self.costs = None if costs is None else _costs(costs)
         self._sums = Accumulator(self.window)
         # What has come since the last look: summed up in chunks that begin at fixed rows.
         self._asks: list[Any] = []
@@ -171,19 +164,15 @@ class Meter:
 
     def estimate(
         self,
-        metric: Metric | str = Metric.ACCURACY,
         *,
         over: Over | str = Over.ALL,
         interval: Interval | str = Interval.NORMAL,
         level: float = 0.95,
-        positive: int = 1,
     ) -> Estimate:
-        """Estimate a metric over all settled rows, or the window.
+        """Estimate the accuracy over all settled rows, or the window.
 
         Parameters
         ----------
-        metric
-            "accuracy", "error", "precision", "recall", "f1", "log_loss" or "cost".
         over
             "all" rows, or the last ones ("window").
         interval
@@ -191,41 +180,28 @@ class Meter:
             times at once and is wider; where answers are lost it is approximate.
         level
             The confidence level.
-        positive
-            The class whose precision, recall or F1 is estimated, +1 or -1.
 
         Returns
         -------
         Estimate
-            Value and interval, with the numbers of rows and labels behind them. Without labels, or
-            for a metric that is 0/0, the value is NaN and the interval is all that is possible.
-            ``lost``, ``worst_low`` and ``worst_high`` say what answers that never came can hide.
+            Value and interval, with the numbers of rows and labels behind them. Without labels the
+            value is NaN and the interval is all that is possible. ``lost``, ``worst_low`` and
+            ``worst_high`` say what answers that never came can hide.
 
         Examples
         --------
         >>> import lasec
         >>> X, y = lasec.streams.switching(5_000, seed=1)
-        >>> meter = lasec.metrics.Meter(costs=lasec.metrics.Costs(false_negative=20.0))
+        >>> meter = lasec.metrics.Meter()
         >>> meter.extend(lasec.Tracker(rate=0.1, seed=0).run(X, y), y)
-        >>> for metric in ("recall", "log_loss", "cost"):
-        ...     print(metric, round(meter.estimate(metric).value, 2))
-        recall 0.66
-        log_loss 0.61
-        cost 3.43
-        >>> round(meter.estimate("recall", positive=-1).value, 2)
-        0.68
-        >>> meter.estimate("accuracy", interval="anytime").width > meter.accuracy.width
+        >>> round(meter.estimate(over="window").value, 2)
+        0.63
+        >>> meter.estimate(interval="anytime").width > meter.accuracy.width
         True
         """
-        metric, over = choice(Metric, metric), choice(Over, over)
-        interval = choice(Interval, interval)
-        number("level", level, float, Range(0.01, 0.999999))
-        if metric is Metric.COST and self.costs is None:
-            raise ValueError('costs: estimate("cost") needs a meter with costs')
-        costs, scope = self.costs or NOTHING, self.scope(over)
-        if validation.label(positive) < 0.0:
-            scope = mirrored(scope)
-        return estimate_of(scope, metric, interval, costs, level)
+        scope = self.scope(choice(Over, over))
+        share = number("level", level, float, Range(0.01, 0.999999))
+        return of_scope(scope, choice(Interval, interval), share)
 
     @property
     def accuracy(self) -> Estimate:
@@ -365,7 +341,7 @@ class Meter:
         return twin
 
     def scope(self, over: Over = Over.ALL) -> Scope:
-        """The sums that an estimate is made of: see :func:`lasec.metrics.totals.estimate_of`.
+        """The sums that an estimate is made of: see :func:`lasec.metrics.means.of_scope`.
 
         >>> import lasec
         >>> lasec.Meter().scope().block.shape[0]
@@ -389,7 +365,6 @@ class Meter:
             "kind": KIND,
             "window": self.window,
             "patience": self.patience,
-            "costs": None if self.costs is None else list(self.costs),
         }
         return pack(header | self._sums.header(), self._sums.arrays())
 
@@ -408,8 +383,7 @@ class Meter:
     def _restored(cls, header: dict[str, Any], arrays: Arrays) -> Self:
         if header.get("kind") != KIND:
             raise StateError("foreign: this is not a meter")
-        costs = None if header["costs"] is None else Costs(*header["costs"])
-        made = cls(header["window"], header["patience"], costs)
+        made = cls(header["window"], header["patience"])
         made._sums.restore(header, arrays)
         made._last, made._room = made._sums.last, -made._sums.rows % CHUNK
         made._last_silent = max(made._sums.silent, default=-1)
@@ -461,11 +435,3 @@ class Meter:
         rounds = float(rows[Column.ROUNDS])
         a, b = rows[Column.DD2] / share**2, rows[Column.DD1] / share
         return Spread(float(a) / rounds, float(b) / rounds, float(rows[Column.CHANCE]) / rounds)
-
-
-def _costs(costs: Costs) -> Costs:
-    if not isinstance(costs, (tuple, list)):
-        raise TypeError(f"costs must be lasec.metrics.Costs, got {shown(costs)}")
-    most = Range(-LARGEST, LARGEST)
-    named = zip(Costs._fields, costs, strict=True)
-    return Costs(*(number(f"costs: {name}", cost, float, most) for name, cost in named))

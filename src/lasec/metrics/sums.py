@@ -1,15 +1,18 @@
 """What is kept of a row: sums over rows and over labels, all of them additive.
 
-Three channels are followed, each with a value v that depends on the label and a guess a of it::
+A row of sums follows one value v, which is 0 or 1 and depends on the label, and a guess a of it:
+the sums named in :class:`Column` and, for intervals that hold at any time, log K for each bet of
+:mod:`lasec.metrics.confidence_sequence`. Sums of disjoint rows add up to that of their union, in
+any order; parts of a run are differences of what was summed up to two moments. Nothing else is
+needed of a row once its label has come. From these sums :mod:`lasec.metrics.means` estimates the
+mean.
 
-    PLUS    rows predicted +1      v = 1[y = +1], a = p      the sum of v is TP
-    MINUS   rows predicted -1      v = 1[y = +1], a = p      the sum of v is FN
-    LOSS    all rows               v = -log p_y,  a = its expectation under p
+For groups of rows, parts of a run and shards of a job, v is whether the prediction is wrong. A
+meter keeps a block of three, all of them with v = 1[y = +1] and a = P(y = +1)::
 
-where p is what the model gives for P(y = +1). A block holds, for each channel, the sums named in
-:class:`Column` and log K for each bet of :mod:`lasec.metrics.confidence_sequence`.
-Blocks of disjoint rows add up to that of their union; nothing else is needed of a row once its
-label has come.
+    PLUS    rows predicted +1
+    MINUS   rows predicted -1
+    ALL     both
 """
 
 from __future__ import annotations
@@ -25,14 +28,14 @@ from lasec.metrics import confidence_sequence
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
-PLUS, MINUS, LOSS = 0, 1, 2
+PLUS, MINUS, ALL = 0, 1, 2
 SURE = (0.001, 0.999)
 # Between these, what is formed from the sums stays finite.
 SMALLEST, LARGEST = 1e-30, 1e140
 
 
 class Column(IntEnum):
-    """The sums of a channel. d = v - a; those from LABELS on run over the answered rows.
+    """The sums of v. d = v - a; those from LABELS on run over the answered rows.
 
     ``LOW`` and ``HIGH`` are what the sum of v is at least and at most, given the answers.
 
@@ -86,33 +89,14 @@ def sound(blocks: NDArray[Any]) -> bool:
         return False
     rounds = blocks[..., Column.ROUNDS]
     counts, weights = blocks[..., _COUNTED], blocks[..., _WEIGHED]
-    together = np.abs(blocks[..., LOSS, :] - blocks[..., PLUS, :] - blocks[..., MINUS, :])
+    together = np.abs(blocks[..., ALL, :] - blocks[..., PLUS, :] - blocks[..., MINUS, :])
     return bool(
         (blocks[..., _GROWING] >= 0.0).all()
         and (counts.sum(axis=-1) <= rounds * _SLACK).all()
         and ((weights >= counts / _SLACK) & (weights <= counts / SMALLEST)).all()
         and (rounds <= 2.0**53).all()
-        and (together[..., _SHARED] <= 1e-6 * blocks[..., LOSS, _SHARED]).all()
+        and (together[..., _SHARED] <= 1e-6 * blocks[..., ALL, _SHARED]).all()
     )
-
-
-class Values:
-    """The two values of v and the guess a, for the class channels or for the log-loss.
-
-    >>> values = Values(np.array([0.8]), loss=True)
-    >>> values.v0.round(3).tolist(), values.v1.round(3).tolist(), values.guess.round(3).tolist()
-    ([1.609], [0.223], [0.5])
-    """
-
-    def __init__(self, p: Array, *, loss: bool) -> None:
-        if loss:
-            self.v0, self.v1 = -np.log1p(-p), -np.log(p)
-            self.guess = p * self.v1 + (1.0 - p) * self.v0
-        else:
-            self.v0, self.v1, self.guess = np.zeros_like(p), np.ones_like(p), p
-        self.low = np.minimum(self.v0, self.v1)
-        self.high = np.maximum(self.v0, self.v1)
-        self.d0, self.d1 = self.v0 - self.guess, self.v1 - self.guess
 
 
 def likely(margin: Array) -> Array:
@@ -124,80 +108,91 @@ def likely(margin: Array) -> Array:
     return np.asarray((1.0 + margin) / 2.0).clip(*SURE)
 
 
-def of_rounds(p: Array, q: Array, chance: Array, *, loss: bool) -> Array:
-    """What each row adds to its channel before any answer; ``chance`` is q times what is kept.
+def doubt(label: NDArray[Any], margin: Array) -> Array:
+    """The model's own probability that its prediction is wrong.
 
-    >>> one = of_rounds(np.array([0.8]), np.array([0.1]), np.array([0.1]), loss=False)[0]
-    >>> one[: Column.LABELS].round(2).tolist()
+    >>> doubt(np.array([1, -1]), np.array([0.8, 0.5])).round(2).tolist()
+    [0.1, 0.75]
+    """
+    p = likely(margin)
+    return np.where(label > 0, 1.0 - p, p)
+
+
+def aipw(guess: float, value: float | None, q: float) -> float:
+    """The estimate of one row's value: unbiased, whatever the guess; None is no label.
+
+    >>> [round(aipw(0.1, value, q=0.5), 6) for value in (1.0, 0.0, None)]
+    [1.9, -0.1, 0.1]
+    """
+    return guess if value is None else guess + (value - guess) / q
+
+
+def of_rows(guess: Array, q: Array, chance: Array | None = None) -> Array:
+    """What each row adds before any answer; with ``chance``, q times what is kept, also its bets.
+
+    >>> of_rows(np.array([0.8]), np.array([0.1]))[0, : Column.LABELS].round(2).tolist()
     [1.0, 0.1, 0.8, 0.0, 1.0, 0.0, 0.0, 1.44, 0.0, 0.0]
     """
-    values = Values(p, loss=loss)
-    rows = np.zeros((p.size, WIDTH))
-    rows[:, Column.ROUNDS] = 1.0
+    seen = q > 0.0
+    rows = np.zeros((guess.size, SUMS if chance is None else WIDTH))
+    rows[:, Column.ROUNDS] = rows[:, Column.HIGH] = 1.0
     rows[:, Column.CHANCE] = q
-    rows[:, Column.GUESS] = values.guess
-    rows[:, Column.LOW] = values.low
-    rows[:, Column.HIGH] = values.high
-    rows[:, Column.BELOW] = np.where(q > 0.0, 0.0, values.guess - values.low)
-    rows[:, Column.ABOVE] = np.where(q > 0.0, 0.0, values.high - values.guess)
-    spread = p * (1.0 - p) * (values.v1 - values.v0) ** 2
-    rows[:, Column.EXPECTED] = np.where(
-        q > 0.0, (1.0 - q) * spread / np.where(q > 0.0, q, 1.0), 0.0
-    )
-    rows[:, SUMS:] = confidence_sequence.unasked(values.d0, values.d1, chance)
+    rows[:, Column.GUESS] = guess
+    rows[:, Column.BELOW] = np.where(seen, 0.0, guess)
+    rows[:, Column.ABOVE] = np.where(seen, 0.0, 1.0 - guess)
+    spread = (1.0 - q) * (guess * (1.0 - guess))
+    rows[:, Column.EXPECTED] = np.where(seen, spread / np.where(seen, q, 1.0), 0.0)
+    if chance is not None:
+        rows[:, SUMS:] = confidence_sequence.unasked(-guess, 1.0 - guess, chance)
     return rows
 
 
-def of_answers(p: Array, q: Array, chance: Array, y: Array, *, loss: bool) -> Array:
-    """What each answer adds to its channel.
+def of_answers(guess: Array, q: Array, value: NDArray[Any], chance: Array | None = None) -> Array:
+    """What each answer adds: v is the value that it says.
 
-    >>> p, q, y = np.array([0.75]), np.array([0.5]), np.array([1.0])
-    >>> one = of_answers(p, q, q, y, loss=False)[0]
-    >>> one[Column.LABELS : SUMS].tolist()
+    >>> p, q, v = np.array([0.75]), np.array([0.5]), np.array([1.0])
+    >>> of_answers(p, q, v)[0, Column.LABELS :].tolist()
     [1.0, 2.0, 2.0, 0.5, 0.125, 4.0, 4.0, 0.25, 0.015625]
     """
-    values = Values(p, loss=loss)
-    v = np.where(y > 0.0, values.v1, values.v0)
-    d = v - values.guess
-    rows = np.zeros((p.size, WIDTH))
-    rows[:, Column.LOW] = v - values.low
-    rows[:, Column.HIGH] = v - values.high
+    v = value.astype(np.float64)
+    d = v - guess
+    rows = np.zeros((v.size, SUMS if chance is None else WIDTH))
+    rows[:, Column.LOW] = v
+    rows[:, Column.HIGH] = v - 1.0
     rows[:, Column.LABELS] = 1.0
     powers = np.column_stack([np.ones_like(v), v, d, d * d])
     rows[:, Column.W1 : Column.W2] = powers / q[:, None]
     rows[:, Column.W2 : Column.U2] = powers[:, [0, 1, 3]] / (q * q)[:, None]
     rows[:, Column.U2] = ((1.0 - q) * (d / q) ** 2) ** 2
-    rows[:, SUMS:] = confidence_sequence.asked(values.d0, values.d1, d, chance)
+    if chance is not None:
+        rows[:, SUMS:] = confidence_sequence.asked(-guess, 1.0 - guess, d, chance)
     return rows
 
 
-def of_losses(q: Array) -> Array:
-    """What each lost question adds to its channel.
+def of_losses(q: Array, width: int = SUMS) -> Array:
+    """What each question without an answer adds; an answer that comes after all takes it off.
 
     >>> of_losses(np.array([0.5]))[0, [Column.LOST, Column.GONE]].tolist()
     [2.0, 1.0]
     """
-    rows = np.zeros((q.size, WIDTH))
+    rows = np.zeros((q.size, width))
     rows[:, Column.LOST], rows[:, Column.GONE] = 1.0 / q, 1.0
     return rows
 
 
-def gathered(pane: Whole, label: Array, classes: Array, losses: Array) -> dict[int, Array]:
-    """The rows of each pane summed into a block: ``classes`` by prediction, ``losses`` together.
+def gathered(pane: Whole, label: Array, rows: Array) -> dict[int, Array]:
+    """The rows of each pane summed into a block; ``label`` is the prediction, 0 for none.
 
-    >>> rows = np.ones((3, WIDTH))
-    >>> blocks = gathered(np.array([4, 4, 5]), np.array([1.0, -1.0, 1.0]), rows, 2.0 * rows)
+    >>> blocks = gathered(np.array([4, 4, 5]), np.array([1.0, -1.0, 1.0]), np.ones((3, WIDTH)))
     >>> blocks[4][:, 0].tolist(), blocks[5][:, 0].tolist()
-    ([1.0, 1.0, 4.0], [1.0, 0.0, 2.0])
+    ([1.0, 1.0, 2.0], [1.0, 0.0, 1.0])
     """
     numbers, places = np.unique(pane, return_inverse=True)
     blocks = np.zeros((numbers.size, *SHAPE))
-    for channel, chosen, rows in (
-        (PLUS, label > 0.0, classes), (MINUS, label < 0.0, classes), (LOSS, label != 0.0, losses)
-    ):  # fmt: skip
+    for which, chosen in ((PLUS, label > 0.0), (MINUS, label < 0.0), (ALL, label != 0.0)):
         order = np.flatnonzero(chosen)
         order = order[np.argsort(places[order], kind="stable")]
         starts = np.flatnonzero(np.diff(places[order], prepend=-1))
         if starts.size:
-            blocks[places[order[starts]], channel] = np.add.reduceat(rows[order], starts, axis=0)
+            blocks[places[order[starts]], which] = np.add.reduceat(rows[order], starts, axis=0)
     return dict(zip(numbers.tolist(), blocks, strict=True))

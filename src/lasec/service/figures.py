@@ -58,8 +58,8 @@ def accuracy(model: ServedModel) -> b.Figures:
     """The accuracy, over all rows and over the last ones, and what lost answers can make of it."""
     meter = model.desk.session.meter.reaching()
     return b.Figures(
-        _shown(meter.estimate("accuracy")),
-        _shown(meter.estimate("accuracy", over="window")),
+        _shown(meter.estimate()),
+        _shown(meter.estimate(over="window")),
         meter.unpredicted,
     )
 

@@ -570,7 +570,7 @@ class Service:
         meter = model.desk.session.meter
         point = meter.rows, meter.asked, meter.labels
         if point != model.pointed[:3]:  # an estimate takes longer than all the rest
-            found = meter.reaching().estimate("accuracy", over="window")
+            found = meter.reaching().estimate(over="window")
             model.pointed = *point, known_or_none(found.value), found.low, found.high
         rows, asked, _, *estimate = model.pointed
         tx.put(

@@ -364,7 +364,7 @@ class Session:
         one does not hold the estimate back (:meth:`lasec.Meter.reaching`). ``options`` are those of
         :meth:`lasec.Meter.estimate`.
         """
-        return self.meter.reaching().estimate("accuracy", **options)
+        return self.meter.reaching().estimate(**options)
 
     @property
     def learner(self) -> Learner:

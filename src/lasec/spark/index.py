@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lasec import StateError
-from lasec.metrics.means import Sum
+from lasec.metrics.sums import SUMS
 
 COUNTS = ("rows", "asked", "told", "updates", "waiting", "expired", "slot")
 SLOT = COUNTS.index("slot")
@@ -36,7 +36,7 @@ class Head:
     and ``alarm`` when it wants to be woken, both by the machine's clock. Questions wait in chunks
     numbered from ``first`` to ``next - 1``; those before ``open`` have expired already. ``age`` is
     how far the clock has gone on since the beginning, jumps left out: keys are forgotten by it.
-    ``sums`` are those of :mod:`lasec.metrics.means`.
+    ``sums`` are those of :mod:`lasec.metrics.sums`, of whether a prediction is wrong.
     """
 
     job: str
@@ -57,17 +57,17 @@ class Head:
     expired: int = 0
     other: int = 0
     dead: int = 0
-    sums: list[float] = field(default_factory=lambda: [0.0] * len(Sum))
+    sums: list[float] = field(default_factory=lambda: [0.0] * SUMS)
 
     def add(self, rows: NDArray[np.float64]) -> None:
-        """Add to the sums what events or answers add, a column each.
+        """Add to the sums what events or answers add, a row each.
 
         >>> head = Head(job="")
-        >>> head.add(np.ones((len(Sum), 3)))
-        >>> head.sums[Sum.ROUNDS]
+        >>> head.add(np.ones((3, SUMS)))
+        >>> head.sums[0]
         3.0
         """
-        self.sums = (np.array(self.sums) + rows.sum(axis=1)).tolist()
+        self.sums = (np.array(self.sums) + rows.sum(axis=0)).tolist()
 
 
 @dataclass

@@ -123,11 +123,10 @@ def accuracy(sums: Iterable[Sequence[float]]) -> Estimate:
     questions without an answer yet count as lost at random. Sums add, in any order; the difference
     of two reports of one shard gives the events between them.
 
-    >>> from lasec.metrics.means import of_answers, of_rows
+    >>> from lasec.metrics.sums import of_answers, of_rows
     >>> guess, q = np.full(200, 0.1), np.full(200, 0.5)
-    >>> asked = np.arange(200) % 2 == 0
-    >>> events = of_rows(guess, q, asked).sum(axis=1)
-    >>> answers = of_answers(guess[asked], q[asked], np.arange(100) % 5 == 0).sum(axis=1)
+    >>> events = of_rows(guess, q).sum(axis=0)
+    >>> answers = of_answers(guess[::2], q[::2], np.arange(100) % 5 == 0).sum(axis=0)
     >>> f"{accuracy([events, answers]).value:.2f}"
     '0.80'
     """

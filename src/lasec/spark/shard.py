@@ -33,7 +33,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lasec import Fleet, Records
-from lasec.metrics import means
+from lasec.metrics import sums
 from lasec.spark.config import ALARMS, Config
 from lasec.spark.index import Head
 from lasec.spark.label_matching import Answer, LabelMatcher
@@ -234,7 +234,8 @@ class Shard:
             for _, asked, y in sorted(learned, key=itemgetter(0))
         ]
         label, margin, q, y = np.array(rows, np.float64).reshape(-1, 4).T
-        self.state.head.add(means.of_answers(means.doubt(label, margin), q, label != y))
+        answers = sums.of_answers(sums.doubt(label, margin), q, label != y)
+        self.state.head.add(answers - sums.of_losses(q))  # they were lost until now
 
     def _asked(
         self, batch: Batch, answers: list[Answer], served: Records, at: Indices, fleet: Fleet,
@@ -246,8 +247,9 @@ class Shard:
         """
         events, questions = batch.events, self.matcher.questions
         some = np.sort(at)
-        guess = means.doubt(served.sign[some], served.margin[some])
-        self.state.head.add(means.of_rows(guess, served.propensity[some], served.asked[some]))
+        guess, q = sums.doubt(served.sign[some], served.margin[some]), served.propensity[some]
+        self.state.head.add(sums.of_rows(guess, q))
+        self.state.head.add(sums.of_losses(q[served.asked[some]]))
         told = {answer.row for answer in answers if answer.row >= 0}
         asked = served.asked[at]
         tickets, opened = np.full(len(events), None, object), list[str]()
