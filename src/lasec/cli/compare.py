@@ -207,7 +207,7 @@ class Race:
             time=opened.reading.time,
         )  # fmt: skip
         self.names = [*(one.name for one in self.learners), *(peer.name for peer in peers)]
-        self.runs = [RunSummary() for _ in self.names]
+        self.runs = [RunSummary(expected=opened.length(None) or 0) for _ in self.names]
 
     def go(self, limit: int | None, stop: Stop) -> Iterator[None]:
         """Batch after batch, each learner in turn."""

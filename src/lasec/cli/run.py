@@ -161,7 +161,8 @@ def run(
                 task = Run.resume(out, choice)
             else:
                 spread = asking.over(opened.length(None if labels is None else limit))
-                task = _begin(opened, algorithm, spread, out, force, choice)
+                empty = RunSummary(expected=opened.length(limit) or 0)
+                task = _begin(opened, algorithm, spread, empty, out, force, choice)
             warn_of_leaks(
                 opened.table.head, opened.label, task.desk.encoder, opened.reading.positive
             )
@@ -186,15 +187,15 @@ def _alone(out: Path | None) -> AbstractContextManager[None]:
 
 
 def _begin(
-    opened: Opened, algorithm: str, asking: o.Asking, out: Path | None, force: bool,
-    choice: dict[str, Any],
+    opened: Opened, algorithm: str, asking: o.Asking, run: RunSummary, out: Path | None,
+    force: bool, choice: dict[str, Any],
 ) -> Run:  # fmt: skip
     """A new run, in a directory that has none, or whose run is overwritten."""
     desk = build(
         opened, algorithm, asking, alarms=choice["alarms"], file=opened.title, choice=choice
     )
     if out is None:
-        return Run(desk, RunSummary(), None, None, choice)
+        return Run(desk, run, None, None, choice)
     if (out / MODEL).exists() and not force:
         raise TableError(
             f"{out} already contains a run: use --resume to continue or --force to overwrite"
@@ -202,7 +203,7 @@ def _begin(
     for name in WRITTEN:
         (out / name).unlink(missing_ok=True)
     lines = Lines(out / PREDICTIONS) if choice["predictions"] else None
-    task = Run(desk, RunSummary(), out, lines, choice)
+    task = Run(desk, run, out, lines, choice)
     task.save()  # from now on it can be resumed
     return task
 

@@ -161,7 +161,7 @@ def share_axis(axis: Any) -> None:
     axis.set_major_formatter(import_module("matplotlib.ticker").PercentFormatter(1.0, decimals=0))
 
 
-def legend(axes: Any, columns: int) -> None:
+def legend(axes: Any, columns: int = 2) -> None:
     """A legend above the axes, where it hides nothing."""
     axes.legend(
         loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns, frameon=False,
@@ -175,7 +175,7 @@ def accuracy(
     points: Sequence[Any],
     first: int,
     alarms: Sequence[int],
-    columns: int,
+    columns: int = 2,
 ) -> None:
     """Estimated accuracy with its two bands, the true one, and the alarms.
 

@@ -163,7 +163,7 @@ def accuracies(points: Mapping[str, Sequence[Point]], baselines: Mapping[str, fl
         "accuracy", "Accuracy over time",
         "True accuracy (all labels) of each learner in a window of the last rows; dotted lines are "
         "the baselines over all rows.",
-        3.6, points, values, paint,
+        2.8, points, values, paint,
     )  # fmt: skip
 
 
@@ -177,7 +177,7 @@ def labels(points: Mapping[str, Sequence[Point]]) -> FigureSpec:
 
     values = {name: [float(point.labels) for point in of] for name, of in points.items()}
     words = "How many labels each learner has queried so far."
-    return _figure("labels", "Labels queried", words, 2.8, points, values, paint)
+    return _figure("labels", "Labels queried", words, 2.3, points, values, paint)
 
 
 def _figure(
@@ -193,14 +193,14 @@ def _figure(
     longest = max(points.values(), key=lambda of: of[-1].round if of else 0)
     line, rows = Timeline.of(longest), _rows(longest)
 
-    def paint(figure: Any, size: int) -> None:
+    def paint(figure: Any) -> None:
         axes = figure.subplots()
         for number, (run, of) in enumerate(points.items()):
             _line(axes, number, run, line.at(_rows(of)), values[run])
         rest(axes)
         _legend(figure, axes, list(points))
         if longest:
-            frame(figure, line, size)
+            frame(figure, line)
 
     axis, x, places = over_time(line, rows)
     kind = "share" if name == "accuracy" else "count"

@@ -1,4 +1,4 @@
-"""The figures of a report: what each shows, how it is read, and how it is drawn at any size."""
+"""The figures of a report: what each shows, how it is read, and how it is drawn."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lasec.evaluation.pictures import Timeline
 from lasec.reports.source import SMOOTH, changes, date, drift_rates, drifting
 from lasec.reports.text import across, pair, short
 
-WIDE, NARROW = 9.6, 4.2
+WIDTH = 4.6  # inches: letters can be read on a phone, where a page makes the figure smaller
 Series = tuple[str, str, list[float]]
 Classes = tuple[str, str]
 NAMELESS: Classes = pair(())
@@ -25,7 +25,7 @@ BARS = 100
 
 
 class FigureSpec(NamedTuple):
-    """A figure: ``paint`` draws it on a blank one; its number is 1 on a narrow page, 2 on a wide.
+    """A figure: ``paint`` draws it on a blank one.
 
     ``series`` are (name, kind, values) over ``x``, for the readout under the pointer; the kind is
     "share", "count" or "number", and ``places`` are the words for ``x``, if it is not a number.
@@ -36,19 +36,18 @@ class FigureSpec(NamedTuple):
     title: str
     reading: str
     height: float
-    paint: Callable[[Any, int], None]
+    paint: Callable[[Any], None]
     axis: str
     x: list[float]
     series: list[Series]
     below: str = ""
     places: Sequence[str] = ()
 
-    def figure(self, width: float = WIDE) -> Any:
-        """The figure, this many inches wide."""
-        narrow = width < 6.0
+    def figure(self) -> Any:
+        """The figure, as it is on a page and in a file of its own."""
         with draw.styled():
-            figure = draw.blank(width, self.height * (0.85 if narrow else 1.0))
-            self.paint(figure, 1 if narrow else 2)
+            figure = draw.blank(WIDTH, self.height)
+            self.paint(figure)
             for axes in figure.axes:
                 draw.tidy(axes)
             figure.axes[0].set_xlabel(self.below or self.axis)
@@ -86,10 +85,10 @@ def over_time(line: Timeline, rows: Sequence[float]) -> tuple[str, list[float], 
     return line.name, x, words
 
 
-def frame(figure: Any, line: Timeline, size: int) -> None:
+def frame(figure: Any, line: Timeline) -> None:
     """Let all axes of a figure have this time axis."""
     for axes in figure.axes:
-        line.frame(axes, 9 if size > 1 else 6)
+        line.frame(axes, 6)
 
 
 def accuracy(source: RunSummary, points: Sequence[Point]) -> FigureSpec:
@@ -98,9 +97,9 @@ def accuracy(source: RunSummary, points: Sequence[Point]) -> FigureSpec:
     known = [point for point in points if math.isfinite(point.estimate.value)]
     line = Timeline.of(points)
 
-    def paint(figure: Any, size: int) -> None:
-        draw.accuracy(figure.subplots(), line, points, source.first, alarms, size)
-        frame(figure, line, size)
+    def paint(figure: Any) -> None:
+        draw.accuracy(figure.subplots(), line, points, source.first, alarms)
+        frame(figure, line)
 
     window = max((point.estimate.rows for point in points), default=0)
     axis, x, places = over_time(line, [float(p.estimate.until - source.first) for p in known])
@@ -111,7 +110,7 @@ def accuracy(source: RunSummary, points: Sequence[Point]) -> FigureSpec:
         "all times at once, for decisions that are taken whenever the line drops. The dashed line "
         "is the true accuracy of the same rows, as this run knows all labels."
         + (" Triangles are alarms." if alarms else ""),
-        3.4, paint, axis, x,
+        2.8, paint, axis, x,
         [
             ("estimated", "share", [p.estimate.value for p in known]),
             ("from", "share", [p.estimate.low for p in known]),
@@ -173,7 +172,7 @@ def spent(source: RunSummary, points: Sequence[Point]) -> FigureSpec:
     planned = bool(np.isfinite(found.budget).all())
     dated = found.unit != "window"
 
-    def paint(figure: Any, size: int) -> None:
+    def paint(figure: Any) -> None:
         axes = figure.subplots()
         axes.stairs(found.labels, found.edges, color=draw.BAND, fill=True, alpha=0.6, linewidth=0,
                     label="labels queried")  # fmt: skip
@@ -183,8 +182,8 @@ def spent(source: RunSummary, points: Sequence[Point]) -> FigureSpec:
         axes.set_ylabel(f"labels per {found.unit}")
         axes.set_ylim(bottom=0.0)
         draw.count_axis(axes.yaxis)
-        draw.legend(axes, 2)
-        frame(figure, line if dated else line._replace(dates=np.empty(0)), size)
+        draw.legend(axes)
+        frame(figure, line if dated else line._replace(dates=np.empty(0)))
         axes.set_xlim(found.edges[0], found.edges[-1])
 
     each = found.unit if dated else f"window of {found.edges[1]:,.0f} rows"
@@ -197,7 +196,7 @@ def spent(source: RunSummary, points: Sequence[Point]) -> FigureSpec:
     middle = ((found.edges[1:] + found.edges[:-1]) / 2.0).tolist()
     series: list[Series] = [("labels", "count", found.labels.tolist())]
     return FigureSpec(
-        "labels", f"Labels by {found.unit}", words, 2.5, paint,
+        "labels", f"Labels by {found.unit}", words, 2.1, paint,
         "rows" if not dated else found.unit, middle,
         series + ([("budget", "count", found.budget.tolist())] if planned else []),
         line.name if dated else "row", found.places,
@@ -212,7 +211,7 @@ def drift(source: RunSummary, points: Sequence[Point]) -> FigureSpec:
     noise = [point.drift_estimate.noise if point.drift_estimate else math.nan for point in points]
     found = line.at(changes(points, source.first)).tolist()
 
-    def paint(figure: Any, size: int) -> None:
+    def paint(figure: Any) -> None:
         axes = figure.subplots()
         axes.plot(x, rates, color=draw.INK, linewidth=1.6, label="drift rate per 1,000 rows")
         axes.plot(x, noise, color=draw.SOFT, linestyle="--", linewidth=1.3, label="noise estimate")
@@ -222,8 +221,8 @@ def drift(source: RunSummary, points: Sequence[Point]) -> FigureSpec:
         axes.set_ylim(0.0, 1.0)
         axes.set_ylabel("estimate")
         draw.share_axis(axes.yaxis)
-        draw.legend(axes, 3 if size > 1 else 1)
-        frame(figure, line, size)
+        draw.legend(axes)
+        frame(figure, line)
 
     return FigureSpec(
         "drift", "Estimated drift",
@@ -231,7 +230,7 @@ def drift(source: RunSummary, points: Sequence[Point]) -> FigureSpec:
         "end. The drift rate is the share of the concept that is replaced in 1,000 rows, as "
         f"estimated at each time (median of {SMOOTH} points); after a change it rises until the "
         "model can tell a sudden change from fast drift.",
-        2.8, paint, axis, x, [("drift rate", "share", rates), ("noise", "share", noise)],
+        2.4, paint, axis, x, [("drift rate", "share", rates), ("noise", "share", noise)],
         places=places,
     )  # fmt: skip
 
@@ -246,7 +245,7 @@ def reliability(bins: Sequence[Bin], classes: Classes = NAMELESS) -> FigureSpec:
         [[v - b.estimate.low, b.estimate.high - v] for v, b in zip(value, known, strict=True)]
     )
 
-    def paint(figure: Any, size: int) -> None:
+    def paint(figure: Any) -> None:
         axes = figure.subplots()
         axes.plot([0.0, 1.0], [0.0, 1.0], color=draw.SOFT, linewidth=1.0, linestyle=":",
                   label="perfectly calibrated")  # fmt: skip
@@ -262,14 +261,14 @@ def reliability(bins: Sequence[Bin], classes: Classes = NAMELESS) -> FigureSpec:
         axes.set_ylabel(f"share of {short(name, 20)}")
         for axis in (axes.xaxis, axes.yaxis):
             draw.share_axis(axis)
-        draw.legend(axes, 3 if size > 1 else 1)
+        draw.legend(axes)
 
     return FigureSpec(
         "reliability", "Reliability diagram",
         f"Rows in ten bins by the predicted probability of {name}, against how often {name} was "
         "the label: estimated from the queried labels, and the true share. On the diagonal the "
         "probabilities are calibrated; above it they are too low, below it too high.",
-        4.0, paint, f"predicted probability of {short(name, 20)}", [b.predicted for b in bins],
+        3.0, paint, f"predicted probability of {short(name, 20)}", [b.predicted for b in bins],
         [
             ("rows", "count", [float(b.rows) for b in bins]),
             ("labels", "count", [float(b.labels) for b in bins]),
@@ -291,7 +290,7 @@ def queries(margins: Margins, classes: Classes = NAMELESS) -> FigureSpec:
         for column in (margins.propensity, margins.asked, margins.mistakes)
     )
 
-    def paint(figure: Any, size: int) -> None:
+    def paint(figure: Any) -> None:
         axes = figure.subplots()
         axes.plot(middle, chance, color=draw.INK, linewidth=1.6, label="query probability")
         axes.plot(middle, share, "o", color=draw.BAND, markersize=3.5, label="queried")
@@ -300,14 +299,14 @@ def queries(margins: Margins, classes: Classes = NAMELESS) -> FigureSpec:
         _margin_axis(axes)
         axes.set_ylabel("share of rows")
         draw.share_axis(axes.yaxis)
-        draw.legend(axes, 2 if size == 1 else 3)
+        draw.legend(axes)
 
     return FigureSpec(
         "queries", "Query probability by margin",
         "For rows of each margin: the mean query probability, the share that was queried, and the "
         "true share of mistakes (all labels). Labels are best spent where mistakes are frequent."
         f"{_measure(margins, classes)}",
-        2.8, paint, _margin(margins), middle.tolist(),
+        2.4, paint, _margin(margins), middle.tolist(),
         [
             ("rows", "count", margins.rows.tolist()),
             ("query probability", "share", chance.tolist()),
@@ -328,7 +327,7 @@ def histogram(margins: Margins, classes: Classes = NAMELESS) -> FigureSpec:
     """The histogram of margins."""
     middle = (margins.edges[1:] + margins.edges[:-1]) / 2.0
 
-    def paint(figure: Any, _: int) -> None:
+    def paint(figure: Any) -> None:
         axes = figure.subplots()
         rows = {"color": draw.SOFT, "alpha": 0.35, "fill": True, "linewidth": 0.0}
         axes.stairs(margins.rows, margins.edges, label="all rows", **rows)
@@ -342,14 +341,14 @@ def histogram(margins: Margins, classes: Classes = NAMELESS) -> FigureSpec:
         axes.set_ylim(bottom=0.0)
         _margin_axis(axes)
         axes.set_ylabel("rows (log scale)")
-        draw.legend(axes, 3)
+        draw.legend(axes)
 
     return FigureSpec(
         "margins", "Distribution of margins",
         "How many rows had each margin, how many of them were queried, and how many were predicted "
         "wrong (all labels), on a logarithmic scale. Mistakes far from 0 are confident mistakes."
         f"{_measure(margins, classes)}",
-        2.8, paint, _margin(margins), middle.tolist(),
+        2.4, paint, _margin(margins), middle.tolist(),
         [
             ("rows", "count", margins.rows.tolist()),
             ("queried", "count", margins.asked.tolist()),
@@ -363,16 +362,16 @@ def waiting(points: Sequence[Point]) -> FigureSpec:
     """Labels that have not come, over time."""
     line = Timeline.of(points)
 
-    def paint(figure: Any, size: int) -> None:
+    def paint(figure: Any) -> None:
         draw.questions(figure.subplots(), line, points)
-        frame(figure, line, size)
+        frame(figure, line)
 
     axis, x, places = over_time(line, [float(point.round) for point in points])
     return FigureSpec(
         "questions", "Outstanding labels",
         "How many queried labels had not come, and the age of the oldest query. Estimates cover "
         "the rows before the oldest open question, so late labels make them lag.",
-        2.4, paint, axis, x,
+        2.0, paint, axis, x,
         [
             ("open", "count", [float(p.open) for p in points]),
             ("age of the oldest", "count", [p.age for p in points]),

@@ -11,7 +11,7 @@ from html import escape
 from importlib import resources
 
 from lasec.reports import svg
-from lasec.reports.figures import NARROW, WIDE, FigureSpec
+from lasec.reports.figures import FigureSpec
 
 
 def page(title: str, parts: Iterable[str]) -> bytes:
@@ -106,17 +106,12 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str) -> s
 
 
 def figure(spec: FigureSpec, before: str = "", level: int = 2) -> str:
-    """A spec as a section: drawn for wide and for narrow screens, with a readout."""
-    drawn, areas = [], {}
-    for size, width in (("wide", WIDE), ("narrow", NARROW)):
-        made = spec.figure(width)
-        name = f"{spec.name}-{size}"
-        inside = svg.inline(made, name, spec.title, spec.reading)
-        areas[size] = [round(number, 5) for number in svg.plot_area(made)]
-        drawn.append(f'<div class="plot {size}" data-size="{size}">{inside}<i></i></div>')
+    """A spec as a section, with a readout; the page gives the figure its size."""
+    made = spec.figure()
+    inside = svg.inline(made, spec.name, spec.title, spec.reading)
     data = {
         "axis": spec.axis,
-        "areas": areas,
+        "area": [round(number, 5) for number in svg.plot_area(made)],
         "x": _numbers(spec.x),
         "places": list(spec.places),
         "series": [[name, kind, _numbers(values)] for name, kind, values in spec.series],
@@ -124,7 +119,7 @@ def figure(spec: FigureSpec, before: str = "", level: int = 2) -> str:
     numbers = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     return section(
         spec.name, spec.title, before, f'<p class="reading">{text(spec.reading)}</p>',
-        f'<figure data-figure="{spec.name}">{"".join(drawn)}'
+        f'<figure data-figure="{spec.name}"><div class="plot">{inside}<i></i></div>'
         f'<figcaption class="readout hint">Point at a figure, or tap it, to read its values.'
         f"</figcaption>"
         f'<script type="application/json">{numbers}</script></figure>', level=level,

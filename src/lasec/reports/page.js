@@ -15,7 +15,7 @@ for (const figure of document.querySelectorAll("figure[data-figure]")) {
   const readout = figure.querySelector(".readout");
   const words = readout.textContent;
   for (const plot of figure.querySelectorAll(".plot")) {
-    const [left, right, low, high] = data.areas[plot.dataset.size];
+    const [left, right, low, high] = data.area;
     const line = plot.querySelector("i");
     const show = (event) => {
       if (!data.x.length) return;

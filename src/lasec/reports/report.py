@@ -163,7 +163,7 @@ def _file(figure: Any, kind: str) -> bytes:
         return svg.text(figure).encode()
     file = BytesIO()
     with pictures.styled(), svg.measured():
-        figure.savefig(file, format=kind, dpi=150)
+        figure.savefig(file, format=kind, dpi=200)
     return file.getvalue()
 
 
