@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -42,6 +42,9 @@ class GivenUp(NamedTuple):
     why: Why
 
 
+Listener = Callable[[GivenUp], object]
+
+
 class Question(NamedTuple):
     """One open question: what was decided about which row and when, and the answers so far.
 
@@ -59,31 +62,37 @@ class Book:
     """Open questions by ticket, in the order in which they were asked, at most ``limit`` of them.
 
     Where one more is added past the limit, the oldest is dropped: its label will be refused. What
-    is given up is remembered, with the reason, until :meth:`given_up` is called. A clock that jumps
-    back stands still.
+    is given up is kept for the ``listener``, if there is one, until :meth:`report` hands it over.
+    A copy has the same one, a pickle none. A clock that jumps back stands still.
 
-    >>> book = Book(limit=2)
+    >>> book, heard = Book(limit=2), []
+    >>> book.listener = heard.append
     >>> asked = Decision(1, 0.2, 1.0, 0.5, asked=True, ticket=0)
     >>> [book.add(asked._replace(ticket=t), np.zeros(2), float(t)) for t in (0, 4, 9)]
     [0, 0, 1]
     >>> list(book), book.expire(before=7.0), list(book)
     ([4, 9], 1, [9])
-    >>> [(gone.ticket, gone.why.value) for gone in book.given_up()]
+    >>> book.report()
+    >>> [(gone.ticket, gone.why.value) for gone in heard]
     [(0, 'dropped'), (4, 'expired')]
     """
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.bytes = 0  # of the rows of all questions, where they are arrays
-        self._gone: deque[GivenUp] = deque(maxlen=limit)
+        self.listener: Listener | None = None
+        self._gone: deque[GivenUp] = deque()
         self._open: dict[int, Question] = {}
         self._latest = -math.inf
 
     def __copy__(self) -> Book:
         twin = Book(self.limit)
         twin._open, twin._gone = self._open.copy(), self._gone.copy()
-        twin.bytes, twin._latest = self.bytes, self._latest
+        twin.bytes, twin._latest, twin.listener = self.bytes, self._latest, self.listener
         return twin
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"listener": None}
 
     def __len__(self) -> int:
         return len(self._open)
@@ -121,13 +130,13 @@ class Book:
     def give_up(self, ticket: int, why: Why = Why.CANCELED) -> None:
         """Close a ticket without waiting any longer."""
         self.settle(ticket)
-        self._gone.append(GivenUp(ticket, why))
+        if self.listener is not None:
+            self._gone.append(GivenUp(ticket, why))
 
-    def given_up(self) -> tuple[GivenUp, ...]:
-        """What was given up without an answer since the last call of this method, oldest first."""
-        gone = tuple(self._gone)
-        self._gone.clear()
-        return gone
+    def report(self) -> None:
+        """Let the listener hear of what was given up since the last report, oldest first."""
+        while self._gone and self.listener is not None:
+            self.listener(self._gone.popleft())
 
     def find(self, ticket: int, issued: int) -> Question:
         """What is remembered of an open ticket; ``issued`` is how many have been given out."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lasec import notebook, sparse, validation
-from lasec.book import Book, GivenUp, Question, decided
+from lasec.book import Book, Listener, Question, decided
 from lasec.busy import Busy
 from lasec.classes import ClassNames, class_names
 from lasec.clock import LEAD, Clock
@@ -266,6 +266,7 @@ class Learner:
                 now.expired += book.expire(before=moment - self.max_age)
             if asked:
                 now.dropped += book.add(decision, row.copy(), moment)
+            book.report()
             return self._named(decision)
 
     def ask_many(
@@ -311,6 +312,7 @@ class Learner:
                 cuts = [slice(0, n)]
             parts = [self._ask_chunk(now, rows[at], given[at], when[at]) for at in cuts]
             self._now = now
+            now.book.report()
             return Records.join(parts)
 
     def _counts_closed(self, now: LearnerState, n: int, when: Vector) -> bool:
@@ -405,14 +407,15 @@ class Learner:
         >>> import lasec
         >>> learner = lasec.LASEC(dimension=2)
         >>> learner.cancel(learner.ask([0.5, -1.0]).ticket)
-        >>> learner.pending, learner.given_up()[0].why.value, learner.dropped
-        ((), 'canceled', 1)
+        >>> learner.pending, learner.dropped
+        ((), 1)
         """
         with self._busy:
             now = self._now
             now.book.find(ticket, now.selector.rows)
             now.book.give_up(int(ticket))
             now.dropped += 1
+            now.book.report()
 
     def note(self, X: ArrayLike) -> None:
         """Count rows that were asked about elsewhere, by the margins of this learner.
@@ -796,7 +799,9 @@ class Learner:
         Records(rows=10000, accuracy=0.700, labels=3496, rate=0.350)
         """
         with self._busy:
-            return self._run(X, y, times, draws)
+            records = self._run(X, y, times, draws)
+            self._now.book.report()
+            return records
 
     def _run(
         self, X: ArrayLike, y: ArrayLike, times: ArrayLike | None, draws: ArrayLike | None
@@ -909,8 +914,9 @@ class Learner:
         selector = copy(self._now.selector)
         selector.rows = given.pop("rows", selector.rows)
         selector.asked = given.pop("asked", selector.asked)
-        twin = object.__new__(type(self))
-        state = replace(self._now, selector=selector, book=copy(self._now.book), **given)
+        twin, book = object.__new__(type(self)), copy(self._now.book)
+        book.listener = None
+        state = replace(self._now, selector=selector, book=book, **given)
         twin.__dict__.update(vars(self), _now=state, _busy=Busy("learner"))
         return twin
 
@@ -944,6 +950,7 @@ class Learner:
         >>> before, learner.rows
         (0, 1)
         """
+        other._now.book.listener = self._now.book.listener
         self.rule, self._now, self._kind = other.rule, other._now, other._kind
 
     rows, asked = Counter("selector.rows"), Counter("selector.asked")
@@ -1036,19 +1043,24 @@ class Learner:
         """
         return ticket in self._now.book
 
-    def given_up(self) -> tuple[GivenUp, ...]:
-        """The questions that were given up without an answer since the last call, and why.
+    def listen(self, listener: Listener | None) -> Listener | None:
+        """Let somebody hear of every question that is given up from now on; gives who did before.
 
-        They have expired, were dropped because too many were open, or were canceled. A
-        :class:`~lasec.Session` tells its meter of them.
+        Questions expire, are dropped because too many are open, or are canceled. A
+        :class:`~lasec.Session` listens and lets its meter know. The listener is called when the
+        learner has changed, before the call returns, and must not call the learner. Copies and
+        files have none.
 
         >>> import lasec
-        >>> learner = lasec.LASEC(dimension=2, max_age=1)
+        >>> learner, heard = lasec.LASEC(dimension=2, max_age=1), []
+        >>> before = learner.listen(heard.append)
         >>> tickets = [learner.ask([1.0, t]).ticket for t in range(4)]
-        >>> [(gone.ticket, gone.why.value) for gone in learner.given_up()], learner.given_up()
-        ([(0, 'expired'), (1, 'expired')], ())
+        >>> [(gone.ticket, gone.why.value) for gone in heard]
+        [(0, 'expired'), (1, 'expired')]
         """
-        return self._now.book.given_up()
+        book = self._now.book
+        before, book.listener = book.listener, listener
+        return before
 
     def to_bytes(self) -> bytes:
         """The whole learner, open questions included, as bytes that :meth:`from_bytes` reads.
@@ -1145,7 +1157,9 @@ class Learner:
 
     def __getstate__(self) -> dict[str, Any]:
         own: dict[str, Any] = {"_busy": Busy("learner"), "_is_draft": False}  # nobody uses a copy
-        return vars(self) | own | {"_now": self._now.copy()}
+        now = self._now.copy()
+        now.book.listener = None
+        return vars(self) | own | {"_now": now}
 
     def __repr__(self) -> str:
         return (

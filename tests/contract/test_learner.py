@@ -64,15 +64,18 @@ def test_a_copy_shares_nothing_until_it_is_adopted():
     learner = make(dimension=4, max_age=50)
     for x in X[:20]:
         learner.ask(x, draw=0.0)
+    learner.listen((heard := []).append)
     before, other = learner.to_bytes(), copy.copy(learner)
     other.tell(other.pending[0], 1)
     other.cancel(other.pending[0])
     other.run(X[20:100], Y[20:100])
     other.learn(X[100], -1)
     assert learner.to_bytes() == before
-    assert len(learner.given_up()) == 0
+    assert heard == []
     learner.adopt(other)
     assert learner.to_bytes() == other.to_bytes() != before
+    learner.cancel(learner.pending[0])
+    assert len(heard) == 1  # whoever listened still does
 
 
 def test_counters_cannot_be_set():

@@ -2,6 +2,7 @@
 
 import copy
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -18,15 +19,16 @@ def asked(ticket, label=1):
     return Decision(label, 0.25, 1.5, 0.5, asked=True, ticket=ticket)
 
 
-def filled(*tickets, limit=10, label=1):
+def filled(*tickets, limit=10, label=1, heard=None):
     book = Book(limit)
+    book.listener = None if heard is None else heard.append
     for ticket in tickets:
         book.add(asked(ticket, label), np.full(2, float(ticket)), 10.0 * ticket)
     return book
 
 
 def test_a_question_waits_until_it_is_answered_or_given_up():
-    book = filled(1, 4, 9)
+    book = filled(1, 4, 9, heard=(heard := []))
     assert (len(book), book.bytes, book.oldest) == (3, 48, 10.0)
     book.hear(book.find(4, 10), (1,))
     assert (list(book), book.find(4, 10).answers) == ([1, 4, 9], (1,))
@@ -35,8 +37,10 @@ def test_a_question_waits_until_it_is_answered_or_given_up():
     assert (list(book), book.bytes, book.oldest) == ([9], 16, 90.0)
     book.settle(9)
     assert (len(book), book.bytes, book.oldest) == (0, 0, math.inf)
-    assert book.given_up() == ((1, Why.CANCELED),)
-    assert book.given_up() == ()
+    assert heard == []
+    book.report()
+    book.report()
+    assert heard == [(1, Why.CANCELED)]
 
 
 def test_a_question_expires_after_its_time_and_not_at_it():
@@ -49,17 +53,33 @@ def test_a_question_expires_after_its_time_and_not_at_it():
 
 
 def test_the_oldest_is_dropped_past_the_limit():
-    book = filled(1, 2, 3, limit=3)
-    assert (len(book), book.given_up()) == (3, ())
-    assert book.add(asked(4), np.zeros(2), 40.0) == 1
-    assert (list(book), book.given_up()) == ([2, 3, 4], ((1, Why.DROPPED),))
+    book = filled(1, 2, 3, limit=3, heard=(heard := []))
+    book.report()
+    assert (len(book), heard) == (3, [])
+    assert [book.add(asked(t), np.zeros(2), 10.0 * t) for t in range(4, 9)] == [1] * 5
+    book.report()
+    assert (list(book), heard) == ([6, 7, 8], [(t, Why.DROPPED) for t in range(1, 6)])
+
+
+def test_what_is_given_up_is_kept_only_where_somebody_listens():
+    book = filled(1, 2, 3)
+    book.give_up(1)
+    book.listener = (heard := []).append
+    book.give_up(2)
+    twin, loaded = copy.copy(book), pickle.loads(pickle.dumps(book))
+    assert loaded.listener is None
+    twin.report()
+    assert heard == [(2, Why.CANCELED)]
+    book.report()
+    assert heard == [(2, Why.CANCELED)] * 2  # nothing that a copy does is lost to the other
 
 
 def test_a_copy_goes_its_own_way():
-    book = filled(1, 2)
+    book = filled(1, 2, heard=(heard := []))
     twin = copy.copy(book)
     twin.give_up(1)
-    assert (list(book), book.bytes, book.given_up()) == ([1, 2], 32, ())
+    book.report()
+    assert (list(book), book.bytes, heard) == ([1, 2], 32, [])
     assert (list(twin), twin.bytes, twin.limit) == ([2], 16, 10)
     twin.add(asked(7), np.zeros(2), 0.0)
     assert twin.find(7, 8).time == 20.0

@@ -1,5 +1,8 @@
 """A session: what is asked, told, canceled and given up reaches book, meter and detectors."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -41,14 +44,15 @@ def test_a_session_is_the_learner_and_the_meter_by_hand(options):
     """Answers come 60 rows late and every ninth is canceled: same decisions, same sums."""
     session = lasec.Session(learner(**options), classes=["ham", "spam"])
     twin, meter = learner(**options), lasec.Meter()
+    twin.listen((given_up := []).append)
     late = []
     for t in range(len(X)):
         mine, decision = session.ask(X[t]), twin.ask(X[t])
         name = NAMES[decision.label] if twin.told else None
         assert mine == decision._replace(label=name)
         meter.ask(decision if twin.told else decision._replace(label=0))
-        for gone in twin.given_up():
-            meter.cancel(gone.ticket)
+        while given_up:
+            meter.cancel(given_up.pop(0).ticket)
         if decision.asked:
             late.append(t)
         while late and late[0] <= t - 60:
@@ -59,7 +63,7 @@ def test_a_session_is_the_learner_and_the_meter_by_hand(options):
             elif row % 9 == 0:
                 session.cancel(row)
                 twin.cancel(row)
-                meter.cancel(twin.given_up()[0].ticket)
+                meter.cancel(given_up.pop(0).ticket)
             else:
                 session.tell(row, NAMES[int(y[row])])
                 meter.tell(twin.tell(row, int(y[row])))
@@ -89,9 +93,9 @@ def test_rows_are_known_by_ids_until_they_are_settled():
 @pytest.mark.parametrize("together", [False, True])
 def test_what_is_given_up_is_forgotten_everywhere(options, why, together):
     model = lasec.LASEC(dimension=1, **options)
-    heard = []
-    give_up, model.given_up = model.given_up, lambda: heard.extend(gone := give_up()) or gone
     session = lasec.Session(model)
+    hear = model.listen(lambda gone: heard.append(gone) or hear(gone))
+    heard = []
     for t in range(100, 110, 2):
         if together:
             session.ask_many([[1.0], [1.0]], ids=[t, t + 1])
@@ -103,6 +107,32 @@ def test_what_is_given_up_is_forgotten_everywhere(options, why, together):
         d.ticket for d, _ in session.questions
     }
     assert set(session.notes) == {decision.ticket for decision, _ in session.questions}
+
+
+def test_more_questions_given_up_at_once_than_may_be_open_are_all_lost():
+    session = lasec.Session(lasec.LASEC(dimension=1, max_pending=2))
+    session.ask_many(np.ones((10, 1)))
+    assert (session.learner.dropped, session.meter.lost, len(session.questions)) == (8, 8, 2)
+
+
+def test_a_copy_of_a_session_hears_of_its_own_questions_only():
+    session = lasec.Session(lasec.LASEC(dimension=1, max_pending=1))
+    session.ask([1.0])
+    for twin in (copy.deepcopy(session), pickle.loads(pickle.dumps(session))):
+        for _ in range(3):
+            twin.ask([1.0])
+        assert (twin.meter.lost, session.meter.lost) == (3, 0)
+    session.ask([1.0])
+    assert session.meter.lost == 1
+
+
+def test_after_an_evaluation_the_session_hears_again():
+    session = lasec.Session(lasec.LASEC(dimension=4, max_pending=1))
+    summary = lasec.evaluate(session.learner, X[:9], y[:9], delay=100)
+    assert (session.learner.dropped, summary.meter.lost, session.meter.lost) == (8, 8, 0)
+    session.ask(X[9])
+    session.ask(X[10])
+    assert session.meter.lost == 1
 
 
 def test_each_annotator_counts_once():

@@ -127,7 +127,11 @@ def evaluate(
             alarms, records, labels, one_by_one(stream.cells) if alarms else ()
         )
     else:
-        records = _Conversation(stream, now, alarms, on_alarm).run(said, waits)
+        talk = _Conversation(stream, now, alarms, on_alarm)
+        try:
+            records = talk.run(said, waits)
+        finally:
+            learner.listen(talk.before)  # a session of the caller's, if there is one
     now.learner = _identity(learner)
     into.commit(now, records, stream.answers)
     return into
@@ -234,6 +238,7 @@ class _Conversation:
     ) -> None:
         self.stream, self.now, self.on_alarm = stream, now, on_alarm
         now.listen()
+        self.before = stream.learner.listen(None)
         self.session = Session(
             stream.learner, meter=now.meter, detectors=alarms, on_alarm=self._react
         )

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lasec.book import Book, GivenUp
+from lasec.book import Book, Listener
 from lasec.classes import against_others
 from lasec.learner import Learner
 from lasec.parameters import Range, number
@@ -62,8 +62,8 @@ class Carried(Protocol):
     def cancel(self, ticket: int) -> None:
         """Give up an open question."""
 
-    def given_up(self) -> tuple[GivenUp, ...]:
-        """The questions that were given up since the last call."""
+    def listen(self, listener: Listener | None) -> Listener | None:
+        """Let this one hear of every question that is given up; gives who did before."""
 
     def is_open(self, ticket: int) -> bool:
         """Whether a question still waits for its label."""
@@ -139,9 +139,9 @@ class OwnModel:
         """Give up an open question."""
         self.learner.cancel(ticket)
 
-    def given_up(self) -> tuple[GivenUp, ...]:
-        """What the learner has given up."""
-        return self.learner.given_up()
+    def listen(self, listener: Listener | None) -> Listener | None:
+        """Let this one hear of what the learner gives up; gives who did before."""
+        return self.learner.listen(listener)
 
     def is_open(self, ticket: int) -> bool:
         """Whether the learner would take a label."""
@@ -239,6 +239,7 @@ class AnyModel:
         self._expire(ticket)
         if asked:
             self.book.add(made, self._keep(row), float(ticket))
+        self.book.report()
         return made
 
     def ask_many(
@@ -262,6 +263,7 @@ class AnyModel:
             self._expire(ticket)
             self.book.add(Asked(judged.label[i], float(judged.margin[i]), made), row, float(ticket))
         self._expire(self.selector.rows - 1)
+        self.book.report()
         return AskedRows(sign, judged.certainty, chances, asked, tickets)
 
     def _expire(self, ticket: int) -> None:
@@ -293,10 +295,12 @@ class AnyModel:
         """Give up an open question."""
         self.book.find(ticket, self.selector.rows)
         self.book.give_up(ticket)
+        self.book.report()
 
-    def given_up(self) -> tuple[GivenUp, ...]:
-        """The questions that were given up since the last call."""
-        return self.book.given_up()
+    def listen(self, listener: Listener | None) -> Listener | None:
+        """Let this one hear of every question that is given up; gives who did before."""
+        before, self.book.listener = self.book.listener, listener
+        return before
 
     def is_open(self, ticket: int) -> bool:
         """Whether a question still waits for its label."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy, deepcopy
 from typing import Any, Self
 
 from lasec.alarms import Alarm, Detector
+from lasec.book import GivenUp
 from lasec.errors import StateError, TicketError
 from lasec.files import write
 from lasec.learner import Learner
@@ -98,7 +100,8 @@ class Session:
         self._ids = {n.id: ticket for ticket, n in self.notes.items() if n.id is not None}
         self.remember: int = number("remember", remember, int, Range(0, 2**31))
         self.rows: dict[Hashable, Any] = {}  # not queried, by their ids, the oldest first
-        self.model.given_up()  # what was given up before is not this meter's
+        self._given_up: deque[GivenUp] = deque()
+        self._listen()
 
     def ask(
         self,
@@ -504,8 +507,17 @@ class Session:
         place of the session, and let it :meth:`hear_asked` or :meth:`hear_told`.
         """
         twin = object.__new__(type(self))
-        vars(twin).update(vars(self), model=copy(self.model))
+        vars(twin).update(vars(self), model=copy(self.model), _given_up=deque())
+        twin._listen()
         return twin
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._listen()
+
+    def _listen(self) -> None:
+        """Hear of what the model gives up; of several sessions of one model, the last hears."""
+        self.model.listen(self._given_up.append)
 
     def hear_asked(self, asked: AskedRows, row: Callable[[int], Any]) -> None:
         """Let meter and detectors hear of decisions; ``row`` gives the row at a place."""
@@ -533,7 +545,8 @@ class Session:
 
     def _hear_of_given_up(self) -> None:
         """The one path of every question that will not be answered."""
-        for gone in self.model.given_up():
+        while self._given_up:
+            gone = self._given_up.popleft()
             self.meter.cancel(gone.ticket)
             for detector in self.detectors:
                 self._raise(detector.cancel(gone.ticket))
