@@ -59,7 +59,7 @@ QUICK = "not (a_crash or large_request or headers or told_to_stop or viewer or p
 PARTS = {
     "queries/": Part(["tests/labels/test_pacing.py", "tests/labels/test_budget.py"], quick=True),
     "session/": Part(["tests/labels/test_session.py"]),
-    "book.py": Part(["tests/labels/test_book.py"], quick=True),
+    "learner/book.py": Part(["tests/labels/test_book.py"], quick=True),
     "learner": Part(["tests/contract/test_learner.py", "tests/contract/test_ask_many.py"]),
     "tables/": Part(
         ["tests/faults/test_tables.py", "tests/integrations/test_tables.py"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple, Self, Unpack, get_args
 
 import numpy as np
@@ -11,12 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from lasec.errors import StateError
 from lasec.learner import Learner, Options, check_weights, class_weights
-from lasec.learner_state import LearnerState
+from lasec.learner.state import LearnerState
 from lasec.parameters import number, shown
 from lasec.queries import Budgeted
 from lasec.rules import Lenses, SparseTracking, Tracking
 from lasec.rules.hypotheses import DRIFTS, HAZARDS, LAPSES, SPEEDS
-from lasec.sparse import is_sparse, row_kind
+from lasec.sparse import is_sparse
 
 AnyTracking = Tracking | SparseTracking | Lenses
 
@@ -198,18 +199,15 @@ class Tracker(Learner):
             "noise": whole.sum(axis=(0, 2)),
         }
 
-    def _begun(self, name: str, given: ArrayLike, axes: int) -> LearnerState:
-        """A first state, for rows such as this one: dense or sparse."""
-        if self._chooses:
-            self._use(_rule_for(self.rule, is_sparse(given)))
-        return super()._begun(name, given, axes)
-
-    def _use(self, rule: Tracking | SparseTracking) -> None:
-        """Take another rule before the first row, with a blank state of it."""
+    def _suited(self, given: ArrayLike) -> LearnerState:
+        """The state before the first row, with the rule for dense rows or for sparse ones."""
+        now = self._now
+        if not self._chooses:
+            return now
+        rule = _rule_for(now.rule, is_sparse(given))
         model: Any = rule.init(1)
-        model.costs[:] = self.state.costs
-        self.rule, self._kind = rule, row_kind(rule)
-        self.state = model
+        model.costs[:] = now.model.costs
+        return replace(now, rule=rule, model=model)
 
     @property
     def _aim(self) -> Budgeted:
@@ -218,12 +216,13 @@ class Tracker(Learner):
         return query
 
     @classmethod
-    def _assemble(cls, **settings: Any) -> Self:
-        if not is_tracker(*(type(settings[part]).__name__ for part in ("rule", "query"))):
+    def _restore(
+        cls, header: dict[str, Any], arrays: dict[str, Any], rules: Any, queries: Any
+    ) -> Self:
+        made = super()._restore(header, arrays, rules, queries)
+        if not is_tracker(*(type(part).__name__ for part in (made.rule, made.query))):
             raise StateError("foreign: this is no Tracker, load it with lasec.Learner")
-        made = cls.__new__(cls)
         made._chooses = False
-        Learner.__init__(made, **settings)
         return made
 
 

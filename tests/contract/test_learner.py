@@ -74,7 +74,7 @@ def test_a_copy_shares_nothing_until_it_is_adopted():
     assert heard == []
     learner.adopt(other)
     assert learner.to_bytes() == other.to_bytes() != before
-    learner.cancel(learner.pending[0])
+    learner.cancel(learner.ask(X[101], draw=0.0).ticket)
     assert len(heard) == 1  # whoever listened still does
 
 

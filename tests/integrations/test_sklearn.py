@@ -28,7 +28,7 @@ from sklearn.svm import SVC
 
 import lasec
 from lasec.alarms import DropAlarm, InputAlarm
-from lasec.book import Book
+from lasec.learner.book import Book
 from lasec.queries import Always, Budgeted, MarginSampling, Uniform, VarianceThreshold
 from lasec.selector import Selector
 from lasec.session import around

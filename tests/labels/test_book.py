@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from lasec import sparse
-from lasec.book import Book, Why, decided
 from lasec.errors import StateError, TicketError
+from lasec.learner.book import Book, Why, decided
 from lasec.types import Aggregate, Decision
 
 DENSE = np.dtype(np.float64)

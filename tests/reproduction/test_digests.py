@@ -61,7 +61,7 @@ def copy(tmp_path_factory):
         ("src/lasec/cli/app.py", set()),
         ("src/lasec/kernel/loops.py", {"LASEC", "Perceptron", "Shifting"}),
         ("src/lasec/streams/synthetic.py", {"LASEC", "Perceptron", "Shifting"}),
-        ("src/lasec/learner.py", set()),
+        ("src/lasec/learner/learner.py", set()),
         ("src/lasec/notebook.py", set()),
         ("src/lasec/files.py", set()),
         ("src/lasec/persistence/codec.py", set()),
@@ -77,8 +77,8 @@ def test_changed_code_makes_its_own_results_stale(copy, file, stale):
 @pytest.mark.parametrize(
     ("file", "old", "new", "stale"),
     [
-        ("src/lasec/learner.py", "        selector = copy(now.selector)\n",
-         "        selector = copy(now.selector)\n        codes = -codes\n", set(PARAMETERS)),
+        ("src/lasec/learner/running.py", "    selector = copy(now.selector)\n    bad",
+         "    selector = copy(now.selector)\n    codes = -codes\n    bad", set(PARAMETERS)),
         ("src/lasec/kernel/loops.py", "seen[LABEL] != y", "seen[LABEL] == y", set(PARAMETERS)),
         ("src/lasec/kernel/loops.py", '"""The loops over rows', '"""# The loops', set()),
         ("src/lasec/kernel/loops.py", "# noqa: PLR0124, NaN is not known", "# other words", set()),
@@ -108,7 +108,10 @@ ASIDE = {
     "lasec.sparse", "lasec.validation",
 }  # fmt: skip
 BOOKS = {
-    "lasec.book:Book.__len__", "lasec.learner:Learner.run", "lasec.learner:Learner._aged",
+    "lasec.learner.book:Book.__len__", "lasec.learner.book:Book.report",
+    "lasec.learner.learner:Learner.run", "lasec.learner.learner:Learner._sized",
+    "lasec.learner.state:Counts.plus", "lasec.learner.state:LearnerState.aged",
+    "lasec.learner.state:LearnerState.kind",
     "lasec.records:Records.__len__",
     "lasec.records:Records.__post_init__", "lasec.selector:Selector.__copy__",
     "lasec.selector:Selector.__getstate__", "lasec.selector:Selector.note",

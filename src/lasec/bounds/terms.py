@@ -82,8 +82,13 @@ class Terms(NamedTuple):
 class _Learner(Protocol):
     """What is read of a learner."""
 
-    rule: Any
-    state: Any
+    @property
+    def rule(self) -> Any:
+        """Its rule."""
+
+    @property
+    def state(self) -> Any:
+        """The arrays of its model."""
 
 
 def terms(learner: _Learner, stream: Stream, records: Records) -> Terms:

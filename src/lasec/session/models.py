@@ -9,9 +9,8 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lasec.book import Book, Listener
 from lasec.classes import against_others
-from lasec.learner import Learner
+from lasec.learner import Book, Learner, Listener
 from lasec.parameters import Range, number
 from lasec.selector import Selector
 from lasec.types import Decision, Outcome, Vector

@@ -10,10 +10,9 @@ from copy import copy, deepcopy
 from typing import Any, Self
 
 from lasec.alarms import Alarm, Detector
-from lasec.book import GivenUp
 from lasec.errors import StateError, TicketError
 from lasec.files import write
-from lasec.learner import Learner
+from lasec.learner import GivenUp, Learner
 from lasec.metrics import Estimate, Meter
 from lasec.parameters import Range, number, shown
 from lasec.persistence.container import Arrays, bundle, pack, read, restored, unbundle

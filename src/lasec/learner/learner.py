@@ -3,60 +3,53 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from copy import copy, deepcopy
 from dataclasses import replace
-from typing import Any, Self, TypedDict
+from operator import attrgetter
+from typing import Any, Self, TypedDict, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lasec import notebook, sparse, validation
-from lasec.book import Book, Listener, Question, decided
 from lasec.busy import Busy
 from lasec.classes import ClassNames, class_names
 from lasec.clock import LEAD, Clock
 from lasec.files import write
-from lasec.kernel import engine
-from lasec.learner_state import (
+from lasec.learner import reading, running, saved
+from lasec.learner.book import Book, Listener, Question, decided
+from lasec.learner.state import LearnerState
+from lasec.learner.terms import (
+    ALWAYS,
     DIMENSIONS,
-    MOST_CLASSES,
-    Counter,
-    LearnerState,
-    packed,
-    unpacked,
+    Terms,
+    check_weights,
+    class_weights,
+    with_classes,
 )
-from lasec.nested import entry_of, leaves, rebuilt
-from lasec.parameters import Range, choice, number, shown
+from lasec.nested import leaves, rebuilt
+from lasec.parameters import Range, choice, number
 from lasec.persistence import codec
 from lasec.persistence.container import read, restored
-from lasec.queries import Always
 from lasec.records import Records
-from lasec.rules import OneVsRest
 from lasec.rules.costs import GIVEN
 from lasec.rules.growth import widened
-from lasec.rules.one_vs_rest import has_probabilities
 from lasec.selector import Selector
 from lasec.sparse import SparseRows, plain
 from lasec.types import (
     Aggregate,
     BudgetQuery,
-    ClassRule,
     Decision,
     LearnFrom,
     Outcome,
     Query,
     Rule,
-    StatefulQuery,
     Vector,
     Views,
 )
 
-ALWAYS = Always()
-_AGES = Range(0.0, 1e30)
-_ROUNDS = Range(0, 2**62)
-_WEIGHTS = Range(1e-9, 1e9)
+_STEPS = Range(0, 2**62)
 
 
 class Options(TypedDict, total=False):
@@ -72,25 +65,28 @@ class Options(TypedDict, total=False):
     max_classes: int
 
 
-def with_classes(
-    rule: Any, given: Sequence[Hashable] | None, *, every_label: bool
-) -> tuple[Rule[Any], ClassNames]:
-    """The rule for the classes that are known, and their names.
-
-    A rule for two classes learns from ``every_label`` of more, or from mistakes.
+class Fact:
+    """A part of the state of a learner, readable as an attribute of the learner.
 
     >>> import lasec
-    >>> rule, names = with_classes(lasec.rules.SecondOrder(), "abc", every_label=False)
-    >>> type(rule).__name__, names.names
-    ('OneVsRest', ('a', 'b', 'c'))
+    >>> learner = lasec.LASEC(dimension=2)
+    >>> decision = learner.ask([0.5, -1.0])
+    >>> learner.rows, learner.asked, learner.told
+    (1, 1, 0)
     """
-    many = isinstance(rule, ClassRule)
-    labels = [validation.class_label(name) for name in given or ()]
-    names = class_names(labels, least=rule.classes if many else 2)
-    count = len(names.names)
-    if many:
-        return rule._replace(classes=count), names
-    return rule if count == 2 else OneVsRest(rule, count, every_label), names
+
+    def __init__(self, place: str) -> None:
+        self._read = attrgetter(f"_now.{place}")
+
+    @overload
+    def __get__(self, learner: None, owner: type) -> Fact: ...
+    @overload
+    def __get__(self, learner: object, owner: type) -> Any: ...
+    def __get__(self, learner: object, owner: type) -> Any:
+        return self if learner is None else self._read(learner)
+
+    def __set__(self, learner: object, value: object) -> None:
+        raise AttributeError("a counter is changed by what happens to the learner alone")
 
 
 class Learner:
@@ -169,55 +165,16 @@ class Learner:
         max_classes: int = 100,
         name: str = "",
     ) -> None:
-        sized = dimension is not None
-        size: int = number("dimension", dimension, int, DIMENSIONS) if sized else 1
-        self.learn_from = choice(LearnFrom, learn_from)
-        self.rule, names = with_classes(rule, classes, every_label=not self._from_mistakes)
+        terms = Terms.of(learn_from, max_age, aggregate, annotators, max_classes)
+        size: int = 1 if dimension is None else number("dimension", dimension, int, DIMENSIONS)
+        rule, names = with_classes(rule, classes, every_label=terms.every_label)
         self.name = name or f"{type(rule).__name__} + {type(query).__name__}"
-        self._kind = sparse.row_kind(self.rule)
-        model = codec.begin(self.rule, size)
-        selector = Selector(query, seed=seed, lead=lead)
-        self.max_age: float | None = (
-            None if max_age is None else number("max_age", max_age, float, _AGES)
-        )
-        self.aggregate = choice(Aggregate, aggregate)
-        self.annotators: int = number("annotators", annotators, int, Range(1, 999))
-        if self.annotators % 2 == 0:
-            raise ValueError(f"annotators must be an odd number, got {annotators}")
-        book = Book(number("max_pending", max_pending, int, DIMENSIONS))
-        most: int = number("max_classes", max_classes, int, MOST_CLASSES)
-        self._now = LearnerState(
-            model, size, selector, book, sized=sized, classes=names, max_classes=most
-        )
-        self._table: tuple[Any, NDArray[Any]] | None = None
         self._busy, self._is_draft = Busy("learner"), False
-
-    @property
-    def _from_mistakes(self) -> bool:
-        return self.learn_from == LearnFrom.MISTAKES
-
-    @property
-    def _mistakes_only(self) -> bool:
-        """Whether a row whose class was predicted is not learned; each of many classes decides."""
-        return self._from_mistakes and not isinstance(self.rule, OneVsRest)
-
-    def _meet(self, now: LearnerState, label: Hashable) -> None:
-        """Make a place for a label, if it is of a new class."""
-        self.rule = now.meet(self.rule, label, every_label=not self._from_mistakes)
-
-    @contextmanager
-    def _meeting(self, now: LearnerState, label: Hashable) -> Iterator[LearnerState]:
-        """The state with a place for a label; where the label is refused, nothing has changed."""
-        before = self.rule, self._now
-        try:
-            if label not in now.classes.names:
-                now = now.copy()
-                self._meet(now, label)
-            self._now = now
-            yield now
-        except BaseException:
-            self.rule, self._now = before
-            raise
+        self._now = LearnerState(
+            rule, codec.begin(rule, size), size, Selector(query, seed=seed, lead=lead),
+            Book(number("max_pending", max_pending, int, DIMENSIONS)), terms,
+            sized=dimension is not None, classes=names,
+        )  # fmt: skip
 
     def ask(
         self, x: ArrayLike, *, time: float | None = None, draw: float | None = None
@@ -246,28 +203,28 @@ class Learner:
         Decision(label=1, margin=0.0, variance=1.25, propensity=1.0, asked=True, ticket=0)
         """
         with self._busy:
-            now = self._now if self._now.sized else self._begun("x", x, 1)
-            row = self._row(x, now.dimension)
+            now = self._sized("x", x, 1)
+            row = reading.one_row(now, x)
             given = -1.0 if draw is None else float(validation.uniforms("draw", [draw], 1)[0])
-            selector, book = now.selector, now.book
+            selector, book, age = now.selector, now.book, now.terms.max_age
             when = selector.moment(time)
-            if self._kind.names:
-                self._admit(now, SparseRows.of(row))
-            seen, spent = selector.look(self.rule, now.model, row, given, when, len(book))
+            if now.kind.names:
+                now.admit(SparseRows.of(row))
+            seen, spent = selector.look(now.rule, now.model, row, given, when, len(book))
             fine, label, margin, variance, propensity, asked = seen
             if not fine:
-                raise self._refusal(row)
+                raise reading.refusal(row)
             decision = Decision(int(label), margin, variance, propensity, asked, selector.rows)
             # From here on nothing is refused. A signal can cost a question that nobody has seen.
             selector.note(spent, 1, asked, None if time is None else when)
             self._now = now
             moment = selector.clock.aging(when)
-            if self.max_age is not None:
-                now.expired += book.expire(before=moment - self.max_age)
-            if asked:
-                now.dropped += book.add(decision, row.copy(), moment)
+            if age is not None and (expired := book.expire(before=moment - age)):
+                now.counts = now.counts.plus(expired=expired)
+            if asked and book.add(decision, row.copy(), moment):
+                now.counts = now.counts.plus(dropped=1)
             book.report()
-            return self._named(decision)
+            return now.named(decision)
 
     def ask_many(
         self, X: ArrayLike, *, times: ArrayLike | None = None, draws: ArrayLike | None = None
@@ -300,64 +257,9 @@ class Learner:
         (Records(rows=100, asked=58, learned=0, refused=0), 58)
         """
         with self._busy:
-            now = self._now if self._now.sized else self._begun("X", X, 2)
-            rows = sparse.rows(X, now.dimension, self._kind)
-            n = len(rows)
-            given, when = validation.given(draws, n), now.selector.times(times, n)
-            if self._kind.names:
-                self._admit(now, rows)
-            if self._counts_closed(now, n, when):  # row by row: questions close in between
-                now, cuts = now.copy(), [slice(i, i + 1) for i in range(n)]
-            else:
-                cuts = [slice(0, n)]
-            parts = [self._ask_chunk(now, rows[at], given[at], when[at]) for at in cuts]
-            self._now = now
-            now.book.report()
-            return Records.join(parts)
-
-    def _counts_closed(self, now: LearnerState, n: int, when: Vector) -> bool:
-        """Whether the query asks how many questions are open, and some may close among n rows."""
-        if not isinstance(self.query, StatefulQuery) or getattr(self.query, "max_open", 1) == 0:
-            return False
-        old = False
-        if self.max_age is not None and n > 0:
-            first = now.selector.rows + 1.0
-            begin, end = (when.min(), when.max()) if when.size else (first, first + n - 1)
-            old = min(now.book.oldest, begin) < end - self.max_age
-        return bool(old or len(now.book) + n > now.book.limit)
-
-    def _ask_chunk(self, now: LearnerState, rows: Any, given: Vector, when: Vector) -> Records:
-        """Decide about rows; where one is refused, nothing is changed."""
-        selector = now.selector
-        bad, columns, spent = selector.look_at_all(
-            self.rule, now.model, rows, given, when, len(now.book)
-        )
-        if bad >= 0:
-            validation.finite("X", rows[bad])
-            raise self._too_large(f"X: row {bad}")
-        sign = None if now.told else np.zeros(len(rows), dtype=np.int8)
-        records = Records.questions(columns, first=selector.rows, sign=sign)
-        selector.note(spent, len(rows), records.labels, float(when.max()) if when.size else None)
-        self._open(now, rows, records, when)
-        return replace(records, label=now.classes.named(records.label))
-
-    def _open(self, now: LearnerState, rows: Any, asked: Records, when: Vector) -> None:
-        """Put the questions among some rows into the book, and close those that are too old."""
-        given = np.maximum.accumulate(when) if when.size else asked.ticket + 1.0
-        moments = now.selector.clock.aging(given.astype(np.float64, copy=False))
-        at = np.flatnonzero(asked.asked)
-        columns = (asked.label, asked.margin, asked.variance, asked.propensity)
-        for i, *fields in zip(
-            at.tolist(), *(column[at].tolist() for column in columns), strict=True
-        ):
-            label, margin, variance, propensity = fields
-            ticket, moment = asked.first + i, float(moments[i])
-            if self.max_age is not None:
-                now.expired += now.book.expire(before=moment - self.max_age)
-            decision = Decision(label, margin, variance, propensity, True, ticket)
-            now.dropped += now.book.add(decision, rows[i].copy(), moment)
-        if self.max_age is not None and len(rows):
-            now.expired += now.book.expire(before=float(moments[-1]) - self.max_age)
+            self._now, records = running.ask(self._sized("X", X, 2), X, times, draws)
+            self._now.book.report()
+            return records
 
     def tell(self, ticket: int, y: Hashable) -> Outcome:
         """Learn the label of a row that was queried.
@@ -397,9 +299,11 @@ class Learner:
         with self._busy:
             now, label = self._now, validation.class_label(y)
             now.book.find(ticket, now.selector.rows)
-            with self._meeting(now, label) as now:
-                question = now.book.find(ticket, now.selector.rows)
-                return self._hear(question, now.classes.code(label))
+            now = now.meeting(label)
+            question = now.book.find(ticket, now.selector.rows)
+            outcome = _heard(now, question, now.classes.code(label))
+            self._now = now
+            return outcome
 
     def cancel(self, ticket: int) -> None:
         """Give up an open question: its answer will not come, and would be refused if it did.
@@ -414,7 +318,7 @@ class Learner:
             now = self._now
             now.book.find(ticket, now.selector.rows)
             now.book.give_up(int(ticket))
-            now.dropped += 1
+            now.counts = now.counts.plus(dropped=1)
             now.book.report()
 
     def note(self, X: ArrayLike) -> None:
@@ -431,12 +335,12 @@ class Learner:
         (2, 0, [2.0, 4.0, 6.0, 10.0, 20.0])
         """
         with self._busy:
-            now = self._now if self._now.sized else self._begun("X", X, 2)
-            rows = self._rows(X, now.dimension)
-            if self._kind.names:
-                self._admit(now, rows)
-            if hasattr(self.rule, "note"):
-                now.selector.machine.note(self.rule, now.model, plain(rows))
+            now = self._sized("X", X, 2)
+            rows = reading.usable(now, X)
+            if now.kind.names:
+                now.admit(rows)
+            if hasattr(now.rule, "note"):
+                now.selector.machine.note(now.rule, now.model, plain(rows))
             now.selector.skip(len(rows))
             self._now = now
 
@@ -453,24 +357,19 @@ class Learner:
         (1, 2, 1)
         """
         with self._busy:
-            now = self._now if self._now.sized else self._begun("X", X, 2)
-            rows = self._rows(X, now.dimension)
-            labels, known = self._labels(y, len(rows)), Range(0, now.selector.rows - 1)
+            now = self._sized("X", X, 2)
+            rows = reading.usable(now, X)
+            labels, known = reading.listed(y, len(rows)), Range(0, now.selector.rows - 1)
             with validation.foreign("tickets"):
                 steps = [number("ticket", ticket, int, known) for ticket in tickets]
-            answers, updates = [*zip(rows, labels, steps, strict=True)], now.updates
+            answers, updates = [*zip(rows, labels, steps, strict=True)], now.counts.updates
             if len(answers) > 1:  # a single one is refused before anything is written
                 now = now.copy()
-            before = self.rule, self._now
-            try:
-                for x, label, ticket in answers:
-                    with self._meeting(now, label) as now:
-                        self._teach(now, x, now.classes.code(label), ticket)
-                        now.told += 1
-            except BaseException:
-                self.rule, self._now = before
-                raise
-            return now.updates - updates
+            for x, label, ticket in answers:
+                now = now.meeting(label)
+                now.teach(x, now.classes.code(label), ticket)
+            self._now = now
+            return now.counts.updates - updates
 
     def learn(self, x: ArrayLike, y: Hashable) -> Outcome:
         """Learn a labeled row that nobody asked for.
@@ -483,28 +382,27 @@ class Learner:
         True
         """
         with self._busy:
-            now = self._now if self._now.sized else self._begun("x", x, 1)
-            row, label = self._row(x, now.dimension), validation.class_label(y)
+            now = self._sized("x", x, 1)
+            row, label = reading.one_row(now, x), validation.class_label(y)
             now.check_label(label)
             selector = now.selector
-            if self._kind.names:
-                self._admit(now, SparseRows.of(row))
+            if now.kind.names:
+                now.admit(SparseRows.of(row))
             (fine, predicted, margin, variance, _, _), _ = selector.look(
-                self.rule, now.model, row, 0.0, float(selector.rows), 0
+                now.rule, now.model, row, 0.0, float(selector.rows), 0
             )
             if not fine:
-                raise self._refusal(row)
+                raise reading.refusal(row)
             decision = Decision(
                 int(predicted), margin, variance, 0.0, asked=False, ticket=selector.rows
             )
-            few = len(now.classes.names)
-            with self._meeting(now, label) as now:
-                if few == 2 < len(now.classes.names):
-                    decision = decision._replace(label=1 if decision.label < 0 else 2)
-                outcome = self._learn(now, decision, row, now.classes.code(label))
-                now.told += 1
-                now.selector.skip(1)
-                return outcome
+            few, now = len(now.classes.names), now.meeting(label)
+            if few == 2 < len(now.classes.names):
+                decision = decision._replace(label=1 if decision.label < 0 else 2)
+            outcome = _learned(now, decision, row, now.classes.code(label))
+            now.selector.skip(1)
+            self._now = now
+            return outcome
 
     def margins(self, X: ArrayLike, *, first: int | None = None) -> Vector:
         """The margin of each row, as of the next step; nothing is counted, queried or learned.
@@ -519,8 +417,7 @@ class Learner:
         >>> learner.margins([[1.0, 0.0], [-3.0, 0.0]]).round(3).tolist()
         [-0.331, 0.268]
         """
-        now, rows = self._readable(X)
-        margin: Vector = self._look(self.rule, now.model, rows, first).margin.copy()
+        margin: Vector = reading.look(*self._readable(X), first).margin.copy()
         return margin
 
     def views(self, X: ArrayLike, *, first: int | None = None) -> Views:
@@ -536,17 +433,7 @@ class Learner:
         >>> views.label.tolist(), views.margin.round(3).tolist(), views.certainty.round(3).tolist()
         (['ham', 'spam'], [-0.331, 0.268], [0.32, 0.262])
         """
-        now, rows = self._readable(X)
-        seen = self._look(self.rule, now.model, rows, first)
-        refused = np.flatnonzero(seen.fine == 0.0)
-        if refused.size:
-            raise self._too_large(f"X: row {refused[0]}" if len(rows) > 1 else "x")
-        label = self._labeled(now, seen.label)
-        many = len(now.classes.names) > 2
-        sure = seen.margin if many else np.abs(seen.margin)
-        if not self.has_probabilities:
-            sure = np.tanh(np.abs(seen.lead))
-        return Views(label, seen.lead.copy(), sure.copy(), seen.variance.copy())
+        return reading.views(*self._readable(X), first)
 
     def preview(self, X: ArrayLike, *, draws: ArrayLike | None = None) -> Records:
         """What :meth:`ask` would decide about each row if it were the next; nothing is counted.
@@ -562,21 +449,7 @@ class Learner:
         >>> seen.propensity.round(2).tolist(), tracker.rows
         ([0.87, 0.87], 0)
         """
-        now, rows = self._readable(X)
-        n, seen = len(rows), self._look(self.rule, now.model, rows, None)
-        fine, given = seen.fine > 0.0, validation.given(draws, len(rows))
-        propensity, asked = np.full(n, np.nan), np.zeros(n, dtype=np.bool_)
-        propensity[fine], asked[fine] = now.selector.preview(
-            seen.lead[fine], seen.variance[fine], waiting=len(now.book),
-            draws=given[fine] if given.size else given,
-        )  # fmt: skip
-        margin, variance = (np.where(fine, one, np.nan) for one in (seen.margin, seen.variance))
-        none, label = np.zeros(n, dtype=np.bool_), self._labeled(now, seen.label)
-        return Records(
-            label, margin, variance, propensity, asked, none, none, learned=none, labeled=none,
-            ticket=np.full(n, self.rows), refused=~fine, all_labels=False,
-            sign=np.where(seen.label < 0.0, -1, 1).astype(np.int8),
-        )  # fmt: skip
+        return reading.preview(*self._readable(X), draws)
 
     def class_margins(self, X: ArrayLike) -> NDArray[np.float64]:
         """The margin of each class for each row, as of the next step: the largest is predicted.
@@ -590,15 +463,7 @@ class Learner:
         >>> learner.class_margins([[1.0, 0.0]]).round(3).tolist()
         [[0.0, -0.331, -0.331]]
         """
-        now, rows = self._readable(X)
-        rule: Any = self.rule
-        if len(now.classes.names) == 2:
-            margin = self._look(rule, now.model, rows, None).margin
-            return np.column_stack([-margin, margin])
-        if self.has_probabilities or not isinstance(rule, OneVsRest):
-            return 2.0 * self._likely(now, rows) - 1.0
-        states = (entry_of(now.model, k) for k in range(rule.classes))
-        return np.column_stack([self._look(rule.inner, one, rows, None).margin for one in states])
+        return reading.class_margins(*self._readable(X))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """The label of each row, as of the next step; a margin of zero counts as +1.
@@ -612,7 +477,7 @@ class Learner:
         ([-1, 1], 1)
         """
         now, rows = self._readable(X)
-        return self._labeled(now, self._look(self.rule, now.model, rows, None).label)
+        return now.labels(reading.look(now, rows).label)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """The probability of each class for each row, as of the next step; nothing is asked.
@@ -629,10 +494,7 @@ class Learner:
         """
         if not self.has_probabilities:
             raise TypeError(f"{type(self.rule).__name__} has margins, but no probabilities")
-        if len(self._now.classes.names) > 2:
-            return self._likely(*self._readable(X))
-        margin = self.margins(X)
-        return np.column_stack([(1.0 - margin) / 2.0, (1.0 + margin) / 2.0])
+        return reading.likely(*self._readable(X))
 
     @property
     def classes(self) -> tuple[Any, ...]:
@@ -663,12 +525,12 @@ class Learner:
             labels = [validation.class_label(name) for name in classes]
         fresh = class_names(labels)
         with self._busy:
-            now, rule = self._now.copy(), self.rule
+            now = self._now.copy()
             if now.classes.are_signs:
                 now.classes = ClassNames(fresh.names[:2])
             for label in labels:
-                rule = now.meet(rule, label, every_label=not self._from_mistakes, named=True)
-            self.rule, self._now = rule, now
+                now.meet(label, named=True)
+            self._now = now
 
     def weigh_classes(self, weights: Mapping[Any, float]) -> None:
         """Say what it costs to miss a row of each class, from now on; others stay as they are.
@@ -686,16 +548,16 @@ class Learner:
             raise TypeError("class weights are for a Tracker that was made with a class_weight")
         given = class_weights(weights)
         with self._busy:
-            now, rule = self._now.copy(), self.rule
+            now = self._now.copy()
             if self.known_classes:
                 check_weights(given, [label for label in given if now.classes.code(label)])
             for label in given:
-                rule = now.meet(rule, label, every_label=not self._from_mistakes, named=True)
+                now.meet(label, named=True)
             costs = now.model.costs.copy()
             for label, weight in given.items():
                 costs[GIVEN, now.classes.names.index(label)] = weight
             now.model = now.model._replace(costs=costs)
-            self.rule, self._now = rule, now
+            self._now = now
 
     @property
     def known_classes(self) -> tuple[Any, ...]:
@@ -723,10 +585,10 @@ class Learner:
             used = number("known", least if known is None else known, int, Range(0, least))
             if len(now.book):
                 raise ValueError(f"dimension: {len(now.book)} open questions have fewer features")
-            model = self._blank(size)
+            model = now.blank(size)
             if now.sized:
                 wide = zip(
-                    *map(leaves, (widened(self.rule, now.model, size, used), model)), strict=True
+                    *map(leaves, (widened(now.rule, now.model, size, used), model)), strict=True
                 )
                 model = rebuilt(model, (array.astype(blank.dtype) for array, blank in wide))
             selector = deepcopy(now.selector)
@@ -735,7 +597,7 @@ class Learner:
     @property
     def has_probabilities(self) -> bool:
         """Whether margins are P(+1) - P(-1), so that :meth:`predict_proba` can be called."""
-        return has_probabilities(self.rule.inner if isinstance(self.rule, OneVsRest) else self.rule)
+        return reading.probable(self._now)
 
     def boost(self, labels: float, *, over: float) -> None:
         """Ask more for a while: spend ``labels`` of the budget now, and save them again later.
@@ -758,9 +620,10 @@ class Learner:
         extra = number("labels", labels, float, Range(0.0, 1e12))
         ticks = number("over", over, float, Range(1e-12, 1e12))
         with self._busy:
-            state = self.query_state.copy()
+            selector = self._now.selector
+            state = selector.query_state.copy()
             query.boost(state, extra, ticks)
-            self._now.selector.query_state = state
+            selector.query_state = state
 
     def run(
         self,
@@ -799,108 +662,11 @@ class Learner:
         Records(rows=10000, accuracy=0.700, labels=3496, rate=0.350)
         """
         with self._busy:
-            records = self._run(X, y, times, draws)
+            self._now, records = running.run(
+                self._sized("X", X, 2), X, y, times, draws, in_place=self._is_draft
+            )
             self._now.book.report()
             return records
-
-    def _run(
-        self, X: ArrayLike, y: ArrayLike, times: ArrayLike | None, draws: ArrayLike | None
-    ) -> Records:
-        """All rows of a chunk, or none of them."""
-        now = self._now if self._now.sized else self._begun("X", X, 2)
-        rows = sparse.rows(X, now.dimension, self._kind)
-        n = len(rows)
-        given, when = validation.given(draws, n), now.selector.times(times, n)
-        signs = validation.signs(y, n) if now.classes.are_signs else None
-        if signs is None:
-            return self._run_classes(now, rows, validation.classes(y, n), given, when)
-        now, records = self._chunk(now, rows, signs, given, when)
-        now.classes = now.classes.known(np.unique(signs[records.learned]).astype(int).tolist())
-        self._now = now
-        return records
-
-    def _chunk(
-        self, now: LearnerState, rows: Any, codes: Vector, given: Vector, when: Vector
-    ) -> tuple[LearnerState, Records]:
-        """Rows whose classes are all known; the state is as it was, unless it is a draft's."""
-        selector = copy(now.selector)
-        bad, columns, model, spent = selector.run(
-            self.rule, now.model, rows, codes, given, when, len(now.book),
-            mistakes_only=self._mistakes_only, in_place=self._is_draft,
-        )  # fmt: skip
-        if bad >= 0:
-            validation.finite("X", rows[bad])
-            raise self._too_large(f"X: row {bad}")
-        records = Records(*columns, first=selector.rows, labeled=~np.isnan(codes))
-        if not now.told:
-            until = int(np.argmax(records.learned)) + 1 if records.learned.any() else len(rows)
-            records.sign[:until] = 0
-        selector.note(spent, len(rows), records.labels, float(when.max()) if when.size else None)
-        told = int(records.learned.sum())
-        after = replace(
-            now, model=model, selector=selector, told=now.told + told,
-            updates=now.updates + int(records.updated.sum()),
-            dropped=now.dropped + records.labels - told,
-        )  # fmt: skip
-        return self._aged(after, float(when[-1]) if when.size else float(selector.rows)), records
-
-    def _run_classes(
-        self, now: LearnerState, rows: Any, labels: tuple[list[Any], NDArray[np.intp]],
-        given: Vector, when: Vector,
-    ) -> Records:  # fmt: skip
-        """A chunk in pieces, between the rows of classes that are not known yet."""
-        kinds, which = labels
-        begin, n, parts, rule, names = 0, len(rows), list[Records](), self.rule, None
-        now = now if all(now.classes.code(kind) for kind in kinds) else now.copy()
-        try:
-            while begin < n or not parts:
-                if names is not now.classes:
-                    names = now.classes
-                    codes = np.append(names.codes(kinds), np.nan)[which]
-                    new = np.append(np.flatnonzero(codes == 0.0), n)
-                end = int(new[np.searchsorted(new, begin)])
-                at = slice(begin, end if end > begin or not n else begin + 1)
-                if end > begin or not n:
-                    now, records = self._chunk(now, rows[at], codes[at], given[at], when[at])
-                    told = np.unique(which[at][records.learned])
-                    now.classes = names.known(kinds[kind] for kind in told)
-                else:
-                    now, records = self._newcomer(
-                        now, rows[begin], kinds[which[begin]], given[at], when[at]
-                    )
-                parts.append(replace(records, label=names.named(records.label)))
-                begin = at.stop
-        except BaseException:
-            self.rule = rule
-            raise
-        self._now = now
-        return Records.join(parts)
-
-    def _newcomer(
-        self, now: LearnerState, x: Vector, label: Hashable, given: Vector, when: Vector
-    ) -> tuple[LearnerState, Records]:  # fmt: skip
-        """A row of a class that is not known, unless it is asked: then it is met, and learned."""
-        selector, ticket = copy(now.selector), now.selector.rows
-        moment = float(when[0]) if when.size else selector.moment(None)
-        draw = float(given[0]) if given.size else -1.0
-        if self._kind.names:
-            now = replace(now)
-            self._admit(now, SparseRows.of(x))
-        seen, spent = selector.look(self.rule, now.model, x, draw, moment, len(now.book))
-        fine, predicted, margin, variance, propensity, asked = seen
-        if not fine:
-            raise self._refusal(x)
-        selector.note(spent, 1, asked, moment if when.size else None)
-        sign: Any = None if now.told else np.zeros(1, dtype=np.int8)
-        now = replace(now, selector=selector)
-        if asked:
-            self._meet(now, label)
-            self._teach(now, x, now.classes.code(label), ticket)
-            now.told += 1
-        columns = ([predicted], [margin], [variance], [propensity], [asked], [True], [asked])
-        kinds = (np.int16, float, float, float, bool, bool, bool)
-        made = Records(*map(np.array, columns, kinds), first=ticket, sign=sign)
-        return self._aged(now, moment), made
 
     def counted(self, **counters: int) -> Self:
         """The same learner with other counters, by name; what it has learned is shared, not copied.
@@ -910,13 +676,14 @@ class Learner:
         >>> learner.counted(rows=7).rows, learner.rows
         (7, 0)
         """
-        given = {name: number(name, count, int, _ROUNDS) for name, count in counters.items()}
+        given = {name: number(name, count, int, _STEPS) for name, count in counters.items()}
         selector = copy(self._now.selector)
         selector.rows = given.pop("rows", selector.rows)
         selector.asked = given.pop("asked", selector.asked)
         twin, book = object.__new__(type(self)), copy(self._now.book)
         book.listener = None
-        state = replace(self._now, selector=selector, book=book, **given)
+        counts = self._now.counts._replace(**given)
+        state = replace(self._now, selector=selector, book=book, counts=counts)
         twin.__dict__.update(vars(self), _now=state, _busy=Busy("learner"))
         return twin
 
@@ -951,11 +718,43 @@ class Learner:
         (0, 1)
         """
         other._now.book.listener = self._now.book.listener
-        self.rule, self._now, self._kind = other.rule, other._now, other._kind
+        self._now = other._now
 
-    rows, asked = Counter("selector.rows"), Counter("selector.asked")
-    told, updates, contradicted = Counter("told"), Counter("updates"), Counter("contradicted")
-    dropped, expired = Counter("dropped"), Counter("expired")
+    rows, asked = Fact("selector.rows"), Fact("selector.asked")
+    told, updates, contradicted = (
+        Fact("counts.told"), Fact("counts.updates"), Fact("counts.contradicted"),
+    )  # fmt: skip
+    dropped, expired = Fact("counts.dropped"), Fact("counts.expired")
+
+    @property
+    def rule(self) -> Any:
+        """How the model predicts and learns, for the classes that are known."""
+        return self._now.rule
+
+    @property
+    def learn_from(self) -> LearnFrom:
+        """Whether the model learns from mistakes or from every label."""
+        return self._now.terms.learn_from
+
+    @learn_from.setter
+    def learn_from(self, learn_from: LearnFrom | str) -> None:
+        terms = self._now.terms._replace(learn_from=choice(LearnFrom, learn_from))
+        self._now = replace(self._now, terms=terms)
+
+    @property
+    def max_age(self) -> float | None:
+        """For how many rows, or seconds, a question stays open."""
+        return self._now.terms.max_age
+
+    @property
+    def aggregate(self) -> Aggregate:
+        """Which of several answers to a question counts."""
+        return self._now.terms.aggregate
+
+    @property
+    def annotators(self) -> int:
+        """The number of answers that a majority is taken of."""
+        return self._now.terms.annotators
 
     @property
     def state(self) -> Any:
@@ -1019,7 +818,7 @@ class Learner:
     @property
     def max_classes(self) -> int:
         """How many classes labels can add up to."""
-        return self._now.max_classes
+        return self._now.terms.max_classes
 
     @property
     def pending(self) -> tuple[int, ...]:
@@ -1030,7 +829,7 @@ class Learner:
     def questions(self) -> tuple[Decision, ...]:
         """What was decided about the rows whose labels are still wanted, oldest first."""
         book = self._now.book
-        return tuple(self._named(book.find(t, self.rows).decision) for t in book)
+        return tuple(self._now.named(book.find(t, self.rows).decision) for t in book)
 
     def is_open(self, ticket: int) -> bool:
         """Whether a ticket can still be told: it was asked, and is not settled, expired or dropped.
@@ -1073,22 +872,7 @@ class Learner:
         with self._busy:
             if not self._now.sized:
                 raise ValueError("dimension: this learner has seen no row yet, so it has no state")
-            header = {
-                "name": self.name,
-                "rule": codec.describe(self.rule),
-                "query": codec.describe(self.query),
-                "dimension": self.dimension,
-                "learn_from": LearnFrom(self.learn_from).value,
-                "seed": self.seed,
-                "max_pending": self.max_pending,
-                "max_age": self.max_age,
-                "clock": self.clock.header(),
-                "aggregate": self.aggregate.value,
-                "annotators": self.annotators,
-                "max_classes": self.max_classes,
-            }
-            header["classes"] = list(self._now.classes.names)
-            return packed(header, self.rule, self._now)
+            return saved.packed(self.name, self._now)
 
     @classmethod
     def from_bytes(
@@ -1145,15 +929,10 @@ class Learner:
         cls, header: dict[str, Any], arrays: dict[str, Any], rules: Any, queries: Any
     ) -> Self:
         """A learner from what :meth:`to_bytes` put into the file."""
-        settings, state = unpacked(header, arrays, rules, queries)
-        learner = cls._assemble(**settings)
-        learner._now = state
-        return learner
-
-    @classmethod
-    def _assemble(cls, **settings: Any) -> Self:
-        """A learner of this class from its parts."""
-        return cls(**settings)
+        made = cls.__new__(cls)
+        made.name, made._now = saved.unpacked(header, arrays, rules, queries)
+        made._busy, made._is_draft = Busy("learner"), False
+        return made
 
     def __getstate__(self) -> dict[str, Any]:
         own: dict[str, Any] = {"_busy": Busy("learner"), "_is_draft": False}  # nobody uses a copy
@@ -1180,170 +959,45 @@ class Learner:
         }
         return notebook.card(self.name, facts)
 
-    def _begun(self, name: str, given: ArrayLike, axes: int) -> LearnerState:
-        """A first state, for rows of as many features as this one or these have."""
-        features = sparse.features(name, given, axes)
-        if features < 1:
-            raise ValueError("x: expected at least one feature, got none")
-        return replace(self._now, model=self._blank(features), dimension=features, sized=True)
-
-    def _blank(self, dimension: int) -> Any:
-        """A first state of the rule, with the class weights that were given."""
-        model = codec.begin(self.rule, dimension)
-        if hasattr(model, "costs") and not self._now.sized:
-            model.costs[:] = self._now.model.costs
-        return model
-
-    def _aged(self, now: LearnerState, moment: float) -> LearnerState:
-        """The state without the questions that have been open for too long."""
-        if self.max_age is None:
+    def _sized(self, name: str, given: ArrayLike, axes: int) -> LearnerState:
+        """The state, or a first one for rows such as these or this one."""
+        now = self._now
+        if now.sized:
             return now
-        book = copy(now.book)
-        expired = book.expire(before=now.selector.clock.aging(moment) - self.max_age)
-        return replace(now, book=book, expired=now.expired + expired)
+        return self._suited(given).fitting(sparse.features(name, given, axes))
+
+    def _suited(self, given: ArrayLike) -> LearnerState:
+        """The state before the first row, with the rule for rows such as these."""
+        return self._now
 
     def _readable(self, X: ArrayLike) -> tuple[LearnerState, Any]:
         """The state and rows for it, of which nothing is to be written."""
-        now = self._now if self._now.sized else self._begun("X", X, 2)
-        rows = self._rows(X, now.dimension)
+        now = self._sized("X", X, 2)
+        rows = reading.usable(now, X)
         if not self._now.sized:
             self._now = now
         return now, rows
 
-    def _look(self, rule: Any, model: Any, rows: Any, first: int | None) -> Any:
-        """What a model says of rows: all as of the next step, or from the step ``first`` on."""
-        step = 0 if first is None else 1
-        begin = self.rows if first is None else number("first", first, int, _ROUNDS)
-        machine = self._now.selector.machine
-        return machine.look(rule, model, plain(rows), begin + 1, step)
 
-    def _row(self, x: ArrayLike, dimension: int) -> Vector:
-        """One instance as the compiled code wants it; as it stands where it is that already."""
-        if (
-            type(x) is np.ndarray
-            and x.dtype == self._kind
-            and x.shape == (dimension,)
-            and x.flags.carray
-            and not self._kind.names  # pairs may say any column
-        ):
-            return x
-        return sparse.row(x, dimension, self._kind)
-
-    def _rows(self, X: Any, dimension: int) -> Any:
-        """Rows of a usable size; as they stand where they are what the compiled code wants."""
-        plain = type(X) is np.ndarray and X.dtype == self._kind and X.flags.carray
-        if self._kind.names or not (plain and X.ndim == 2 and X.shape[1] == dimension):
-            X = sparse.rows(X, dimension, self._kind)
-        return X if self._kind.names else validation.finite("X", X)
-
-    def _admit(self, now: LearnerState, rows: SparseRows) -> None:
-        """Make a place for the columns of sparse rows; what the model says stays the same."""
-        now.model = now.selector.machine.admitted(self.rule, now.model, rows.arrays)
-
-    def _refusal(self, x: Vector) -> ValueError:
-        """What is wrong with a row that cannot be used."""
-        validation.finite("x", x)
-        return self._too_large("x")
-
-    def _hear(self, question: Question, y: int) -> Outcome:
-        """Let an answer in, and the label too, if the answers so far decide it."""
-        now, decision = self._now, question.decision
-        answers = (*question.answers, y)
-        verdict = decided(answers, self.aggregate, self.annotators)
-        if verdict:
-            outcome = self._learn(now, decision, question.x, verdict)
-            now.told += 1
-            now.book.settle(decision.ticket)
-        else:
-            outcome = self._outcome(decision, y, decision.label, updated=False)
-            outcome = outcome._replace(settled=False)
-            now.book.hear(question, answers)
-        now.contradicted += any(code != y for code in question.answers)
-        return outcome
-
-    def _learn(self, now: LearnerState, decision: Decision, x: Vector, y: int) -> Outcome:
-        """Let the label in, under the model of this moment."""
-        predicted, wanted = self._teach(now, x, y, decision.ticket)
-        return self._outcome(decision, y, predicted, updated=wanted)
-
-    def _teach(self, now: LearnerState, x: Vector, y: int, ticket: int) -> tuple[float, bool]:
-        """Learn a label: what was predicted just before, and whether the label was to be used."""
-        if self._kind.names:
-            self._admit(now, SparseRows.of(x))
-        predicted, wanted, usable = now.selector.machine.tell(
-            self.rule, now.model, x, float(y), now.selector.seed, ticket, self._mistakes_only
-        )
-        if wanted and not usable:
-            raise self._too_large(f"the row of ticket {ticket}")
-        now.model = engine.renewed(self.rule, now.model)
-        now.updates += wanted
-        return predicted, wanted
-
-    def _outcome(self, decision: Decision, y: int, predicted: float, *, updated: bool) -> Outcome:
-        """What came of a label, with the names of the classes."""
-        label = self._now.classes.name(y)
-        return Outcome(self._named(decision), label, predicted != y, updated)
-
-    def _named(self, decision: Decision) -> Decision:
-        """A decision with the name of its class."""
-        names = self._now.classes
-        return decision if names.are_signs else decision._replace(label=names.name(decision.label))
-
-    def _labels(self, y: ArrayLike, count: int) -> list[Any]:
-        """Labels as they came, or an error."""
-        kinds, which = validation.classes(y, count)
-        if (which < 0).any():
-            given: Any = y
-            validation.class_label(list(given)[int(np.argmax(which < 0))])
-        return [kinds[kind] for kind in which]
-
-    def _likely(self, now: LearnerState, rows: Any) -> NDArray[np.float64]:
-        """The probability of each of more than two classes for each row."""
-        machine, t, most = now.selector.machine, now.selector.rows + 1, len(now.classes.names)
-        return machine.classes(self.rule, now.model, plain(rows), t, most)
-
-    def _labeled(self, now: LearnerState, codes: NDArray[Any]) -> NDArray[Any]:
-        """The labels of codes as the compiled code gives them."""
-        classes = now.classes
-        if classes.are_signs:
-            return codes.astype(np.int8)
-        if self._table is None or self._table[0] is not classes.names:
-            self._table = classes.names, classes.table  # which takes longer than a prediction
-        return self._table[1][classes.places(codes)]
-
-    def _too_large(self, where: str) -> ValueError:
-        return ValueError(
-            f"{where}: too large for this model, a label there could shrink its covariance more "
-            f"than {engine.LARGEST_STRAIN:g} times: scale the input"
-        )
+def _heard(now: LearnerState, question: Question, y: int) -> Outcome:
+    """Let an answer in, and the label too, if the answers so far decide it."""
+    decision, terms = question.decision, now.terms
+    answers = (*question.answers, y)
+    verdict = decided(answers, terms.aggregate, terms.annotators)
+    if verdict:
+        outcome = _learned(now, decision, question.x, verdict)
+        now.book.settle(decision.ticket)
+    else:
+        label = now.classes.name(y)
+        outcome = Outcome(now.named(decision), label, decision.label != y, updated=False)
+        outcome = outcome._replace(settled=False)
+        now.book.hear(question, answers)
+    if any(code != y for code in question.answers):
+        now.counts = now.counts.plus(contradicted=1)
+    return outcome
 
 
-def class_weights(given: object) -> dict[Any, float]:
-    """The weight of each label that has one.
-
-    >>> class_weights({"fraud": 20})
-    {'fraud': 20.0}
-    """
-    if not isinstance(given, Mapping) or not given:
-        raise ValueError(
-            f"class_weight: expected None, 'balanced' or weights by label, got {shown(given)}"
-        )
-    return {
-        validation.class_label(label): number(f"class_weight[{label!r}]", weight, float, _WEIGHTS)
-        for label, weight in given.items()
-    }
-
-
-def check_weights(weights: Mapping[Any, float], classes: Sequence[Hashable]) -> None:
-    """Refuse the weight of a class that there is not.
-
-    >>> check_weights({"fruad": 20.0}, ["fine", "fraud"])
-    Traceback (most recent call last):
-    ValueError: class_weight: 'fruad' is not one of the classes, name it among them or correct it
-    """
-    for label in weights:
-        if label not in classes:
-            raise ValueError(
-                f"class_weight: {shown(label)} is not one of the classes, name it among them or "
-                "correct it"
-            )
+def _learned(now: LearnerState, decision: Decision, x: Vector, y: int) -> Outcome:
+    """Let a label in, under the model of this moment."""
+    predicted, wanted = now.teach(x, y, decision.ticket)
+    return Outcome(now.named(decision), now.classes.name(y), predicted != y, wanted)

@@ -1,0 +1,18 @@
+"""The learner: a rule that predicts and learns, a query that asks, and the state between them."""
+
+from lasec.learner.book import Book, GivenUp, Listener, Why
+from lasec.learner.learner import Learner, Options
+from lasec.learner.terms import ALWAYS, check_weights, class_weights, with_classes
+
+__all__ = [
+    "ALWAYS",
+    "Book",
+    "GivenUp",
+    "Learner",
+    "Listener",
+    "Options",
+    "Why",
+    "check_weights",
+    "class_weights",
+    "with_classes",
+]
