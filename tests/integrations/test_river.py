@@ -3,6 +3,7 @@
 import copy
 import datetime
 import pickle
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -24,21 +25,21 @@ from river import (
 import lasec
 from lasec.river import (
     ActiveClassifier,
-    AROWClassifier,
     LASECClassifier,
-    PerceptronClassifier,
-    SOPClassifier,
+    RuleClassifier,
     TrackerClassifier,
 )
 from lasec.rules.growth import widened
 from lasec.rules.one_vs_rest import mirrored
 from lasec.selector import bvsb_margin
 
+Perceptron = partial(RuleClassifier, lasec.rules.Perceptron())
+AROW = partial(RuleClassifier, lasec.rules.AROW(), learn_from="labels")
 RULES = {
     LASECClassifier: (lasec.rules.SecondOrder(0.01, 1.0), "mistakes"),
-    SOPClassifier: (lasec.rules.SecondOrder(0.0, 1.0), "mistakes"),
-    PerceptronClassifier: (lasec.rules.Perceptron(), "mistakes"),
-    AROWClassifier: (lasec.rules.AROW(), "labels"),
+    RuleClassifier: (lasec.rules.SecondOrder(0.0, 1.0), "mistakes"),
+    Perceptron: (lasec.rules.Perceptron(), "mistakes"),
+    AROW: (lasec.rules.AROW(), "labels"),
     TrackerClassifier: (lasec.rules.Tracking(), "labels"),
 }
 OWN = list(RULES)
@@ -207,7 +208,7 @@ def test_a_row_that_is_refused_is_explained_and_leaves_no_trace(value, error, wo
 
 
 def test_a_refused_row_brings_neither_features_nor_a_class():
-    model = AROWClassifier()
+    model = AROW()
     for x, y in (({"a": 1.0}, "x"), ({"a": -1.0}, "y")):
         with pytest.raises(ValueError, match="too large"):
             model.learn_one({"a": 1e30, "b": 1.0}, y)
@@ -225,7 +226,7 @@ def test_a_refused_row_brings_neither_features_nor_a_class():
 def test_a_table_is_learned_as_a_whole_or_not_at_all():
     good = pd.DataFrame({"a": [1.0, 2.0, -3.0]})
     y = pd.Series(["x", "y", "z"])
-    model, same = AROWClassifier(), AROWClassifier()
+    model, same = AROW(), AROW()
     for each in (model, same):
         each.learn_many(good, y)
     for bad in (good.replace(-3.0, np.nan), good.replace(-3.0, 1e30).assign(b=1.0)):
@@ -510,6 +511,17 @@ def test_selective_holds_its_budget_and_repeats_itself(classifier):
     assert estimate.low - 0.02 < accuracy < estimate.high + 0.02
 
 
+def test_a_rule_without_parameters_can_be_cloned_and_one_with_probabilities_gives_them():
+    assert Perceptron().clone().rule == lasec.rules.Perceptron()
+    assert type(Perceptron().clone().clone().rule) is lasec.rules.Perceptron
+    model = RuleClassifier(lasec.rules.Probit(), learn_from="labels")
+    for x, _, y in zip(*rows(n=60), strict=True):
+        model.learn_one(x, y)
+    assert model.predict_proba_one(x)[1.0] == pytest.approx((1.0 + signed(model, x)) / 2.0)
+    with pytest.raises(ValueError, match="everything"):
+        RuleClassifier(learn_from="everything")
+
+
 def test_a_query_of_ones_own_can_be_given_and_cloned():
     coin = lasec.queries.MarginSampling(0.1)
     for query in (coin, lasec.queries.Always(), lasec.queries.Budgeted.every("1d", labels=50)):
@@ -545,7 +557,7 @@ def test_it_works_inside_rivers_own_machinery():
     retrained = drift.DriftRetrainingClassifier(LASECClassifier(), drift.binary.DDM())
     score = evaluate.progressive_val_score(datasets.Phishing(), retrained, metrics.Accuracy())
     assert score.get() > 0.75
-    ovr = preprocessing.StandardScaler() | multiclass.OneVsRestClassifier(AROWClassifier())
+    ovr = preprocessing.StandardScaler() | multiclass.OneVsRestClassifier(AROW())
     segments = datasets.ImageSegments().take(500)
     assert evaluate.progressive_val_score(segments, ovr, metrics.Accuracy()).get() > 0.7
     X = pd.DataFrame([x for x, _ in datasets.Phishing()])

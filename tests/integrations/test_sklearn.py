@@ -34,23 +34,24 @@ from lasec.selector import Selector
 from lasec.session import around
 from lasec.sklearn import (
     ActiveClassifier,
-    AROWClassifier,
     LASECClassifier,
-    PerceptronClassifier,
-    SOPClassifier,
+    RuleClassifier,
     TrackerClassifier,
     base,
 )
 
+Perceptron = partial(RuleClassifier, lasec.rules.Perceptron())
+AROW = partial(RuleClassifier, lasec.rules.AROW(), learn_from="labels")
 MAKE = {
     TrackerClassifier: lambda d: lasec.Tracker(d, rate=1.0),
     LASECClassifier: lasec.LASEC,
-    SOPClassifier: lasec.SOP,
-    PerceptronClassifier: lasec.Perceptron,
-    AROWClassifier: lambda d: lasec.Learner(lasec.rules.AROW(), dimension=d, learn_from="labels"),
+    RuleClassifier: lasec.SOP,
+    Perceptron: lasec.Perceptron,
+    AROW: lambda d: lasec.Learner(lasec.rules.AROW(), dimension=d, learn_from="labels"),
 }
 CLASSIFIERS = list(MAKE)
-each = pytest.mark.parametrize("kind", CLASSIFIERS, ids=lambda kind: kind.__name__)
+NAMES = [repr(kind()) for kind in CLASSIFIERS]
+each = pytest.mark.parametrize("kind", CLASSIFIERS, ids=NAMES)
 
 
 @pytest.fixture(scope="module")
@@ -350,7 +351,7 @@ def test_the_trackers_classes_are_compared_in_probability(blobs):
 @pytest.mark.parametrize(
     "make",
     [*CLASSIFIERS, lambda **given: ActiveClassifier(SGDClassifier(random_state=0), **given)],
-    ids=[*(kind.__name__ for kind in CLASSIFIERS), "ActiveClassifier"],
+    ids=[*NAMES, "ActiveClassifier"],
 )
 def test_the_budget_is_held(make, rate):
     X, y = lasec.streams.walking(6_000, dimension=6, speed=0.02, seed=1)
@@ -750,7 +751,7 @@ def test_refusals_leave_everything_as_it_was(kind, stream):
 
 def test_a_row_that_is_refused_after_others_were_learned(blobs, monkeypatch):
     X, y = blobs
-    model = SOPClassifier().fit(X, y)
+    model = RuleClassifier().fit(X, y)
     before = state_of(model)
     too_long = X[:20].copy()
     too_long[15] *= 1e9
@@ -846,10 +847,10 @@ def test_the_intercept_is_that_of_the_fit(stream):
         (TrackerClassifier(seed=-1), "seed"),
         (LASECClassifier(drift=-1.0), "drift"),
         (LASECClassifier(drift=2.0, ridge=2.0), r"ridge \* drift"),
-        (SOPClassifier(ridge=0.0), "ridge"),
-        (AROWClassifier(noise=np.nan), "noise"),
-        (PerceptronClassifier(rate=-1), "rate"),
-        (PerceptronClassifier(fit_intercept="yes"), "fit_intercept"),
+        (LASECClassifier(ridge=0.0), "ridge"),
+        (RuleClassifier(learn_from="nothing"), "nothing"),
+        (Perceptron(rate=-1), "rate"),
+        (Perceptron(fit_intercept="yes"), "fit_intercept"),
         (ActiveClassifier(SGDClassifier(), rate=2.0), "rate"),
     ],
     ids=str,

@@ -3,21 +3,20 @@
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from lasec.rules import AROW, Perceptron
 from lasec.sklearn import (
     ActiveClassifier,
-    AROWClassifier,
     LASECClassifier,
-    PerceptronClassifier,
-    SOPClassifier,
+    RuleClassifier,
     TrackerClassifier,
 )
 
 ALL = [
     TrackerClassifier(),
     LASECClassifier(),
-    SOPClassifier(),
-    PerceptronClassifier(),
-    AROWClassifier(),
+    RuleClassifier(),
+    RuleClassifier(Perceptron()),
+    RuleClassifier(AROW(), learn_from="labels"),
     ActiveClassifier(SGDClassifier(random_state=0)),
     ActiveClassifier(LogisticRegression()),
 ]

@@ -7,18 +7,14 @@ query the label, and ``tell_one(ticket, y)`` for the answer, whenever it comes.
 
 from lasec.river.active import ActiveClassifier
 from lasec.river.classifiers import (
-    AROWClassifier,
     LASECClassifier,
-    PerceptronClassifier,
-    SOPClassifier,
+    RuleClassifier,
     TrackerClassifier,
 )
 
 __all__ = [
-    "AROWClassifier",
     "ActiveClassifier",
     "LASECClassifier",
-    "PerceptronClassifier",
-    "SOPClassifier",
+    "RuleClassifier",
     "TrackerClassifier",
 ]

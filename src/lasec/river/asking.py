@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Hashable
+from dataclasses import dataclass
 from typing import Any
 
 from lasec.alarms import Alarm, Detector
@@ -19,14 +20,23 @@ from lasec.validation import is_missing
 Row = dict[Hashable, Any]
 
 
+@dataclass(frozen=True)
 class _Boxed:
-    """A query on its way through a clone: River cannot clone one that is an empty tuple."""
+    """A query or a rule on its way through a clone: River cannot clone an empty tuple."""
 
-    def __init__(self, query: Query) -> None:
-        self.query = query
+    value: Any
 
     def __repr__(self) -> str:
-        return repr(self.query)
+        return repr(self.value)
+
+
+def unboxed(value: Any) -> Any:
+    """A parameter as it was given, whether it came through a clone or not.
+
+    >>> unboxed(0.1)
+    0.1
+    """
+    return value.value if isinstance(value, _Boxed) else value
 
 
 class Asking:
@@ -49,10 +59,9 @@ class Asking:
         audit: float = AUDIT,
     ) -> None:
         """Nothing asked yet."""
-        query = query.query if isinstance(query, _Boxed) else query
-        self.rate, self.query, self.seed = rate, query, seed
+        self.rate, self.query, self.seed = rate, unboxed(query), seed
         self.max_pending, self.max_age = max_pending, max_age
-        self._selector = Selector(budget(rate, query, audit), seed=seed)
+        self._selector = Selector(budget(rate, self.query, audit), seed=seed)
         self._model = AnyModel(
             self._judged, self._learn, self._selector, max_pending=max_pending, max_age=max_age,
             keep=dict,
@@ -124,8 +133,7 @@ class Asking:
 
     def _get_params(self) -> dict[str, Any]:
         params: dict[str, Any] = super()._get_params()  # type: ignore[misc]
-        query: Any = self.query
-        return params | {"query": _Boxed(query)} if query == () else params
+        return {name: _Boxed(value) if value == () else value for name, value in params.items()}
 
     @abstractmethod
     def _judged(self, x: Row) -> Judged:

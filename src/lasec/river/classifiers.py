@@ -1,4 +1,4 @@
-"""The classifiers of the River face: one for each rule."""
+"""The classifiers of the River face: the Tracker, LASEC, and any other rule."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import numpy as np
 
 from lasec import rules
 from lasec.learner import class_weights
-from lasec.parameters import shown
+from lasec.parameters import choice, shown
+from lasec.river.asking import unboxed
 from lasec.river.learning import NO_WEIGHTS, StreamClassifier
 from lasec.tracker import AUDIT, AUDIT_WEIGHTED
 from lasec.types import LearnFrom, Matrix, Query, Rule
@@ -91,29 +92,58 @@ def _tracking(rule: Any, columns: int | None, dimension: int) -> Any:
     return rule or kind()
 
 
-class MarginClassifier(StreamClassifier):
-    """A rule whose margin is no probability.
+class RuleClassifier(StreamClassifier):
+    """Any rule of :mod:`lasec.rules`, or of your own, for River.
 
-    ``predict_proba_one`` maps it by P = 1 / (1 + exp(-2 margin)), which rises with the margin and
-    is a half at zero, and is not calibrated; with more than two classes, divided by their sum.
+    ``rule`` is by default a :class:`lasec.rules.SecondOrder`, the second-order perceptron.
+    ``learn_from`` "mistakes" learns the labels that it would have missed, "labels" all of them, as
+    :class:`lasec.rules.AROW` wants it. ``intercept`` adds a feature that is always 1. ``rate`` or
+    ``query``, ``max_features``, ``seed``, ``max_pending`` and ``max_age`` are as in
+    :class:`TrackerClassifier`.
+
+    ``predict_proba_one`` gives probabilities where the margins of the rule are some. Others it maps
+    by P = 1 / (1 + exp(-2 margin)), which rises with the margin and is a half at zero, and is not
+    calibrated; with more than two classes, divided by their sum.
+
+    >>> import lasec
+    >>> from river import datasets, evaluate, metrics
+    >>> from lasec.river import RuleClassifier
+    >>> for rule, learn_from in (
+    ...     (lasec.rules.Perceptron(), "mistakes"), (lasec.rules.AROW(), "labels")
+    ... ):
+    ...     model = RuleClassifier(rule, learn_from=learn_from)
+    ...     evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 82.95%
+    Accuracy: 89.67%
     """
 
-    _learns_from = LearnFrom.MISTAKES
-
-    def _ready(
-        self, rule: Rule[Any], rate: float, query: Query | None,
-        intercept: bool, max_features: int, seed: int | None, max_pending: int,
-        max_age: int | None,
-    ) -> None:  # fmt: skip
+    def __init__(
+        self,
+        rule: Rule[Any] | None = None,
+        *,
+        learn_from: LearnFrom | str = LearnFrom.MISTAKES,
+        rate: float = 0.1,
+        query: Query | None = None,
+        intercept: bool = True,
+        max_features: int = 2_000,
+        seed: int | None = None,
+        max_pending: int = 10_000,
+        max_age: int | None = None,
+    ) -> None:
+        self.rule = rule = unboxed(rule)
+        self.learn_from = learn_from
         self.intercept = intercept
         self.max_features = max_features
         self._open(rate, query, seed, max_pending, max_age)
         self._begin(
-            rule, learn_from=self._learns_from, intercept=intercept, most=max_features,
+            rules.SecondOrder() if rule is None else rule,
+            learn_from=choice(LearnFrom, learn_from), intercept=intercept, most=max_features,
             dimension=0,
         )  # fmt: skip
 
     def _likely(self, rows: Matrix) -> Matrix:
+        if self._learner.has_probabilities:
+            return self._learner.predict_proba(rows)
         chances = (1.0 + np.tanh(self._learner.class_margins(rows))) / 2.0
         total = chances.sum(axis=1, keepdims=True)
         even = np.full_like(chances, 1.0 / chances.shape[1])
@@ -121,12 +151,11 @@ class MarginClassifier(StreamClassifier):
         return shares
 
 
-class LASECClassifier(MarginClassifier):
+class LASECClassifier(RuleClassifier):
     """LASEC for River: second order, made for drift; see :class:`lasec.rules.SecondOrder`.
 
-    It learns from the labels that it would have missed. ``rate`` or ``query``, ``max_features``,
-    ``seed``, ``max_pending`` and ``max_age`` are as in :class:`TrackerClassifier`; ``intercept``
-    adds a feature that is always 1.
+    It is a :class:`RuleClassifier` that learns from mistakes. ``drift`` is how much the concept
+    moves from one update to the next, ``ridge`` how small weights are expected to be.
 
     >>> from river import datasets, evaluate, metrics
     >>> from lasec.river import LASECClassifier
@@ -148,103 +177,9 @@ class LASECClassifier(MarginClassifier):
         max_pending: int = 10_000,
         max_age: int | None = None,
     ) -> None:
+        super().__init__(
+            rules.SecondOrder(drift, ridge), rate=rate, query=query, intercept=intercept,
+            max_features=max_features, seed=seed, max_pending=max_pending, max_age=max_age,
+        )  # fmt: skip
         self.drift = drift
         self.ridge = ridge
-        self._ready(
-            rules.SecondOrder(drift, ridge), rate, query, intercept, max_features, seed,
-            max_pending, max_age,
-        )  # fmt: skip
-
-
-class SOPClassifier(MarginClassifier):
-    """The second-order perceptron for River: LASEC without drift.
-
-    ``rate`` or ``query``, ``max_features``, ``seed``, ``max_pending`` and ``max_age`` are as in
-    :class:`TrackerClassifier`; ``intercept`` adds a feature that is always 1.
-
-    >>> from river import datasets, evaluate, metrics
-    >>> from lasec.river import SOPClassifier
-    >>> model = SOPClassifier()
-    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 84.47%
-    """
-
-    def __init__(
-        self,
-        ridge: float = 1.0,
-        *,
-        rate: float = 0.1,
-        query: Query | None = None,
-        intercept: bool = True,
-        max_features: int = 2_000,
-        seed: int | None = None,
-        max_pending: int = 10_000,
-        max_age: int | None = None,
-    ) -> None:
-        self.ridge = ridge
-        self._ready(
-            rules.SecondOrder(0.0, ridge), rate, query, intercept, max_features, seed,
-            max_pending, max_age,
-        )  # fmt: skip
-
-
-class PerceptronClassifier(MarginClassifier):
-    """The perceptron for River; see :class:`lasec.rules.Perceptron`.
-
-    ``rate`` or ``query``, ``max_features``, ``seed``, ``max_pending`` and ``max_age`` are as in
-    :class:`TrackerClassifier`; ``intercept`` adds a feature that is always 1.
-
-    >>> from river import datasets, evaluate, metrics
-    >>> from lasec.river import PerceptronClassifier
-    >>> model = PerceptronClassifier()
-    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 82.95%
-    """
-
-    def __init__(
-        self,
-        *,
-        rate: float = 0.1,
-        query: Query | None = None,
-        intercept: bool = True,
-        max_features: int = 2_000,
-        seed: int | None = None,
-        max_pending: int = 10_000,
-        max_age: int | None = None,
-    ) -> None:
-        self._ready(
-            rules.Perceptron(), rate, query, intercept, max_features, seed, max_pending, max_age
-        )
-
-
-class AROWClassifier(MarginClassifier):
-    """AROW for River, which learns from every label; see :class:`lasec.rules.AROW`.
-
-    ``rate`` or ``query``, ``max_features``, ``seed``, ``max_pending`` and ``max_age`` are as in
-    :class:`TrackerClassifier`; ``intercept`` adds a feature that is always 1.
-
-    >>> from river import datasets, evaluate, metrics
-    >>> from lasec.river import AROWClassifier
-    >>> model = AROWClassifier()
-    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 89.67%
-    """
-
-    _learns_from = LearnFrom.LABELS
-
-    def __init__(
-        self,
-        noise: float = 1.0,
-        *,
-        rate: float = 0.1,
-        query: Query | None = None,
-        intercept: bool = True,
-        max_features: int = 2_000,
-        seed: int | None = None,
-        max_pending: int = 10_000,
-        max_age: int | None = None,
-    ) -> None:
-        self.noise = noise
-        self._ready(
-            rules.AROW(noise), rate, query, intercept, max_features, seed, max_pending, max_age
-        )

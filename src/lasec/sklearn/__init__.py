@@ -7,18 +7,14 @@ people who label, and with which probability each was going to be sent, under a 
 
 from lasec.sklearn.active import ActiveClassifier
 from lasec.sklearn.classifiers import (
-    AROWClassifier,
     LASECClassifier,
-    PerceptronClassifier,
-    SOPClassifier,
+    RuleClassifier,
     TrackerClassifier,
 )
 
 __all__ = [
-    "AROWClassifier",
     "ActiveClassifier",
     "LASECClassifier",
-    "PerceptronClassifier",
-    "SOPClassifier",
+    "RuleClassifier",
     "TrackerClassifier",
 ]

@@ -1,8 +1,7 @@
-"""The classifiers: one rule each, with its parameters."""
+"""The classifiers: the Tracker, LASEC, and any other rule."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -13,7 +12,7 @@ from lasec.alarms import Detector
 from lasec.learner import Learner
 from lasec.parameters import number
 from lasec.queries import Budgeted
-from lasec.rules import AROW, Perceptron, SecondOrder, SparseTracking, Tracking
+from lasec.rules import SecondOrder, SparseTracking, Tracking
 from lasec.sklearn.base import StreamClassifier
 from lasec.tracker import AUDIT, AUDIT_WEIGHTED, Tracker
 from lasec.types import Matrix, Query, Rule
@@ -104,34 +103,59 @@ class TrackerClassifier(StreamClassifier):
         return AUDIT if self.class_weight is None else AUDIT_WEIGHTED
 
 
-class _RuleClassifier(StreamClassifier):
-    """A rule without scale and intercept of its own: rows get a column of ones."""
+class RuleClassifier(StreamClassifier):
+    """Any rule of :mod:`lasec.rules`, or of your own, for scikit-learn.
 
-    fit_intercept: bool
-    _update = "mistakes"
+    ``rule`` is by default a :class:`lasec.rules.SecondOrder`, the second-order perceptron.
+    ``learn_from`` "mistakes" learns from the labels that it would have missed, "labels" from all,
+    as :class:`lasec.rules.AROW` wants it. Rules know neither scale nor intercept: put a
+    ``StandardScaler`` before it, and with ``fit_intercept`` rows get a column of ones. ``query`` is
+    any of :mod:`lasec.queries` that looks at margins. The other parameters are those of
+    :class:`TrackerClassifier`.
 
-    @abstractmethod
-    def _rule(self) -> Rule[Any]:
-        """The rule with these parameters."""
+    >>> import lasec
+    >>> X, y = lasec.streams.stationary(2_000, dimension=10, noise=0.05, seed=1)
+    >>> model = RuleClassifier(lasec.rules.AROW(), learn_from="labels").fit(X[:1_500], y[:1_500])
+    >>> round(model.score(X[1_500:], y[1_500:]), 2)
+    0.91
+    """
+
+    def __init__(
+        self,
+        rule: Rule[Any] | None = None,
+        *,
+        learn_from: str = "mistakes",
+        fit_intercept: bool = True,
+        rate: float = 0.1,
+        query: Query | None = None,
+        seed: int | None = None,
+        max_pending: int = 10_000,
+        max_age: int | None = None,
+        detectors: Sequence[Detector] = (),
+    ) -> None:
+        self.rule = rule
+        self.learn_from = learn_from
+        self.fit_intercept = fit_intercept
+        self.rate = rate
+        self.query = query
+        self.seed = seed
+        self.max_pending = max_pending
+        self.max_age = max_age
+        self.detectors = detectors
 
     def _wants_intercept(self) -> bool:
         return bool(number("fit_intercept", self.fit_intercept, bool, None))
 
     def _new_learner(self, dimension: int, sparse: bool) -> Learner:
-        name = type(self).__name__.removesuffix("Classifier")
-        rule = self._rule()
-        return Learner(
-            rule, dimension=dimension, learn_from=self._update, seed=self.seed, name=name
-        )
+        rule = SecondOrder() if self.rule is None else self.rule
+        return Learner(rule, dimension=dimension, learn_from=self.learn_from, seed=self.seed)
 
 
-class LASECClassifier(_RuleClassifier):
+class LASECClassifier(RuleClassifier):
     """LASEC for scikit-learn: second order, made for drift, learns from its mistakes.
 
     ``drift`` is how much the concept moves from one update to the next, ``ridge`` how small weights
-    are expected to be. Rows should be of a common scale: put a ``StandardScaler`` before it.
-    ``query`` is any of :mod:`lasec.queries` that looks at margins. The other parameters are those
-    of :class:`TrackerClassifier`.
+    are expected to be. The other parameters are those of :class:`RuleClassifier`.
 
     >>> import lasec
     >>> X, y = lasec.streams.switching(2_000, dimension=10, every=1_000, seed=1)
@@ -153,127 +177,13 @@ class LASECClassifier(_RuleClassifier):
         max_age: int | None = None,
         detectors: Sequence[Detector] = (),
     ) -> None:
+        super().__init__(
+            fit_intercept=fit_intercept, rate=rate, query=query, seed=seed,
+            max_pending=max_pending, max_age=max_age, detectors=detectors,
+        )  # fmt: skip
         self.drift = drift
         self.ridge = ridge
-        self.fit_intercept = fit_intercept
-        self.rate = rate
-        self.query = query
-        self.seed = seed
-        self.max_pending = max_pending
-        self.max_age = max_age
-        self.detectors = detectors
 
-    def _rule(self) -> Rule[Any]:
-        return SecondOrder(self.drift, self.ridge)
-
-
-class SOPClassifier(_RuleClassifier):
-    """The second-order perceptron for scikit-learn: LASEC for a concept that stands still.
-
-    The parameters are those of :class:`LASECClassifier`.
-
-    >>> import lasec
-    >>> X, y = lasec.streams.stationary(2_000, dimension=10, seed=1)
-    >>> model = SOPClassifier().fit(X[:1_500], y[:1_500])
-    >>> round(model.score(X[1_500:], y[1_500:]), 2)
-    0.98
-    """
-
-    def __init__(
-        self,
-        ridge: float = 1.0,
-        *,
-        fit_intercept: bool = True,
-        rate: float = 0.1,
-        query: Query | None = None,
-        seed: int | None = None,
-        max_pending: int = 10_000,
-        max_age: int | None = None,
-        detectors: Sequence[Detector] = (),
-    ) -> None:
-        self.ridge = ridge
-        self.fit_intercept = fit_intercept
-        self.rate = rate
-        self.query = query
-        self.seed = seed
-        self.max_pending = max_pending
-        self.max_age = max_age
-        self.detectors = detectors
-
-    def _rule(self) -> Rule[Any]:
-        return SecondOrder(0.0, self.ridge)
-
-
-class PerceptronClassifier(_RuleClassifier):
-    """The perceptron for scikit-learn: O(d) time and memory, so it takes very wide rows.
-
-    The parameters are those of :class:`LASECClassifier`.
-
-    >>> import lasec
-    >>> X, y = lasec.streams.stationary(2_000, dimension=10, seed=1)
-    >>> model = PerceptronClassifier().fit(X[:1_500], y[:1_500])
-    >>> round(model.score(X[1_500:], y[1_500:]), 2)
-    0.94
-    """
-
-    def __init__(
-        self,
-        *,
-        fit_intercept: bool = True,
-        rate: float = 0.1,
-        query: Query | None = None,
-        seed: int | None = None,
-        max_pending: int = 10_000,
-        max_age: int | None = None,
-        detectors: Sequence[Detector] = (),
-    ) -> None:
-        self.fit_intercept = fit_intercept
-        self.rate = rate
-        self.query = query
-        self.seed = seed
-        self.max_pending = max_pending
-        self.max_age = max_age
-        self.detectors = detectors
-
-    def _rule(self) -> Rule[Any]:
-        return Perceptron()
-
-
-class AROWClassifier(_RuleClassifier):
-    """AROW for scikit-learn: second order, no drift, robust to wrong labels.
-
-    ``noise`` is the paper's r: the larger, the smaller the steps. It learns from every label whose
-    margin is below 1. The other parameters are those of :class:`LASECClassifier`.
-
-    >>> import lasec
-    >>> X, y = lasec.streams.stationary(2_000, dimension=10, noise=0.05, seed=1)
-    >>> model = AROWClassifier().fit(X[:1_500], y[:1_500])
-    >>> round(model.score(X[1_500:], y[1_500:]), 2)
-    0.91
-    """
-
-    _update = "labels"
-
-    def __init__(
-        self,
-        noise: float = 1.0,
-        *,
-        fit_intercept: bool = True,
-        rate: float = 0.1,
-        query: Query | None = None,
-        seed: int | None = None,
-        max_pending: int = 10_000,
-        max_age: int | None = None,
-        detectors: Sequence[Detector] = (),
-    ) -> None:
-        self.noise = noise
-        self.fit_intercept = fit_intercept
-        self.rate = rate
-        self.query = query
-        self.seed = seed
-        self.max_pending = max_pending
-        self.max_age = max_age
-        self.detectors = detectors
-
-    def _rule(self) -> Rule[Any]:
-        return AROW(self.noise)
+    def _new_learner(self, dimension: int, sparse: bool) -> Learner:
+        rule = SecondOrder(self.drift, self.ridge)
+        return Learner(rule, dimension=dimension, seed=self.seed, name="LASEC")
