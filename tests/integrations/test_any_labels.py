@@ -303,7 +303,7 @@ def test_probabilities_of_two_classes_are_measured(tmp_path):
     assert any(line.startswith("log-loss ") and f"true {truth:.3f}" in line for line in lines)
     assert any(line.startswith("calibration error ") for line in lines)
     page = (tmp_path / "out" / "report.html").read_text()
-    assert "Estimated average precision of fraud" in page
+    assert "Average precision of fraud" in page
     assert "Brier score" in page
     shown = subprocess.run(
         [*LASEC, "compare", str(path), "-l", "kind", "-a", "tracker,perceptron-ss", "--seed", "1",

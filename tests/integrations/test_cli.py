@@ -85,7 +85,7 @@ def test_run_says_what_it_found(file):
         r"estimated accuracy +\d\d\.\d % \(95 % CI \d\d\.\d-\d\d\.\d %, 1,\d{3} labels\)",
         done.stdout,
     )
-    assert re.search(r"true accuracy +\d\d\.\d % \(all labels\)", done.stdout)
+    assert re.search(r"true accuracy +\d\d\.\d % \(all labels; 1 row before", done.stdout)
     assert re.search(r"no-change \(previous label\) \d\d.\d %, majority class", done.stdout)
     assert not CONTROL.search(done.stdout + done.stderr)
 
@@ -570,7 +570,9 @@ def test_a_model_goes_on_being_that_of_its_run(file, tmp_path):
     model = tmp_path / "model.lasec"
     before = json.loads(call("info", model, "--json").stdout)["estimate"]
     call("ask", "-m", model, given=as_lines(table(6_000), 3))
-    assert json.loads(call("info", model, "--json").stdout)["estimate"] == before
+    after = json.loads(call("info", model, "--json").stdout)["estimate"]
+    assert after["rows"] >= before["rows"]
+    assert after["labels"] == before["labels"]
     gone = call("run", file, "-l", "fate", "-o", tmp_path, "--resume")
     assert "was used by lasec ask since: it cannot be resumed" in gone.stderr
 
@@ -681,7 +683,7 @@ def test_rows_without_a_label_are_rows(tmp_path):
     found = json.loads(call("run", tmp_path / "holes.csv", "-l", "fate", "--json").stdout)
     assert (found["rows"], found["labeled"]) == (1_000, 900)
     said = call("run", tmp_path / "holes.csv", "-l", "fate").stdout
-    assert "labels available    900 labels (90.0 % of rows)" in said
+    assert "(all 900 labels, for 90.0 % of rows; " in said
 
 
 def test_standard_input_of_any_format_and_compression(file):
@@ -813,6 +815,26 @@ def test_a_terminal_is_told_that_rows_are_to_be_typed(monkeypatch, capsys):
         say_if_typed(file, "JSON lines")
         expected = "lasec: reading JSON lines from the terminal; end with Ctrl-D\n"
         assert capsys.readouterr().err == (expected if said else "")
+
+
+def test_the_estimate_of_a_run_goes_on_in_production(file, tmp_path):
+    model = tmp_path / "model.lasec"
+    given = ("--rate", "0.3", "--limit", "1000", "--json", "--seed", "1")
+    run = json.loads(call("run", file, "-l", "fate", "-o", tmp_path, *given).stdout)
+    before = json.loads(call("info", model, "--json").stdout)["estimate"]
+    for name in ("value", "low", "high"):
+        assert before[name] == run["estimate"][name]
+    rows = as_lines(table(40), 40)
+    asked = [json.loads(line) for line in call("ask", "-m", model, given=rows).stdout.splitlines()]
+    answers = "".join(
+        json.dumps({"ticket": line["ticket"], "label": "win"}) + "\n"
+        for line in asked
+        if line["asked"]
+    )
+    call("tell", "-m", model, given=answers)
+    after = json.loads(call("info", model, "--json").stdout)["estimate"]
+    assert after["rows"] == before["rows"] + 40
+    assert after["labels"] == before["labels"] + answers.count("\n") > before["labels"]
 
 
 def test_a_directory_of_a_run_is_its_model(file, tmp_path):

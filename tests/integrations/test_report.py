@@ -139,7 +139,7 @@ def test_the_page_says_what_the_summary_says(pages):
     interval = f"95 % CI {100 * here.low:.1f}-{100 * here.high:.1f} %, {here.labels:,} labels"
     assert f"Estimated accuracy {100 * here.value:.1f} % {interval}" in words
     silent = "1 row before the first label has no prediction"
-    assert f"True accuracy (all labels) {100 * run.accuracy:.1f} % 3,000 rows; {silent}" in words
+    assert f"True accuracy {100 * run.accuracy:.1f} % all labels; {silent}" in words
     assert f"Labels queried {run.labels:,} budget {0.2 * ROWS:,.0f};" in words
     for name, value in run.baselines.items():
         assert f"Baseline: {name} {100 * value:.1f} %" in words
@@ -312,8 +312,8 @@ def test_of_a_rare_class_recall_and_precision_come_first(tmp_path, rare):
         place = run.classes.index(int(rare))
         estimate = run.confusion.estimate(metric, positive=place)
         assert true in estimate
-        assert f"Estimated {metric} of {name} {100 * estimate.value:.1f} % 95 % CI" in words
-    places = [words.index(f"Estimated {what}") for what in ("recall", "precision", "accuracy")]
+        assert f"{metric.capitalize()} of {name} {100 * estimate.value:.1f} % 95 % CI" in words
+    places = [words.index(what) for what in ("Recall of", "Precision of", "Estimated accuracy")]
     assert places == sorted(places)
     assert f"{name} is the class of {100 * (y == rare).mean():.1f} % of the rows" in words
 
@@ -323,8 +323,7 @@ def test_a_rare_class_comes_behind_the_accuracy_while_it_is_not_known():
     run = lasec.evaluate(lasec.Tracker(rate=0.3, seed=0), X[:400], rare)
     found = cards(run, {}, ())
     recall, accuracy = (
-        [card.name for card in found].index(f"Estimated {what}")
-        for what in ("recall of 1", "accuracy")
+        [card.name for card in found].index(name) for name in ("recall of 1", "estimated accuracy")
     )
     assert found[recall].value in ("unknown", "not known yet")
     assert found[accuracy].value.endswith(" %")
@@ -431,7 +430,7 @@ def test_three_classes_have_a_table_and_a_confusion_matrix(tmp_path):
     learner = lasec.Tracker(rate=0.3, seed=0)
     run = lasec.evaluate(learner, X, y)
     words = said(write(tmp_path, "three", run, learner, classes=learner.classes))
-    assert "Estimated recall of eggs" in words
+    assert "Recall of eggs" in words
     assert "eggs is the class of 1." in words
     assert "the probability of the predicted class minus that of another class" in words
     place = run.classes.index("spam")
@@ -442,10 +441,10 @@ def test_three_classes_have_a_table_and_a_confusion_matrix(tmp_path):
 
 def test_one_row_is_one_row(tmp_path):
     one = said(write(tmp_path, "one", *followed(lasec.LASEC(4), rows=1)))
-    assert "unknown 1 row; 1 row before the first label has no prediction" in one
+    assert "unknown all labels; 1 row before the first label has no prediction" in one
     many = said(write(tmp_path, "many", *followed(lasec.LASEC(4), rows=300)))
     silent = "1 row before the first label has no prediction"
-    assert f"300 rows; {silent}; every label was queried" in many
+    assert f"all labels; {silent}; every label was queried" in many
     nothing = said(write(tmp_path, "none", lasec.RunSummary(), lasec.LASEC(4)))
     assert "There are no rows" in nothing
     assert "unknown" not in nothing

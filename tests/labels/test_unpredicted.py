@@ -121,7 +121,7 @@ def test_a_run_without_a_prediction_has_no_accuracy():
     assert np.isnan(found.estimate.value)
     (accuracy, _) = cards(found, {}, ())
     assert (accuracy.value, accuracy.note) == (
-        "unknown", "5 rows; 5 rows before the first label have no prediction"
+        "unknown", "all labels; 5 rows before the first label have no prediction"
     )  # fmt: skip
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lasec.cli.output import few, percent, say
+from lasec.cli.output import few, say
+from lasec.notebook import percent
 from lasec.tables import Encoder, Kind
 from lasec.tables.pairs import COLUMNS
 

@@ -21,8 +21,6 @@ from lasec.cli.output import (
     as_facts,
     as_text,
     honest,
-    interval,
-    percent,
     put,
     say,
     screen,
@@ -42,7 +40,8 @@ from lasec.evaluation import (
 )
 from lasec.files import write as write_file
 from lasec.learner import Learner
-from lasec.notebook import counted
+from lasec.metrics.words import between
+from lasec.notebook import counted, percent
 from lasec.random import seed_or_random
 from lasec.registry import find
 from lasec.tables import Encoder, TableLearner
@@ -324,7 +323,7 @@ def _grid(race: Race, rows: list[dict[str, Any]]) -> Grid:
         grid.add_row(
             row["algorithm"], *_of_rare(row, rare), percent(row["accuracy"]),
             "best" if found is None else Difference(**found).in_points,
-            interval(run.estimate), f"{row['labels']:,}",
+            between(run.estimate), f"{row['labels']:,}",
         )  # fmt: skip
     grid.add_section()
     for name, value in zip(("no-change", "majority class"), race.baselines, strict=True):

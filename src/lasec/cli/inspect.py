@@ -12,11 +12,11 @@ import lasec
 from lasec.cli import columns
 from lasec.cli import options as o
 from lasec.cli.inputs import model_file
-from lasec.cli.output import as_facts, estimated, honest, percent, put, put_facts, screen
-from lasec.evaluation import RunSummary
+from lasec.cli.output import as_facts, honest, put, put_facts, screen
 from lasec.learner import Learner
 from lasec.metrics import Estimate
-from lasec.notebook import about, counted
+from lasec.metrics.words import estimated
+from lasec.notebook import about, counted, percent
 from lasec.persistence.codec import describe
 from lasec.persistence.container import read
 from lasec.registry import ALGORITHMS, make
@@ -53,12 +53,11 @@ def load(path: Path) -> Found:
         return Found(session.learner, None, session.accuracy() if session.meter.labels else None)
     if kind != "table":
         return Found(read_learner(data))
-    desk, parts = TableLearner.from_bytes(data)
-    if desk.meter.labels:
-        reaching = desk.meter.reaching()
-        return Found(desk.learner, desk, reaching.accuracy, reaching.lost - desk.meter.lost)
-    run = RunSummary.from_bytes(parts["run"]) if "run" in parts else None
-    return Found(desk.learner, desk, run.estimate if run and run.labels else None)
+    desk, _ = TableLearner.from_bytes(data)
+    if not desk.meter.labels:
+        return Found(desk.learner, desk)
+    reaching = desk.meter.reaching()
+    return Found(desk.learner, desk, reaching.accuracy, reaching.lost - desk.meter.lost)
 
 
 @honest
@@ -139,7 +138,7 @@ def _drift(estimate: DriftEstimate) -> str:
 def _estimated(learner: Learner, estimate: Estimate, lost: int) -> str:
     """The estimated accuracy, and how many open questions it waits for."""
     waiting = len(learner.pending) - lost
-    parts = [estimated(estimate)]
+    parts = [estimated("estimated accuracy", estimate).line]
     if lost:
         parts.append(f"{counted(lost, 'open question')} counted as lost")
     if estimate.until < learner.rows and waiting:

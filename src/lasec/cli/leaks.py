@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from lasec.cli.output import percent, say
+from lasec.cli.output import say
+from lasec.notebook import percent
 from lasec.tables import Encoder
 from lasec.tables.cells import as_label
 

@@ -9,7 +9,7 @@ import math
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ParamSpec
 
 import typer
@@ -18,17 +18,13 @@ from rich.text import Text
 
 from lasec.cli.terminal import Terminal, clean, one_line
 from lasec.errors import StateError, TableError, TicketError
-from lasec.evaluation import RunSummary
 from lasec.metrics import Estimate
 from lasec.metrics.agreement import by_chance, is_better
-from lasec.notebook import counted
+from lasec.notebook import counted, percent
 from lasec.tables import Table as Source
 
 REFUSED, WRONG, STOPPED = 1, 2, 130
-NARROW = 0.002  # an interval that needs another digit
 CLEARLY = 0.02  # the least difference in accuracy that is worth a warning
-RARE = 3  # rare classes in a terminal
-Facts = Iterator[tuple[str, str]]
 P = ParamSpec("P")
 
 
@@ -102,15 +98,6 @@ def plain(value: Any) -> Any:
     return value
 
 
-def percent(value: float) -> str:
-    """A share as a percentage.
-
-    >>> percent(0.8768), percent(math.nan)
-    ('87.7 %', '-')
-    """
-    return "-" if math.isnan(value) else f"{max(100 * value, 0.0):.1f} %"
-
-
 def few(names: Sequence[str], most: int = 12) -> str:
     """The first of some names.
 
@@ -119,45 +106,6 @@ def few(names: Sequence[str], most: int = 12) -> str:
     """
     shown = ", ".join(name[:80] for name in names[:most])
     return shown + (f" and {len(names) - most:,} more" if len(names) > most else "")
-
-
-def interval(estimate: Estimate) -> str:
-    """An estimate with its 95 % confidence interval, for a table with a column of labels.
-
-    >>> interval(Estimate(0.9, 0.88, 0.92, rows=1_000, labels=100, until=1_000))
-    '90.0 % (88.0 to 92.0)'
-    >>> interval(Estimate(0.9, 0.6, 1.0, rows=1_000, labels=20, until=1_000))
-    'needs about 60 more labels'
-    """
-    if estimate.missing:
-        return f"needs about {counted(estimate.missing, 'more label')}"
-    return f"{percent(estimate.value)} ({100 * estimate.low:.1f} to {100 * estimate.high:.1f})"
-
-
-def estimated(estimate: Estimate, *, share: bool = True) -> str:
-    """An estimate with its 95 % confidence interval and the number of labels behind it.
-
-    >>> estimated(Estimate(0.9, 0.88, 0.92, rows=1_000, labels=100, until=1_000))
-    '90.0 % (95 % CI 88.0-92.0 %, 100 labels)'
-    >>> estimated(Estimate(0.9982, 0.9978, 0.9986, rows=100_000, labels=50_000, until=100_000))
-    '99.82 % (95 % CI 99.78-99.86 %, 50,000 labels)'
-    >>> estimated(Estimate(0.9, 0.3, 1.0, rows=10, labels=3, until=10))
-    'not known yet (3 labels; about 34 more for an interval of 20 points)'
-    >>> estimated(Estimate(0.243, 0.221, 0.267, rows=1_000, labels=100, until=0), share=False)
-    '0.243 (95 % CI 0.221-0.267, 100 labels)'
-    """
-    labels = counted(estimate.labels, "label")
-    if estimate.missing:
-        width = "20 points" if share else "0.2"
-        return (
-            f"not known yet ({labels}; about {estimate.missing:,} more for an interval of {width})"
-        )
-    digits = (1 if estimate.width > NARROW else 2) if share else 3
-    scale, unit = (100, " %") if share else (1, "")
-    value, low, high = (
-        f"{scale * end:.{digits}f}" for end in (max(estimate.value, 0.0), *estimate[1:3])
-    )
-    return f"{value}{unit} (95 % CI {low}-{high}{unit}, {labels})"
 
 
 def as_facts(estimate: Estimate) -> dict[str, float]:
@@ -174,60 +122,6 @@ def as_facts(estimate: Estimate) -> dict[str, float]:
         return found
     ends = {"worst_low": estimate.worst_low, "worst_high": estimate.worst_high}
     return found | {"lost": estimate.lost} | ends
-
-
-def worst(estimate: Estimate) -> str:
-    """What answers that never came can hide; nothing where all have come.
-
-    >>> worst(Estimate(0.9, 0.88, 0.92, 1_000, 90, 1_000, lost=10, below=0.1, above=0.08))
-    '78.0-100.0 % (10 labels queried and never came: all wrong, or all right)'
-    """
-    if not estimate.lost or math.isnan(estimate.value):
-        return ""
-    low, high = 100 * estimate.worst_low, 100 * estimate.worst_high
-    gone = f"{counted(estimate.lost, 'label')} queried and never came"
-    return f"{low:.1f}-{high:.1f} % ({gone}: all wrong, or all right)"
-
-
-def available(run: RunSummary) -> str:
-    """For how many rows there is a label, queried or not.
-
-    >>> import lasec
-    >>> available(lasec.evaluate(lasec.LASEC(1), [[1.0]] * 4, ["ham", None, None, None]))
-    '1 label (25.0 % of rows)'
-    """
-    return f"{counted(run.known, 'label')} ({percent(run.known / max(run.rows, 1))} of rows)"
-
-
-def rare_classes(run: RunSummary, *, known: bool) -> Facts:
-    """Average precision, recall and precision of the rare classes: what is known, or the rest."""
-    ranked = [metric for metric in run.score_metrics if metric == "average_precision"]
-    for name in run.rare[:RARE]:
-        place = run.classes.index(name)
-        for metric in (*ranked, "recall", "precision"):
-            words, rated = f"{metric.replace('_', ' ')} of {name}", run.rated(metric, place)
-            if known == (rated[0].missing == 0 and not math.isnan(rated[0].value)):
-                yield words[:40], _said(*rated)
-
-
-def probabilities(run: RunSummary) -> Facts:
-    """How good the predicted probabilities are, where there are any."""
-    for metric, words in (("log_loss", "log-loss"), ("calibration_error", "calibration error")):
-        if metric in run.score_metrics:
-            yield words, _said(*run.rated(metric), share=metric != "log_loss")
-
-
-def several_classes(run: RunSummary) -> Facts:
-    """Metrics in which every class counts the same, where there are more than two."""
-    if len(run.classes) > 2:
-        for metric, words in (("balanced_accuracy", "balanced accuracy"), ("macro_f1", "macro F1")):
-            yield words, _said(*run.rated(metric))
-
-
-def _said(found: Estimate, truth: float, *, share: bool = True) -> str:
-    """An estimate, or that it is none, and the truth."""
-    said = "not defined yet" if math.isnan(found.value) else estimated(found, share=share)
-    return f"{said}, true {percent(truth) if share or math.isnan(truth) else f'{truth:.3f}'}"
 
 
 def warn_of_no_change(

@@ -20,34 +20,29 @@ from lasec.cli.lock import held
 from lasec.cli.output import (
     STOPPED,
     as_text,
-    available,
-    estimated,
     few,
     honest,
-    percent,
-    probabilities,
     put,
     put_facts,
-    rare_classes,
     say,
     say_if_typed,
-    several_classes,
     warn_of_cells,
     warn_of_majority,
     warn_of_no_change,
-    worst,
 )
 from lasec.cli.progress import bar, busy
 from lasec.cli.runner import MODEL, PREDICTIONS, WRITTEN, Lines, Run, Stop
 from lasec.clock import LEAD
 from lasec.errors import TableError
-from lasec.evaluation import RunSummary
+from lasec.evaluation import RunSummary, facts
 from lasec.evaluation.calendar import DAY
 from lasec.files import write as write_file
-from lasec.notebook import counted, unpredicted
+from lasec.notebook import percent
 from lasec.queries import Budgeted
 from lasec.tables.kinds import nearest
 from lasec.tables.source import ROWS, rows_at_a_time
+
+RARE = 3  # rare classes in a terminal
 
 
 @honest
@@ -235,7 +230,7 @@ def _write(task: Run, summary: dict[str, Any], opened: Opened, out: Path, figure
     learner, classes = task.desk.learner, task.desk.classes
     write(
         out / "report.html", task.run, learner, title=opened.title,
-        facts=_facts(task, opened), baselines=_baselines(task), classes=classes,
+        facts=_facts(task, opened), baselines=_baselines(task.run), classes=classes,
     )  # fmt: skip
     if figures:
         save_figures(out / "figures", task.run, learner, classes=classes)
@@ -247,46 +242,46 @@ def _facts(task: Run, opened: Opened) -> dict[str, str]:
         "rows": f"{task.consumed:,}",
         "columns": columns.summary(task.desk.encoder),
         "label": f"{opened.label}: {few(task.desk.classes)}",
-        "labels available": available(task.run),
+        "labels available": facts.available(task.run),
     }
 
 
-def _baselines(task: Run) -> dict[str, float]:
-    """The report's baselines, which need no model."""
+def _baselines(run: RunSummary) -> dict[str, float]:
+    """The baselines, which need no model."""
     words = {"no-change": "no-change (previous label)"}
-    return {words.get(name, name): value for name, value in task.run.baselines.items()}
+    return {words.get(name, name): value for name, value in run.baselines.items()}
 
 
 def _tell(task: Run, summary: dict[str, Any], out: Path | None) -> None:
     """Print the result for people."""
-    encoder, pace = task.desk.encoder, summary["rows_per_second"]
-    facts = [
-        ("rows", f"{summary['rows']:,}" + ("" if math.isnan(pace) else f" ({pace:,.0f} rows/s)")),
-        *((("", unpredicted(task.run.unpredicted)),) if task.run.unpredicted else ()),
-        ("columns", columns.summary(encoder)),
-        *((f"  {name}", told) for name, told in columns.lines(encoder)),
-        (
-            "labels queried",
-            f"{summary['labels']:,} ({percent(summary['rate'])} of rows{_promise(task)})",
-        ),
-        *((("labels available", available(task.run)),) if task.run.known < task.run.rows else ()),
-        *rare_classes(task.run, known=True),
-        ("estimated accuracy", estimated(task.run.estimate)),
-        *((("worst case", said),) if (said := worst(task.run.estimate)) else ()),
-        *_now(task.run),
-        ("true accuracy", f"{percent(task.run.accuracy)} ({_known(task.run)})"),
-        ("baselines", ", ".join(f"{n} {percent(value)}" for n, value in _baselines(task).items())),
-        *rare_classes(task.run, known=False),
-        *several_classes(task.run),
-        *probabilities(task.run),
-        *_alarms(task.run),
-    ]
+    lines = [*_of_table(task, summary), *_of_run(task.run), *_alarms(task.run)]
     if out is not None:
-        facts.append(("wrote" if summary["finished"] else "stopped", _written(summary, out)))
+        lines.append(("wrote" if summary["finished"] else "stopped", _written(summary, out)))
     title = f"{summary['algorithm']} on {summary['file']}"
-    put_facts(((f"  {name}", value) for name, value in facts), title, 22)
+    put_facts(((f"  {name}", value) for name, value in lines), title, 22)
     if out is None and not summary["finished"]:
         say("lasec: stopped; with --out, a stopped run can be continued")
+
+
+def _of_table(task: Run, summary: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Rows, columns and labels."""
+    encoder, pace = task.desk.encoder, summary["rows_per_second"]
+    yield "rows", f"{summary['rows']:,}" + ("" if math.isnan(pace) else f" ({pace:,.0f} rows/s)")
+    yield "columns", columns.summary(encoder)
+    yield from ((f"  {name}", told) for name, told in columns.lines(encoder))
+    spent = f"{summary['labels']:,} ({percent(summary['rate'])} of rows{_promise(task)})"
+    yield "labels queried", spent
+
+
+def _of_run(run: RunSummary) -> Iterator[tuple[str, str]]:
+    """How good the model is; what is not known of rare classes comes after what is known."""
+    rare = [fact for name in run.rare[:RARE] for fact in facts.of_class(run, name, str(name))]
+    first = facts.headline(run, rare)
+    yield from ((fact.name[:40], fact.line) for fact in first)
+    beat = ", ".join(f"{name} {percent(value)}" for name, value in _baselines(run).items())
+    yield "baselines", beat
+    more = [*facts.of_all_classes(run), *facts.of_probabilities(run)]
+    yield from ((fact.name, fact.line) for fact in more)
 
 
 def _alarms(run: RunSummary) -> Iterator[tuple[str, str]]:
@@ -304,17 +299,6 @@ def _alarms(run: RunSummary) -> Iterator[tuple[str, str]]:
         told = "look at all with --json" if hidden > 1 else "look at it with --json"
         yield "alarms", f"{len(run.alarms):,}; {hidden:,} earlier not shown: {told}"
     yield from (("alarm", line) for line in lines)
-
-
-def _known(run: RunSummary) -> str:
-    return "all labels" if run.known == run.rows else f"all {counted(run.known, 'label')}"
-
-
-def _now(run: RunSummary) -> Iterator[tuple[str, str]]:
-    """The estimated accuracy of the last rows, where they are not all."""
-    recent = run.recent()
-    if recent.rows < run.estimate.rows:
-        yield f"last {recent.rows:,} rows", estimated(recent)
 
 
 def _promise(task: Run) -> str:

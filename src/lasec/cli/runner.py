@@ -147,13 +147,12 @@ class Run:
         groups = None
         if self.group is not None:
             groups = [str(value) for value in batch[self.group].to_pylist()]
-        learner = self.desk.learner
         late = self.answers.options(
-            batch, rows.y, rows.times, self.desk.classes, learner.seed, self.consumed
+            batch, rows.y, rows.times, self.desk.classes, self.desk.learner.seed, self.consumed
         )
         evaluate(
-            learner, rows.X, rows.y, groups=groups, times=rows.times,
-            alarms=self.desk.session.detectors, cells=rows.cells, into=self.run, **late,
+            self.desk.session, rows.X, rows.y, groups=groups, times=rows.times, cells=rows.cells,
+            into=self.run, **late,
         )  # fmt: skip
         if self.lines is not None:
             self.lines.records(self.run.records, self.consumed)

@@ -33,7 +33,7 @@ Reaction = Callable[[Learner, Alarm], object]
 
 
 def evaluate(
-    learner: Learner,
+    learner: Learner | Session,
     X: ArrayLike,
     y: ArrayLike,
     *,
@@ -53,7 +53,8 @@ def evaluate(
     Parameters
     ----------
     learner
-        The learner, which is changed.
+        The learner, which is changed; or a session with one, whose detectors look and whose meter
+        goes on.
     X, y
         Rows and their labels, of any kind; None and NaN are rows without a label, whose questions
         go unanswered.
@@ -102,6 +103,18 @@ def evaluate(
     >>> lasec.evaluate(lasec.Tracker(rate=0.2, seed=0), X, y, delay=500)
     RunSummary(rows=3000, accuracy=0.793, labels=629, answers=508, alarms=0)
     """
+    if isinstance(learner, Session):
+        if alarms or meter is not None:
+            raise ValueError("alarms, meter: the session has its own")
+        own, raised = learner.meter if into is None else None, len(into.alarms) if into else 0
+        made = evaluate(
+            learner.learner, X, y, delay=delay, answers=answers, times=times, groups=groups,
+            meter=own, alarms=learner.detectors, cells=cells, on_alarm=on_alarm, every=every,
+            into=into,
+        )  # fmt: skip
+        learner.meter = made.meter
+        learner.alarms += made.alarms[raised:]
+        return made
     rows: Any = X
     rows = csr("X", X) if is_sparse(X) else validation.finite("X", validation.real("X", X, 2))
     n = rows.shape[0]

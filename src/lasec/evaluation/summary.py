@@ -18,6 +18,7 @@ from lasec.evaluation.scored import SCORES, Scored
 from lasec.evaluation.tally import COUNTS, Bin, Margins, Part, part
 from lasec.metrics import Confusion, Estimate, Meter, Scores, means
 from lasec.metrics.sums import Column
+from lasec.metrics.words import estimated
 from lasec.parameters import Range, number
 from lasec.records import Records
 
@@ -392,11 +393,10 @@ class RunSummary:
     def _repr_html_(self) -> str:
         """A card in a notebook."""
         here = self.estimate
-        span = f"{notebook.percent(here.low)} to {notebook.percent(here.high)}"
         rate = self.labels / self.rows if self.rows else math.nan
         facts = {
             "rows": f"{self.rows:,}",
-            "estimated accuracy": f"{notebook.percent(here.value)} ({span})",
+            "estimated accuracy": estimated("estimated accuracy", here).line,
             "true accuracy (all labels)": notebook.percent(self.accuracy),
             "labels queried": f"{self.labels:,} ({notebook.percent(rate)})",
         }

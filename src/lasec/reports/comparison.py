@@ -14,11 +14,12 @@ from lasec.evaluation import pictures as draw
 from lasec.evaluation.pictures import Timeline
 from lasec.files import write
 from lasec.learner import Learner
+from lasec.metrics.words import between
 from lasec.notebook import counted, percent
 from lasec.reports import html
 from lasec.reports.figures import FigureSpec, Series, frame, over_time
 from lasec.reports.report import NO_BASELINES, parameters, versions
-from lasec.reports.source import beaten, between
+from lasec.reports.source import beaten
 from lasec.reports.svg import PALETTE
 from lasec.reports.text import across, clean, short
 

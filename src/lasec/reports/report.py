@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from lasec.evaluation import Part, RunSummary, pictures
+from lasec.evaluation.facts import class_metrics
 from lasec.files import write as write_file
 from lasec.learner import Learner
+from lasec.metrics.words import between
 from lasec.notebook import percent
 from lasec.papers import cite
 from lasec.reports import html, svg
@@ -22,9 +24,7 @@ from lasec.reports.figures import main_figures, more_figures
 from lasec.reports.source import (
     alarm_lines,
     beaten,
-    between,
     cards,
-    class_metrics,
     class_rows,
     confusion_rows,
     date,
@@ -72,7 +72,7 @@ def write(
     body = [
         f"<header>\n<h1>{escape(name)}</h1>",
         html.paragraph(subtitle(source, learner), "quiet"),
-        html.cards(cards(source, beat, classes)),
+        html.cards(fact.card for fact in cards(source, beat, classes)),
         html.paragraph(rarity(source, classes), "reading"),
         *(html.paragraph(words, "warning") for words in warnings(source, learner)),
         *(html.paragraph(words, "warning") for words in beaten(source, beat)),

@@ -6,40 +6,21 @@ import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from statistics import median
-from typing import NamedTuple
 
 from lasec.alarms import described
-from lasec.evaluation import Point, RunSummary
+from lasec.evaluation import Point, RunSummary, facts
+from lasec.evaluation.facts import class_metrics
 from lasec.evaluation.pictures import DAY, Timeline
 from lasec.learner import Learner
-from lasec.metrics import Estimate
 from lasec.metrics.agreement import by_chance, is_better
-from lasec.notebook import about, counted, percent, unpredicted
+from lasec.metrics.words import Fact, between
+from lasec.notebook import about, counted, percent
 from lasec.reports.text import clean
 
 ALARMS = 5  # that are said; all are in the summary
 ENOUGH_ROWS, ENOUGH_LABELS = 500, 100  # before which a drift estimate is little but its prior
 DRIFTING = 0.1  # of the concept in 1,000 rows: a drift rate below it is not drawn
 SMOOTH = 9  # points whose median is shown
-
-_UNKNOWN = ("unknown", "not known yet")  # in place of an estimate
-SCORES = {
-    "log_loss": "log-loss",
-    "brier": "Brier score",
-    "calibration_error": "calibration error",
-}
-BASELINES = {
-    "no-change": "predicts the previous label, so it needs every label",
-    "majority class": "always predicts the more frequent class",
-}
-
-
-class Card(NamedTuple):
-    """A number that everybody asks for, with what it is and how sure it is."""
-
-    name: str
-    value: str
-    note: str = ""
 
 
 def date(days: float, span: float = DAY) -> str:
@@ -58,27 +39,6 @@ def place(line: Timeline, row: float) -> str:
     return f"{row:,.0f}" + (f" ({date(float(line.at([row])[0]))})" if dated else "")
 
 
-def ends(estimate: Estimate) -> str:
-    """The ends of an interval.
-
-    >>> ends(Estimate(0.942, 0.931, 0.95, 100, 10, 100))
-    '93.1-95.0 %'
-    """
-    return f"{100.0 * estimate.low:.1f}-{100.0 * estimate.high:.1f} %"
-
-
-def between(estimate: Estimate) -> str:
-    """An estimate with its interval.
-
-    >>> between(Estimate(0.942, 0.931, 0.95, 100, 10, 100))
-    '94.2 % (93.1-95.0 %)'
-    """
-    if math.isnan(estimate.value):
-        return "unknown"
-    exact = estimate.width < 5e-4
-    return percent(estimate.value) + ("" if exact else f" ({ends(estimate)})")
-
-
 def subtitle(source: RunSummary, learner: Learner) -> str:
     """What ran, over how many rows, and when."""
     line = Timeline.of(source.points)
@@ -88,37 +48,30 @@ def subtitle(source: RunSummary, learner: Learner) -> str:
     return f"{learner.name}, {counted(source.rows, 'row')}{when}"
 
 
-def cards(source: RunSummary, baselines: Mapping[str, float], classes: Sequence[str]) -> list[Card]:
+def cards(source: RunSummary, baselines: Mapping[str, float], classes: Sequence[str]) -> list[Fact]:
     """The headline metrics; what a rare class needs comes first, once it is known.
 
     >>> import lasec
     >>> X, y = lasec.streams.switching(2_000, dimension=5, every=1_000, seed=1)
     >>> run = lasec.evaluate(lasec.Tracker(rate=0.2, seed=0), X, y)
-    >>> cards(run, {}, ("-1", "+1"))[0]
-    Card(name='Estimated accuracy', value='96.0 %', note='95 % CI 95.0-97.1 %, 423 labels')
+    >>> cards(run, {}, ("-1", "+1"))[0].line
+    '96.0 % (95 % CI 95.0-97.1 %, 423 labels)'
     """
     if not source.rows:
         return []
-    rare = _rare_cards(source, classes)
-    known = [card for card in rare if card.value not in _UNKNOWN]
+    rarest = source.rare[-1:]
+    rare = [fact for n in rarest for fact in facts.of_class(source, n, spoken(n, classes))]
     made = [
-        *known,
-        *_accuracy_cards(source),
-        *(card for card in rare if card not in known),
-        _labels_card(source),
-        *(
-            Card(f"Baseline: {name}", percent(value), BASELINES.get(name, ""))
-            for name, value in baselines.items()
-        ),
-    ]
+        *facts.headline(source, rare), _labels_card(source), *facts.baselines(baselines),
+    ]  # fmt: skip
+    line = Timeline.of(source.points)
     if drift_known(source):
-        found, line = changes(source.points, source.first), Timeline.of(source.points)
+        found = changes(source.points, source.first)
         last = f"the last after row {place(line, found[-1])}" if found else "none so far"
-        made.append(Card("Estimated change points", f"{len(found):,}", last))
+        made.append(Fact("estimated change points", f"{len(found):,}", last))
     if source.alarms:
-        line = Timeline.of(source.points)
         row = place(line, source.alarms[-1].ticket - source.first + 1)
-        made.append(Card("Alarms", f"{len(source.alarms):,}", f"the last in row {row}"))
+        made.append(Fact("alarms", f"{len(source.alarms):,}", f"the last in row {row}"))
     return made
 
 
@@ -167,49 +120,16 @@ def rarity(source: RunSummary, classes: Sequence[str]) -> str:
     )
 
 
-def _rare_cards(source: RunSummary, classes: Sequence[str]) -> list[Card]:
-    return [
-        _estimated(f"Estimated {metric.replace('_', ' ')} of {spoken(name, classes)}", found)
-        for name in source.rare[-1:]
-        for metric in class_metrics(source)[:-1]
-        for found, _ in [source.rated(metric, source.classes.index(name))]
-    ]
-
-
-def class_metrics(source: RunSummary) -> tuple[str, ...]:
-    """The metrics of a single class that the run has; average precision comes first.
-
-    >>> import lasec
-    >>> X, y = lasec.streams.stationary(100, dimension=5, seed=1)
-    >>> class_metrics(lasec.evaluate(lasec.Tracker(rate=0.5, seed=0), X, y))
-    ('average_precision', 'recall', 'precision', 'f1')
-    """
-    ranked = (metric for metric in source.score_metrics if metric == "average_precision")
-    return (*ranked, "recall", "precision", "f1")
-
-
 def score_rows(source: RunSummary) -> list[tuple[str, str, str]]:
     """How good the probabilities are: log-loss, Brier score and calibration error."""
     made = []
-    for metric, words in SCORES.items():
+    for metric, words in facts.SCORES.items():
         if metric in source.score_metrics:
             found, truth = source.rated(metric)
-            if metric == "calibration_error":
-                made.append((words, between(found), percent(truth)))
-            else:
-                made.append((words, numeric(found), "-" if math.isnan(truth) else f"{truth:.3f}"))
+            share = metric not in facts.NUMBERS
+            known = percent(truth) if share or math.isnan(truth) else f"{truth:.3f}"
+            made.append((words, between(found, share=share), known))
     return made
-
-
-def numeric(estimate: Estimate) -> str:
-    """An estimate that is no share, with its interval.
-
-    >>> numeric(Estimate(0.243, 0.221, 0.267, 100, 10, 100))
-    '0.243 (0.221-0.267)'
-    """
-    if math.isnan(estimate.value):
-        return "unknown"
-    return f"{estimate.value:.3f} ({estimate.low:.3f}-{estimate.high:.3f})"
 
 
 def class_rows(source: RunSummary, classes: Sequence[str]) -> list[tuple[str, ...]]:
@@ -234,50 +154,11 @@ def confusion_rows(source: RunSummary, classes: Sequence[str]) -> list[tuple[str
     ]
 
 
-def _estimated(name: str, found: Estimate) -> Card:
-    if math.isnan(found.value):
-        return Card(name, _UNKNOWN[0], "no labels yet" if not found.labels else "")
-    labels = counted(found.labels, "label")
-    if found.missing:
-        return Card(
-            name, _UNKNOWN[1], f"{labels}; about {found.missing:,} more for 20 points of width"
-        )
-    return Card(name, percent(found.value), f"95 % CI {ends(found)}, {labels}")
-
-
-def _accuracy_cards(source: RunSummary) -> list[Card]:
-    here, rows = source.estimate, counted(source.rows, "row")
-    if source.known < source.rows:
-        share = percent(source.known / source.rows)
-        rows = f"{counted(source.known, 'label')}, for {share} of {rows}"
-    if source.unpredicted:
-        rows += f"; {unpredicted(source.unpredicted)}"
-    truth = Card("True accuracy (all labels)", percent(source.accuracy), rows)
-    if source.unpredicted == source.rows:
-        return [truth]
-    if source.labels == source.rows and here.width < 5e-4:
-        return [truth._replace(note=f"{rows}; every label was queried")]
-    made = [_estimated("Estimated accuracy", here)]
-    if here.lost and not math.isnan(here.value):
-        made.append(_worst(here))
-    last = source.recent()
-    if last.rows < here.rows:
-        made.append(_estimated(f"Estimated accuracy, last {counted(last.rows, 'row')}", last))
-    return [*made, truth]
-
-
-def _worst(here: Estimate) -> Card:
-    """What answers that never came can hide."""
-    value = f"{100.0 * here.worst_low:.1f}-{100.0 * here.worst_high:.1f} %"
-    gone = f"{counted(here.lost, 'label')} queried and never came"
-    return Card("Worst case", value, f"{gone}: all wrong, or all right")
-
-
-def _labels_card(source: RunSummary) -> Card:
+def _labels_card(source: RunSummary) -> Fact:
     planned = source.points[-1].planned
     budget = "no budget" if math.isnan(planned) else f"budget {planned:,.0f}"
-    return Card(
-        "Labels queried", f"{source.labels:,}",
+    return Fact(
+        "labels queried", f"{source.labels:,}",
         f"{budget}; {percent(source.labels / source.rows)} of rows",
     )  # fmt: skip
 

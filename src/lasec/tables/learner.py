@@ -93,8 +93,13 @@ class TableLearner:
             learner, classes=names, positive=as_label(positive), meter=meter, notes=notes,
             detectors=detectors, remember=remember,
         )  # fmt: skip
-        self.learner, self.meter = learner, self.session.meter
+        self.learner = learner
         self.origin = dict(origin or {})
+
+    @property
+    def meter(self) -> Meter:
+        """What estimates the accuracy."""
+        return self.session.meter
 
     @property
     def classes(self) -> list[str]:
