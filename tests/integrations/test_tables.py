@@ -19,7 +19,9 @@ from lasec.tables import Encoder, Kind, TableLearner, open_table, table_of
 from lasec.tables.cells import as_label
 from lasec.tables.encoder import key_of
 from lasec.tables.lines import told
-from lasec.tables.source import PEEK
+from lasec.tables.lines import whole as whole_number
+from lasec.tables.objects import DEEPEST
+from lasec.tables.source import PEEK, format_of
 
 RNG = np.random.default_rng(3)
 N = 20_000
@@ -252,6 +254,55 @@ def test_svmlight_with_few_and_with_many_features(tmp_path):
     table.__exit__()
 
 
+def test_the_last_line_of_svmlight_needs_no_end(tmp_path):
+    file = tmp_path / "rows.svm"
+    file.write_text("+1 1:0.5\n-1 2:1")
+    assert sum(batch.num_rows for batch in open_table(file).batches()) == 2
+
+
+def test_a_name_with_two_endings_says_its_format(tmp_path):
+    for name, kind in (("a.csv.gz", "csv"), ("A.JSONL.BZ2", "jsonl"), ("b.csv", "csv")):
+        (tmp_path / name).touch()
+        assert format_of(str(tmp_path / name)) == kind
+
+
+def test_a_directory_is_refused_with_the_name_of_a_table_in_it(tmp_path):
+    (tmp_path / "a.log").touch()
+    (tmp_path / "b.csv").touch()
+    with pytest.raises(TableError, match=r"give one file, such as .*b\.csv"):
+        format_of(str(tmp_path))
+
+
+def test_a_row_that_never_ends_is_refused_at_the_limit(tmp_path, monkeypatch):
+    monkeypatch.setattr("lasec.tables.source.LONGEST", 2 * PEEK)
+    file = tmp_path / "rows.csv"
+    file.write_text("a,b\n1," + "x" * 3 * PEEK + "\n2,y\n")
+    with pytest.raises(TableError, match="a row is longer than"):
+        open_table(file)
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_objects_are_nested_as_deeply_as_the_limit_says(tmp_path, more):
+    file, inner = tmp_path / "rows.jsonl", DEEPEST - 1 + more
+    file.write_text(f'{{"a": 1, "b": {"[" * inner}{"]" * inner}}}\n{{"a": 2}}\n')
+    if not more:
+        assert open_and_close(file).num_rows == 2
+        return
+    with pytest.raises(TableError, match=f"nested deeper than {DEEPEST}"):
+        open_table(file)
+
+
+def test_rows_of_single_words_have_the_width_of_all_others():
+    texts = [f"good bad ugly {at}" for at in range(80)]
+    table = table_of({"price": [1.0, 3.0] * 40, "remark": texts})
+    for ignored in (frozenset(), frozenset({"price"})):
+        encoder = Encoder.fit(table.head, kinds={"remark": Kind.TEXT}, left_out=ignored)
+        rows = encoder.rows_of([key_of("remark", "good")])
+        assert rows.shape == (2, encoder.encode(table.head).shape[1])
+        assert rows[:, [0]].nnz == 0
+        assert rows.nnz == 1
+
+
 def test_kinds_are_found():
     head = table_of(
         {
@@ -463,6 +514,20 @@ def test_importing_lasec_does_not_import_arrow():
 
     code = "import sys, lasec; sys.exit('pyarrow' in sys.modules or 'typer' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_whole_number_of_more_than_64_bits_is_a_text():
+    assert whole_number("1" * 19) == int("1" * 19)
+    assert whole_number("1" * 20) is None
+
+
+@pytest.mark.parametrize("options", [{}, {"remember": 1}])
+def test_rows_that_were_not_queried_are_kept_only_where_that_is_wanted(options):
+    desk = desk_of(**options)
+    x = np.zeros(desk.encoder.dimension)
+    decided = [desk.ask_read(x, None, id=f"row {at}") for at in range(300)]
+    last = max(at for at, decision in enumerate(decided) if not decision.asked)
+    assert desk.session.holds(f"row {last}") == bool(options)
 
 
 def test_a_line_names_one_row():

@@ -82,7 +82,7 @@ class Objects:
                 found = line[:80].decode("utf-8", "replace")
                 raise self._wrong(at, f"expected an object, got {found!r}")
             objects += bool(first)
-        if lines.count(b"{") + lines.count(b"[") > objects + DEEPEST:  # else none can be too deep
+        if lines.count(b"{") + lines.count(b"[") >= objects + DEEPEST:  # else none can be too deep
             for at, line in enumerate(some):
                 if too_deep(line):
                     raise self._wrong(at, f"nested deeper than {DEEPEST}")
