@@ -18,6 +18,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import warm
+
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(
@@ -40,9 +42,11 @@ def blocks(page):
 
 
 @pytest.fixture
-def place(tmp_path, monkeypatch):
+def place(tmp_path, monkeypatch, tmp_path_factory):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    warm.on_path(first := tmp_path_factory.mktemp("bin"))
+    folders = [str(first), str(Path(sys.executable).parent), os.environ["PATH"]]
+    monkeypatch.setenv("PATH", os.pathsep.join(folders))
     if DATA.is_dir():
         monkeypatch.setenv("LASEC_DATA", str(DATA))
     yield tmp_path

@@ -14,8 +14,8 @@ import pyarrow.parquet
 import pytest
 
 import lasec
-from faults.forked import LIMIT, run_all
 from lasec.tables import Encoder, TableLearner, table_of
+from warm import LIMIT, run_all
 
 DEEP = "[" * 900 + "]" * 900
 BRACES = '{"a":' * 3_000 + "1" + "}" * 3_000
@@ -263,7 +263,7 @@ def calls(folder):
 def results(tmp_path_factory):
     folder = tmp_path_factory.mktemp("hostile")
     made = list(calls(folder))
-    return list(zip(made, run_all(made, folder, words=True), strict=True))
+    return list(zip(made, run_all(made, folder), strict=True))
 
 
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")

@@ -9,13 +9,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from faults.forked import run_all
 from lasec.client import AwayError, Question
 from lasec.errors import TableError
 from lasec.handover.exchange import Answer, Unreadable
 from lasec.handover.files import Files
 from lasec.handover.forms import Form, answers, as_csv
 from lasec.handover.label_studio import LabelStudio
+from warm import run_all
 
 TASK = {
     "id": 1,

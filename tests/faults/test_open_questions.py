@@ -2,22 +2,21 @@
 
 import json
 import subprocess
-import sys
 
 import pyarrow as pa
 import pytest
 
 import lasec
+import warm
 from lasec.tables import Encoder, TableLearner
 
-LASEC = [sys.executable, "-m", "lasec.cli"]
 HEAD = pa.RecordBatch.from_pylist([{"x": 1.0, "z": 3.0}, {"x": 2.0, "z": 5.0}])
 
 
 def call(*arguments, given="", check=True, **options):
     options = {"capture_output": True} | options
     return subprocess.run(
-        [*LASEC, *map(str, arguments)], input=given, text=True, check=check, timeout=300, **options
+        warm.command(*arguments), input=given, text=True, check=check, timeout=300, **options
     )
 
 

@@ -16,7 +16,6 @@ import pytest
 from typer.testing import CliRunner
 
 import lasec
-from faults.forked import run_all
 from lasec import make
 from lasec.cli.app import app
 from lasec.errors import TableError
@@ -29,6 +28,7 @@ from lasec.tables.kinds import Column, nearest
 from lasec.tables.objects import DEEPEST, too_deep
 from lasec.tables.replay import Replay
 from lasec.tables.vocabulary import MOST, Vocabulary
+from warm import run_all
 
 LATER = 4_500_000  # bytes: beyond what is looked at first
 

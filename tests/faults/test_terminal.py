@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
-from faults.forked import run_all
 from lasec.cli.terminal import clean
+from warm import run_all
 
 EVIL = "\x1b]0;own\x07\x1b[31m\x9b2J\x7f\u202e\u2066evil"  # a title, a color, C1, DEL, bidi
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
@@ -88,7 +88,7 @@ def results(tmp_path_factory):
     folder = tmp_path_factory.mktemp("terminal")
     for name, text in FILES.items():
         (folder / name).write_bytes(text.encode())
-    made = run_all([(arguments, "") for arguments, _ in CHANNELS.values()], folder, words=True)
+    made = run_all([(arguments, "") for arguments, _ in CHANNELS.values()], folder)
     return dict(zip(CHANNELS, made, strict=True))
 
 

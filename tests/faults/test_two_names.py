@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 import time
 from contextlib import ExitStack
 
@@ -11,14 +10,13 @@ import numpy as np
 import pytest
 
 import lasec
+import warm
 from lasec.tables import TableLearner
-
-LASEC = [sys.executable, "-m", "lasec.cli"]
 
 
 def call(*arguments, given="", check=True, **options):
     return subprocess.run(
-        [*LASEC, *map(str, arguments)], input=given, capture_output=True, text=True, check=check,
+        warm.command(*arguments), input=given, capture_output=True, text=True, check=check,
         timeout=120, **options,
     )  # fmt: skip
 
@@ -27,7 +25,7 @@ def rows(count):
     return "".join(json.dumps({"x": i % 7 - 3.0, "z": i % 5 - 2.0}) + "\n" for i in range(count))
 
 
-def at_once(folder, command, names, given):
+def at_once(folder, what, names, given):
     """The lines that two commands print that run at the same time, each under its own name.
 
     Both answer a first line before they get the rest, so that neither has ended when they race.
@@ -36,7 +34,7 @@ def at_once(folder, command, names, given):
         running = [
             stack.enter_context(
                 subprocess.Popen(
-                    [*LASEC, command, "-m", name], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                    [*warm.REAL, what, "-m", name], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                     cwd=folder, text=True, bufsize=1,
                 )
             )
@@ -94,7 +92,7 @@ def test_a_run_holds_its_model(tmp_path):
     np.savetxt(tmp_path / "s.csv", columns, "%g", ",", header=names, comments="")
     out = tmp_path / "out"
     run = subprocess.Popen(
-        [*LASEC, "run", tmp_path / "s.csv", "--label", "y", "--out", out, "--seed", "1"],
+        [*warm.REAL, "run", tmp_path / "s.csv", "--label", "y", "--out", out, "--seed", "1"],
         stdout=subprocess.DEVNULL,
     )
     while not (out / "model.lasec").exists():

@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,17 +11,17 @@ import pyarrow.parquet
 import pytest
 
 import lasec
+import warm
 from lasec.cli.answers import Answers
 from lasec.tables import Encoder, TableLearner
 
-LASEC = [sys.executable, "-m", "lasec.cli"]
 NAMES = np.array(["ash", "bay", "elm", "fig", "fir", "oak", "yew"], dtype=object)
 SCHEMA = Path(__file__).parents[2] / "docs" / "_static" / "output.schema.json"
 
 
 def call(*arguments, given="", code=0):
     done = subprocess.run(
-        [*LASEC, *map(str, arguments)], input=given, capture_output=True, text=True, check=False,
+        warm.command(*arguments), input=given, capture_output=True, text=True, check=False,
         timeout=300,
     )  # fmt: skip
     assert done.returncode == code, done.stderr
@@ -167,7 +166,7 @@ def test_questions_go_out_and_answers_come_back(tmp_path):
     call("ask", "--model", model, "--classes", "ham,spam", "--seed", 1, "--keep", "text",
          given="\n".join(map(json.dumps, rows)))  # fmt: skip
     done = subprocess.run(
-        [*LASEC, "questions", "--model", model, "--format", "csv"],
+        warm.command("questions", "--model", model, "--format", "csv"),
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     head, *listed = done.stdout.splitlines()
@@ -178,7 +177,7 @@ def test_questions_go_out_and_answers_come_back(tmp_path):
     told = call("tell", table, "--model", model, "--format", "csv")
     assert [line["label"] for line in told] == ["ham"] * 6
     done = subprocess.run(
-        [*LASEC, "questions", "--model", model, "--format", "label-studio"],
+        warm.command("questions", "--model", model, "--format", "label-studio"),
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     open_ = json.loads(done.stdout)
@@ -295,7 +294,7 @@ def test_probabilities_of_two_classes_are_measured(tmp_path):
     assert wanted.keys() <= found["metrics"].keys()
     for measured in (*found["metrics"].values(), found["by_class"]["fraud"]["average_precision"]):
         assert measured["low"] <= measured["true"] <= measured["high"]
-    done = subprocess.run([*LASEC, *map(str, options)], capture_output=True, text=True, check=True)
+    done = subprocess.run(warm.command(*options), capture_output=True, text=True, check=True)
     lines = [line.strip() for line in done.stdout.splitlines()]
     first = next(i for i, line in enumerate(lines) if line.startswith("average precision of fraud"))
     assert lines[first + 1].startswith("recall of fraud")
@@ -306,8 +305,10 @@ def test_probabilities_of_two_classes_are_measured(tmp_path):
     assert "Average precision of fraud" in page
     assert "Brier score" in page
     shown = subprocess.run(
-        [*LASEC, "compare", str(path), "-l", "kind", "-a", "tracker,perceptron-ss", "--seed", "1",
-         "-o", str(tmp_path / "both")], capture_output=True, text=True, check=True,
+        warm.command(
+            "compare", path, "-l", "kind", "-a", "tracker,perceptron-ss", "--seed", "1",
+            "-o", tmp_path / "both",
+        ), capture_output=True, text=True, check=True,
     ).stdout  # fmt: skip
     assert shown.index("average precision of fraud") < shown.index("recall of fraud")
     both = (tmp_path / "both" / "compare.html").read_text()

@@ -23,6 +23,7 @@ import pyarrow.parquet
 import pytest
 
 import lasec
+import warm
 from lasec.cli.app import app
 from lasec.cli.columns import warn_of_unseen
 from lasec.cli.leaks import warn_of_leaks
@@ -39,13 +40,12 @@ from lasec.tables import Encoder, TableLearner, table_of
 COMMANDS = [command.name or command.callback.__name__ for command in app.registered_commands]
 COMMANDS += [group.name for group in app.registered_groups]
 DOCS = Path(__file__).parents[2] / "docs"
-LASEC = [sys.executable, "-m", "lasec.cli"]
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
 def call(*arguments, given="", cwd=None):
     return subprocess.run(
-        [*LASEC, *map(str, arguments)], input=given, capture_output=True, text=True, cwd=cwd,
+        warm.command(*arguments), input=given, capture_output=True, text=True, cwd=cwd,
         check=False, timeout=300,
     )  # fmt: skip
 
@@ -149,7 +149,7 @@ def test_run_writes_model_report_and_predictions(file, tmp_path):
 
 
 def start(*arguments, **streams):
-    return subprocess.Popen([*LASEC, *map(str, arguments)], text=True, **streams)
+    return subprocess.Popen([*warm.REAL, *map(str, arguments)], text=True, **streams)
 
 
 def interrupted(arguments, folder, number):
@@ -598,8 +598,8 @@ def test_a_reader_that_leaves_is_no_error(file, tmp_path):
     rows = tmp_path / "rows.jsonl"
     rows.write_text(as_lines(table(6_000), 6_000))
     model = tmp_path / "model.lasec"
-    command = f"'{sys.executable}' -m lasec.cli ask -m '{model}' '{rows}' | head -n 1"
-    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    piped = f"'{sys.executable}' -m lasec.cli ask -m '{model}' '{rows}' | head -n 1"
+    done = subprocess.run(piped, shell=True, capture_output=True, text=True, check=False)
     assert done.stdout.count("\n") == 1
     assert "Traceback" not in done.stderr
 
@@ -693,7 +693,7 @@ def test_standard_input_of_any_format_and_compression(file):
     lines = "".join(json.dumps(row) + "\n" for row in rows.to_pylist()).encode()
     packed = gzip.compress(lines), bz2.compress(lines), pa.compress(lines, "zstd", asbytes=True)
     for given in (file.read_bytes(), lines, *packed):
-        done = subprocess.run([*LASEC, "run", "-", *options], input=given, capture_output=True,
+        done = subprocess.run(warm.command("run", "-", *options), input=given, capture_output=True,
                               check=False, timeout=300)  # fmt: skip
         found = json.loads(done.stdout)
         assert (found["file"], done.stderr) == ("standard input", b"")
