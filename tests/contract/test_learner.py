@@ -206,12 +206,60 @@ def test_a_tracker_whose_numbers_change_their_type_as_it_grows():
     assert (tracker.predict(wide[:100]) == Y[:100]).mean() > 0.9
 
 
-def test_a_learner_is_not_widened_with_open_questions_or_to_fewer_features():
+def test_open_questions_are_widened_with_their_learner():
+    small, large = make(dimension=4), make(dimension=6)
+    asked = [small.ask(x, draw=0.0) for x in X[:3]]
+    assert [large.ask(np.pad(x, (0, 2)), draw=0.0) for x in X[:3]] == asked
+    small.widen(6)
+    assert small.open_bytes == large.open_bytes == 3 * 6 * 8
+    for learner in (small, large):
+        learner.tell(1, Y[1])
+        learner.restate(2, np.ones(6))
+        learner.tell(2, -1)
+    assert small.to_bytes() == large.to_bytes()
+    with pytest.raises(ValueError, match="6 features"):
+        small.restate(0, np.ones(4))
+
+
+def test_an_attempt_that_fails_leaves_nothing():
     learner = make(dimension=4)
-    ticket = learner.ask(X[0]).ticket
-    with pytest.raises(ValueError, match="1 open questions"):
-        learner.widen(5)
-    learner.tell(ticket, Y[0])
+    learner.tell(learner.ask(X[0], draw=0.0).ticket, -1)
+    ticket = learner.ask(X[1], draw=0.0).ticket
+    before = learner.to_bytes()
+
+    def widen_and_tell():
+        with learner.attempt():
+            learner.widen(5)
+            learner.restate(ticket, np.ones(5))
+            learner.name_classes(["ham", "spam"])
+            learner.tell(ticket, None)
+
+    def learn_two():
+        with learner.attempt(many=True):
+            learner.learn(X[2], 1)
+            learner.learn([np.nan] * 4, 1)
+
+    for attempt, words in ((widen_and_tell, "y: "), (learn_two, "NaN")):
+        with pytest.raises(ValueError, match=words):
+            attempt()
+        assert learner.to_bytes() == before
+    with pytest.raises(ValueError, match="has learned a label"):
+        learner.restart()
+
+
+def test_a_learner_that_begins_again_keeps_its_questions_and_its_budget():
+    tracker = lasec.Tracker(4, seed=1, class_weight={"fraud": 9.0})
+    asked = [tracker.ask(x, draw=0.0).ticket for x in X[:3]]
+    tracker.restart()
+    assert (tracker.is_sized, tracker.pending, tracker.rows) == (False, tuple(asked), 3)
+    assert tracker.ask([1.0, 2.0]).ticket == 3
+    tracker.restate(asked[0], [1.0, 2.0])
+    tracker.tell(asked[0], "fraud")
+    assert (tracker.dimension, tracker.told, tracker.state.costs[0][0]) == (2, 1, 9.0)
+
+
+def test_a_learner_is_not_widened_to_fewer_features():
+    learner = make(dimension=4)
     with pytest.raises(ValueError, match="dimension"):
         learner.widen(3)
     with pytest.raises(ValueError, match="known"):

@@ -204,7 +204,7 @@ def test_a_row_that_is_refused_is_explained_and_leaves_no_trace(value, error, wo
             model.learn_many(table, pd.Series([True, False]))
         model._rows.widen(model._rows.row.size)
         assert states(model) == states(pickle.loads(before))
-        assert (model.classes, model._selector.rows) == ((False, True), 1)
+        assert (model.classes, model._learner.rows) == ((False, True), 1)
 
 
 def test_a_refused_row_brings_neither_features_nor_a_class():
@@ -238,7 +238,7 @@ def test_a_table_is_learned_as_a_whole_or_not_at_all():
     with pytest.raises(ValueError, match="two columns are named 'b'"):
         model.learn_many(pd.DataFrame(np.ones((3, 2)), columns=["b", "b"]), y)
     assert model.classes == same.classes
-    assert model._selector.rows == same._selector.rows == 3
+    assert model._learner.rows == same._learner.rows == 3
     assert states(model) == states(same)
 
 

@@ -160,6 +160,28 @@ class Book:
         """Forget a ticket whose label has come."""
         self.bytes -= getattr(self._open.pop(ticket).x, "nbytes", 0)
 
+    def restate(self, ticket: int, x: Any) -> None:
+        """Keep another row with a question."""
+        question = self._open[ticket]
+        self.bytes += getattr(x, "nbytes", 0) - getattr(question.x, "nbytes", 0)
+        self._open[ticket] = question._replace(x=x)
+
+    def resize(self, dimension: int) -> None:
+        """Let all rows have so many features: zeros are added, or the last ones are cut off.
+
+        >>> book = Book(limit=2)
+        >>> book.add(Decision(1, 0.2, 1.0, 0.5, asked=True, ticket=0), np.ones(2), 0.0)
+        0
+        >>> book.resize(3)
+        >>> book.find(0, 1).x.tolist(), book.bytes
+        ([1.0, 1.0, 0.0], 24)
+        """
+        for ticket, question in self._open.items():
+            if not question.x.dtype.names:  # the pairs of a sparse row say their columns
+                x = np.zeros(dimension)
+                x[: question.x.size] = question.x[:dimension]
+                self.restate(ticket, x)
+
     def recode(self, codes: dict[int, int]) -> None:
         """Put other codes in the place of those of the labels, where classes are renumbered."""
         for ticket, asked in self._open.items():

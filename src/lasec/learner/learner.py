@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from copy import copy, deepcopy
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from copy import copy
 from dataclasses import replace
 from operator import attrgetter
 from typing import Any, Self, TypedDict, overload
@@ -567,9 +568,10 @@ class Learner:
     def widen(self, dimension: int, *, known: int | None = None) -> None:
         """Let rows have more features from now on; those before had zeros there.
 
-        The first ``known`` of the features so far were in use, by default all of them. With one
-        that was not, the last, a learner of the papers is what it had been with all features from
-        the start; see :mod:`lasec.rules.growth`, also for the Tracker.
+        So had the rows of open questions. The first ``known`` of the features so far were in use,
+        by default all of them. With one that was not, the last, a learner of the papers is what it
+        had been with all features from the start; see :mod:`lasec.rules.growth`, also for the
+        Tracker.
 
         >>> import lasec
         >>> learner = lasec.LASEC(dimension=2)
@@ -583,16 +585,74 @@ class Learner:
             least = now.dimension if now.sized else 1
             size = number("dimension", dimension, int, Range(least, DIMENSIONS.high))
             used = number("known", least if known is None else known, int, Range(0, least))
-            if len(now.book):
-                raise ValueError(f"dimension: {len(now.book)} open questions have fewer features")
             model = now.blank(size)
             if now.sized:
                 wide = zip(
                     *map(leaves, (widened(now.rule, now.model, size, used), model)), strict=True
                 )
                 model = rebuilt(model, (array.astype(blank.dtype) for array, blank in wide))
-            selector = deepcopy(now.selector)
-            self._now = replace(now, model=model, dimension=size, sized=True, selector=selector)
+            self._now = now.resized(size, model)
+
+    def restart(self) -> None:
+        """Let the next row say how many features there are, where no label was learned before.
+
+        What the rule has noted of the rows so far is forgotten. The rows of open questions are cut:
+        give them again by :meth:`restate`.
+
+        >>> import lasec
+        >>> learner = lasec.LASEC(dimension=2)
+        >>> learner.restart()
+        >>> learner.ask([1.0, 2.0, 3.0]).asked, learner.dimension
+        (True, 3)
+        """
+        with self._busy:
+            if self._now.counts.told:
+                raise ValueError("restart: this learner has learned a label")
+            now = replace(self._now, sized=False)
+            self._now = replace(now.resized(1, now.blank(1)), sized=False)
+
+    def restate(self, ticket: int, x: ArrayLike) -> None:
+        """Let an open question be about this row: it has features that were not known before.
+
+        >>> import lasec
+        >>> learner = lasec.LASEC(dimension=1)
+        >>> ticket = learner.ask([1.0]).ticket
+        >>> learner.widen(2)
+        >>> learner.restate(ticket, [1.0, 5.0])
+        >>> learner.tell(ticket, -1).updated, learner.state.weights.round(3).tolist()
+        (True, [-0.037, -0.185])
+        """
+        with self._busy:
+            now = self._now
+            now.book.find(ticket, now.selector.rows)
+            row, book = reading.one_row(now, x).copy(), copy(now.book)
+            book.restate(int(ticket), row)
+            self._now = replace(now, book=book)
+
+    @contextmanager
+    def attempt(self, *, many: bool = False) -> Iterator[None]:
+        """Several calls of which all succeed or none counts, even if one raises.
+
+        It is for what prepares one label: :meth:`widen`, :meth:`name_classes` and others, and then
+        a ``tell`` or ``learn``. For ``many`` labels the model is copied first.
+
+        >>> import lasec
+        >>> learner = lasec.LASEC(dimension=1)
+        >>> try:
+        ...     with learner.attempt():
+        ...         learner.widen(2)
+        ...         learner.learn([float("nan"), 1.0], -1)
+        ... except ValueError:
+        ...     print(learner.dimension)
+        1
+        """
+        before = self._now
+        self._now = before.copy() if many else before
+        try:
+            yield
+        except BaseException:
+            self._now = before
+            raise
 
     @property
     def has_probabilities(self) -> bool:

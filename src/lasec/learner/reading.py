@@ -40,7 +40,13 @@ def usable(now: LearnerState, X: Any) -> Any:
     fits = type(X) is np.ndarray and X.dtype == kind and X.flags.carray
     if kind.names or not (fits and X.ndim == 2 and X.shape[1] == now.dimension):
         X = sparse.rows(X, now.dimension, kind)
-    return X if kind.names else validation.finite("X", X)
+    return X if kind.names or _small(X) else validation.finite("X", X)
+
+
+def _small(X: NDArray[Any]) -> bool:
+    """Whether all entries together are small, which is seen faster than whether each is."""
+    flat = X.reshape(-1)
+    return bool(np.dot(flat, flat) <= validation.LARGEST_ENTRY)
 
 
 def refusal(x: Vector, where: str = "x") -> ValueError:

@@ -101,6 +101,14 @@ class LearnerState:
             raise ValueError("x: expected at least one feature, got none")
         return replace(self, model=self.blank(dimension), dimension=dimension, sized=True)
 
+    def resized(self, dimension: int, model: Any) -> LearnerState:
+        """The state with a model for rows of so many features; the state before stays as it is."""
+        selector, book = copy(self.selector), copy(self.book)
+        book.resize(dimension)
+        return replace(
+            self, model=model, dimension=dimension, sized=True, selector=selector, book=book
+        )
+
     def blank(self, dimension: int) -> Any:
         """A first model of the rule, with the class weights that were given."""
         model = codec.begin(self.rule, dimension)

@@ -8,8 +8,9 @@ from typing import Any
 from river import base
 
 from lasec.river.asking import Asking, Row, named
-from lasec.session import Judged
-from lasec.session.adapters import judged_one
+from lasec.selector import Selector
+from lasec.session import AnyModel, Judged
+from lasec.session.adapters import budget, judged_one
 from lasec.types import Query
 
 
@@ -52,6 +53,12 @@ class ActiveClassifier(Asking, base.Wrapper, base.Classifier):  # type: ignore[t
     ) -> None:
         self.classifier = classifier
         self._open(rate, query, seed, max_pending, max_age)
+        self._selector = Selector(budget(rate, self.query), seed=seed)
+        model = AnyModel(
+            self._judged, self._learn, self._selector, max_pending=max_pending, max_age=max_age,
+            keep=dict,
+        )  # fmt: skip
+        self._stand(model)
 
     @property
     def _wrapped_model(self) -> base.Classifier:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
 from lasec.alarms import Alarm, Detector
+from lasec.learner import Learner
 from lasec.metrics import Meter
 from lasec.parameters import shown
-from lasec.selector import Selector
-from lasec.session import AnyModel, Judged, Session
-from lasec.session.adapters import budget
-from lasec.tracker import AUDIT
+from lasec.session import AnyModel, Session
 from lasec.types import Decision, Query
 from lasec.validation import is_missing
 
@@ -40,7 +37,7 @@ def unboxed(value: Any) -> Any:
 
 
 class Asking:
-    """The half of a classifier that asks; the other half predicts (``_judged``) and learns.
+    """The half of a classifier that asks, with a session; the other half predicts and learns.
 
     ``meter`` is a :class:`lasec.Meter` that hears everything: ``meter.accuracy`` is an unbiased
     estimate over all rows, queried or not, for any number of classes. It is told whether
@@ -50,30 +47,23 @@ class Asking:
     """
 
     def _open(
-        self,
-        rate: float,
-        query: Query | None,
-        seed: int | None,
-        max_pending: int,
+        self, rate: float, query: Query | None, seed: int | None, max_pending: int,
         max_age: int | None,
-        audit: float = AUDIT,
-    ) -> None:
-        """Nothing asked yet."""
+    ) -> None:  # fmt: skip
+        """Keep the parameters of all that can ask."""
         self.rate, self.query, self.seed = rate, unboxed(query), seed
         self.max_pending, self.max_age = max_pending, max_age
-        self._selector = Selector(budget(rate, self.query, audit), seed=seed)
-        self._model = AnyModel(
-            self._judged, self._learn, self._selector, max_pending=max_pending, max_age=max_age,
-            keep=dict,
-        )  # fmt: skip
-        patience = max_pending if max_age is None else None
-        self._session = Session(self._model, meter=Meter(patience=patience))
+
+    def _stand(self, model: Learner | AnyModel) -> None:
+        """Stand on a session in which nothing was asked yet."""
+        patience = self.max_pending if self.max_age is None else None
+        self._session = Session(model, meter=Meter(patience=patience))
         self.meter = self._session.meter
 
     @property
     def pending(self) -> tuple[int, ...]:
         """The open tickets, oldest first."""
-        return tuple(self._model.book)
+        return tuple(question.ticket for question in self._session.model.questions)
 
     def ask_one(self, x: Row, *, time: float | None = None) -> Decision:
         """Predict the class of ``x``, and decide whether to query the true one.
@@ -91,7 +81,8 @@ class Asking:
     def tell_one(self, ticket: int, y: Hashable) -> bool | None:
         """Learn the label that was asked for; whether the prediction given out then was right.
 
-        None where nothing was predicted, as before the first label.
+        None where nothing was predicted: before the first label, and where only one class is known
+        and the row was predicted to be of another.
 
         >>> from lasec.river import TrackerClassifier
         >>> model = TrackerClassifier(seed=0)
@@ -134,14 +125,6 @@ class Asking:
     def _get_params(self) -> dict[str, Any]:
         params: dict[str, Any] = super()._get_params()  # type: ignore[misc]
         return {name: _Boxed(value) if value == () else value for name, value in params.items()}
-
-    @abstractmethod
-    def _judged(self, x: Row) -> Judged:
-        """What is said of a row."""
-
-    @abstractmethod
-    def _learn(self, x: Row, y: Any, ticket: int) -> None:
-        """Learn the label of the row that had this ticket."""
 
 
 def named(y: Any) -> Any:

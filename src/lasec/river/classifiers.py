@@ -71,11 +71,12 @@ class TrackerClassifier(StreamClassifier):
         named = weighted and class_weight != "balanced"
         if weighted:
             made = made._replace(weighted=True, balanced=not named)
-        self._open(rate, query, seed, max_pending, max_age, AUDIT_WEIGHTED if weighted else AUDIT)
+        self._open(rate, query, seed, max_pending, max_age)
         self._begin(
             made, learn_from=LearnFrom.LABELS, intercept=False, most=max_features,
             dimension=dimension, labels=labels or (),
             weights=class_weights(class_weight) if named else NO_WEIGHTS, columns=columns,
+            audit=AUDIT_WEIGHTED if weighted else AUDIT,
         )  # fmt: skip
 
     def _likely(self, rows: Matrix) -> Matrix:

@@ -159,6 +159,10 @@ class Rows:
         self.row = np.zeros(dimension)
         self._names = _NOBODY
 
+    def chunk(self, x: Mapping[Hashable, Any]) -> Matrix:
+        """The row of a dict as a chunk of one row; it is good until the next one."""
+        return self.fill(x)[None]
+
     def fill(self, x: Mapping[Hashable, Any]) -> Vector:
         """The row of a dict; it is good until the next one. Unknown features are left out."""
         values = numbers(x)
@@ -226,6 +230,10 @@ class HashedRows:
 
     def back(self, features: int, dimension: int) -> None:
         """Nothing has to be undone."""
+
+    def chunk(self, x: Mapping[Hashable, Any]) -> Any:
+        """The row of a dict as a chunk of one row: a sparse row is that already."""
+        return self.fill(x)
 
     def fill(self, x: Mapping[Hashable, Any]) -> Any:
         """The row of a dict."""

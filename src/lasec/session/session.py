@@ -336,7 +336,7 @@ class Session:
         """
         return id in self._ids or id in self.rows
 
-    def keep(self, ticket: int, columns: Mapping[str, Any]) -> None:
+    def keep(self, ticket: int, columns: Mapping[Any, Any]) -> None:
         """Keep some cells with an open question, for the people who answer it."""
         self._note(ticket, columns=dict(columns))
 
