@@ -245,7 +245,7 @@ def test_arrival_times_are_a_column(tmp_path):
 
 def test_draws_of_answers_do_not_depend_on_the_batch():
     _, y = stream(200)
-    answers, batch = Answers(lost=0.3, errors=(0.2,)), None
+    answers, batch = Answers(lost=0.3, annotator_errors="0.2"), None
     whole = answers.options(batch, y, None, NAMES.tolist(), 7, 0)["answers"]
     parts = [
         answers.options(batch, y[a:b], None, NAMES.tolist(), 7, a)["answers"]

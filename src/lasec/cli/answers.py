@@ -10,7 +10,7 @@ import pyarrow as pa
 import typer
 from numpy.typing import NDArray
 
-from lasec.cli.options import share, span
+from lasec.cli.options import AnnotatorErrors, Arrival, Delay, Lost, share, span
 from lasec.errors import TableError
 from lasec.random import uniforms
 from lasec.tables.cells import times_of
@@ -19,17 +19,32 @@ from lasec.tables.cells import times_of
 class Answers(NamedTuple):
     """How labels come: after a ``delay``, at the times of the column ``arrival``, or not at all.
 
-    ``lost`` is the share that never comes. ``errors`` has the error rate of each annotator; with
-    several, the majority of their answers is learned.
+    ``lost`` is the share that never comes. ``annotator_errors`` has the error rate of each
+    annotator; with several, the majority of their answers is learned.
 
     >>> Answers().is_prompt, Answers(delay="500").is_prompt
     (True, False)
     """
 
-    delay: str | None = None
-    arrival: str | None = None
-    lost: float = 0.0
-    errors: tuple[float, ...] = ()
+    delay: Delay = None
+    arrival: Arrival = None
+    lost: Lost = 0.0
+    annotator_errors: AnnotatorErrors = None
+
+    @property
+    def errors(self) -> tuple[float, ...]:
+        """The error rates of annotators.
+
+        >>> Answers(annotator_errors="0.05, 10%, 0.2").errors, Answers().errors
+        ((0.05, 0.1, 0.2), ())
+        """
+        given = self.annotator_errors or ""
+        try:
+            return tuple(share(part) for part in given.split(",") if part.strip())
+        except typer.BadParameter:
+            raise TableError(
+                f"--annotator-errors {given}: expected rates, such as 0.05,0.1,0.2"
+            ) from None
 
     @property
     def is_prompt(self) -> bool:
@@ -84,20 +99,6 @@ class Answers(NamedTuple):
 
 
 PROMPT = Answers()
-
-
-def rates(given: str | None) -> tuple[float, ...]:
-    """The error rates of annotators.
-
-    >>> rates("0.05, 10%, 0.2"), rates(None)
-    ((0.05, 0.1, 0.2), ())
-    """
-    try:
-        return tuple(share(part) for part in (given or "").split(",") if part.strip())
-    except typer.BadParameter:
-        raise TableError(
-            f"--annotator-errors {given}: expected rates, such as 0.05,0.1,0.2"
-        ) from None
 
 
 def _answered(

@@ -14,7 +14,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from lasec.cli import options as o
-from lasec.cli.answers import PROMPT, Answers, rates
+from lasec.cli.answers import PROMPT, Answers
 from lasec.cli.inputs import Opened, encoder, learner, open_file
 from lasec.cli.output import (
     STOPPED,
@@ -30,6 +30,7 @@ from lasec.cli.output import (
 from lasec.cli.peers import PEERS, Peer, make_peer
 from lasec.cli.progress import Pace, bar, clock
 from lasec.cli.runner import Stop, by_class, metrics
+from lasec.cli.spread import Only, spread
 from lasec.errors import TableError
 from lasec.evaluation import (
     Difference,
@@ -54,13 +55,15 @@ USUAL = "tracker,uniform,lasec-ss,sop-ss,perceptron-ss"
 
 
 @honest
+@spread
 def compare(
     file: o.File,
-    label: o.Label = None,
+    *,
     algorithms: o.Algorithms = USUAL,
-    rate: o.Rate = 0.1,
-    audit: o.Audit = None,
-    class_weight: o.ClassWeight = None,
+    asking: Annotated[
+        o.Asking, Only("rate", "audit", "class_weight", "per_day", "warm_up", "seed")
+    ],
+    reading: o.Reading,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -75,24 +78,8 @@ def compare(
             "the import path of a function that makes one, as in my_module:make_model.",
         ),
     ] = None,
-    labels_per_day: o.PerDay = None,
-    warm_up: o.WarmUp = None,
-    time: o.Time = None,
-    delay: o.Delay = None,
-    arrival: o.Arrival = None,
-    lost: o.Lost = 0.0,
-    annotator_errors: o.AnnotatorErrors = None,
-    positive: o.Positive = None,
-    category: o.Category = None,
-    text: o.Text = None,
-    ignore: o.Ignore = None,
-    ngrams: o.NGrams = None,
-    standardize: o.Standardize = True,
-    format: o.Format = None,  # noqa: A002
-    separator: o.Separator = None,
-    seed: o.Seed = None,
+    answers: Answers,
     limit: o.Limit = None,
-    data: o.Data = None,
     as_json: o.AsJson = False,
 ) -> None:
     """Compare algorithms on a file with labels, each at the same label budget.
@@ -100,19 +87,13 @@ def compare(
     Reports the difference of each to the most accurate one, with a 95 % confidence interval that is
     paired by row, and two baselines: no-change (the previous label) and the majority class.
     """
-    reading = o.Reading(
-        label, positive, time, tuple(category or ()), tuple(text or ()), tuple(ignore or ()),
-        standardize, format, separator, data, ngrams,
-    )  # fmt: skip
     names = list(dict.fromkeys(name.strip() for name in algorithms.split(",") if name.strip()))
     if not names:
         raise TableError("--algorithms: name at least one")
-    answers = Answers(delay, arrival, lost, rates(annotator_errors))
-    asking = o.Asking(
-        rate, labels_per_day, seed_or_random(seed), audit=audit,
-        annotators=max(1, len(answers.errors)), class_weight=class_weight, warm_up=warm_up,
-    )  # fmt: skip
-    if class_weight is not None and not any(find(name).has_class_weights for name in names):
+    asking = asking._replace(
+        seed=seed_or_random(asking.seed), annotators=max(1, len(answers.errors))
+    )
+    if asking.class_weight is not None and not any(find(name).has_class_weights for name in names):
         raise TableError("--class-weight: none of these algorithms takes one, tracker does")
     if peer and not answers.is_prompt:
         raise TableError("--peer: a model of another library takes labels at once")
@@ -121,9 +102,10 @@ def compare(
         out.mkdir(parents=True, exist_ok=True)
     with opened.table:
         asking = asking._replace(rows=opened.length(None))
-        answers.check(time, opened.table.names)
+        answers.check(reading.time, opened.table.names)
+        budget, first = _plain(asking).budget(reading.time), asking.seed or 0
         peers = [
-            make_peer(name, rate, _plain(asking).budget(time), asking.seed or 0, opened.separated)
+            make_peer(name, asking.rate, budget, first, opened.separated)
             for name in dict.fromkeys(peer or ())
         ]
         made = encoder(opened, constant=True)

@@ -17,6 +17,7 @@ from lasec.tracker import AUDIT_WEIGHTED
 
 ROWS, DAYS = 100_000, 30  # how long a question stays open, unless --max-age says otherwise
 BUDGET, COLUMNS, INPUT, OUTPUT = "Label budget", "Columns", "Input", "Output"  # groups of options
+NEW = "Options for a new model"
 
 
 def share(given: str | float) -> float:
@@ -144,13 +145,13 @@ Positive = Annotated[
     ),
 ]
 Settings = Annotated[
-    list[str] | None,
+    tuple[str, ...],
     typer.Option(
         "--set", metavar="NAME=VALUE", help="Parameter of the algorithm, such as drift=0.001."
     ),
 ]
 Category = Annotated[
-    list[str] | None,
+    tuple[str, ...],
     typer.Option(
         "--category",
         metavar="COLUMN",
@@ -159,13 +160,13 @@ Category = Annotated[
     ),
 ]
 Text = Annotated[
-    list[str] | None,
+    tuple[str, ...],
     typer.Option(
         "--text", metavar="COLUMN", help="Read a column as text.", rich_help_panel=COLUMNS
     ),
 ]
 Ignore = Annotated[
-    list[str] | None,
+    tuple[str, ...],
     typer.Option("--ignore", metavar="COLUMN", help="Ignore a column.", rich_help_panel=COLUMNS),
 ]
 NGrams = Annotated[
@@ -253,6 +254,26 @@ MaxAge = Annotated[
         rich_help_panel=BUDGET,
     ),
 ]
+MaxOpen = Annotated[
+    int,
+    typer.Option(
+        "--max-open",
+        metavar="N",
+        min=0,
+        help="Query less as the number of open questions nears this; 0 is no limit.",
+        rich_help_panel=BUDGET,
+    ),
+]
+Annotators = Annotated[
+    int,
+    typer.Option(
+        "--annotators",
+        metavar="N",
+        min=1,
+        help="Wait for so many answers to a question, and learn their majority.",
+        rich_help_panel=NEW,
+    ),
+]
 Alarms = Annotated[
     bool,
     typer.Option(
@@ -314,17 +335,17 @@ Lead = Annotated[
 class Reading(NamedTuple):
     """How to read a table."""
 
-    label: str | None = None
-    positive: str | None = None
-    time: str | None = None
-    category: tuple[str, ...] = ()
-    text: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
-    standardize: bool = True
-    format: str | None = None
-    separator: str | None = None
-    data: Path | None = None
-    ngrams: str | None = None
+    label: Label = None
+    positive: Positive = None
+    time: Time = None
+    category: Category = ()
+    text: Text = ()
+    ignore: Ignore = ()
+    standardize: Standardize = True
+    format: Format = None
+    separator: Separator = None
+    data: Data = None
+    ngrams: NGrams = None
 
     @property
     def lengths(self) -> tuple[int, int] | None:
@@ -365,18 +386,18 @@ class Reading(NamedTuple):
 class Asking(NamedTuple):
     """How to query labels."""
 
-    rate: float = 0.1
-    per_day: float | None = None
-    seed: int | None = None
-    settings: tuple[str, ...] = ()
-    max_open: int = 0
-    max_age: str | None = None
-    lead: float = LEAD
-    annotators: int = 1
-    audit: float | None = None
-    class_weight: str | None = None
-    total: int | None = None
-    warm_up: float | None = None
+    rate: Rate = 0.1
+    per_day: PerDay = None
+    seed: Seed = None
+    settings: Settings = ()
+    max_open: MaxOpen = 0
+    max_age: MaxAge = None
+    lead: Lead = LEAD
+    annotators: Annotators = 1
+    audit: Audit = None
+    class_weight: ClassWeight = None
+    total: Labels = None
+    warm_up: WarmUp = None
     rows: int | None = None  # of the file, where that is known: the warm-up is repaid by its end
 
     def budget(self, time: str | None) -> Budgeted | None:

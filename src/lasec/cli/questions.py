@@ -26,7 +26,7 @@ from lasec.cli.output import (
     say,
     say_if_typed,
 )
-from lasec.clock import LEAD
+from lasec.cli.spread import Only, spread
 from lasec.errors import TableError, TicketError
 from lasec.handover.forms import Form, as_csv, as_tasks
 from lasec.notebook import counted
@@ -50,15 +50,20 @@ Rows = Annotated[
         help="JSON lines, or - for standard input; or a CSV, Parquet or svmlight file.",
     ),
 ]
-NEW = "Options for a new model"
 FORMS = "|".join(Form)
+ASKED = (
+    "rate", "audit", "class_weight", "max_open", "annotators", "per_day", "warm_up", "seed",
+    "max_age", "lead",
+)  # fmt: skip
 OURS = {"ticket", "prediction", "probability", "margin", "query_probability", "asked", "age",
         "error", "line"}  # fmt: skip
 
 
 @honest
+@spread
 def ask(
     file: Rows = "-",
+    *,
     model: o.Model = Path("model.lasec"),
     keep: Annotated[
         list[str] | None,
@@ -75,7 +80,7 @@ def ask(
             "--classes",
             metavar="CLASS,CLASS,...",
             help="Create the model, with these classes, such as ham,spam; others may follow.",
-            rich_help_panel=NEW,
+            rich_help_panel=o.NEW,
         ),
     ] = None,
     id: Annotated[  # noqa: A002
@@ -84,7 +89,7 @@ def ask(
             "--id",
             metavar="COLUMN",
             help="Column that names a row: lasec tell takes its value in place of a ticket.",
-            rich_help_panel=NEW,
+            rich_help_panel=o.NEW,
         ),
     ] = "id",
     remember: Annotated[
@@ -94,7 +99,7 @@ def ask(
             metavar="N",
             min=0,
             help="Keep the last N rows with an id, for labels that nobody asked for.",
-            rich_help_panel=NEW,
+            rich_help_panel=o.NEW,
         ),
     ] = REMEMBER,
     label: Annotated[
@@ -104,46 +109,16 @@ def ask(
             "-l",
             metavar="COLUMN",
             help="Column to ignore because it holds labels.",
-            rich_help_panel=NEW,
+            rich_help_panel=o.NEW,
         ),
     ] = "label",
     algorithm: o.Algorithm = "tracker",
-    rate: o.Rate = 0.1,
-    audit: o.Audit = None,
-    class_weight: o.ClassWeight = None,
-    max_open: Annotated[
-        int,
-        typer.Option(
-            "--max-open",
-            metavar="N",
-            min=0,
-            help="Query less as the number of open questions nears this; 0 is no limit.",
-            rich_help_panel=o.BUDGET,
-        ),
-    ] = 0,
-    annotators: Annotated[
-        int,
-        typer.Option(
-            "--annotators",
-            metavar="N",
-            min=1,
-            help="Wait for so many answers to a question, and learn their majority.",
-            rich_help_panel=NEW,
-        ),
-    ] = 1,
+    reading: Annotated[
+        o.Reading, Only("time", "category", "text", "ignore", "ngrams", "separator")
+    ],
+    asking: Annotated[o.Asking, Only(*ASKED)],
     alarms: o.Alarms = False,
-    labels_per_day: o.PerDay = None,
-    warm_up: o.WarmUp = None,
-    time: o.Time = None,
-    category: o.Category = None,
-    text: o.Text = None,
-    ignore: o.Ignore = None,
-    ngrams: o.NGrams = None,
     format: o.RowFormat = None,  # noqa: A002
-    separator: o.Separator = None,
-    seed: o.Seed = None,
-    max_age: o.MaxAge = None,
-    lead: o.Lead = LEAD,
 ) -> None:
     """Predict each row, and decide whether to query its label.
 
@@ -153,14 +128,7 @@ def ask(
     and the first rows decide how columns are read; options on budget, columns and algorithm apply
     to a new model only.
     """
-    reading = o.Reading(
-        label=label, time=time, category=tuple(category or ()), text=tuple(text or ()),
-        ignore=tuple(ignore or ()), ngrams=ngrams, format=format, separator=separator,
-    )  # fmt: skip
-    asking = o.Asking(
-        rate, labels_per_day, seed, max_open=max_open, max_age=max_age, lead=lead,
-        annotators=annotators, audit=audit, class_weight=class_weight, warm_up=warm_up,
-    )  # fmt: skip
+    reading = reading._replace(label=label, format=format)
 
     def begin(rows: list[Row]) -> TableLearner:
         if classes is None:

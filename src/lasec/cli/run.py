@@ -13,7 +13,7 @@ import typer
 
 from lasec.cli import columns
 from lasec.cli import options as o
-from lasec.cli.answers import Answers, rates
+from lasec.cli.answers import Answers
 from lasec.cli.inputs import Opened, build, fingerprint, open_file
 from lasec.cli.leaks import warn_of_leaks
 from lasec.cli.lock import held
@@ -32,7 +32,7 @@ from lasec.cli.output import (
 )
 from lasec.cli.progress import bar, busy
 from lasec.cli.runner import MODEL, PREDICTIONS, WRITTEN, Lines, Run, Stop
-from lasec.clock import LEAD
+from lasec.cli.spread import Only, spread
 from lasec.errors import TableError
 from lasec.evaluation import RunSummary, facts
 from lasec.evaluation.calendar import DAY
@@ -43,16 +43,19 @@ from lasec.tables.kinds import nearest
 from lasec.tables.source import ROWS, rows_at_a_time
 
 RARE = 3  # rare classes in a terminal
+ASKED = (
+    "rate", "audit", "class_weight", "total", "per_day", "warm_up", "settings", "seed", "lead",
+)  # fmt: skip
 
 
 @honest
+@spread
 def run(
     file: o.File,
-    label: o.Label = None,
+    *,
     algorithm: o.Algorithm = "tracker",
-    rate: o.Rate = 0.1,
-    audit: o.Audit = None,
-    class_weight: o.ClassWeight = None,
+    asking: Annotated[o.Asking, Only(*ASKED)],
+    reading: o.Reading,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -97,27 +100,8 @@ def run(
         ),
     ] = None,
     alarms: o.Alarms = False,
-    labels: o.Labels = None,
-    labels_per_day: o.PerDay = None,
-    warm_up: o.WarmUp = None,
-    time: o.Time = None,
-    delay: o.Delay = None,
-    arrival: o.Arrival = None,
-    lost: o.Lost = 0.0,
-    annotator_errors: o.AnnotatorErrors = None,
-    positive: o.Positive = None,
-    settings: o.Settings = None,
-    category: o.Category = None,
-    text: o.Text = None,
-    ignore: o.Ignore = None,
-    ngrams: o.NGrams = None,
-    standardize: o.Standardize = True,
-    format: o.Format = None,  # noqa: A002
-    separator: o.Separator = None,
-    seed: o.Seed = None,
-    lead: o.Lead = LEAD,
+    answers: Answers,
     limit: o.Limit = None,
-    data: o.Data = None,
     as_json: o.AsJson = False,
 ) -> None:
     """Simulate a label budget on a file with labels: accuracy, labels used, report.
@@ -126,16 +110,7 @@ def run(
     only. The other labels are used for nothing but the true accuracy. With --out, progress is
     checkpointed: stop with Ctrl-C, continue with --resume.
     """
-    reading = o.Reading(
-        label, positive, time, tuple(category or ()), tuple(text or ()), tuple(ignore or ()),
-        standardize, format, separator, data, ngrams,
-    )  # fmt: skip
-    answers = Answers(delay, arrival, lost, rates(annotator_errors))
-    asking = o.Asking(
-        rate, labels_per_day, seed, tuple(settings or ()), lead=lead, audit=audit,
-        annotators=max(1, len(answers.errors)), class_weight=class_weight, total=labels,
-        warm_up=warm_up,
-    )  # fmt: skip
+    asking = asking._replace(annotators=max(1, len(answers.errors)))
     if (resume or predictions or figures) and out is None:
         raise TableError("--resume, --predictions and --figures need --out: the run's directory")
     say_if_typed(file, "a table")
@@ -144,7 +119,7 @@ def run(
     with opened.table:
         if group is not None and group not in opened.table.names:
             raise nearest(group, opened.table.names, "column")
-        answers.check(time, opened.table.names)
+        answers.check(reading.time, opened.table.names)
         choice = {
             "table": fingerprint(opened.table.head), "algorithm": algorithm, "group": group,
             "predictions": predictions, "alarms": alarms, "answers": answers,
@@ -155,7 +130,7 @@ def run(
             if resume and out is not None:
                 task = Run.resume(out, choice)
             else:
-                spread = asking.over(opened.length(None if labels is None else limit))
+                spread = asking.over(opened.length(None if asking.total is None else limit))
                 empty = RunSummary(expected=opened.length(limit) or 0)
                 task = _begin(opened, algorithm, spread, empty, out, force, choice)
             warn_of_leaks(

@@ -107,8 +107,7 @@ class Run:
         choice: Mapping[str, Any],
     ) -> None:  # fmt: skip
         self.desk, self.run, self.group = desk, run, choice["group"]
-        delay, arrival, lost, errors = choice["answers"]
-        self.answers = Answers(delay, arrival, lost, tuple(errors))
+        self.answers = Answers(*choice["answers"])
         self.folder, self.lines = folder, lines
         self.consumed: int = desk.origin.get("consumed", 0)
         self.seconds: float = desk.origin.get("seconds", 0.0)

@@ -19,6 +19,7 @@ from lasec.cli.helptext import Command, Group
 from lasec.cli.jobs import FEATURES, Endpoints, Settings, begin, need
 from lasec.cli.output import STOPPED, honest, put_lines, say
 from lasec.cli.runner import Stop
+from lasec.cli.spread import Only, spread
 from lasec.errors import TableError
 from lasec.learner import Learner
 from lasec.sparse import takes_pairs
@@ -61,6 +62,7 @@ Features = Annotated[
     ),
 ]
 Shards = Annotated[int, typer.Option("--shards", min=1, help="Number of groups of keys.")]
+Asking = Annotated[o.Asking, Only("rate", "class_weight", "settings")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Show Spark's log messages.")]
 
 group = typer.Typer(
@@ -70,8 +72,10 @@ group = typer.Typer(
 
 @group.command("run", cls=Command)
 @honest
+@spread
 def run(
     events: Annotated[str, typer.Argument(help="Directory of events; with --kafka, a topic.")],
+    *,
     checkpoint: Checkpoint,
     labels: Annotated[
         str | None, typer.Option("--labels", "-l", help="Directory of labels, or a topic.")
@@ -82,11 +86,9 @@ def run(
     ] = None,
     model: Model = None,
     algorithm: o.Algorithm = "tracker",
+    asking: Asking,
     dimension: Dimension = None,
-    rate: o.Rate = 0.1,
     classes: Classes = None,
-    class_weight: o.ClassWeight = None,
-    settings: o.Settings = None,
     seed: Seed = None,
     shards: Shards = 64,
     partitions: Annotated[
@@ -146,7 +148,6 @@ def run(
     from an untrained --model, or from an --algorithm with a --dimension.
     """
     need()
-    asking = o.Asking(rate, settings=tuple(settings or ()), class_weight=class_weight)
     endpoints = Endpoints(
         events, labels, out, checkpoint, kafka, kafka_out, format, features, per_batch
     )
@@ -162,17 +163,17 @@ def run(
 
 @group.command("export", cls=Command)
 @honest
+@spread
 def export(
     key: Annotated[str, typer.Argument(help="Key of the model.")],
     path: Annotated[Path, typer.Argument(help="File to write.")],
+    *,
     checkpoint: Checkpoint,
     model: Model = None,
     algorithm: o.Algorithm = "tracker",
+    asking: Asking,
     dimension: Dimension = None,
-    rate: o.Rate = 0.1,
     classes: Classes = None,
-    class_weight: o.ClassWeight = None,
-    settings: o.Settings = None,
     features: Features = "array",
     shards: Shards = 64,
     verbose: Verbose = False,
@@ -182,7 +183,6 @@ def export(
     The job must not be running. Give the --model, or the --algorithm and its options, of the job.
     """
     need()
-    asking = o.Asking(rate, settings=tuple(settings or ()), class_weight=class_weight)
     learner = begin(model, algorithm, dimension, asking, classes, features)
     take_out(learner, shards, checkpoint, key, path, verbose)
 
