@@ -292,12 +292,10 @@ def snapshot(made):
     if hasattr(made, "to_bytes"):
         return made.to_bytes()
     if isinstance(made, lasec.river.TrackerClassifier):
-        states = [array.tobytes() for array in made._learner.state]
         rows = made._rows.index.copy(), made._rows.row.size
         return (
-            made._selector.to_bytes(),
+            made._learner.to_bytes(),
             made.meter.to_bytes(),
-            states,
             made.classes,
             made.pending,
             rows,

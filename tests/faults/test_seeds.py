@@ -46,7 +46,7 @@ def test_scikit_learn_and_river_draw_one_too():
     X, y = lasec.streams.stationary(20, dimension=2, seed=1)
     fitted = [TrackerClassifier().fit(X, y).selector_.seed for _ in range(5)]
     assert len(set(fitted)) == 5
-    assert len({Rivers()._selector.seed for _ in range(5)}) == 5
+    assert len({Rivers()._learner.seed for _ in range(5)}) == 5
 
 
 def asked_of_the_attacker(seed, known):

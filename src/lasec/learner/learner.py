@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
 from operator import attrgetter
-from typing import Any, Self, TypedDict, overload
+from typing import Any, Generic, Self, TypedDict, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,7 +30,7 @@ from lasec.learner.terms import (
     with_classes,
 )
 from lasec.nested import leaves, rebuilt
-from lasec.parameters import Range, choice, number
+from lasec.parameters import Range, number
 from lasec.persistence import codec
 from lasec.persistence.container import read, restored
 from lasec.records import Records
@@ -50,6 +50,7 @@ from lasec.types import (
     Views,
 )
 
+T = TypeVar("T")
 _STEPS = Range(0, 2**62)
 
 
@@ -88,6 +89,34 @@ class Fact:
 
     def __set__(self, learner: object, value: object) -> None:
         raise AttributeError("a counter is changed by what happens to the learner alone")
+
+
+class Term(Generic[T]):
+    """One of the terms of a learner, readable and settable as an attribute; it is checked.
+
+    >>> import lasec
+    >>> learner = lasec.LASEC(dimension=2)
+    >>> learner.annotators = 5
+    >>> learner.annotators
+    5
+    >>> learner.annotators = 4
+    Traceback (most recent call last):
+    ValueError: annotators must be an odd number, got 4
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, learner: None, owner: type) -> Term[T]: ...
+    @overload
+    def __get__(self, learner: Learner, owner: type) -> T: ...
+    def __get__(self, learner: Learner | None, owner: type) -> Any:
+        return self if learner is None else getattr(learner._now.terms, self._name)
+
+    def __set__(self, learner: Learner, value: object) -> None:
+        given: dict[str, Any] = learner._now.terms._asdict() | {self._name: value}
+        learner._now = replace(learner._now, terms=Terms.of(**given))
 
 
 class Learner:
@@ -791,30 +820,10 @@ class Learner:
         """How the model predicts and learns, for the classes that are known."""
         return self._now.rule
 
-    @property
-    def learn_from(self) -> LearnFrom:
-        """Whether the model learns from mistakes or from every label."""
-        return self._now.terms.learn_from
-
-    @learn_from.setter
-    def learn_from(self, learn_from: LearnFrom | str) -> None:
-        terms = self._now.terms._replace(learn_from=choice(LearnFrom, learn_from))
-        self._now = replace(self._now, terms=terms)
-
-    @property
-    def max_age(self) -> float | None:
-        """For how many rows, or seconds, a question stays open."""
-        return self._now.terms.max_age
-
-    @property
-    def aggregate(self) -> Aggregate:
-        """Which of several answers to a question counts."""
-        return self._now.terms.aggregate
-
-    @property
-    def annotators(self) -> int:
-        """The number of answers that a majority is taken of."""
-        return self._now.terms.annotators
+    learn_from = Term[LearnFrom]("learn_from")
+    max_age = Term[float | None]("max_age")
+    aggregate = Term[Aggregate]("aggregate")
+    annotators, max_classes = Term[int]("annotators"), Term[int]("max_classes")
 
     @property
     def state(self) -> Any:
@@ -874,11 +883,6 @@ class Learner:
     def max_pending(self) -> int:
         """How many questions may be open at a time."""
         return self._now.book.limit
-
-    @property
-    def max_classes(self) -> int:
-        """How many classes labels can add up to."""
-        return self._now.terms.max_classes
 
     @property
     def pending(self) -> tuple[int, ...]:
