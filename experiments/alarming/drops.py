@@ -17,7 +17,7 @@ from experiments.alarming import made
 from experiments.alarming.inputs import table
 from experiments.alarming.made import Array, autoregressive
 from lasec.alarms import Alarm, DropAlarm
-from lasec.cli.inputs import encoder
+from lasec.cli.options import Asking
 
 ERRORS = {"elec2": 0.16, "flights": 0.38}
 DIFFICULTY = ("constant", "cycle", "AR(1) 0.995")
@@ -30,7 +30,9 @@ def recorded(name: str) -> tuple[Array, Array]:
     """Margins and propensities of a Tracker on a real stream, from row 2,000 on."""
     opened = table(name)
     with opened.table:
-        encoded = encoder(opened, constant=False)
+        encoded = (
+            Asking().spec("tracker", opened.reading).encoder(opened.table.head, constant=False)
+        )
         batch = next(iter(opened.table.batches(0, RECORDED)))
         X, y = encoded.encode(batch), np.array(batch[opened.label].to_pylist(), dtype=object)
     records = lasec.Tracker(rate=0.1, seed=0).run(X, y)

@@ -10,8 +10,8 @@ from experiments.alarming import made
 from experiments.data import data_folder
 from experiments.real import open_dataset
 from lasec.alarms import Alarm, InputAlarm
-from lasec.cli.inputs import Opened, encoder
-from lasec.cli.options import Reading
+from lasec.cli.inputs import Opened
+from lasec.cli.options import Asking, Reading
 from lasec.tables import table_of, watched
 
 ROWS, AT, LENGTH = 200_000, 16_000, 24_000
@@ -90,7 +90,9 @@ def real(name: str) -> tuple[dict[str, Any], list[Alarm]]:
     """Alarms of a real stream, on the cells that ``lasec run`` gives the alarm."""
     opened = table(name)
     with opened.table:
-        encoded = encoder(opened, constant=False)
+        encoded = (
+            Asking().spec("tracker", opened.reading).encoder(opened.table.head, constant=False)
+        )
         names = watched.names(encoded)
         alarm, raised, rows = InputAlarm(names=names), list[Alarm](), 0
         for batch in opened.table.batches(0, 4_096):

@@ -49,7 +49,7 @@ MARGINS: dict[str, Callable[[np.random.Generator, int], Floats]] = {
 
 def budget(number: int, rate: float, rows: int) -> Budgeted:
     """The budget that ``lasec run`` makes for a file; a third have no warm-up."""
-    made = Asking(rate, rows=rows, warm_up=0.0 if number % 3 == 2 else None).budget(None)
+    made = Asking(rate, rows=rows, warm_up=0.0 if number % 3 == 2 else None).budget(None).query()
     return Budgeted(rate) if made is None else made
 
 

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from lasec.cli import options as o
 from lasec.cli.answers import PROMPT, Answers
-from lasec.cli.inputs import Opened, encoder, learner, open_file
+from lasec.cli.inputs import Opened, open_file
 from lasec.cli.output import (
     STOPPED,
     as_facts,
@@ -48,7 +48,7 @@ from lasec.registry import find
 from lasec.tables import Encoder, TableLearner
 from lasec.tables.learner import Rows
 from lasec.tables.source import ROWS, rows_at_a_time
-from lasec.tables.usual import check_algorithm
+from lasec.tables.spec import check_algorithm
 
 PIECE, SOON = 250, 5.0  # rows of peers at a time; seconds that need no forecast
 USUAL = "tracker,uniform,lasec-ss,sop-ss,perceptron-ss"
@@ -103,12 +103,12 @@ def compare(
     with opened.table:
         asking = asking._replace(rows=opened.length(None))
         answers.check(reading.time, opened.table.names)
-        budget, first = _plain(asking).budget(reading.time), asking.seed or 0
+        budget, first = asking.budget(reading.time).query(), asking.seed or 0
         peers = [
             make_peer(name, asking.rate, budget, first, opened.separated)
             for name in dict.fromkeys(peer or ())
         ]
-        made = encoder(opened, constant=True)
+        made = asking.spec(names[0], opened.reading).encoder(opened.table.head, constant=True)
         if made.words and algorithms == USUAL:
             names = [name for name in names if find(name).sparse]
         race = Race(opened, made, names, asking, peers, answers)
@@ -175,14 +175,13 @@ class Race:
             )
         chosen = [find(name) for name in names]
         self._bare = [each.has_intercept and not made.words for each in chosen]
+        asked = [asking if each.has_class_weights else _plain(asking) for each in chosen]
         self.learners: list[Learner] = [
-            learner(
-                name, made.dimension - bare, opened.reading,
-                asking if each.has_class_weights else _plain(asking), opened.separated,
-                sparse=made.words > 0, dense=made.dense,
+            one.spec(name, opened.reading, opened.separated).learner(
+                made.dimension - bare, sparse=made.words > 0, dense=made.dense
             )
-            for name, each, bare in zip(names, chosen, self._bare, strict=True)
-        ]  # fmt: skip
+            for name, one, bare in zip(names, asked, self._bare, strict=True)
+        ]
         self._desk = TableLearner(
             self.learners[0], made, label=opened.label, positive=opened.reading.positive,
             time=opened.reading.time,

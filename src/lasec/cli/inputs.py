@@ -19,12 +19,9 @@ from lasec.cli.output import few, say
 from lasec.cli.runner import MODEL
 from lasec.cli.streams import is_known, open_known
 from lasec.errors import TableError
-from lasec.learner import Learner
-from lasec.registry import find, make
-from lasec.tables import Encoder, Table, TableLearner, open_table, table_of
+from lasec.tables import Table, TableLearner, open_table, table_of
 from lasec.tables.cells import as_label, folded, in_order, is_number
 from lasec.tables.kinds import nearest
-from lasec.tables.usual import check_algorithm, detectors
 
 REMEMBER = 1_000  # last rows with an id, for labels that nobody asked for
 USUAL = ("label", "labels", "class", "target", "y", "outcome")  # names that label columns have
@@ -209,57 +206,12 @@ def _labels(values: Any) -> list[str]:
     return [name for value in values.to_pylist() if (name := as_label(value)) is not None]
 
 
-def encoder(opened: Opened, constant: bool) -> Encoder:
-    """The encoder of a table, in which label and time are not features."""
-    reading = opened.reading
-    left_out = frozenset(name for name in (reading.label, reading.time) if name is not None)
-    made = Encoder.fit(
-        opened.table.head, kinds=reading.kinds, left_out=left_out, constant=constant,
-        standardize=reading.standardize, ngrams=reading.lengths,
-    )  # fmt: skip
-    check_ngrams(reading, made)
-    return made
-
-
-def check_ngrams(reading: Reading, made: Encoder) -> None:
-    """Refuse n-grams where an encoder counts no words."""
-    if reading.ngrams is not None and made.ngrams is None:
-        raise TableError("--ngrams is for tables with texts")
-
-
-def learner(
-    algorithm: str, dimension: int, reading: Reading, asking: Asking, classes: Sequence[str] = (),
-    *, sparse: bool = False, dense: int = 0,
-) -> Learner:  # fmt: skip
-    """A learner with its label budget; of sparse rows, the first ``dense`` columns are no words."""
-    weights = asking.weights()
-    for name in weights if isinstance(weights, dict) and classes else ():
-        if name not in classes:
-            raise nearest(name, list(classes), "class")
-    several = asking.annotators > 1
-    return make(
-        algorithm, dimension, rate=asking.rate, budget=asking.budget(reading.time),
-        settings=asking.parameters(), seed=asking.seed, max_age=asking.oldest(reading.time),
-        lead=asking.lead, aggregate="majority" if several else "first",
-        annotators=asking.annotators if several else 3, classes=classes or None,
-        class_weight=weights, sparse=sparse, dense=dense,
-    )  # fmt: skip
-
-
 def build(
     opened: Opened, algorithm: str, asking: Asking, *, alarms: bool = False, **origin: Any
 ) -> TableLearner:
     """A new learner for a table."""
-    made, reading = encoder(opened, not find(algorithm).has_intercept), opened.reading
-    check_algorithm(made, algorithm)
-    of_rows = learner(
-        algorithm, made.dimension, reading, asking, opened.classes, sparse=made.words > 0,
-        dense=made.dense,
-    )  # fmt: skip
-    return TableLearner(
-        of_rows, made, label=opened.label, positive=reading.positive, time=reading.time, id="id",
-        origin=origin, detectors=detectors(alarms, made), remember=REMEMBER,
-    )  # fmt: skip
+    spec = asking.spec(algorithm, opened.reading, opened.classes, alarms=alarms, remember=REMEMBER)
+    return spec.table(opened.table.head, **origin)
 
 
 def model_file(path: Path) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -10,12 +11,11 @@ import typer
 from lasec.clock import LEAD
 from lasec.errors import TableError
 from lasec.parameters import seconds
-from lasec.queries import Budgeted
 from lasec.tables import Kind
 from lasec.tables.cells import as_label
-from lasec.tracker import AUDIT_WEIGHTED
+from lasec.tables.kinds import nearest
+from lasec.tables.spec import DAYS, ROWS, LabelBudget, TableSpec
 
-ROWS, DAYS = 100_000, 30  # how long a question stays open, unless --max-age says otherwise
 BUDGET, COLUMNS, INPUT, OUTPUT = "Label budget", "Columns", "Input", "Output"  # groups of options
 NEW = "Options for a new model"
 
@@ -400,30 +400,32 @@ class Asking(NamedTuple):
     warm_up: WarmUp = None
     rows: int | None = None  # of the file, where that is known: the warm-up is repaid by its end
 
-    def budget(self, time: str | None) -> Budgeted | None:
-        """The label budget, if it is more than a rate.
+    def budget(self, time: str | None) -> LabelBudget:
+        """The label budget; one by the day needs rows that have times."""
+        if self.per_day is not None and time is None:
+            raise TableError("--labels-per-day needs --time: the column with the time of a row")
+        return LabelBudget(
+            self.rate, self.per_day, self.total, self.audit, self.max_open, self.warm_up, self.rows
+        )
 
-        >>> Asking(0.2).budget(None) is None, Asking(0.2, audit=0.8).budget(None).audit
-        (True, 0.8)
-        >>> Asking(total=500, rows=10_000).budget(None).total
-        500.0
-        >>> Asking(0.02, rows=1_500).budget(None).cap(1_500)
-        51.0
+    def spec(
+        self, algorithm: str, reading: Reading, classes: Sequence[str] = (), **more: Any
+    ) -> TableSpec:
+        """All of a new model; weights of classes are those of ``classes``, if there are any.
+
+        >>> Asking(max_age="12h").spec("tracker", Reading(time="when")).max_age
+        43200.0
         """
-        options: dict[str, Any] = {} if self.warm_up is None else {"warm_up": self.warm_up}
-        if self.max_open:
-            options["max_open"] = self.max_open
-        if self.audit is not None or self.class_weight is not None:
-            options["audit"] = AUDIT_WEIGHTED if self.audit is None else self.audit
-        if self.per_day is not None:
-            if time is None:
-                raise TableError("--labels-per-day needs --time: the column with the time of a row")
-            return Budgeted.every("1d", labels=self.per_day, **options)
-        if self.total is not None:
-            return Budgeted(1.0, total=float(self.total), horizon=float(self.rows or 1), **options)
-        if self.rows is not None and self.rows < Budgeted().horizon:
-            options["horizon"] = float(max(self.rows, 1))
-        return Budgeted(self.rate, **options) if options else None
+        weights = self.weights()
+        for name in weights if isinstance(weights, dict) and classes else ():
+            if name not in classes:
+                raise nearest(name, list(classes), "class")
+        return TableSpec(
+            classes, algorithm, self.budget(reading.time), weights, self.parameters(), self.seed,
+            self.oldest(reading.time), lead=self.lead, annotators=self.annotators,
+            label=str(reading.label), positive=reading.positive, time=reading.time,
+            kinds=reading.kinds, standardize=reading.standardize, ngrams=reading.lengths, **more,
+        )  # fmt: skip
 
     def over(self, rows: int | None) -> Asking:
         """The same, for a file of so many rows, over which a total is spread.
@@ -455,14 +457,14 @@ class Asking(NamedTuple):
                 "fraud=20"
             ) from None
 
-    def oldest(self, time: str | None) -> float:
-        """How long a question stays open: in seconds where rows have times, else in rows.
+    def oldest(self, time: str | None) -> float | None:
+        """How long a question stays open, in seconds where rows have times, if that was given.
 
         >>> Asking(max_age="12h").oldest("when"), Asking(max_age="500").oldest(None)
         (43200.0, 500.0)
         """
         if self.max_age is None:
-            return ROWS if time is None else DAYS * 86_400.0
+            return None
         return span("--max-age", self.max_age, timed=time is not None)
 
     def parameters(self) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from lasec.alarms import described
 from lasec.cli import columns
 from lasec.cli import options as o
 from lasec.cli.handfuls import Handful, Row, is_table, of_answers, of_lines, of_table
-from lasec.cli.inputs import REMEMBER, check_ngrams, learner, model_file
+from lasec.cli.inputs import REMEMBER, model_file
 from lasec.cli.lock import held
 from lasec.cli.output import (
     REFUSED,
@@ -31,12 +31,10 @@ from lasec.errors import TableError, TicketError
 from lasec.handover.forms import Form, as_csv, as_tasks
 from lasec.notebook import counted
 from lasec.persistence.container import read
-from lasec.registry import find
 from lasec.session import Note
-from lasec.tables import Encoder, TableLearner
+from lasec.tables import TableLearner
 from lasec.tables.cells import as_label, head_of
 from lasec.tables.lines import Decided, decided, line, predicted, told
-from lasec.tables.usual import check_algorithm, detectors
 from lasec.types import Decision
 
 Answering = Callable[[TableLearner, list[Row]], Sequence[Row | None]]
@@ -292,21 +290,12 @@ def _new(
     if not rows:
         raise TableError("cannot create a model: none of the first lines is a JSON object")
     head = head_of(rows, frozenset(reading.kinds))
-    left_out = {reading.label, reading.time, name} & set(head.schema.names)
-    encoder = Encoder.fit(
-        head, kinds=reading.kinds, left_out=frozenset(map(str, left_out)),
-        constant=not find(algorithm).has_intercept, ngrams=reading.lengths,
-    )  # fmt: skip
-    check_ngrams(reading, encoder)
-    check_algorithm(encoder, algorithm)
-    names, sparse = [as_label(each) or "" for each in classes], encoder.words > 0
-    made = learner(
-        algorithm, encoder.dimension, reading, asking, names, sparse=sparse, dense=encoder.dense
+    names = [as_label(each) or "" for each in classes]
+    spec = asking.spec(
+        algorithm, reading, names, alarms=alarms, remember=remember, id=name or None, apart=[name]
     )
-    desk = TableLearner(
-        made, encoder, label=str(reading.label), time=reading.time, id=name or None,
-        detectors=detectors(alarms, encoder), remember=remember,
-    )  # fmt: skip
+    desk = spec.table(head)
+    encoder = desk.encoder
     told = "; ".join(f"{name}: {text}" for name, text in columns.lines(encoder, numeric=True))
     say(f"lasec: new model with {counted(encoder.dimension, 'feature')}; {told}")
     return desk

@@ -11,18 +11,15 @@ from msgspec import Meta
 
 from lasec.classes import against_others
 from lasec.errors import TableError
-from lasec.queries import Budgeted
-from lasec.registry import ALGORITHMS, find, make
+from lasec.registry import ALGORITHMS, find
 from lasec.service.bodies import MOST_ROWS, InstructionsText, Label, ModelName
 from lasec.service.desks import Desk, NumberDesk, TableDesk, opened
-from lasec.session import Session
-from lasec.tables import Encoder, Kind, TableLearner
+from lasec.tables import Kind
 from lasec.tables.cells import as_label, head_of
-from lasec.tables.usual import check_algorithm, detectors
+from lasec.tables.spec import LabelBudget, TableSpec
 
 DAY = 86_400.0
 OPEN = 200_000  # questions that can be open at the same time
-ROWS = 100_000  # how long a question stays open where rows are counted
 LONGEST = 128  # characters of the name of a column or a tenant, a part of keys of the store
 UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")  # control characters, halves of one
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
@@ -161,60 +158,35 @@ def _check_budget(new: NewModel) -> None:
         )
 
 
-def _numbers(new: NewModel) -> NumberDesk:
-    assert new.features is not None
-    names: list[Any] = list(against_others(new.positive)) if new.positive else list(new.classes)
-    session = Session(
-        _learner(new, new.features, names), positive=new.positive,
-        detectors=detectors(new.alarms),
-    )  # fmt: skip
-    return NumberDesk(session)
-
-
-def _table(new: NewModel) -> TableDesk:
+def _spec(new: NewModel, classes: list[Any]) -> TableSpec:
+    """All of a new model, which separates one class from all others if it is to."""
     kinds = dict.fromkeys(new.text, Kind.TEXT) | dict.fromkeys(new.category, Kind.CATEGORY)
     kinds |= dict.fromkeys(new.ignore, Kind.IGNORED)
     kinds |= {name: Kind(kind) for name, kind in new.columns.items()}
+    rate = 0.1 if new.rate is None else new.rate
+    return TableSpec(
+        classes, new.algorithm,
+        LabelBudget(rate, new.labels_per_day, audit=new.audit, max_open=new.max_open),
+        new.class_weight, seed=new.seed, max_age=new.max_age, max_pending=OPEN,
+        annotators=new.asking.annotators, alarms=new.alarms, positive=new.positive,
+        time="time" if new.timed else None, apart=("id", "time"), kinds=kinds,
+    )  # fmt: skip
+
+
+def _numbers(new: NewModel) -> NumberDesk:
+    assert new.features is not None
+    names: list[Any] = list(against_others(new.positive)) if new.positive else list(new.classes)
+    return NumberDesk(_spec(new, names).session(new.features))
+
+
+def _table(new: NewModel) -> TableDesk:
     sample = new.sample or [
         {name: 0.0 if kind == "number" else "" for name, kind in new.columns.items()}
     ]
     _check_columns(dict.fromkeys(name for row in sample for name in row))
-    head = head_of(sample, frozenset(new.text))
-    left_out = frozenset({"id", "time", "label"} & set(head.schema.names))
-    constant = not find(new.algorithm).has_intercept
-    encoder = Encoder.fit(head, kinds=kinds, left_out=left_out, constant=constant)
-    check_algorithm(encoder, new.algorithm)
-    sparse = encoder.words > 0
     names = [as_label(name) or "" for name in new.classes]
-    separated = [str(name) for name in against_others(str(new.positive))] if new.positive else names
-    table = TableLearner(
-        _learner(new, encoder.dimension, separated, sparse=sparse, dense=encoder.dense), encoder,
-        positive=None if new.positive is None else str(new.positive), id="id",
-        time="time" if new.timed else None, detectors=detectors(new.alarms, encoder),
-    )  # fmt: skip
-    return TableDesk(table)
-
-
-def _learner(
-    new: NewModel, dimension: int, names: list[Any], *, sparse: bool = False, dense: int = 0
-) -> Any:
-    several = new.asking.annotators > 1
-    age = new.max_age if new.max_age is not None else 30 * DAY if new.timed else float(ROWS)
-    return make(
-        new.algorithm, dimension, rate=_rate(new), budget=_budget(new), seed=new.seed,
-        max_age=age, max_pending=OPEN, aggregate="majority" if several else "first",
-        annotators=new.asking.annotators if several else 3, classes=names,
-        class_weight=new.class_weight, sparse=sparse, dense=dense,
-    )  # fmt: skip
-
-
-def _budget(new: NewModel) -> Budgeted | None:
-    options: dict[str, Any] = {"max_open": new.max_open}
-    options |= {} if new.audit is None else {"audit": new.audit}
-    if new.labels_per_day is not None:
-        return Budgeted.every("1d", labels=new.labels_per_day, **options)
-    return None if options == {"max_open": 0} else Budgeted(_rate(new), **options)
-
-
-def _rate(new: NewModel) -> float:
-    return 0.1 if new.rate is None else new.rate
+    if new.positive:
+        names = [str(name) for name in against_others(str(new.positive))]
+    positive = None if new.positive is None else str(new.positive)
+    spec = _spec(new, names)._replace(positive=positive)
+    return TableDesk(spec.table(head_of(sample, frozenset(new.text))))
