@@ -1,8 +1,8 @@
 """Why the Tracker is behind where it is: its parts changed one at a time, the same labels for all.
 
 Labels are asked uniformly, so that the asking explains nothing. *Standardized* rows have no offset
-that the intercept could take over (:mod:`lasec.rules.seen`). River's logistic regression has the
-parameters that it was tuned to in the published benchmark.
+that the intercept could take over (:mod:`lasec.rules.tracker.seen`). River's logistic regression
+has the parameters that it was tuned to in the published benchmark.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ the size of its hash (:mod:`lasec.murmur`, of its bytes in UTF-8) modulo the col
 of its hash. A row counts how often each word occurs, with its sign, so that words that collide
 cancel on average (K. Weinberger and others, *Feature Hashing for Large Scale Multitask Learning*,
 ICML 2009). ``HashingVectorizer(norm=None, token_pattern=r"\w+")`` of scikit-learn gives the same
-rows. The :class:`~lasec.Tracker` weighs the counts by itself (:mod:`lasec.rules.weighing`). Words
-that are counted already, or any features with names, are hashed by the same rule.
+rows. The :class:`~lasec.Tracker` weighs the counts by itself (:mod:`lasec.rules.tracker.weighing`).
+Words that are counted already, or any features with names, are hashed by the same rule.
 
 With ``ngrams``, a row counts the character n-grams of each word as well, so that words which share
 a part share columns: those of the word between the marks ``<`` and ``>``, which no word has (P.

@@ -16,7 +16,7 @@ from lasec.learner.state import LearnerState
 from lasec.parameters import number, shown
 from lasec.queries import Budgeted
 from lasec.rules import Lenses, SparseTracking, Tracking
-from lasec.rules.hypotheses import DRIFTS, HAZARDS, LAPSES, SPEEDS
+from lasec.rules.tracker.hypotheses import DRIFTS, HAZARDS, LAPSES, SPEEDS
 from lasec.sparse import is_sparse
 
 AnyTracking = Tracking | SparseTracking | Lenses
@@ -62,11 +62,11 @@ class Tracker(Learner):
     """The default learner: it tracks a drifting concept, needs no tuning, and keeps a label budget.
 
     It is a Bayesian mixture over when the present concept began, how fast it drifts, and how often
-    labels are wrong (:mod:`lasec.rules.tracking`). It queries uncertain rows, with a controller
-    that holds the budget (:mod:`lasec.queries.budgeted`). Rows need no scaling and no intercept.
-    The margin of a decision is P(y = +1) - P(y = -1). Rows of :mod:`scipy.sparse` are never made
-    dense: the cost is that of their non-zeros, whatever the dimension
-    (:mod:`lasec.rules.sparse_tracking`).
+    labels are wrong (:mod:`lasec.rules.tracker.tracking`). It queries uncertain rows, with a
+    controller that holds the budget (:mod:`lasec.queries.budgeted`). Rows need no scaling and no
+    intercept. The margin of a decision is P(y = +1) - P(y = -1). Rows of :mod:`scipy.sparse` are
+    never made dense: the cost is that of their non-zeros, whatever the dimension
+    (:mod:`lasec.rules.tracker.sparse_tracking`).
 
     Parameters
     ----------
@@ -89,8 +89,8 @@ class Tracker(Learner):
     budget
         Another budget instead of ``rate``: labels per day, a total, backpressure.
     lenses
-        Whether to mix in non-linear views of the rows (:mod:`lasec.rules.lenses`), for concepts
-        that are not linear; a row takes several times as long.
+        Whether to mix in non-linear views of the rows (:mod:`lasec.rules.tracker.lenses`), for
+        concepts that are not linear; a row takes several times as long.
     rule
         Other settings of the mixture: a :class:`~lasec.rules.Tracking` for dense rows, or a
         :class:`~lasec.rules.SparseTracking` for sparse ones. By default the first row decides.

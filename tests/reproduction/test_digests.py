@@ -57,7 +57,7 @@ def copy(tmp_path_factory):
         ("src/lasec/rules/shifting.py", {"Shifting"}),
         ("src/lasec/rules/gaussian.py", {"LASEC"}),
         ("src/lasec/rules/perceptron.py", {"Perceptron", "Shifting"}),
-        ("src/lasec/rules/tracking.py", set()),
+        ("src/lasec/rules/tracker/tracking.py", set()),
         ("src/lasec/cli/app.py", set()),
         ("src/lasec/kernel/loops.py", {"LASEC", "Perceptron", "Shifting"}),
         ("src/lasec/streams/synthetic.py", {"LASEC", "Perceptron", "Shifting"}),

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import lasec
-from lasec.rules.costs import GIVEN, SHARES, SUMS
-from lasec.rules.enlarging import more_features
+from lasec.rules.tracker.costs import GIVEN, SHARES, SUMS
+from lasec.rules.tracker.enlarging import more_features
 from reference import tracker_costs, tracker_forms
 
 ROWS = 600

@@ -8,8 +8,8 @@ import pytest
 import lasec
 from lasec import triangle
 from lasec.rules import Tracking
-from lasec.rules.enlarging import more_features
-from lasec.rules.hypotheses import prior_of
+from lasec.rules.tracker.enlarging import more_features
+from lasec.rules.tracker.hypotheses import prior_of
 
 ROWS = 400
 
@@ -80,7 +80,7 @@ def test_a_third_class_is_the_same_but_for_the_link(d, block):
 @pytest.mark.parametrize(("d", "block"), FORMS.values(), ids=FORMS)
 def test_a_third_class_keeps_means_and_variances(d, block):
     """(m_2 - m_1) / sqrt(2) is the m of two classes; so is v, but for what the last label adds."""
-    from lasec.rules.filtering import quadratic, scores, sight
+    from lasec.rules.tracker.dense import quadratic, scores, sight
 
     rule = Tracking(block=block)
     state, X, _ = trained(rule, d)
@@ -90,7 +90,7 @@ def test_a_third_class_keeps_means_and_variances(d, block):
         for t in (ROWS + 1, far):
             at, then = sight(state, x, t), sight(after, x, t)
             for i in np.flatnonzero(state.weight > 0.0):
-                m, p = state.weights[i, 0] @ at.u, np.empty(3)
+                m, p = state.weights[i, 0] @ at.u, np.zeros(3)
                 scores(after, i, then, 1.0, p)
                 close = {"rtol": 1e-9, "atol": 1e-9} if block < 0 else {"rtol": 1e-5, "atol": 1e-5}
                 np.testing.assert_allclose((p[1] - p[0]) / math.sqrt(2.0), m, **close)
@@ -169,7 +169,7 @@ def test_more_features_say_the_same_about_known_rows(d, larger, block, K):
 @pytest.mark.parametrize("K", [2, 3])
 def test_rows_that_become_wider_than_the_block_keep_their_weights(K):
     """Means are exact; of the covariance, the later features keep their variances alone."""
-    from lasec.rules.filtering import scores, sight
+    from lasec.rules.tracker.dense import scores, sight
 
     rule, d, larger = Tracking(block=8, classes=K), 8, 14
     state, X, _ = trained(rule, d)
@@ -181,7 +181,7 @@ def test_rows_that_become_wider_than_the_block_keep_their_weights(K):
     X = X[(np.abs((X - state.means) * state.units[:d]) ** 2).mean(axis=1) < 3.0]
     for x, wide in zip(X, padded(X, larger), strict=True):
         for i in np.flatnonzero(state.weight > 0.0):
-            p, q, r = (np.empty(len(state.weights[i])) for _ in range(3))
+            p, q, r = (np.zeros(len(state.weights[i])) for _ in range(3))
             scores(state, i, sight(state, x, t), 1.0, p)
             scores(grown, i, sight(grown, wide, t), 1.0, q)
             scores(narrow, i, sight(narrow, wide, t), 1.0, r)

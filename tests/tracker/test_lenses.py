@@ -5,15 +5,15 @@ import pytest
 
 import lasec
 from lasec.rules import Lenses, Tracking
-from lasec.rules.lens_maps import (
+from lasec.rules.tracker.lens_maps import (
     LENSES,
     _all_standardized,
     lens_row,
     lens_rows,
     standardized,
 )
-from lasec.rules.lensed import LEFT, LOW, NEXT, RUNNING
-from lasec.rules.lenses import weigh
+from lasec.rules.tracker.lensed import LEFT, LOW, NEXT, RUNNING
+from lasec.rules.tracker.lenses import weigh
 from reference import lenses as reference
 
 ROWS = 900

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array, hstack
 
 import lasec
 from lasec.rules import SparseTracking
-from lasec.rules.columns import COLUMN, ENTRIES
+from lasec.rules.tracker.columns import COLUMN, ENTRIES
 from reference.mixed_tracker import MixedTracker
 
 DENSE = 7

@@ -131,18 +131,21 @@ def test_interpreted_is_compiled():
 
 def test_one_state_is_the_probit_rule():
     """Where no label is so surprising that it would widen, one filter step is Probit's."""
-    from lasec.rules.filtering import Sight, filter_state
+    from lasec.rules.tracker.dense import Sight, dense_of
+    from lasec.rules.tracker.mixture import filter_state, mixture_of
 
     rng = np.random.default_rng(0)
     rule = Probit(prior=20.0, lapse=0.001)
     state, twin = rule.init(6), Tracking(prior=20.0, slots=1).init(6)
-    twin = twin._replace(covs=twin.covs.astype(np.float64))
+    twin = twin._replace(covs=twin.covs.astype(np.float64), lapse=np.full(5, 0.001))
+    of_twin, mixture, room = Tracking(prior=20.0, slots=1), mixture_of(twin), np.empty((2, 1))
     target = rng.standard_normal(6)
     for _ in range(200):
         x = rng.standard_normal(6)
         y = 1.0 if x @ target > 0.0 else -1.0
         rule.update(state, x, y, 0.0)
         u = np.append(x, [0.0, 0.0])
-        filter_state(twin, 0, Sight(u, u, u @ u, np.empty(8)), y, 1.0, 20.0, 0.001)
+        at = Sight(u, u, u @ u, np.empty(8))
+        filter_state(of_twin, mixture, dense_of(twin), 0, at, y, 0, *room)
     np.testing.assert_allclose(state.weights, twin.weights[0, 0, :6], rtol=1e-10)
     np.testing.assert_allclose(state.cov, triangle.whole(twin.covs[0], 6), rtol=1e-10, atol=1e-12)

@@ -10,8 +10,8 @@ from scipy.sparse import coo_array, csr_array, csr_matrix
 import lasec
 from lasec.queries import Always
 from lasec.rules import SparseTracking
-from lasec.rules.columns import COLUMN, ENTRIES, PLACE, PLACES, is_table, table_of
-from lasec.rules.costs import weight_of
+from lasec.rules.tracker.columns import COLUMN, ENTRIES, PLACE, PLACES, is_table, table_of
+from lasec.rules.tracker.costs import weight_of
 from reference.sparse_tracker import SparseTracker
 
 COLUMNS = 80

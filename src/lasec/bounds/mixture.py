@@ -1,6 +1,6 @@
 """A bound on the mistakes of the mixture that a Tracker learns with, by its logarithmic loss.
 
-The Tracker (:mod:`lasec.rules.tracking`) gives the next label the probability
+The Tracker (:mod:`lasec.rules.tracker.tracking`) gives the next label the probability
 P_t(y) = sum over hypotheses j of pi_t(j) p_{j,t}(y), and then weighs, gives up slots, shares weight
 between the speeds and may let a concept begin. Each of these steps leaves a hypothesis k at least
 tau_t(j, k) of the posterior weight of j, where tau is
@@ -28,12 +28,12 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lasec.rules.beliefs import Beliefs
-from lasec.rules.filtering import quadratic, sight
-from lasec.rules.hypotheses import HAZARDS, LAPSES, SCALES, SPEEDS
 from lasec.rules.probit import chance
-from lasec.rules.seen import BIRTH, LATEST
-from lasec.rules.tracking import Tracking
+from lasec.rules.tracker.beliefs import Beliefs
+from lasec.rules.tracker.dense import quadratic, sight
+from lasec.rules.tracker.hypotheses import HAZARDS, LAPSES, SCALES, SPEEDS
+from lasec.rules.tracker.seen import BIRTH, LATEST
+from lasec.rules.tracker.tracking import Tracking
 
 Array = NDArray[np.float64]
 

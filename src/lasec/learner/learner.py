@@ -34,8 +34,8 @@ from lasec.parameters import Range, number
 from lasec.persistence import codec
 from lasec.persistence.container import read, restored
 from lasec.records import Records
-from lasec.rules.costs import GIVEN
 from lasec.rules.growth import widened
+from lasec.rules.tracker.costs import GIVEN
 from lasec.selector import Selector
 from lasec.sparse import SparseRows, plain
 from lasec.types import (

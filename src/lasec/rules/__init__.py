@@ -3,7 +3,6 @@
 from lasec.rules.arow import AROW
 from lasec.rules.budget import BudgetPerceptron
 from lasec.rules.kernel_second_order import KernelSecondOrder
-from lasec.rules.lenses import Lenses
 from lasec.rules.modified import ModifiedPerceptron
 from lasec.rules.one_vs_rest import OneVsRest
 from lasec.rules.perceptron import Perceptron
@@ -11,8 +10,9 @@ from lasec.rules.probit import Probit
 from lasec.rules.ridge import Ridge
 from lasec.rules.second_order import SecondOrder
 from lasec.rules.shifting import ShiftingPerceptron
-from lasec.rules.sparse_tracking import SparseTracking
-from lasec.rules.tracking import Tracking
+from lasec.rules.tracker.lenses import Lenses
+from lasec.rules.tracker.sparse_tracking import SparseTracking
+from lasec.rules.tracker.tracking import Tracking
 
 __all__ = [
     "AROW",

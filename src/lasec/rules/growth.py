@@ -5,8 +5,8 @@ coordinate lives alone: its weight is zero, and its variance is the same number 
 coordinate that was always zero. So where a spare one is kept at the end, which no feature uses,
 a state grows by repeating it: exactly what it had been with all features from the start.
 
-The Tracker's grows by :func:`lasec.rules.enlarging.more_features`; that of sparse rows knows only
-the columns that occurred.
+The Tracker's grows by :func:`lasec.rules.tracker.enlarging.more_features`; that of sparse rows
+knows only the columns that occurred.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from lasec.rules.beliefs import Beliefs
-from lasec.rules.enlarging import more_features
 from lasec.rules.gaussian import Gaussian
-from lasec.rules.lensed import Lensed
+from lasec.rules.tracker.beliefs import Beliefs
+from lasec.rules.tracker.enlarging import more_features
+from lasec.rules.tracker.lensed import Lensed
 from lasec.sparse import takes_pairs
 from lasec.types import Rule
 

@@ -32,7 +32,7 @@ class TrackerClassifier(StreamClassifier):
     estimates of drift and noise in ``learner_.drift_estimate``. Its state is 0.2 MB at 50 features
     and 1 MB at 1,000. Where the first ``X`` is of :mod:`scipy.sparse`, as a vectorizer of texts
     makes it, the Tracker is that of sparse rows: no row is made dense, and its state grows with the
-    columns that occur (:mod:`lasec.rules.sparse_tracking`).
+    columns that occur (:mod:`lasec.rules.tracker.sparse_tracking`).
 
     >>> import lasec
     >>> X, y = lasec.streams.switching(2_000, dimension=10, every=1_000, seed=1)

@@ -16,33 +16,33 @@ from numba import types as _types
 from numba.extending import register_jitable
 
 from lasec import linalg, mercer, murmur, triangle
-from lasec.kernel import blocks, dispatch, functions, loops, pack, philox, serve, words
+from lasec.kernel import blocks, dispatch, functions, loops, pack, philox, serve
+from lasec.kernel import words as text
 from lasec.kernel.jit.lean import WITHIN, overload
 from lasec.queries import account, budgeted, pacing
-from lasec.rules import (
+from lasec.rules import gaussian, kernel_second_order, one_vs_rest, probit
+from lasec.rules.perceptron import first_order
+from lasec.rules.tracker import (
     alone,
     columns,
     costs,
-    diagonal,
-    filtering,
-    gaussian,
-    head,
+    dense,
     hypotheses,
-    kernel_second_order,
+    joint,
     lens_maps,
     lensed,
     lenses,
-    one_vs_rest,
-    probit,
+    mixture,
     seen,
     softmax,
     sparse_beliefs,
     sparse_tracking,
     subspace,
     tracking,
+    views,
     weighing,
+    words,
 )
-from lasec.rules.perceptron import first_order
 
 types: Any = _types
 Function = Callable[..., Any]
@@ -52,10 +52,6 @@ _ANY_ORDER = {"reassoc", "contract"}
 
 def _nothing(*given: Any) -> None:
     pass
-
-
-def _zero(*given: Any) -> float:
-    return 0.0
 
 
 def _margin_untimed(self: Any, state: Any, x: Any, t: int) -> Any:
@@ -178,13 +174,15 @@ def _probabilities(rule: Any, state: Any, x: Any, t: Any, out: Any) -> Any:
     return rule.instance_class.probabilities
 
 
-def _method(function: Function, name: str, otherwise: Function | None = None) -> None:
+def _method(
+    function: Function, name: str, otherwise: Function | None = None, **options: Any
+) -> None:
     """Let a function of a rule or a query be its method of this name, or another one."""
 
     def choose(part: Any) -> Any:
         return getattr(part.instance_class, name, *([otherwise] if otherwise else []))
 
-    overload(function)(_same_arguments(function, choose))
+    overload(function, **options)(_same_arguments(function, choose))
 
 
 def _same_arguments(function: Function, choose: Function) -> Function:
@@ -209,40 +207,61 @@ _method(mercer.product, "product")
 _method(gaussian.judge, "judge")
 _method(gaussian.step, "step")
 
-# What the sparse Tracker does with dense columns, and what is compiled where all columns are words.
-WITH_NUMBERS: dict[Function, Function] = {
-    head.count_numbers: _nothing,
-    head.head_of: head.no_head,
-    head.learn_head: _nothing,
-    head.look_at_head: _nothing,
-    head.meet_head: _zero,
-    head.restart_head: _nothing,
-    sparse_tracking.learn_alone: _nothing,
-    sparse_tracking.sparse_classes: sparse_tracking.joint_classes,
-    sparse_tracking.sparse_sign: sparse_tracking.joint_sign,
+
+def _is_dense(expr: Any, caller: Any, callee: Any) -> bool:
+    """Dense rows take a microsecond, and a call a tenth; words inlined had other results."""
+    return callee.signature.args[0].instance_class is dense.Dense
+
+
+for of_view in (views.score, views.meet, views.learn, views.settle, views.restart):
+    _method(of_view, of_view.__name__, inline=_is_dense)
+
+
+def _words_alone(rule: Any, state: Any, x: Any) -> Any:
+    return x
+
+
+# What the sparse Tracker does where some columns are dense, and where all of them are words.
+CHOSEN: dict[Function, tuple[Function, Function]] = {
+    sparse_tracking.count_numbers: (sparse_tracking.count_alone, _nothing),
+    sparse_tracking.glance_of: (joint.joint_glance, words.glance),
+    sparse_tracking.learn_numbers: (sparse_tracking.learn_alone, _nothing),
+    sparse_tracking.lesson_of: (joint.joint_lesson, words.lesson),
+    sparse_tracking.sparse_classes: (sparse_tracking.mixed_classes, sparse_tracking.plain_classes),
+    sparse_tracking.sparse_sign: (sparse_tracking.mixed_sign, sparse_tracking.plain_sign),
+    sparse_tracking.view_of: (joint.joint_of, words.words_of),
+    sparse_tracking.words_in: (joint.later_words, _words_alone),
 }
 
 
-def _chosen(function: Function, otherwise: Function) -> Function:
+def _chosen(mixed: Function, plain: Function) -> Function:
     def choose(*given: Any) -> Function:
         kinds = [getattr(kind, "instance_class", None) for kind in given]
-        return function if sparse_beliefs.MixedBeliefs in kinds else otherwise
+        return mixed if sparse_beliefs.MixedBeliefs in kinds else plain
 
     return choose
 
 
-for helper, instead in WITH_NUMBERS.items():
-    overload(helper)(_chosen(helper, instead))
+for helper, forms in CHOSEN.items():
+    overload(helper)(_chosen(*forms))
 
 # Compiled as a part of what calls them: they would hand on a state of many arrays for each row.
 INLINED = {
-    filtering.drifted,
-    filtering.quadratic,
-    filtering.shrunk,
-    filtering.sight,
+    dense.dense_of,
+    dense.drifted,
+    dense.quadratic,
+    dense.scores,
+    dense.shrunk,
+    dense.glimpse,
+    dense.sight,
     *(getattr(lensed, name) for name in lensed.__all__),
     seen.seen,
-    tracking.sign,
+    mixture.add_said,
+    mixture.filter_state,
+    mixture.follow,
+    mixture.mixture_of,
+    mixture.sign,
+    mixture.step_of_label,
 }
 # Sums of products, whose terms may be added in any order: a processor then adds several at a time,
 # as BLAS does. It assumes nothing about values.
@@ -263,12 +282,12 @@ PLAIN = {
     probit.filtered,
     probit.likelihood,
     *(getattr(room, name) for room in (softmax, seen) for name in room.__all__),
-    *(getattr(filtering, name) for name in filtering.__all__),
+    *(getattr(room, name) for room in (dense, mixture) for name in room.__all__),
     *(getattr(tracking, name) for name in tracking.__all__ if name.islower()),
     *(getattr(costs, name) for name in costs.__all__),
     *(
         getattr(room, name)
-        for room in (columns, weighing, diagonal, head, alone)
+        for room in (columns, weighing, words, joint, alone)
         for name in room.__all__
     ),
     *(getattr(sparse_tracking, name) for name in sparse_tracking.__all__ if name.islower()),
@@ -295,8 +314,8 @@ PLAIN = {
     serve.answered_in,
     serve.asked_in,
     serve.count_label,
-    words.add_up,
-    words.sort_keys,
+    text.add_up,
+    text.sort_keys,
     blocks.largest_now,
     blocks.learn,
     blocks.learnable,
@@ -310,5 +329,5 @@ for helper in sorted(INLINED, key=_key):
     _register(inline="always", **WITHIN)(helper)
 for helper in sorted(REORDERED, key=_key):
     _register(fastmath=_ANY_ORDER, **WITHIN)(helper)
-for helper in sorted(PLAIN - INLINED - REORDERED - set(WITH_NUMBERS), key=_key):
+for helper in sorted(PLAIN - INLINED - REORDERED, key=_key):
     _register(**WITHIN)(helper)

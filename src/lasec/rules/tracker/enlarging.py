@@ -1,9 +1,9 @@
 """The Tracker's state in the middle of a stream: one more class, or more features.
 
 A class that appears is one that no label was of: its weights are zero, and what is known of the
-others stays. Two classes have one weight vector w for +1 less -1; with three, the first two have
--w / sqrt(2) and w / sqrt(2), which is the same posterior (:mod:`lasec.rules.softmax`). The last
-label, a feature of its own, then has a place for each class in the place of a sign.
+others stays. Two classes have one weight vector w for +1 less -1; with three, the first two have -w
+/ sqrt(2) and w / sqrt(2), which is the same posterior (:mod:`lasec.rules.tracker.softmax`). The
+last label, a feature of its own, then has a place for each class in the place of a sign.
 
 More features: see :func:`more_features`.
 """
@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lasec import triangle
-from lasec.rules.beliefs import Beliefs
-from lasec.rules.costs import with_class
-from lasec.rules.hypotheses import prior_of
-from lasec.rules.seen import LABEL, extra, renew
+from lasec.rules.tracker.beliefs import Beliefs
+from lasec.rules.tracker.costs import with_class
+from lasec.rules.tracker.hypotheses import prior_of
+from lasec.rules.tracker.seen import LABEL, extra, renew
 from lasec.types import Matrix
 
 _ROOT_HALF = math.sqrt(0.5)

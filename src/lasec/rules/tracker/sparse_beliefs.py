@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lasec.rules.columns import (
+from lasec.rules.tracker.columns import (
     COLUMN,
     ENTRIES,
     FIELDS,
@@ -20,11 +20,11 @@ from lasec.rules.columns import (
     STAMP,
     is_table,
 )
-from lasec.rules.diagonal import AT, LABEL_NUMBER
-from lasec.rules.head import as_beliefs
-from lasec.rules.seen import BIRTH, LABEL, LATEST
-from lasec.rules.softmax import slopes
-from lasec.rules.weighing import COUNT, LABELS
+from lasec.rules.tracker.joint import as_beliefs
+from lasec.rules.tracker.seen import BIRTH, LABEL, LATEST
+from lasec.rules.tracker.softmax import slopes
+from lasec.rules.tracker.weighing import COUNT, LABELS
+from lasec.rules.tracker.words import AT, LABEL_NUMBER
 from lasec.types import Counter, Matrix, Vector
 
 _LAST_ROW = 2**61
@@ -33,18 +33,19 @@ _LAST_ROW = 2**61
 class SparseBeliefs(NamedTuple):
     """All that the sparse Tracker knows: of the columns that occurred, and of each hypothesis.
 
-    ``table``, ``entries`` and ``used`` are the columns (:mod:`lasec.rules.columns`). ``weights``
-    and ``spread`` are the weights and variances of each place under each state, ``touched`` the row
-    and the number of the label with which each place was last written
-    (:mod:`lasec.rules.diagonal`). ``posterior``, ``weight``, ``lapse``, ``told``, ``slopes``,
-    ``born`` and ``costs`` are those of :class:`~lasec.rules.beliefs.Beliefs`; ``begun`` is the
-    number of labels before each slot's first. ``clock`` has the number of labels in its last place.
-    ``rows`` is what is known of the rows' number and length, ``tally`` what the rows since the last
-    label add to it (:mod:`lasec.rules.weighing`). Of the dense columns, ``head`` are the weights,
-    ``covs`` the covariances in strips, and ``means``, ``squares``, ``units`` and ``sums`` what a
-    Tracker keeps of its features (:mod:`lasec.rules.head`); ``alone`` and what begins so is the
-    Tracker that sees them alone, and ``trust`` how much the joint filter and it are trusted
-    (:mod:`lasec.rules.alone`). All of these are empty where no column is dense.
+    ``table``, ``entries`` and ``used`` are the columns (:mod:`lasec.rules.tracker.columns`).
+    ``weights`` and ``spread`` are the weights and variances of each place under each state,
+    ``touched`` the row and the number of the label with which each place was last written
+    (:mod:`lasec.rules.tracker.words`). ``posterior``, ``weight``, ``lapse``, ``told``, ``slopes``,
+    ``born`` and ``costs`` are those of :class:`~lasec.rules.tracker.beliefs.Beliefs`; ``begun`` is
+    the number of labels before each slot's first. ``clock`` has the number of labels in its last
+    place. ``rows`` is what is known of the rows' number and length, ``tally`` what the rows since
+    the last label add to it (:mod:`lasec.rules.tracker.weighing`). Of the dense columns, ``head``
+    are the weights, ``covs`` the covariances in strips, and ``means``, ``squares``, ``units`` and
+    ``sums`` what a Tracker keeps of its features (:mod:`lasec.rules.tracker.joint`); ``alone`` and
+    what begins so is the Tracker that sees them alone, and ``trust`` how much the joint filter and
+    it are trusted (:mod:`lasec.rules.tracker.alone`). All of these are empty where no column is
+    dense.
 
     >>> from lasec.rules import SparseTracking
     >>> state = SparseTracking(slots=2).init(dimension=2**24)

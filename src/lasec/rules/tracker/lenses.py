@@ -1,10 +1,11 @@
 """A Tracker that is not linear: a mixture over the raw rows and four non-linear views of them.
 
-The raw rows have a Tracker's states (:mod:`lasec.rules.tracking`). Each *lens* is a map of the
-standardized row (:mod:`lasec.rules.lens_maps`: random Fourier features of two kernels, random
-products, quantile steps), with states of the same kind about what the map gives, in the form for
-wide rows (:mod:`lasec.rules.subspace`): a full covariance in ``lens_block`` directions, variances
-for the rest, ``lens_slots`` beginnings. With the margin m_e of lens e, raw rows included::
+The raw rows have a Tracker's states (:mod:`lasec.rules.tracker.tracking`). Each *lens* is a map of
+the standardized row (:mod:`lasec.rules.tracker.lens_maps`: random Fourier features of two kernels,
+random products, quantile steps), with states of the same kind about what the map gives, in the form
+for wide rows (:mod:`lasec.rules.tracker.subspace`): a full covariance in ``lens_block`` directions,
+variances for the rest, ``lens_slots`` beginnings. With the margin m_e of lens e, raw rows
+included::
 
     margin = sum_e omega_e m_e
     label y:  omega_e <- omega_e P_e(y),  normalized,  omega_e <- (1 - a) omega_e + a / E
@@ -46,11 +47,11 @@ import numpy as np
 
 from lasec.linalg import put
 from lasec.parameters import Positive, Range, Share, checked
-from lasec.rules.costs import weigh_sign
-from lasec.rules.enlarging import more_classes, more_features
-from lasec.rules.filtering import sight
-from lasec.rules.lens_maps import LENSES, lens_row, make_maps, standardized
-from lasec.rules.lensed import (
+from lasec.rules.tracker.costs import count_label, weigh_sign
+from lasec.rules.tracker.dense import dense_of, sight
+from lasec.rules.tracker.enlarging import more_classes, more_features
+from lasec.rules.tracker.lens_maps import LENSES, lens_row, make_maps, standardized
+from lasec.rules.tracker.lensed import (
     COLLECTING,
     EARLY,
     GIVEN,
@@ -76,21 +77,14 @@ from lasec.rules.lensed import (
     raw_of,
     with_lens,
 )
-from lasec.rules.seen import count_row, notice
-from lasec.rules.subspace import is_due, renew_basis
-from lasec.rules.tracking import (
-    Tracking,
-    best_of,
-    class_probabilities,
-    count_classes,
-    count_label,
-    follow,
-    sign,
-)
+from lasec.rules.tracker.mixture import best_of, follow, mixture_of
+from lasec.rules.tracker.seen import ROWS, count_row, notice
+from lasec.rules.tracker.subspace import is_due, renew_basis
+from lasec.rules.tracker.tracking import Tracking, count_classes, view_classes, view_sign
 from lasec.types import ClassMargin, Counter, Matrix, Vector, facts
 
 __all__ = [
-    "Lenses", "core_sign", "keep_label", "keep_row", "mix_classes", "mix_signs", "replay", "teach",
+    "Lenses", "keep_label", "keep_row", "mix_classes", "mix_signs", "replay", "teach",
     "teach_core", "weigh",
 ]  # fmt: skip
 
@@ -203,7 +197,7 @@ class Lenses(NamedTuple):
         """Let the raw rows' states learn, and the lenses, or keep the label for them."""
         if state.tally[0] == 0.0:
             keep_row(state.stage, state.early, x)
-        count_label(state, y)
+        count_label(state, y, state.clock[ROWS])
         raw = raw_core(state)
         likely = teach_core(self, raw, x, y, t)
         if state.stage[STAGE] == RUNNING:
@@ -262,17 +256,17 @@ def mix_signs(rule: Any, state: Any, x: Vector, t: int) -> ClassMargin:
     """What the raw rows and the lenses say about a row of two classes."""
     omega, raw, maps = state.omega, raw_core(state), maps_of(state)
     if state.stage[STAGE] != RUNNING:
-        return core_sign(rule, raw, x, t)
+        return view_sign(rule, raw, x, t)
     bar, z = min(rule.negligible, omega.max()), standardized(raw.means, raw.units, x)
     total, first, second = 0.0, 0.0, 0.0
     for e in range(omega.size):
         if omega[e] < bar:
             continue
         if e == 0:
-            seen = core_sign(rule, raw, x, t)
+            seen = view_sign(rule, raw, x, t)
         else:
             core = core_of(state, e - 1)
-            seen = core_sign(rule, core, lens_row(maps, e - 1, z), t)
+            seen = view_sign(rule, core, lens_row(maps, e - 1, z), t)
         total += omega[e]
         first += omega[e] * seen.raw
         second += omega[e] * (seen.variance + seen.raw * seen.raw)
@@ -280,16 +274,11 @@ def mix_signs(rule: Any, state: Any, x: Vector, t: int) -> ClassMargin:
     return ClassMargin(p, max(0.0, second / total - p * p), p, 1.0 if p >= 0.0 else -1.0)
 
 
-def core_sign(rule: Any, core: Any, x: Vector, t: int) -> ClassMargin:
-    """What one view says about a row of two classes; compiled as a function of its own."""
-    return sign(rule, core, x, t)
-
-
 def mix_classes(rule: Any, state: Any, x: Vector, t: int, mean: Vector, square: Vector) -> None:
     """mean <- the probability of each class, and the mean of the states' squared ones."""
     omega, raw, maps = state.omega, raw_core(state), maps_of(state)
     if state.stage[STAGE] != RUNNING:
-        class_probabilities(rule, raw, x, t, mean, square)
+        view_classes(rule, raw, x, t, mean, square)
         return
     bar, z = min(rule.negligible, omega.max()), standardized(raw.means, raw.units, x)
     p, q, total = np.empty_like(mean), np.empty_like(mean), 0.0
@@ -299,10 +288,10 @@ def mix_classes(rule: Any, state: Any, x: Vector, t: int, mean: Vector, square: 
         if omega[e] < bar:
             continue
         if e == 0:
-            class_probabilities(rule, raw, x, t, p, q)
+            view_classes(rule, raw, x, t, p, q)
         else:
             core = core_of(state, e - 1)
-            class_probabilities(rule, core, lens_row(maps, e - 1, z), t, p, q)
+            view_classes(rule, core, lens_row(maps, e - 1, z), t, p, q)
         total += omega[e]
         for c in range(mean.size):
             mean[c] += omega[e] * p[c]
@@ -343,7 +332,7 @@ def teach(rule: Any, state: Any, x: Vector, y: float, t: int, likely: float) -> 
 def teach_core(rule: Any, core: Any, x: Vector, y: float, t: int) -> float:
     """Let one view learn a label; gives the probability that it gave to it."""
     at = sight(core, x, t)
-    return follow(rule, core, at, y, t)
+    return follow(rule, mixture_of(core), dense_of(core), at, y, t)
 
 
 def weigh(rule: Any, omega: Vector, naps: Any) -> None:

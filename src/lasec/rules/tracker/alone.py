@@ -1,8 +1,8 @@
 """The dense columns by themselves: a Tracker that sees no words, mixed with the joint filter.
 
-Where words tell nothing about the label, the joint filter (:mod:`lasec.rules.head`) is slow: every
-text has words that never came before, and each takes its share of what a label teaches. Which of
-the two to trust is found online, by the probability that each gave to the labels::
+Where words tell nothing about the label, the joint filter (:mod:`lasec.rules.tracker.joint`) is
+slow: every text has words that never came before, and each takes its share of what a label teaches.
+Which of the two to trust is found online, by the probability that each gave to the labels::
 
     margin = sum_e trust_e m_e
     label y:  trust_e <- trust_e P_e(y),  normalized,  trust_e <- (1 - a) trust_e + a / 2
@@ -22,12 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lasec import triangle
-from lasec.rules.hypotheses import HAZARDS, LAPSES, SPEEDS, marginals, prior_of
-from lasec.rules.lensed import Core
-from lasec.rules.seen import CLOCKS, extra
+from lasec.rules.tracker.hypotheses import HAZARDS, LAPSES, SPEEDS, marginals, prior_of
+from lasec.rules.tracker.lensed import Core
+from lasec.rules.tracker.seen import CLOCKS, extra
 from lasec.types import ClassMargin, Vector
 
-__all__ = ["alone_of", "mixed_sign", "trusted", "weigh_trust"]
+__all__ = ["alone_of", "sign_of_both", "trusted", "weigh_trust"]
 
 JOINT, ALONE = range(2)
 _FIRST = 0.9  # the trust in the joint filter before the first label
@@ -64,7 +64,7 @@ def first_alone(rule: Any) -> dict[str, NDArray[Any]]:
 
 
 def alone_of(state: Any) -> Core:
-    """The Tracker of the dense columns, for :mod:`lasec.rules.tracking`."""
+    """The Tracker of the dense columns, for :mod:`lasec.rules.tracker.tracking`."""
     none = np.zeros((state.alone.shape[0], 0), np.float32)
     return Core(
         state.alone, state.alone_covs, none, none[:0], state.alone_posterior, state.alone_weight,
@@ -82,10 +82,10 @@ def trusted(rule: Any, state: Any) -> tuple[float, float]:
     return state.trust[JOINT], state.trust[ALONE]
 
 
-def mixed_sign(one: float, first: ClassMargin, other: float, second: ClassMargin) -> ClassMargin:
+def sign_of_both(one: float, first: ClassMargin, other: float, second: ClassMargin) -> ClassMargin:
     """What two mixtures of these shares say together.
 
-    >>> mixed_sign(0.5, ClassMargin(1.0, 0.0, 1.0, 1.0), 0.5, ClassMargin(0.0, 0.0, 0.0, 1.0))
+    >>> sign_of_both(0.5, ClassMargin(1.0, 0.0, 1.0, 1.0), 0.5, ClassMargin(0.0, 0.0, 0.0, 1.0))
     ClassMargin(raw=0.5, variance=0.25, margin=0.5, label=1.0)
     """
     p, apart = one * first.raw + other * second.raw, first.raw - second.raw

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from lasec import triangle
 from lasec.rules.gaussian import Gaussian
-from lasec.rules.seen import BIRTH, LABEL, LATEST, renew
+from lasec.rules.tracker.seen import BIRTH, LABEL, LATEST, renew
 from lasec.types import Counter, Matrix, Vector
 
 _LAST_ROW = 2**61
@@ -22,14 +22,15 @@ class Beliefs(NamedTuple):
     ``weights`` are those of each state and class. ``covs`` are the covariances in strips
     (:mod:`lasec.triangle`), ``spread`` the variances of the features that they leave out, and
     ``basis``, ``energy``, ``sample`` and ``sampled`` what wide rows need besides
-    (:mod:`lasec.rules.subspace`). ``weight`` and ``lapse`` are what ``posterior`` says of each
-    state. ``means`` and ``squares`` are those of the features, ``units`` what they make of a row,
-    and ``tally`` the rows that are not in them yet (:mod:`lasec.rules.seen`). ``told`` counts the
-    labels of each class, and ``slopes`` belong to their number (:mod:`lasec.rules.softmax`); both
-    are empty with two classes. ``born`` is the row before each slot's first. ``clock`` holds the
-    row of the newest label, the row of the last birth, the labels since then, the rows behind
-    ``squares``, how many of the last were too short, and the newest label. ``costs`` are what class
-    weights need (:mod:`lasec.rules.costs`), empty without.
+    (:mod:`lasec.rules.tracker.subspace`). ``weight`` and ``lapse`` are what ``posterior`` says of
+    each state. ``means`` and ``squares`` are those of the features, ``units`` what they make of a
+    row, and ``tally`` the rows that are not in them yet (:mod:`lasec.rules.tracker.seen`). ``told``
+    counts the labels of each class, and ``slopes`` belong to their number
+    (:mod:`lasec.rules.tracker.softmax`); both are empty with two classes. ``born`` is the row
+    before each slot's first. ``clock`` holds the row of the newest label, the row of the last
+    birth, the labels since then, the rows behind ``squares``, how many of the last were too short,
+    and the newest label. ``costs`` are what class weights need (:mod:`lasec.rules.tracker.costs`),
+    empty without.
 
     >>> from lasec.rules import Tracking
     >>> state = Tracking(slots=2).init(dimension=3)

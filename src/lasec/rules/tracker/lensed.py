@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lasec import triangle
-from lasec.rules.beliefs import Beliefs
-from lasec.rules.hypotheses import HAZARDS, LAPSES, SPEEDS, marginals, prior_of
-from lasec.rules.lens_maps import LENSES, Maps
-from lasec.rules.seen import CLOCKS, extra
+from lasec.rules.tracker.beliefs import Beliefs
+from lasec.rules.tracker.hypotheses import HAZARDS, LAPSES, SPEEDS, marginals, prior_of
+from lasec.rules.tracker.lens_maps import LENSES, Maps
+from lasec.rules.tracker.seen import CLOCKS, extra
 from lasec.types import Counter, Matrix, Vector
 
 __all__ = ["core_of", "counted", "maps_of", "raw_core"]
@@ -29,7 +29,7 @@ _WHOLE = ("lens_born", "lens_clock", "pairs", "naps", "stage")
 
 
 class Core(NamedTuple):
-    """What :mod:`lasec.rules.tracking` needs of a state, for the rows of one lens."""
+    """What :mod:`lasec.rules.tracker.tracking` needs of a state, for the rows of one lens."""
 
     weights: NDArray[Any]
     covs: NDArray[np.float32]
@@ -47,7 +47,7 @@ class Core(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """What :mod:`lasec.rules.seen` needs of a state to count rows."""
+    """What :mod:`lasec.rules.tracker.seen` needs of a state to count rows."""
 
     tally: Vector
     means: Vector
@@ -61,8 +61,8 @@ class Counted(NamedTuple):
 class Lensed(NamedTuple):
     """All that a Tracker with lenses knows.
 
-    The first arrays are those of :class:`~lasec.rules.beliefs.Beliefs`, for the raw rows; those
-    named ``lens_`` are the same for each lens, with a first axis for them. ``directions``,
+    The first arrays are those of :class:`~lasec.rules.tracker.beliefs.Beliefs`, for the raw rows;
+    those named ``lens_`` are the same for each lens, with a first axis for them. ``directions``,
     ``phases``, ``pairs`` and ``cuts`` are the maps. ``omega`` is the weight of the raw rows and of
     each lens, ``naps`` says which lenses sleep. ``early`` holds the first rows, ``kept`` and
     ``notes`` the first labels, until the maps are made, and ``stage`` how many there are.

@@ -28,7 +28,10 @@ import numpy as np
 
 from lasec.types import ClassMargin, Matrix, Vector
 
-__all__ = ["add_shares", "weigh_classes", "weigh_sign", "weight_of"]
+__all__ = [
+    "add_shares", "count_label", "count_said", "count_sign", "weigh_classes", "weigh_sign",
+    "weight_of",
+]  # fmt: skip
 
 RAREST, AGE, MEMORY = 1e-4, 0.25, 5_000.0
 GIVEN, SHARES, SUMS = range(3)
@@ -96,3 +99,23 @@ def add_shares(costs: Matrix, rows: int) -> None:
         for c in range(costs.shape[1]):
             costs[SHARES, c] += part * (costs[SUMS, c] / count - costs[SHARES, c])
             costs[SUMS, c] = 0.0
+
+
+def count_label(state: Any, y: float, rows: int) -> None:
+    """Count a label for its class, and let the shares learn from the rows before it."""
+    if state.told.size:
+        state.told[int(y) - 1] += 1
+    if state.costs.size:
+        add_shares(state.costs, rows)
+
+
+def count_said(costs: Matrix, p: Vector) -> None:
+    """Add the probability of each class of a row that is asked about to those of the others."""
+    for c in range(p.size):
+        costs[SUMS, c] += p[c]
+
+
+def count_sign(costs: Matrix, lead: float) -> None:
+    """The same of two classes, by P(y = +1) - P(y = -1)."""
+    costs[SUMS, 0] += (1.0 - lead) / 2.0
+    costs[SUMS, 1] += (1.0 + lead) / 2.0

@@ -1,16 +1,16 @@
 """The Tracker's rule: a Bayesian mixture over when the concept began, its drift, and label noise.
 
 Each state is a Gaussian posterior N(w, P) under a probit link (:mod:`lasec.rules.probit`), about
-rows as :mod:`lasec.rules.seen` makes them, for one hypothesis of
+rows as :mod:`lasec.rules.tracker.seen` makes them, for one hypothesis of
 
 - *when the present concept began*: one of ``slots`` rows at which a concept may have begun;
 - *how fast it drifts meanwhile*: k = 0, 1, 5 or 20 times ``drift`` a row, in an Ornstein-Uhlenbeck
   walk whose stationary law is the prior N(0, S I), S = ``prior``; or it does not drift, and the
   prior is narrower (S = 0.03 ``prior``).
 
-In addition, the posterior pi[h, l, i] (:mod:`lasec.rules.hypotheses`) is over *how often concepts
-end* (hazard h on a grid from ``hazard`` down to ``hazard``/64 a row) and *how often labels are
-wrong* (l on a grid from ``lapse`` down to ``lapse``/300). With g rows since the last label::
+In addition, the posterior pi[h, l, i] (:mod:`lasec.rules.tracker.hypotheses`) is over *how often
+concepts end* (hazard h on a grid from ``hazard`` down to ``hazard``/64 a row) and *how often labels
+are wrong* (l on a grid from ``lapse`` down to ``lapse``/300). With g rows since the last label::
 
     f = (1 - k)^g,   m = sqrt(f) w'u,   v = f u'Pu + (1 - f) S |u|^2
     lean_i = (1 - 2 l_i) (2 Phi(m / sqrt(1 + v)) - 1),    l_i the expected lapse under state i
@@ -24,11 +24,11 @@ the next row takes the place of the weakest, with weight 1 - (1 - h)^(steps sinc
 A surprising label can widen P (see the filter), but never beyond the prior along its row.
 
 Where classes are ``weighted``, the decision and the margin that a query sees follow their weights,
-the probabilities do not (:mod:`lasec.rules.costs`).
+the probabilities do not (:mod:`lasec.rules.tracker.costs`).
 
 With more than two ``classes``, each state has a weight vector for each and one P for all, and a
-softmax takes the place of the probit (:mod:`lasec.rules.softmax`). Of wide rows, P is full in
-``block`` directions only (:mod:`lasec.rules.subspace`).
+softmax takes the place of the probit (:mod:`lasec.rules.tracker.softmax`). Of wide rows, P is full
+in ``block`` directions only (:mod:`lasec.rules.tracker.subspace`).
 
 Approximations, besides those of the filter and of the finite number of slots: while asking, states
 with a weight below ``negligible`` are left out, and the states of a slot with the same prior share
@@ -53,63 +53,19 @@ import numpy as np
 
 from lasec import triangle
 from lasec.parameters import Positive, Range, Share, checked
-from lasec.rules.beliefs import Beliefs
-from lasec.rules.costs import add_shares, first_costs, weigh_classes, weigh_sign
-from lasec.rules.enlarging import more_classes
-from lasec.rules.filtering import (
-    Sight,
-    born,
-    filter_classes,
-    filter_state,
-    quadratic,
-    scores,
-    sight,
-)
-from lasec.rules.hypotheses import (
-    HAZARDS,
-    LAPSES,
-    SPEEDS,
-    group_of,
-    heaviest,
-    marginals,
-    mix_speeds,
-    normalize,
-    prior_of,
-    reborn,
-    reweigh,
-    speed_of,
-    weakest,
-)
-from lasec.rules.seen import (
-    BIRTH,
-    CLOCKS,
-    INTERCEPT,
-    LABEL,
-    LATEST,
-    ROWS,
-    SINCE,
-    count_row,
-    extra,
-    notice,
-)
-from lasec.rules.softmax import (
-    add,
-    classes_known,
-    largest,
-    leading,
-    likelihood_of,
-    slopes,
-    soften,
-)
-from lasec.rules.subspace import KEPT, block_of, is_due, renew_basis
-from lasec.types import ClassMargin, Matrix, Vector, facts
+from lasec.rules.tracker.beliefs import Beliefs
+from lasec.rules.tracker.costs import count_label, count_said, count_sign, first_costs, weigh_sign
+from lasec.rules.tracker.dense import dense_of, glimpse, sight
+from lasec.rules.tracker.enlarging import more_classes
+from lasec.rules.tracker.hypotheses import HAZARDS, LAPSES, SPEEDS, marginals, prior_of
+from lasec.rules.tracker.mixture import best_of, class_probabilities, follow, mixture_of, sign
+from lasec.rules.tracker.seen import CLOCKS, INTERCEPT, LATEST, ROWS, count_row, extra, notice
+from lasec.rules.tracker.softmax import slopes
+from lasec.rules.tracker.subspace import KEPT, block_of, is_due, renew_basis
+from lasec.types import ClassMargin, Vector, facts
 
-__all__ = [
-    "Tracking", "begin_concept", "best_class", "best_of", "class_probabilities", "count_classes",
-    "count_label", "follow", "sign",
-]  # fmt: skip
+__all__ = ["Tracking", "count_classes", "view_classes", "view_sign"]
 
-_ROOT_HALF = math.sqrt(0.5)
 _SINGLE = ("covs", "spread", "basis", "sample")
 _WHOLE = ("sampled", "told", "born", "clock")
 
@@ -221,8 +177,10 @@ class Tracking(NamedTuple):
         With more classes, the lead of the best class over the second.
         """
         if state.told.size:
-            return best_class(self, state, x, t)
-        seen = sign(self, state, x, t)
+            mean, square = np.empty(state.told.size), np.empty(state.told.size)
+            view_classes(self, state, x, t, mean, square)
+            return best_of(self, state.costs, mean, square)
+        seen = view_sign(self, state, x, t)
         return weigh_sign(self, state.costs, seen) if state.costs.size else seen
 
     def note(self, state: Beliefs, x: Vector) -> None:
@@ -233,7 +191,7 @@ class Tracking(NamedTuple):
 
     def probabilities(self, state: Beliefs, x: Vector, t: int, out: Vector) -> None:
         """out <- the probability of each of more than two classes."""
-        class_probabilities(self, state, x, t, out, np.empty_like(out))
+        view_classes(self, state, x, t, out, np.empty_like(out))
 
     def update(self, state: Beliefs, x: Vector, y: float, draw: float, t: int = 0) -> None:
         """Filter every state, weigh the hypotheses, and let a concept begin where one may have.
@@ -241,8 +199,8 @@ class Tracking(NamedTuple):
         The label is -1 or +1; with more classes their numbers, from 1.
         """
         at = sight(state, x, t)
-        count_label(state, y)
-        follow(self, state, at, y, t)
+        count_label(state, y, state.clock[ROWS])
+        follow(self, mixture_of(state), dense_of(state), at, y, t)
         notice(state, x)
 
     def with_more_classes(self, state: Beliefs, dimension: int) -> tuple[Tracking, Beliefs]:
@@ -264,130 +222,23 @@ class Tracking(NamedTuple):
         renew_basis(state)
 
 
-def count_label(state: Any, y: float) -> None:
-    """Count a label for its class, and let the shares learn from the rows before it."""
-    if state.told.size:
-        state.told[int(y) - 1] += 1
-    if state.costs.size:
-        add_shares(state.costs, state.clock[ROWS])
+def view_sign(rule: Any, state: Any, x: Vector, t: int) -> ClassMargin:
+    """What a mixture over dense rows says about a row of two classes."""
+    return sign(rule, mixture_of(state), dense_of(state), glimpse(state, x, t), t)
 
 
-def follow(rule: Any, state: Any, at: Sight, y: float, t: int) -> float:
-    """Filter every state, weigh the hypotheses, and let a concept begin where one may have.
-
-    Gives the probability that the label had.
-    """
-    weight, lapse, clock = state.weight, state.lapse, state.clock
-    now, many = max(t, clock[LATEST]), state.told.size > 0
-    gap, c, likely = now - clock[LATEST], int(y) - 1, 0.0
-    said = np.zeros(max(1, state.told.size))
-    p = np.empty_like(said)
-    known = classes_known(state.told) if many else 2
-    for i in range(weight.size):
-        if weight[i] > 0.0:
-            fade, prior = (1.0 - speed_of(rule, i)) ** gap, prior_of(rule, i)
-            if many:
-                right = filter_classes(state, i, at, c, fade, prior, lapse[i], p)
-                add(said, weight[i] * (1.0 - lapse[i] * known / (known - 1)), p)
-            else:
-                right = filter_state(state, i, at, y, fade, prior, lapse[i])
-                said[0] += weight[i] * (1.0 - 2.0 * lapse[i]) * (right - 0.5)
-            likely += weight[i] * likelihood_of(right, lapse[i], known)
-            reweigh(rule, state.posterior, i, right, known)
-    normalize(state.posterior)
-    mix_speeds(state.posterior, rule.share)
-    clock[LATEST], clock[SINCE], clock[LABEL] = now, clock[SINCE] + 1, int(y)
-    missed = said[0] < 0.0 if y > 0.0 else said[0] <= 0.0
-    if many:
-        missed = largest(said) != c
-    if missed and clock[SINCE] >= rule.patience and state.born.size > 1:
-        begin_concept(rule, state, now)
-    marginals(rule, state.posterior, weight, lapse)
-    return likely
-
-
-def sign(rule: Any, state: Any, x: Vector, t: int) -> ClassMargin:
-    """What the mixture says about a row of two classes."""
-    at, gap = sight(state, x, t), max(0, t - state.clock[LATEST])
-    weight, lapse = state.weight, state.lapse
-    bar = min(rule.negligible, weight.max())
-    total, first, second, q, end = 0.0, 0.0, 0.0, 0.0, 0
-    for i in range(weight.size):
-        if weight[i] < bar:
-            continue
-        if i >= end:
-            begin, end = group_of(i)
-            q = quadratic(state, heaviest(weight, begin, end), at)
-        f = (1.0 - speed_of(rule, i)) ** gap
-        m = math.sqrt(f) * triangle.product(state.weights[i, 0], at.u)
-        v = max(0.0, f * q) + (1.0 - f) * prior_of(rule, i) * at.size
-        lean = (1.0 - 2.0 * lapse[i]) * math.erf(m / math.sqrt(1.0 + v) * _ROOT_HALF)
-        total += weight[i]
-        first += weight[i] * lean
-        second += weight[i] * lean * lean
-    p = first / total
-    return ClassMargin(p, max(0.0, second / total - p * p), p, 1.0 if p >= 0.0 else -1.0)
-
-
-def class_probabilities(
-    rule: Any, state: Any, x: Vector, t: int, mean: Vector, square: Vector
-) -> None:
-    """mean <- the probability of each class, and the mean of the states' squared ones."""
-    at, gap = sight(state, x, t), max(0, t - state.clock[LATEST])
-    weight, known, p = state.weight, classes_known(state.told), np.empty_like(mean)
-    bar, total, q, end = min(rule.negligible, weight.max()), 0.0, 0.0, 0
-    for c in range(p.size):
-        mean[c] = square[c] = 0.0
-    for i in range(weight.size):
-        if weight[i] < bar:
-            continue
-        if i >= end:
-            begin, end = group_of(i)
-            q = quadratic(state, heaviest(weight, begin, end), at)
-        f = (1.0 - speed_of(rule, i)) ** gap
-        v = max(0.0, f * q) + (1.0 - f) * prior_of(rule, i) * at.size
-        scores(state, i, at, math.sqrt(f), p)
-        soften(p, state.slopes[known] / math.sqrt(1.0 + v), state.told)
-        total += weight[i]
-        for c in range(p.size):
-            if p[c] > 0.0:
-                said = likelihood_of(p[c], state.lapse[i], known)
-                mean[c] += weight[i] * said
-                square[c] += weight[i] * said * said
-    for c in range(p.size):
-        mean[c], square[c] = mean[c] / total, square[c] / total
-
-
-def best_class(rule: Any, state: Any, x: Vector, t: int) -> ClassMargin:
-    """What the mixture says about a row of many classes."""
-    mean, square = np.empty(state.told.size), np.empty(state.told.size)
-    class_probabilities(rule, state, x, t, mean, square)
-    return best_of(rule, state.costs, mean, square)
-
-
-def best_of(rule: Any, costs: Matrix, mean: Vector, square: Vector) -> ClassMargin:
-    """The decision between many classes of these probabilities, and of these mean squares."""
-    if costs.size:
-        return weigh_classes(rule, costs, mean, square)
-    return leading(mean, square)
+def view_classes(rule: Any, state: Any, x: Vector, t: int, mean: Vector, square: Vector) -> None:
+    """mean <- the probability of each of many classes, square <- the mean of its square."""
+    at, view = glimpse(state, x, t), dense_of(state)
+    class_probabilities(rule, mixture_of(state), view, at, t, mean, square)
 
 
 def count_classes(rule: Any, state: Any, x: Vector) -> None:
     """Add the probability of each class of a row that is asked about to those of the others."""
-    t, sums = state.clock[LATEST] + int(state.tally[0]) + 1, state.costs[2]
+    t = state.clock[LATEST] + int(state.tally[0]) + 1
     if state.told.size:
         mean, square = np.empty(state.told.size), np.empty(state.told.size)
-        class_probabilities(rule, state, x, t, mean, square)
-        add(sums, 1.0, mean)
+        view_classes(rule, state, x, t, mean, square)
+        count_said(state.costs, mean)
     else:
-        p = sign(rule, state, x, t).raw
-        sums[0] += (1.0 - p) / 2.0
-        sums[1] += (1.0 + p) / 2.0
-
-
-def begin_concept(rule: Any, state: Any, now: int) -> None:
-    """A concept that begins after this row takes the place of the weakest."""
-    slot, clock = weakest(state.posterior), state.clock
-    reborn(rule, state.posterior, slot, now - clock[BIRTH])
-    born(state, slot, rule.prior)
-    clock[BIRTH], clock[SINCE], state.born[slot] = now, 0, now
+        count_sign(state.costs, view_sign(rule, state, x, t).raw)

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lasec.linalg import put
-from lasec.rules.seen import INTERCEPT, in_units
+from lasec.rules.tracker.seen import INTERCEPT, in_units
 from lasec.types import Counter, Matrix, Vector
 
 __all__ = ["column_of", "lens_row", "standardized"]

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from lasec.rules.subspace import project, sample_row
+from lasec.rules.tracker.subspace import project, sample_row
 from lasec.types import Vector
 
 __all__ = [

@@ -2,9 +2,9 @@
 
 The posterior is an array over (hazard h, lapse l, state i), where state i = slot * 5 + k is one
 Gaussian posterior, of the k-th speed and prior. Everything here is exact Bayes for the model in
-:mod:`lasec.rules.tracking`, but for three approximations that keep it finite: a concept can only
-begin where a birth is allowed, there are no more beginnings than slots, and a slot whose weight
-falls below 1/1000 is given up.
+:mod:`lasec.rules.tracker.tracking`, but for three approximations that keep it finite: a concept can
+only begin where a birth is allowed, there are no more beginnings than slots, and a slot whose
+weight falls below 1/1000 is given up.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lasec.rules.softmax import likelihood_of
+from lasec.rules.tracker.softmax import likelihood_of
 from lasec.types import Vector
 
 __all__ = [

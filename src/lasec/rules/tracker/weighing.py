@@ -8,11 +8,11 @@ the column::
     u_j = v_j / |v| min(2, (|a| / r)^q)                      q = ``level``, r^2 the mean of |a|^2
 
 Three more places stand in every row (with K > 2 classes, 2 + K); where the first columns are dense,
-intercept and last label stand with these (:mod:`lasec.rules.head`)::
+intercept and last label stand with these (:mod:`lasec.rules.tracker.joint`)::
 
-    0.1                                                      an intercept
-    s min(3, max(-3, (ln(1 + words) - mean) / sd))           how long the row is, s = ``length``
-    0.05 y 2^(-distance/64)                                  the last label, see rules/seen.py
+    0.1                                                      an intercept s min(3, max(-3, (ln(1 +
+    words) - mean) / sd))           how long the row is, s = ``length`` 0.05 y 2^(-distance/64)
+    the last label, see rules/tracker/seen.py
 
 p = 1 and q = 0 are the tf-idf rows of length 1 of information retrieval, which long mails want;
 p = 0 and q = 1 leave words as they are and rows as long as they are, which short messages want.
@@ -29,8 +29,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from lasec.rules.columns import FRESH, PLACE, ROWS, STAMP, slot_of
-from lasec.rules.seen import HALF_LIFE, INTERCEPT, LABEL, LAST, LATEST
+from lasec.rules.tracker.columns import FRESH, PLACE, ROWS, STAMP, slot_of
+from lasec.rules.tracker.seen import HALF_LIFE, INTERCEPT, LABEL, LAST, LATEST
 from lasec.types import Counter, Vector
 
 __all__ = ["count_words", "damped", "fixed_places", "mark_fixed", "raised", "settle_rows", "weigh"]

@@ -1,4 +1,4 @@
-"""The states of the sparse Tracker: a variance for each weight, brought up to date when touched.
+"""The view of words: a variance for each weight of a state, brought up to date when touched.
 
 State i has a weight w_j (for each class) and a variance D_j for each column j that a label was of.
 A column is touched where a row with it is labeled; g rows after the last touch, with the speed k
@@ -9,10 +9,10 @@ and the prior variance S of the state::
     w_j <- w_j + c gain D_j u_j,   1 / D_j <- 1 / D_j + u_j^2 h / (1 - h v)    h = max(0, shrink)
 
 Steps of drift compose: g at once are the same as g one by one. Gain and shrink are those of
-:mod:`lasec.rules.probit` or :mod:`lasec.rules.softmax`; the last line is the diagonal of the
-inverse of P - h P u u'P, which keeps every D_j positive. A column that no label was of has w_j = 0
-and D_j = S. Where a slot restarts, nothing is written: a column that was last touched before counts
-as never touched. So a row costs its own columns, and a birth costs nothing.
+:mod:`lasec.rules.probit` or :mod:`lasec.rules.tracker.softmax`; the last line is the diagonal of
+the inverse of P - h P u u'P, which keeps every D_j positive. A column that no label was of has w_j
+= 0 and D_j = S. Where a slot restarts, nothing is written: a column that was last touched before
+counts as never touched. So a row costs its own columns, and a birth costs nothing.
 
 Without covariances, v is too large: what a label says about a row of n words is learned about the
 row, but each D_j shrinks by about an n-th of that. Margins would stay near 0 for hundreds of
@@ -29,9 +29,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lasec.rules.columns import PLACE, PLACES, slot_of
-from lasec.rules.hypotheses import SPEEDS, prior_of, speed_of
-from lasec.rules.weighing import (
+from lasec import triangle
+from lasec.rules.tracker.columns import PLACE, PLACES, slot_of
+from lasec.rules.tracker.hypotheses import SPEEDS, prior_of, speed_of
+from lasec.rules.tracker.seen import LATEST
+from lasec.rules.tracker.weighing import (
     LABELS,
     LONG,
     SIZES,
@@ -39,10 +41,11 @@ from lasec.rules.weighing import (
     mark_fixed,
     weigh,
 )
-from lasec.types import Counter, Vector
+from lasec.types import Counter, Matrix, Vector
 
 __all__ = [
-    "absorb", "drift_of", "glance", "heavy_states", "look_up", "step_of", "take_places", "touch",
+    "absorb", "drift_of", "glance", "heavy_states", "lesson", "look_up", "step_of", "take_places",
+    "touch", "words_of",
 ]  # fmt: skip
 
 AT, LABEL_NUMBER = range(2)  # when a place was last touched: the row, and the number of the label
@@ -50,10 +53,69 @@ BOLD = (True, False, True, False, False)  # which states of a slot take the larg
 
 
 class Glance(NamedTuple):
-    """A row as the states see it: the values and places of its columns, then the fixed ones."""
+    """A row as the states see it: values and places of its columns, then the fixed ones; |u|^2."""
 
     u: Vector
     place: Counter
+    size: float
+
+
+class Lesson(NamedTuple):
+    """A labeled row, what each state says of it, and how it is to move: along Du, and in 1/D."""
+
+    u: Vector
+    place: Counter
+    size: float
+    m: NDArray[np.float64]
+    v: Vector
+    gain: NDArray[np.float64]
+    narrow: Vector
+
+
+class Words(NamedTuple):
+    """Weights and variances of each place, when it was touched, and since when slots know it."""
+
+    weights: NDArray[np.float64]
+    spread: Matrix
+    touched: NDArray[np.int64]
+    begun: Counter
+    clock: Counter
+
+    def score(
+        self, rule: Any, weight: Vector, bar: float, at: Glance, gap: int, m: NDArray[np.float64],
+        v: Vector,
+    ) -> None:  # fmt: skip
+        """The states of a place stand together, so that all are looked up at once."""
+        now = self.clock[LATEST] + gap
+        look_up(rule, self, at.u, at.place, now, heavy_states(weight, bar), m, v)
+
+    def meet(self, i: int, at: Lesson, fade: float, fresh: float, m: Vector) -> float:
+        """What the lesson holds: the places were brought up to date for all states at once."""
+        for c in range(m.size):
+            m[c] += at.m[i, c]
+        return float(at.v[i])
+
+    def learn(
+        self, i: int, at: Lesson, fade: float, fresh: float, gain: Vector, shrink: float, v: float
+    ) -> None:
+        """How the state is to move, by :meth:`settle`."""
+        narrow = max(0.0, shrink)
+        at.narrow[i] = narrow / (1.0 - narrow * v)
+        for c in range(gain.size):
+            at.gain[i, c] = gain[c]
+
+    def settle(self, rule: Any, at: Lesson) -> None:
+        """All states move at once."""
+        absorb(rule, self, at)
+
+    def restart(self, rule: Any, slot: int) -> None:
+        """No word is cleared: what was touched before counts as never touched."""
+        self.begun[slot] = self.clock[LABELS]
+
+
+def words_of(state: Any) -> Words:
+    """The view of a state's words."""
+    return Words(state.weights, state.spread, state.touched, state.begun, state.clock)
 
 
 def glance(rule: Any, state: Any, x: Any, t: int) -> Glance:
@@ -68,7 +130,19 @@ def glance(rule: Any, state: Any, x: Any, t: int) -> Glance:
         for j in range(n):
             u[j] *= factor
     mark_fixed(rule, state, n, t, u[n:], place[n:])
-    return Glance(u, place)
+    return Glance(u, place, triangle.product(u, u))
+
+
+def lesson(rule: Any, state: Any, x: Any, t: int) -> Lesson:
+    """The labeled row x of step t: its columns have their places, which are up to date."""
+    seen, weight, now = glance(rule, state, x, t), state.weight, max(t, state.clock[LATEST])
+    view, classes = words_of(state), state.weights.shape[2]
+    take_places(state, x, seen.place)
+    touch(rule, view, seen.place, now)
+    m, v = np.zeros((weight.size, classes)), np.zeros(weight.size)
+    look_up(rule, view, seen.u, seen.place, now, heavy_states(weight, 0.0), m, v)
+    gain, narrow = np.zeros((weight.size, classes)), np.zeros(weight.size)
+    return Lesson(seen.u, seen.place, seen.size, m, v, gain, narrow)
 
 
 def heavy_states(weight: Vector, bar: float) -> Counter:
@@ -100,24 +174,22 @@ def drift_of(
 
 
 def look_up(
-    rule: Any, state: Any, at: Glance, now: int, heavy: Counter, m: NDArray[np.float64], v: Vector
-) -> None:
-    """m[i, c] <- the mean of each class's score, v[i] <- its variance, by row ``now``.
+    rule: Any, view: Words, us: Vector, place: Counter, now: int, heavy: Counter,
+    m: NDArray[np.float64], v: Vector,
+) -> None:  # fmt: skip
+    """Add the mean of each class's score to m[i, c], its variance to v[i], by row ``now``.
 
-    Of the heavy states i; those of the others are 0. Only speeds that a heavy state has are worked
-    out.
+    Of the heavy states i. Only speeds that a heavy state has are worked out.
     """
-    weights, spread, touched, begun = state.weights, state.spread, state.touched, state.begun
+    weights, spread, touched, begun = view.weights, view.spread, view.touched, view.begun
     nowhere, unknown = 0.0, np.zeros(v.size)  # squares of columns without a place, or a label
     prior, rate = np.zeros(len(SPEEDS)), np.zeros(len(SPEEDS))
     fade, old, new = np.empty(len(SPEEDS)), np.empty(len(SPEEDS)), np.empty(len(SPEEDS))
     for i in heavy:
         k = i % len(SPEEDS)
         prior[k], rate[k] = prior_of(rule, k), math.log1p(-speed_of(rule, k))
-    m[:] = 0.0
-    v[:] = 0.0
-    for j in range(at.u.size):
-        u, p = at.u[j], at.place[j]
+    for j in range(us.size):
+        u, p = us[j], place[j]
         if p < 0:
             nowhere += u * u
             continue
@@ -152,9 +224,9 @@ def take_places(state: Any, x: Any, place: Counter) -> None:
                 used[PLACES] += 1
 
 
-def touch(rule: Any, state: Any, place: Counter, now: int) -> None:
+def touch(rule: Any, view: Words, place: Counter, now: int) -> None:
     """Bring the places of a row up to date, in every state."""
-    weights, spread, touched, begun = state.weights, state.spread, state.touched, state.begun
+    weights, spread, touched, begun = view.weights, view.spread, view.touched, view.begun
     prior, rate = np.empty(len(SPEEDS)), np.empty(len(SPEEDS))
     fade, old, new = np.empty(len(SPEEDS)), np.empty(len(SPEEDS)), np.empty(len(SPEEDS))
     for k in range(len(SPEEDS)):
@@ -172,12 +244,15 @@ def touch(rule: Any, state: Any, place: Counter, now: int) -> None:
                 for k in range(len(SPEEDS)):
                     i = slot * len(SPEEDS) + k
                     weights[p, i, c] = fade[k] * weights[p, i, c] if known else 0.0
-        touched[p, AT], touched[p, LABEL_NUMBER] = now, state.clock[LABELS] + 1
+        touched[p, AT], touched[p, LABEL_NUMBER] = now, view.clock[LABELS] + 1
 
 
-def absorb(state: Any, at: Glance, gain: NDArray[np.float64], narrow: Vector) -> None:
+def absorb(rule: Any, view: Words, at: Lesson) -> None:
     """w_j <- w_j + gain D_j u_j, and 1 / D_j <- 1 / D_j + narrow u_j^2, in every state."""
-    weights, spread = state.weights, state.spread
+    weights, spread, narrow, gain = view.weights, view.spread, at.narrow, at.gain
+    for i in range(narrow.size):
+        for c in range(gain.shape[1]):
+            gain[i, c] *= step_of(rule, i)
     for j in range(at.u.size):
         u, p = at.u[j], at.place[j]
         if p < 0:
