@@ -27,7 +27,6 @@ __all__ = [
 ]  # fmt: skip
 
 _AGAIN = (429, 502, 503, 504)
-_SLOW = 600.0  # seconds for a request that may compile
 _WAITS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 5.0, 5.0)  # seconds before each further try
 _PAUSE = 0.1  # the same where nobody listens
 _CONNECT = 5.0  # seconds for a connection
@@ -144,12 +143,6 @@ class _Call(NamedTuple):
     body: Any = None
     read: Callable[[Any], Any] = lambda reply: reply
     once: bool = False
-    slow: bool = False
-
-    @property
-    def timeout(self) -> Any:
-        """How long to wait for it: code that is compiled first takes a minute or two."""
-        return _timeout(_SLOW) if self.slow else httpx.USE_CLIENT_DEFAULT
 
 
 class _Tries:
@@ -229,9 +222,7 @@ class Client:
         headers, tries = _headers(call), _Tries(call, self._http.base_url, self._patience)
         while True:
             try:
-                reply = self._http.request(
-                    call.method, call.path, json=call.body, headers=headers, timeout=call.timeout
-                )
+                reply = self._http.request(call.method, call.path, json=call.body, headers=headers)
                 wait = tries.again(reply.status_code)
                 if wait is None:
                     return _read(call, reply)
@@ -286,7 +277,7 @@ class AsyncClient:
         while True:
             try:
                 reply = await self._http.request(
-                    call.method, call.path, json=call.body, headers=headers, timeout=call.timeout
+                    call.method, call.path, json=call.body, headers=headers
                 )
                 wait = tries.again(reply.status_code)
                 if wait is None:
@@ -577,7 +568,7 @@ def _timeout(seconds: float) -> httpx.Timeout:
 
 def _made(name: str, classes: Sequence[Hashable], settings: Mapping[str, Any]) -> _Call:
     body = {"name": name, "classes": list(classes), **settings}
-    return _Call("POST", "/v1/models", body, slow=True)
+    return _Call("POST", "/v1/models", body)
 
 
 def _key(name: str, role: str) -> _Call:

@@ -112,7 +112,7 @@ class Run:
         self.consumed: int = desk.origin.get("consumed", 0)
         self.seconds: float = desk.origin.get("seconds", 0.0)
         self._saved = self._began = time.monotonic()
-        self._warm: tuple[float, int] | None = None  # when compiled code was ready, and rows then
+        self._first = self.consumed
 
     @classmethod
     def resume(cls, folder: Path, choice: dict[str, Any]) -> Run:
@@ -156,7 +156,6 @@ class Run:
         if self.lines is not None:
             self.lines.records(self.run.records, self.consumed)
         self.consumed += batch.num_rows
-        self._warm = self._warm or (time.monotonic(), self.consumed)
 
     def go(
         self, batches: Iterator[pa.RecordBatch], limit: int | None, stop: Stop
@@ -180,13 +179,9 @@ class Run:
 
     @property
     def speed(self) -> float:
-        """Rows per second after the first batch, in which code may be compiled; or NaN."""
-        began, rows = self._warm or (0.0, self.consumed)
-        return (
-            (self.consumed - rows) / (time.monotonic() - began)
-            if rows < self.consumed
-            else math.nan
-        )
+        """Rows per second of this process; NaN without any."""
+        rows = self.consumed - self._first
+        return rows / (time.monotonic() - self._began) if rows else math.nan
 
     def save(self) -> None:
         """Write a checkpoint, if there is a directory for it."""
