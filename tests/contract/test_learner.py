@@ -46,12 +46,12 @@ def make(**options):
 
 def test_the_first_row_sets_the_size_of_any_learner():
     known, unknown = make(dimension=4), make(dimension=None)
-    assert (known.is_sized, unknown.is_sized) == (True, False)
+    assert (known._now.sized, unknown._now.sized) == (True, False)
     with pytest.raises(ValueError, match=r"^dimension: this learner has seen no row yet"):
         unknown.to_bytes()
     with pytest.raises(ValueError, match="NaN"):
         unknown.ask([np.nan] * 7)
-    assert not unknown.is_sized
+    assert not unknown._now.sized
     for x, y in zip(X[:50], Y[:50], strict=True):
         decision = known.ask(x)
         assert unknown.ask(x) == decision
@@ -60,7 +60,7 @@ def test_the_first_row_sets_the_size_of_any_learner():
     assert unknown.to_bytes() == known.to_bytes()
 
 
-def test_a_copy_shares_nothing_until_it_is_adopted():
+def test_a_copy_shares_nothing():
     learner = make(dimension=4, max_age=50)
     for x in X[:20]:
         learner.ask(x, draw=0.0)
@@ -72,10 +72,6 @@ def test_a_copy_shares_nothing_until_it_is_adopted():
     other.learn(X[100], -1)
     assert learner.to_bytes() == before
     assert heard == []
-    learner.adopt(other)
-    assert learner.to_bytes() == other.to_bytes() != before
-    learner.cancel(learner.ask(X[101], draw=0.0).ticket)
-    assert len(heard) == 1  # whoever listened still does
 
 
 def test_counters_cannot_be_set():
@@ -161,9 +157,11 @@ def test_a_new_query_begins_with_a_state_of_its_own():
     learner = lasec.Tracker(dimension=4, rate=0.5, seed=1)
     learner.run(X[:100], Y[:100])
     learner.query = lasec.queries.Budgeted(rate=0.1)
-    np.testing.assert_array_equal(learner.query_state, lasec.queries.Budgeted(rate=0.1).init())
+    np.testing.assert_array_equal(
+        learner.selector.query_state, lasec.queries.Budgeted(rate=0.1).init()
+    )
     decision = learner.ask(X[100])
-    assert (decision.ticket, learner.query_state[0]) == (100, 1.0)
+    assert (decision.ticket, learner.selector.query_state[0]) == (100, 1.0)
     learner.query = lasec.queries.Uniform(rate=0.25)
     assert learner.ask(X[101]).propensity == 0.25
 
@@ -247,11 +245,38 @@ def test_an_attempt_that_fails_leaves_nothing():
         learner.restart()
 
 
+def test_many_chunks_are_one_attempt_of_which_a_listener_hears_at_its_end():
+    learner, other = make(dimension=4, max_age=5), make(dimension=4, max_age=5)
+    learner.listen((heard := []).append)
+    for each in (learner, other):
+        for x in X[:20]:
+            each.ask(x, draw=0.0)
+    before, first = learner.to_bytes(), len(heard)
+
+    def chunks(last):
+        with learner.attempt(many=True):
+            learner.run(X[20:60], Y[20:60])
+            learner.run(X[60:last], Y[60:last])
+            assert len(heard) == first
+            assert last == 100, "too few"
+
+    with pytest.raises(AssertionError, match="too few"):
+        chunks(80)
+    assert (learner.to_bytes(), len(heard)) == (before, first)
+    chunks(100)
+    other.run(X[20:60], Y[20:60])
+    other.run(X[60:100], Y[60:100])
+    assert learner.to_bytes() == other.to_bytes()
+    assert len(heard) == learner.expired == first + 6
+    learner.cancel(learner.ask(X[101], draw=0.0).ticket)
+    assert len(heard) == first + 7
+
+
 def test_a_learner_that_begins_again_keeps_its_questions_and_its_budget():
     tracker = lasec.Tracker(4, seed=1, class_weight={"fraud": 9.0})
     asked = [tracker.ask(x, draw=0.0).ticket for x in X[:3]]
     tracker.restart()
-    assert (tracker.is_sized, tracker.pending, tracker.rows) == (False, tuple(asked), 3)
+    assert (tracker._now.sized, tracker.pending, tracker.rows) == (False, tuple(asked), 3)
     assert tracker.ask([1.0, 2.0]).ticket == 3
     tracker.restate(asked[0], [1.0, 2.0])
     tracker.tell(asked[0], "fraud")
@@ -303,7 +328,7 @@ def test_a_new_class_within_a_run_is_met_only_if_its_row_is_asked():
 def test_the_first_rows_of_a_learner_can_be_those_it_predicts():
     learner = make(dimension=None)
     assert learner.predict(X[:3]).tolist() == [1, 1, 1]
-    assert (learner.is_sized, learner.dimension, learner.rows) == (True, 4, 0)
+    assert (learner._now.sized, learner.dimension, learner.rows) == (True, 4, 0)
     with pytest.raises(ValueError, match="4 features"):
         learner.predict(X[:3, :2])
 

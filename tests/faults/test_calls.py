@@ -287,7 +287,7 @@ CONSTRUCTORS = [
 
 def snapshot(made):
     """All that a refused call must not change."""
-    if isinstance(made, lasec.Tracker) and not made.is_sized:
+    if isinstance(made, lasec.Tracker) and not made._now.sized:
         return made.dimension, made.rows, made.asked
     if hasattr(made, "to_bytes"):
         return made.to_bytes()

@@ -287,7 +287,7 @@ def test_the_tracker_asks_what_the_plain_tracker_asks(step, delay, stream):
     close(propensity, [decision.propensity for decision in wanted])
     close(model.predict_proba(X[:50]), plain.predict_proba(X[:50]))
     assert model.selector_.asked == plain.asked
-    assert model.selector_.query_state.tolist() == plain.query_state.tolist()
+    assert model.selector_.query_state.tolist() == plain.selector.query_state.tolist()
     assert model.learner_.rows == plain.rows
 
 

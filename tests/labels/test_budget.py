@@ -47,7 +47,7 @@ def test_the_share_is_held(stream, rate):
     assert np.abs(windows - 1_000 * rate).max() <= 3.5 * math.sqrt(1_000 * rate)
     least = 0.5 * min(rate, 0.25) * math.exp(-4.0)
     assert records.propensity.min() >= least * (1.0 - 1e-12)
-    assert tracker.query_state[BLIND] == 0
+    assert tracker.selector.query_state[BLIND] == 0
 
 
 def drawn(stream):
@@ -156,7 +156,7 @@ def test_the_hard_cap_in_a_soak():
         over = steps[-1]
         assert records.propensity.min() > 1e-3
     assert most <= settled(query)[2]
-    assert learner.query_state[BLIND] == 0
+    assert learner.selector.query_state[BLIND] == 0
     assert abs(learner.asked - 0.1 * ROUNDS) <= 20
 
 
@@ -233,7 +233,7 @@ def test_time_without_rows_loses_no_budget(kind):
     assert np.abs(spent[2:] - 200).max() <= 40
     assert spent[:2].sum() <= 400
     assert records.propensity.min() > 1e-4
-    assert tracker.query_state[BLIND] == 0
+    assert tracker.selector.query_state[BLIND] == 0
 
 
 def test_a_budget_by_time_needs_times():

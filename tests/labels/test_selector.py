@@ -54,7 +54,7 @@ def test_the_decisions_are_those_of_a_learner():
     assert propensity.tolist() == records.propensity.tolist()
     assert asked.tolist() == records.asked.tolist()
     assert tickets.tolist() == list(range(2_000))
-    assert facts(selector) == (learner.rows, learner.asked, learner.query_state.tolist())
+    assert facts(selector) == (learner.rows, learner.asked, learner.selector.query_state.tolist())
 
 
 @each

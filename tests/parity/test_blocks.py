@@ -47,7 +47,7 @@ SIZES = (0, 1, 2, 7, 31, 64, 256)
 def row_by_row(learner, X, y):
     columns, chunk = Columns.empty(len(X)), Chunk(X, y, np.uint64(learner.seed), 0)
     model = Bound.of_rule(learner.rule, learner.state, X.dtype)
-    query = Bound.of_query(learner.query, learner.query_state)
+    query = Bound.of_query(learner.query, learner.selector.query_state)
     play = _Play(model, query, chunk, learner.learn_from == "mistakes", columns)
     assert play.go(loops.run_rows, 0) == len(X)
     return columns
@@ -56,7 +56,7 @@ def row_by_row(learner, X, y):
 def in_blocks(learner, X, y, block):
     assert codes.compiles()
     bad, columns, learner.state, _ = Machine().run(
-        learner.rule, learner.query, learner.state, learner.query_state,
+        learner.rule, learner.query, learner.state, learner.selector.query_state,
         Chunk(X, y, np.uint64(learner.seed), 0), mistakes_only=learner.learn_from == "mistakes",
         block=block,
     )  # fmt: skip

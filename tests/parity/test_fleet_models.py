@@ -88,7 +88,7 @@ def test_a_learner_out_and_in_again(rule):
     fleet.serve([2] * 5, np.ones((5, 4)), [0] * 5)
     learner = fleet.learner(2)
     assert learner.pending == ()
-    np.testing.assert_array_equal(learner.query_state, fleet.memory[2])
+    np.testing.assert_array_equal(learner.selector.query_state, fleet.memory[2])
     lasec.Learner.from_bytes(learner.to_bytes())
     for _ in range(10):
         learner.ask(np.ones(4))
@@ -99,7 +99,7 @@ def test_a_learner_out_and_in_again(rule):
     back = other.learner(1)
     assert repr(back) == repr(learner)
     assert back.told == learner.told
-    np.testing.assert_array_equal(back.query_state, learner.query_state)
+    np.testing.assert_array_equal(back.selector.query_state, learner.selector.query_state)
     for mine, its in zip(back.state, learner.state, strict=True):
         np.testing.assert_array_equal(mine, its)
     assert other.rows.tolist() == [0, learner.rows, 0]

@@ -128,7 +128,9 @@ def same(fleet, learners, parts, steps):
         assert fleet.waiting[k] == len(learner.pending)
         for name in ("rows", "asked", "told", "updates"):
             assert getattr(fleet, name)[k] == getattr(learner, name)
-        np.testing.assert_allclose(fleet.memory[k], learner.query_state, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(
+            fleet.memory[k], learner.selector.query_state, rtol=1e-12, atol=1e-12
+        )
         for mine, its in zip(fleet.state, learner.state, strict=True):
             np.testing.assert_allclose(mine[k], its, rtol=1e-12, atol=1e-12)
 
@@ -216,7 +218,9 @@ def test_labels_at_once_are_those_of_a_learners_run(pair):
         assert (taken.rows, taken.asked, taken.told, taken.updates) == (
             learner.rows, learner.asked, learner.told, learner.updates,
         )  # fmt: skip
-        np.testing.assert_allclose(taken.query_state, learner.query_state, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(
+            taken.selector.query_state, learner.selector.query_state, rtol=1e-12, atol=1e-12
+        )
 
 
 def test_one_call_or_many_change_nothing():

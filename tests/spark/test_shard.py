@@ -103,7 +103,9 @@ def compare(twin: Twin, told: list[pd.DataFrame], store: PlainStore, job: Job) -
         kept, plain = fleet.learner(row), twin.learner(key)
         for ours_, theirs in zip(kept.state, plain.state, strict=True):
             np.testing.assert_allclose(ours_, theirs, rtol=1e-11, atol=1e-12)
-        np.testing.assert_allclose(kept.query_state, plain.query_state, rtol=1e-11, atol=1e-12)
+        np.testing.assert_allclose(
+            kept.selector.query_state, plain.selector.query_state, rtol=1e-11, atol=1e-12
+        )
         assert (kept.rows, kept.asked, kept.told, kept.updates) == (
             plain.rows, plain.asked, plain.told, plain.updates
         )  # fmt: skip

@@ -157,9 +157,9 @@ def test_the_rate_is_held(rate, stream):
 
 def test_a_row_for_free_costs_nothing_of_the_budget():
     tracker = lasec.Tracker(dimension=2, rate=0.1)
-    before = tracker.query_state.copy()
+    before = tracker.selector.query_state.copy()
     tracker.learn([1.0, 2.0], 1)
-    np.testing.assert_array_equal(tracker.query_state, before)
+    np.testing.assert_array_equal(tracker.selector.query_state, before)
     assert (tracker.asked, tracker.told, tracker.rows) == (0, 1, 1)
     assert tracker.predict_proba([[1.0, 2.0]])[0, 1] > 0.5
 

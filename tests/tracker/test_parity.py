@@ -126,7 +126,7 @@ def test_interpreted_is_compiled():
         rule.note(state, X[t])
         if coins[t] < p:
             rule.update(state, X[t], float(y[t]), 0.0, t + 1)
-    np.testing.assert_allclose(memory, tracker.query_state, rtol=1e-4)
+    np.testing.assert_allclose(memory, tracker.selector.query_state, rtol=1e-4)
 
 
 def test_one_state_is_the_probit_rule():

@@ -288,7 +288,7 @@ def _promise(task: Run) -> str:
         return ""
     rate = f"{DAY * query.rate:,g} a day" if query.timed else f"{100 * query.rate:g} %"
     cap = f"; at most {rate} + {query.slack:,.0f}"
-    owed = query.owed(learner.query_state)
+    owed = query.owed(learner.selector.query_state)
     end = f"over {query.horizon / DAY:g} days" if query.timed else f"by row {query.horizon:,.0f}"
     return f"{cap}; {owed:,.0f} are a warm-up, repaid {end}" if owed >= 1.0 else cap
 

@@ -218,20 +218,18 @@ def pieces(now: Account, count: int) -> Iterable[slice]:
 
 def _at_once(stream: _Stream, now: Account) -> Records:
     """Every answer comes with its row: whole chunks in compiled code, all of them or none."""
-    learner, tried = stream.learner, stream.learner.draft()
-    parts: list[Records] = []
+    learner, parts = stream.learner, list[Records]()
     try:
-        for cut in pieces(now, stream.X.shape[0]):
-            records = tried.run(stream.X[cut], stream.y[cut], times=stream.when(cut))
-            _check(records, cut.start)
-            status = _status(tried, now, stream.clock[cut])
-            now.add(stream.rows(records, cut, now), stream.dated(status, cut))
-            parts.append(records)
+        with learner.attempt(many=True):
+            for cut in pieces(now, stream.X.shape[0]):
+                records = learner.run(stream.X[cut], stream.y[cut], times=stream.when(cut))
+                _check(records, cut.start)
+                status = _status(learner, now, stream.clock[cut])
+                now.add(stream.rows(records, cut, now), stream.dated(status, cut))
+                parts.append(records)
+            return Records.join(parts)
     except ValueError as error:
         refused = error
-    else:
-        learner.adopt(tried)
-        return Records.join(parts)
     copy.copy(learner).run(stream.X, stream.y, times=stream.times)  # which counts rows as X does
     raise refused
 
@@ -328,7 +326,9 @@ class _Conversation:
 def _status(learner: Learner, now: Account, clock: Array, rows: Rows | None = None) -> Status:
     """What the learner says of itself after these rows."""
     query: Any = learner.query
-    planned = query.planned(learner.query_state) if isinstance(query, BudgetQuery) else math.nan
+    planned = (
+        query.planned(learner.selector.query_state) if isinstance(query, BudgetQuery) else math.nan
+    )
     waiting = learner.pending if rows is not None else ()
     age = 0.0
     if waiting and rows is not None:

@@ -139,7 +139,7 @@ class Fleet:
             lead=lead, threads=threads, classes=None if signs else learner.known_classes,
         )  # fmt: skip
         fleet._models.put(slice(None), learner.state)
-        fleet.memory[:] = learner.query_state
+        fleet.memory[:] = learner.selector.query_state
         for name in _COUNTERS:
             getattr(fleet, name)[:] = getattr(learner, name)
         return fleet
@@ -266,7 +266,7 @@ class Fleet:
             classes=None if self._names.are_signs else self.classes,
         )  # fmt: skip
         learner.state = copied(self._models[k])
-        learner.query_state[:] = self.memory[k]
+        learner.selector.query_state[:] = self.memory[k]
         return learner.counted(**{name: int(getattr(self, name)[k]) for name in _COUNTERS})
 
     def put(self, key: int, learner: Learner) -> None:
@@ -293,7 +293,11 @@ class Fleet:
             if type(mine) is not type(its) or repr(mine) != repr(its):  # with the types inside
                 raise ValueError(f"{name}: this fleet's is {mine!r}, the learner's {its!r}")
         self._models.put(k, learner.state)
-        self.memory[k], self.seeds[k], self.waiting[k] = learner.query_state, learner.seed, 0
+        self.memory[k], self.seeds[k], self.waiting[k] = (
+            learner.selector.query_state,
+            learner.seed,
+            0,
+        )
         for name in _COUNTERS:
             getattr(self, name)[k] = getattr(learner, name)
 

@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 from lasec import notebook, sparse, validation
 from lasec.busy import Busy
 from lasec.classes import ClassNames, class_names
-from lasec.clock import LEAD, Clock
+from lasec.clock import LEAD
 from lasec.files import write
 from lasec.learner import reading, running, saved
-from lasec.learner.book import Book, Listener, Question, decided
+from lasec.learner.book import Book, GivenUp, Listener, Question, decided
 from lasec.learner.state import LearnerState
 from lasec.learner.terms import (
     ALWAYS,
@@ -162,7 +162,7 @@ class Learner:
     Notes
     -----
     ``rows``, ``asked``, ``told``, ``updates``, ``dropped``, ``expired`` and ``contradicted`` count
-    what has happened so far; ``state`` holds the model's arrays, ``query_state`` the query's.
+    what has happened so far; ``state`` holds the model's arrays, ``selector`` the query's.
 
     Examples
     --------
@@ -199,7 +199,7 @@ class Learner:
         size: int = 1 if dimension is None else number("dimension", dimension, int, DIMENSIONS)
         rule, names = with_classes(rule, classes, every_label=terms.every_label)
         self.name = name or f"{type(rule).__name__} + {type(query).__name__}"
-        self._busy, self._is_draft = Busy("learner"), False
+        self._busy, self._in_place = Busy("learner"), False
         self._now = LearnerState(
             rule, codec.begin(rule, size), size, Selector(query, seed=seed, lead=lead),
             Book(number("max_pending", max_pending, int, DIMENSIONS)), terms,
@@ -663,7 +663,8 @@ class Learner:
         """Several calls of which all succeed or none counts, even if one raises.
 
         It is for what prepares one label: :meth:`widen`, :meth:`name_classes` and others, and then
-        a ``tell`` or ``learn``. For ``many`` labels the model is copied first.
+        a ``tell`` or ``learn``. For ``many`` labels the model is copied first, once: no :meth:`run`
+        within copies it again, and a listener hears what was given up when all is done.
 
         >>> import lasec
         >>> learner = lasec.LASEC(dimension=1)
@@ -675,13 +676,21 @@ class Learner:
         ...     print(learner.dimension)
         1
         """
-        before = self._now
-        self._now = before.copy() if many else before
+        before, held = self._now, list[GivenUp]()
+        if many:
+            self._now, self._in_place = before.copy(), True
+            self._now.book.listener = held.append if before.book.listener else None
         try:
             yield
         except BaseException:
             self._now = before
             raise
+        finally:
+            self._in_place = False
+        self._now.book.listener = listener = before.book.listener
+        if listener is not None:
+            for gone in held:
+                listener(gone)
 
     @property
     def has_probabilities(self) -> bool:
@@ -752,7 +761,7 @@ class Learner:
         """
         with self._busy:
             self._now, records = running.run(
-                self._sized("X", X, 2), X, y, times, draws, in_place=self._is_draft
+                self._sized("X", X, 2), X, y, times, draws, in_place=self._in_place
             )
             self._now.book.report()
             return records
@@ -775,39 +784,6 @@ class Learner:
         state = replace(self._now, selector=selector, book=book, counts=counts)
         twin.__dict__.update(vars(self), _now=state, _busy=Busy("learner"))
         return twin
-
-    def draft(self) -> Self:
-        """A copy for calls of which all succeed or none counts: its :meth:`run` is not undone.
-
-        A chunk of rows then needs no copy of the model, which of many columns takes longer than
-        the rows. Throw the draft away where a call raises, and :meth:`adopt` it where none did.
-
-        >>> import lasec
-        >>> learner = lasec.LASEC(dimension=2)
-        >>> draft = learner.draft()
-        >>> records = [draft.run([[1.0, t], [t, 1.0]], [-1, 1]) for t in (2.0, 3.0)]
-        >>> learner.adopt(draft)
-        >>> learner.rows
-        4
-        """
-        twin = copy(self)
-        twin._is_draft = True
-        return twin
-
-    def adopt(self, other: Learner) -> None:
-        """Take the state of a copy that went on from here: both share it from now on.
-
-        >>> import copy, lasec
-        >>> learner = lasec.LASEC(dimension=2)
-        >>> other = copy.copy(learner)
-        >>> records = other.run([[1.0, 2.0]], [-1])
-        >>> before = learner.rows
-        >>> learner.adopt(other)
-        >>> before, learner.rows
-        (0, 1)
-        """
-        other._now.book.listener = self._now.book.listener
-        self._now = other._now
 
     rows, asked = Fact("selector.rows"), Fact("selector.asked")
     told, updates, contradicted = (
@@ -840,11 +816,6 @@ class Learner:
         return self._now.dimension
 
     @property
-    def is_sized(self) -> bool:
-        """Whether the number of features is known: given, or that of a row."""
-        return self._now.sized
-
-    @property
     def query(self) -> Query:
         """When to ask for a label. A query that is set later begins with a state of its own."""
         return self._now.selector.query
@@ -856,9 +827,9 @@ class Learner:
         self._now.selector = selector
 
     @property
-    def query_state(self) -> Vector:
-        """The state of the query, if it has one: what a budget has spent, for example."""
-        return self._now.selector.query_state
+    def selector(self) -> Selector:
+        """What decides on queries: the state of the query, the random draws and the clock."""
+        return self._now.selector
 
     @property
     def seed(self) -> int:
@@ -868,11 +839,6 @@ class Learner:
     @seed.setter
     def seed(self, seed: int) -> None:
         self._now.selector.seed = seed
-
-    @property
-    def clock(self) -> Clock:
-        """The latest time that is known, where rows come with times."""
-        return self._now.selector.clock
 
     @property
     def open_bytes(self) -> int:
@@ -995,11 +961,11 @@ class Learner:
         """A learner from what :meth:`to_bytes` put into the file."""
         made = cls.__new__(cls)
         made.name, made._now = saved.unpacked(header, arrays, rules, queries)
-        made._busy, made._is_draft = Busy("learner"), False
+        made._busy, made._in_place = Busy("learner"), False
         return made
 
     def __getstate__(self) -> dict[str, Any]:
-        own: dict[str, Any] = {"_busy": Busy("learner"), "_is_draft": False}  # nobody uses a copy
+        own: dict[str, Any] = {"_busy": Busy("learner"), "_in_place": False}  # nobody uses a copy
         now = self._now.copy()
         now.book.listener = None
         return vars(self) | own | {"_now": now}

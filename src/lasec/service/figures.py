@@ -96,7 +96,7 @@ def _early(learner: Any) -> tuple[float, float | None, float | None]:
     query = learner.query
     if not isinstance(query, Budgeted):
         return 0.0, None, None
-    state = learner.query_state
+    state = learner.selector.query_state
     if query.timed:
         return query.owed(state), None, None
     return query.owed(state), query.horizon, query.cap(learner.rows)

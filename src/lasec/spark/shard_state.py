@@ -72,7 +72,7 @@ class ShardState:
         index, seed = self.index, self.config.seed
         if seed is None and any(key not in index.row_of for key in keys):
             raise ValueError("seed: a key cannot begin without the job's seed")
-        return index.rows(keys, seed or 0, self.config.model.query_state)
+        return index.rows(keys, seed or 0, self.config.model.selector.query_state)
 
     def forget(self, before: float) -> None:
         """Drop the keys that were last seen before an age, and models that have no fixed place."""
