@@ -36,8 +36,8 @@ def spread(command: Callable[P, R]) -> Callable[..., R]:
     """A command whose records of options are spread over its signature.
 
     >>> class Size(NamedTuple):
-    ...     width: Annotated[int, "--width"] = 1
-    ...     height: Annotated[int, "--height"] = 2
+    ...     width: Annotated[int, "an option"] = 1
+    ...     height: Annotated[int, "another"] = 2
     >>> @spread
     ... def area(*, times: int = 1, size: Size) -> int:
     ...     return size.width * size.height * times
