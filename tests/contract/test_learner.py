@@ -107,38 +107,27 @@ def test_margins_of_rounds_to_come_are_those_of_ask():
     assert np.abs(coming - tracker.margins(X[200:220])).max() > 0.0
 
 
-@pytest.mark.parametrize("rule", [lasec.rules.Tracking(), lasec.rules.SecondOrder(0.01)], ids=repr)
-def test_rows_asked_about_elsewhere_are_learned_as_by_ask_and_tell(rule):
-    """In any chunks, with late answers in any order."""
-    one, other = (lasec.Learner(rule, dimension=4, learn_from="labels", seed=1) for _ in range(2))
-    for begin in range(0, 120, 30):
-        for x in X[begin : begin + 30]:
-            one.ask(x)
-        other.note(X[begin : begin + 7])
-        other.note(X[begin + 7 : begin + 30])
-        late = [begin + 20, begin + 3, begin // 2 + 6]
-        for ticket in late:
-            one.tell(ticket, int(Y[ticket]))
-        assert other.answer(X[late], Y[late], late) == 3
-        for ours, theirs in zip(one.state, other.state, strict=True):
-            np.testing.assert_array_equal(ours, theirs)
-    assert (other.rows, other.told, other.updates) == (one.rows, one.told, one.updates)
-    np.testing.assert_array_equal(other.margins(X), one.margins(X))
-
-
-def test_refused_notes_and_answers_change_nothing():
-    tracker = lasec.Tracker(dimension=4, seed=1)
-    tracker.note(X[:10])
-    before = tracker.to_bytes()
-    with pytest.raises(ValueError, match="NaN"):
-        tracker.note([*X[:3], [np.nan] * 4])
-    with pytest.raises(ValueError, match="ticket"):
-        tracker.answer(X[:2], Y[:2], [0, 10])
-    with pytest.raises(ValueError, match="None is no label"):
-        tracker.answer(X[:2], [1, None], [0, 1])
-    with pytest.raises(ValueError, match="argument"):
-        tracker.answer(X[:2], Y[:2], [0])
-    assert tracker.to_bytes() == before
+@pytest.mark.parametrize("rule", [lasec.rules.Tracking(), lasec.rules.Perceptron()], ids=repr)
+@pytest.mark.parametrize("names", [(-1, 1), ("ham", "spam")])
+def test_many_labels_for_free_are_learned_one_after_the_other(rule, names):
+    """No query sees them, no question expires by them, and no budget is spent."""
+    labels = [names[int(y > 0)] for y in Y[:200]]
+    one, many = (
+        lasec.Learner(rule, lasec.queries.Budgeted(0.2), dimension=4, seed=1, max_age=20)
+        for _ in range(2)
+    )
+    assert one.ask(X[0]) == many.ask(X[0])
+    for x, label in zip(X[1:200], labels[1:], strict=True):
+        one.learn(x, label)
+    many.learn_many(X[1:70], labels[1:70])
+    many.learn_many(X[70:200], labels[70:])
+    assert many.to_bytes() == one.to_bytes()
+    assert (many.rows, many.asked, many.told, many.pending) == (200, 1, 199, (0,))
+    before = many.to_bytes()
+    for rows, y in ((X[:3], ["a", None, "b"]), ([*X[:2], [np.nan] * 4], labels[:3])):
+        with pytest.raises(ValueError, match=r"y: row 1 has no label|NaN"):
+            many.learn_many(rows, y)
+    assert many.to_bytes() == before
 
 
 def test_a_refused_row_is_not_noted():

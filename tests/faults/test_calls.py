@@ -194,7 +194,8 @@ TARGETS = {
         ("tell", {"ticket": 82, "y": 1}),
         ("learn", {"x": ROWS[0], "y": -1}),
         ("run", {"X": PAIR, "y": TWO, "times": [1.0, 2.0], "draws": [0.1, 0.2]}),
-        ("answer", {"X": PAIR, "y": TWO, "tickets": [0, 1]}),
+        ("learn_many", {"X": PAIR, "y": TWO}),
+        ("restate", {"ticket": 80, "x": ROWS[0]}),
         ("views", {"X": PAIR, "first": 3}),
         ("class_margins", {"X": PAIR}),
         ("name_classes", {"classes": TWO}),
@@ -448,7 +449,7 @@ def test_labels_cannot_make_more_classes_than_max_classes(make):
             lambda at=again: at.learn([1.0, 2.0], "d"),
             lambda at=again: at.tell(ticket, "d"),
             lambda at=again: at.run([[1.0, 2.0], [2.0, 1.0]], ["a", "d"]),
-            lambda at=again: at.answer([[1.0, 2.0]], ["d"], [0]),
+            lambda at=again: at.learn_many([[1.0, 2.0]], ["d"]),
         ):
             with pytest.raises(
                 ValueError, match=r"'d' would be a new class, and there are 3 .*max"

@@ -106,10 +106,14 @@ def many_rows(name, X):
         yield lambda: fleet.serve(keys, X, Y, tickets=[fleet.UNASKED] * len(Y))
         return
     made = learner(name)
-    for call in (made.ask_many, made.predict, made.margins, made.note, made.views, made.preview):
+    doors = (
+        made.ask_many, made.predict, made.predict_proba, made.margins, made.class_margins,
+        made.views, made.preview,
+    )  # fmt: skip
+    for call in doors:
         yield lambda call=call: call(X)
     yield lambda: made.run(X, Y)
-    yield lambda: made.answer(X, Y, tickets=[0, 1, 2])
+    yield lambda: made.learn_many(X, Y)
     yield lambda: one_by_one(X)
 
 

@@ -207,6 +207,19 @@ def test_a_row_that_is_refused_is_explained_and_leaves_no_trace(value, error, wo
         assert (model.classes, model._learner.rows) == ((False, True), 1)
 
 
+class Nameless:
+    def __repr__(self):
+        raise RuntimeError("no name today")
+
+
+def test_a_name_that_cannot_be_written_is_refused():
+    model = TrackerClassifier()
+    for call in (model.ask_one, lambda x: model.learn_one(x, True)):
+        with pytest.raises(TypeError, match="x: a feature has a name"):
+            call({"a": 1.0, Nameless(): 2.0})
+    assert (model.classes, model.pending, model._learner.rows) == ((), (), 0)
+
+
 def test_a_refused_row_brings_neither_features_nor_a_class():
     model = AROW()
     for x, y in (({"a": 1.0}, "x"), ({"a": -1.0}, "y")):

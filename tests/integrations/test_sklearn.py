@@ -29,7 +29,7 @@ from sklearn.svm import SVC
 import lasec
 from lasec.alarms import DropAlarm, InputAlarm
 from lasec.learner.book import Book
-from lasec.queries import Always, Budgeted, MarginSampling, Uniform, VarianceThreshold
+from lasec.queries import Budgeted, MarginSampling, Uniform, VarianceThreshold
 from lasec.selector import Selector
 from lasec.session import around
 from lasec.sklearn import (
@@ -707,7 +707,7 @@ def test_learners_can_be_shipped_without_pickle(stream):
     loaded = lasec.Tracker.from_bytes(model.learner_.to_bytes())
     close(loaded.predict_proba(X), model.predict_proba(X))
     assert loaded.drift_estimate == model.learner_.drift_estimate
-    assert isinstance(LASECClassifier().fit(X, y).learner_.query, Always)
+    assert model.learner_.query == Budgeted(0.1)
 
 
 # What is refused
@@ -767,7 +767,7 @@ def test_a_row_that_is_refused_after_others_were_learned(blobs, monkeypatch):
 @pytest.mark.parametrize(
     ("make", "owner", "name", "call"),
     [
-        (TrackerClassifier, Selector, "decide_all", "should_ask"),
+        (TrackerClassifier, Selector, "look_at_all", "should_ask"),
         (TrackerClassifier, Book, "add", "should_ask"),
         (TrackerClassifier, Selector, "skip", "partial_fit"),
         (TrackerClassifier, Book, "settle", "partial_fit"),

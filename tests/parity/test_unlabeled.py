@@ -74,4 +74,6 @@ def test_a_label_that_is_told_must_be_one():
     with pytest.raises(ValueError, match="is no label"):
         learner.tell(ticket, float("nan"))
     with pytest.raises(ValueError, match="is no label"):
-        learner.answer(np.ones((1, D)), [None], tickets=[0])
+        learner.learn(np.ones(D), None)
+    with pytest.raises(ValueError, match="has no label"):
+        learner.learn_many(np.ones((1, D)), [None])

@@ -471,11 +471,11 @@ def test_the_first_rows_of_three_classes_can_be_predictions(door):
 
 @pytest.mark.parametrize("label", [-1, 1])
 def test_an_answer_is_not_taken_for_another_class(label):
-    """A row that was asked about elsewhere: a label that is no class is refused, or a new one."""
+    """A label that is no class is refused, or a new one."""
     tracker = lasec.Tracker(2, rate=1.0, classes=["a", "b", "c"])
-    tracker.note([[1.0, 2.0]])
+    ticket = tracker.ask([1.0, 2.0]).ticket
     with contextlib.suppress(TypeError, ValueError):
-        tracker.answer([[1.0, 2.0]], [label], tickets=[0])
+        tracker.tell(ticket, label)
     assert tracker.state.told[:3].tolist() == [0, 0, 0]
 
 

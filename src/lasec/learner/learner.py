@@ -37,7 +37,7 @@ from lasec.records import Records
 from lasec.rules.growth import widened
 from lasec.rules.tracker.costs import GIVEN
 from lasec.selector import Selector
-from lasec.sparse import SparseRows, plain
+from lasec.sparse import SparseRows
 from lasec.types import (
     Aggregate,
     BudgetQuery,
@@ -351,56 +351,6 @@ class Learner:
             now.counts = now.counts.plus(dropped=1)
             now.book.report()
 
-    def note(self, X: ArrayLike) -> None:
-        """Count rows that were asked about elsewhere, by the margins of this learner.
-
-        Each is a step, as if :meth:`ask` had seen it. A rule may scale its rows by what it has seen
-        of rows without labels (the Tracker's does), so it has to see them all. No margin changes
-        before the next label.
-
-        >>> import lasec
-        >>> tracker = lasec.Tracker(dimension=2)
-        >>> tracker.note([[1.0, 2.0], [3.0, 4.0]])
-        >>> tracker.rows, tracker.asked, tracker.state.tally.tolist()
-        (2, 0, [2.0, 4.0, 6.0, 10.0, 20.0])
-        """
-        with self._busy:
-            now = self._sized("X", X, 2)
-            rows = reading.usable(now, X)
-            if now.kind.names:
-                now.admit(rows)
-            if hasattr(now.rule, "note"):
-                now.selector.machine.note(now.rule, now.model, plain(rows))
-            now.selector.skip(len(rows))
-            self._now = now
-
-    def answer(self, X: ArrayLike, y: ArrayLike, tickets: Iterable[int]) -> int:
-        """Learn the labels of rows that were asked about elsewhere; gives how many were used.
-
-        It is :meth:`tell` for rows of earlier steps that this learner does not keep; see
-        :meth:`note`. All are learned in their order, or none.
-
-        >>> import lasec
-        >>> learner = lasec.LASEC(dimension=2)
-        >>> learner.note([[1.0, 0.0], [0.0, 1.0]])
-        >>> learner.answer([[0.0, 1.0]], [-1], tickets=[1]), learner.rows, learner.told
-        (1, 2, 1)
-        """
-        with self._busy:
-            now = self._sized("X", X, 2)
-            rows = reading.usable(now, X)
-            labels, known = reading.listed(y, len(rows)), Range(0, now.selector.rows - 1)
-            with validation.foreign("tickets"):
-                steps = [number("ticket", ticket, int, known) for ticket in tickets]
-            answers, updates = [*zip(rows, labels, steps, strict=True)], now.counts.updates
-            if len(answers) > 1:  # a single one is refused before anything is written
-                now = now.copy()
-            for x, label, ticket in answers:
-                now = now.meeting(label)
-                now.teach(x, now.classes.code(label), ticket)
-            self._now = now
-            return now.counts.updates - updates
-
     def learn(self, x: ArrayLike, y: Hashable) -> Outcome:
         """Learn a labeled row that nobody asked for.
 
@@ -434,6 +384,19 @@ class Learner:
             self._now = now
             return outcome
 
+    def learn_many(self, X: ArrayLike, y: ArrayLike) -> None:
+        """:meth:`learn` for many rows, in compiled code: all of them or none.
+
+        >>> import lasec
+        >>> X, y = lasec.streams.switching(1_000, dimension=5, seed=1)
+        >>> learner = lasec.Tracker(5, seed=0)
+        >>> learner.learn_many(X, y)
+        >>> learner
+        Tracker('Tracker', dimension=5, rows=1000, asked=0, updates=1000)
+        """
+        with self._busy:
+            self._now = running.learn(self._sized("X", X, 2), X, y, in_place=self._in_place)
+
     def margins(self, X: ArrayLike, *, first: int | None = None) -> Vector:
         """The margin of each row, as of the next step; nothing is counted, queried or learned.
 
@@ -453,8 +416,7 @@ class Learner:
     def views(self, X: ArrayLike, *, first: int | None = None) -> Views:
         """What :meth:`ask` would say about rows, a column each; nothing is counted or queried.
 
-        For rows whose questions are kept elsewhere: see :meth:`note`. ``first`` is as in
-        :meth:`margins`. A row that :meth:`ask` would refuse is refused.
+        ``first`` is as in :meth:`margins`. A row that :meth:`ask` would refuse is refused.
 
         >>> import lasec
         >>> learner = lasec.LASEC(dimension=2, classes=["ham", "spam"])
@@ -969,6 +931,15 @@ class Learner:
         now = self._now.copy()
         now.book.listener = None
         return vars(self) | own | {"_now": now}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._now = self._now.copy()  # joblib gives arrays that nobody can write to
+
+    def __copy__(self) -> Self:
+        twin = object.__new__(type(self))
+        vars(twin).update(self.__getstate__())
+        return twin
 
     def __repr__(self) -> str:
         return (

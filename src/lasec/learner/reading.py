@@ -119,12 +119,3 @@ def likely(now: LearnerState, rows: Any) -> NDArray[np.float64]:
         return np.column_stack([(1.0 - margin) / 2.0, (1.0 + margin) / 2.0])
     selector = now.selector
     return selector.machine.classes(now.rule, now.model, plain(rows), selector.rows + 1, most)
-
-
-def listed(y: ArrayLike, count: int) -> list[Any]:
-    """Labels as they came, or an error."""
-    kinds, which = validation.classes(y, count)
-    if (which < 0).any():
-        given: Any = y
-        validation.class_label(list(given)[int(np.argmax(which < 0))])
-    return [kinds[kind] for kind in which]

@@ -13,7 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from lasec import sparse, validation
 from lasec.learner.reading import refusal
 from lasec.learner.state import LearnerState
+from lasec.learner.terms import ALWAYS
 from lasec.records import Records
+from lasec.selector import Selector
 from lasec.sparse import SparseRows
 from lasec.types import Decision, StatefulQuery, Vector
 
@@ -97,6 +99,20 @@ def run(
     now, records = _chunk(now, rows, signs, given, when, in_place=in_place)
     now.classes = now.classes.known(np.unique(signs[records.learned]).astype(int).tolist())
     return now, records
+
+
+def learn(now: LearnerState, X: ArrayLike, y: ArrayLike, *, in_place: bool) -> LearnerState:
+    """The state after labeled rows that nobody asked for: no query sees them, and none expires."""
+    asking, terms, dropped = copy(now.selector), now.terms, now.counts.dropped
+    selector = Selector(ALWAYS, seed=asking.seed)
+    selector.skip(asking.rows)
+    free = replace(now, selector=selector, terms=terms._replace(max_age=None))
+    after, records = run(free, X, y, None, None, in_place=in_place)
+    if not records.labeled.all():
+        raise ValueError(f"y: row {int(np.argmin(records.labeled))} has no label")
+    asking.skip(len(records))
+    counts = after.counts._replace(dropped=dropped)
+    return replace(after, selector=asking, terms=terms, counts=counts)
 
 
 def _chunk(

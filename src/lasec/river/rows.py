@@ -138,7 +138,11 @@ class Rows:
     def meet(self, names: Iterable[Hashable]) -> int:
         """Give a place to each new feature; gives how many places are in use."""
         new = self.new(names)
-        for name in sorted(new, key=_order):
+        try:
+            ordered = sorted(new, key=_order)
+        except Exception as error:  # of a stranger's __str__
+            raise TypeError("x: a feature has a name that cannot be written") from error
+        for name in ordered:
             self.index[name] = self.used
         if new:
             self._names = _NOBODY

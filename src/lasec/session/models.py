@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from copy import copy
 from typing import Any, NamedTuple, Protocol, Self
 
@@ -93,6 +93,11 @@ class OwnModel:
         names = classes if positive is None else against_others(positive)
         if names:
             learner.name_classes(names)
+
+    def __copy__(self) -> Self:
+        twin = object.__new__(type(self))
+        vars(twin).update(vars(self), learner=copy(self.learner))
+        return twin
 
     @property
     def classes(self) -> list[Any]:
@@ -192,6 +197,12 @@ class AskedRows(NamedTuple):
     propensity: Vector
     asked: NDArray[np.bool_]
     ticket: NDArray[np.int64]
+
+    def decisions(self) -> Iterator[Decision]:
+        """The decisions one by one, as a meter hears them."""
+        columns = (column.tolist() for column in self)
+        for sign, certainty, chance, queried, ticket in zip(*columns, strict=True):
+            yield Decision(sign, certainty, 0.0, chance, queried, ticket)
 
 
 class AnyModel:

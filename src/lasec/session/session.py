@@ -16,7 +16,7 @@ from lasec.learner import GivenUp, Learner
 from lasec.metrics import Estimate, Meter
 from lasec.parameters import Range, number, shown
 from lasec.persistence.container import Arrays, bundle, pack, read, restored, unbundle
-from lasec.session.models import Asked, AskedRows, Carried, OwnModel
+from lasec.session.models import Asked, Carried, OwnModel
 from lasec.session.saved import (
     Note,
     read_detectors,
@@ -518,11 +518,9 @@ class Session:
         """Hear of what the model gives up; of several sessions of one model, the last hears."""
         self.model.listen(self._given_up.append)
 
-    def hear_asked(self, asked: AskedRows, row: Callable[[int], Any]) -> None:
+    def hear_asked(self, decisions: Iterable[Decision], row: Callable[[int], Any]) -> None:
         """Let meter and detectors hear of decisions; ``row`` gives the row at a place."""
-        columns = (column.tolist() for column in asked)
-        for at, (sign, certainty, chance, queried, ticket) in enumerate(zip(*columns, strict=True)):
-            decision = Decision(sign, certainty, 0.0, chance, queried, ticket)
+        for at, decision in enumerate(decisions):
             self.meter.ask(decision)
             for detector in self.detectors:
                 self._raise(detector.ask(decision, row(at)))

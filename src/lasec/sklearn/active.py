@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Self, TypeVar, cast
 
 import numpy as np
@@ -14,11 +14,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from lasec.alarms import Detector
-from lasec.session import JudgedRows
+from lasec.selector import Selector
+from lasec.session import AnyModel, AskedRows, JudgedRows
 from lasec.session.adapters import judged_rows
-from lasec.sklearn.asking import AskingMixin, drafted, row_of
+from lasec.sklearn.asking import AskingMixin, drafted
 from lasec.sklearn.unlabeled import filled, missing
-from lasec.types import Matrix, Query, Vector
+from lasec.types import Matrix, Outcome, Query, Vector
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -77,7 +78,7 @@ class ActiveClassifier(AskingMixin, MetaEstimatorMixin, ClassifierMixin, BaseEst
     def fit(self, X: Any, y: Any) -> Self:
         """Train a new copy of the classifier, with a new budget."""
         with drafted(self) as draft:
-            draft._session = draft._new_session()
+            draft._begin()
             draft._adopt(clone(self.estimator).fit(*_labeled(X, y)))
         return self
 
@@ -122,7 +123,7 @@ class ActiveClassifier(AskingMixin, MetaEstimatorMixin, ClassifierMixin, BaseEst
             judged = draft._judged(X) if hasattr(self, "estimator_") else draft._unknown(X)
             draft._open()
             decided = draft._decide(X, judged, times)
-        self._session.hear_asked(decided, row_of(X))
+        self._heard(X, [*decided.decisions()])
         return decided.asked, decided.propensity
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -154,7 +155,28 @@ class ActiveClassifier(AskingMixin, MetaEstimatorMixin, ClassifierMixin, BaseEst
     def _open(self) -> None:
         """Begin the budget, if it has not begun."""
         if not hasattr(self, "_session"):
-            self._session = self._new_session()
+            self._begin()
+
+    def _begin(self) -> None:
+        """Begin a budget."""
+        limits: Any = {"max_pending": self.max_pending, "max_age": self.max_age}
+        self._stand(AnyModel(_judge, _learn, Selector(self._query, seed=self.seed), **limits))
+
+    @property
+    def _model(self) -> AnyModel:
+        model: Any = self._session.model
+        return model  # type: ignore[no-any-return]
+
+    def _decide(self, X: Any, judged: JudgedRows, times: ArrayLike | None) -> AskedRows:
+        """Decide which of these rows to ask about, on a branch of the session."""
+        self._session = self._session.branch()
+        return self._model.ask_many(judged, lambda at: [None] * len(at), times)
+
+    def _answer(self, tickets: list[int], labels: Iterable[Any]) -> list[Outcome]:
+        """Settle the questions of these tickets (-1 is none), on a branch of the session."""
+        self._session = self._session.branch()
+        told = zip(tickets, labels, strict=True)
+        return [self._model.tell(ticket, label) for ticket, label in told if ticket >= 0]
 
     def _adopt(self, model: Any) -> None:
         """Take a trained classifier."""
@@ -219,6 +241,14 @@ def _takes_nan(model: Any) -> bool:
     """Whether NaN may mean something to a classifier, or to a step before it."""
     parts = (part for part in _parts(model) if hasattr(part, "__sklearn_tags__"))
     return any(get_tags(part).input_tags.allow_nan for part in parts if not isinstance(part, type))
+
+
+def _judge(row: Any) -> Any:
+    raise NotImplementedError("an estimator judges its rows together")
+
+
+def _learn(row: Any, label: Any, ticket: int) -> None:
+    """The estimator has learned it already."""
 
 
 def _by_class(model: Any) -> bool:

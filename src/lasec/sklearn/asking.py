@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from hashlib import blake2b
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from lasec.alarms import Alarm, Detector
+from lasec.learner import Learner
 from lasec.metrics import Estimate, Meter
 from lasec.queries import VarianceThreshold
 from lasec.selector import Selector
-from lasec.session import AnyModel, AskedRows, JudgedRows, Session
+from lasec.session import AnyModel, OwnModel, Session
 from lasec.session.adapters import budget
 from lasec.sparse import csr
 from lasec.tracker import AUDIT
-from lasec.types import Outcome, Query
+from lasec.types import Decision, Query
 
 
 @contextmanager
@@ -57,7 +58,8 @@ class AskingMixin:
     @property
     def selector_(self) -> Selector:
         """The budget, and what was spent of it."""
-        return self._model.selector
+        model: Any = self._session.model
+        return (model.learner if isinstance(model, OwnModel) else model).selector
 
     @property
     def meter_(self) -> Meter:
@@ -75,7 +77,7 @@ class AskingMixin:
     @property
     def open_questions_(self) -> int:
         """How many rows that ``should_ask`` has asked about wait for their labels."""
-        return len(self._model.book) if hasattr(self, "_session") else 0
+        return len(self._session.model.questions) if hasattr(self, "_session") else 0
 
     def accuracy(self, **options: Any) -> Estimate:
         """An unbiased estimate, with an interval, of the accuracy over all rows of ``should_ask``.
@@ -118,66 +120,62 @@ class AskingMixin:
         return AUDIT
 
     @property
-    def _model(self) -> AnyModel:
-        model: Any = self._session.model
-        return model  # type: ignore[no-any-return]
+    def _query(self) -> Query:
+        """The query of these parameters."""
+        return chosen(self.rate, self.query, self._queries, self._audit)
 
-    def _new_session(self) -> Session:
-        """Nothing asked yet."""
-        model = AnyModel(
-            _judge, _learn, opened(self.rate, self.query, self.seed, self._queries, self._audit),
-            max_pending=self.max_pending, max_age=self.max_age,
-        )  # fmt: skip
+    def _stand(self, model: Learner | AnyModel) -> None:
+        """Stand on a session in which nothing was asked yet."""
         patience = self.max_pending if self.max_age is None else None
         meter, detectors = Meter(patience=patience), deepcopy(tuple(self.detectors))
-        return Session(model, meter=meter, detectors=detectors)
+        self._session = Session(model, meter=meter, detectors=detectors)
 
-    def _decide(self, X: Any, judged: JudgedRows, times: ArrayLike | None) -> AskedRows:
-        """Decide which of these rows to ask about, on a branch of the session."""
-        self._session = self._session.branch()
-        return self._model.ask_many(judged, lambda at: keys(_safe_indexing(X, at)), times)
+    def _keys(self) -> Iterator[tuple[int, bytes]]:
+        """The open tickets, oldest first, with the digests of their rows."""
+        notes = self._session.notes
+        return ((ticket, note.columns["key"]) for ticket, note in notes.items())
 
-    def _answer(self, tickets: list[int], labels: Iterable[Any]) -> list[Outcome]:
-        """Settle the questions of these tickets (-1 is none), on a branch of the session."""
-        self._session = self._session.branch()
-        told = zip(tickets, labels, strict=True)
-        return [self._model.tell(ticket, label) for ticket, label in told if ticket >= 0]
+    def _heard(self, X: Any, decisions: Sequence[Decision]) -> None:
+        """Keep the digests of the rows that were asked about, and let the session hear of all."""
+        at = [place for place, decision in enumerate(decisions) if decision.asked]
+        for place, key in zip(at, keys(_safe_indexing(X, at)), strict=True):
+            self._session.keep(decisions[place].ticket, {"key": key})
+        self._session.hear_asked(decisions, row_of(X))
 
     def _tickets(self, X: Any) -> list[int]:
         """The open ticket of each row, oldest first among equal rows; -1 where there is none."""
-        book, waiting = self._model.book, dict[bytes, deque[int]]()
-        if not book:
+        waiting = dict[bytes, deque[int]]()
+        for ticket, key in self._keys():
+            waiting.setdefault(key, deque()).append(ticket)
+        if not waiting:
             return [-1] * _num_samples(X)
-        for ticket in book:
-            waiting.setdefault(book.find(ticket, ticket + 1).x, deque()).append(ticket)
         same = (waiting.get(key) for key in keys(X))
         return [tickets.popleft() if tickets else -1 for tickets in same]
 
 
-def opened(
-    rate: float, query: Query | None, seed: int | None, kind: type | None = None,
-    audit: float = AUDIT,
-) -> Selector:  # fmt: skip
-    """A selector with the query of a Tracker of this ``rate``, or with a ``query`` of one's own.
+def chosen(
+    rate: float, query: Query | None, kind: type | None = None, audit: float = AUDIT
+) -> Query:
+    """The query of a Tracker of this ``rate``, or a ``query`` of one's own.
 
     ``kind`` is the only kind of query that will do.
 
-    >>> opened(0.2, None, seed=0).query.rate
+    >>> chosen(0.2, None).rate
     0.2
     >>> from lasec.queries import Uniform
-    >>> opened(0.1, Uniform(0.5), seed=0).query
+    >>> chosen(0.1, Uniform(0.5))
     Uniform(rate=0.5)
     """
-    chosen = budget(rate, query, audit)
+    made = budget(rate, query, audit)
     if query is None:
-        return Selector(chosen, seed=seed)
+        return made
     if kind is not None and not isinstance(query, kind):
         raise TypeError(f"query must be a lasec.queries.{kind.__name__}, got {query!r}")
     if getattr(query, "max_open", 0) > 0:
         raise ValueError("query: max_open is not for batches, in which no label can come back")
     if isinstance(getattr(query, "inner", query), VarianceThreshold):
         raise ValueError("query: VarianceThreshold needs variances, and here are margins alone")
-    return Selector(query, seed=seed)
+    return query
 
 
 def keys(X: Any) -> list[bytes]:
@@ -225,11 +223,3 @@ def _key(places: NDArray[Any], values: NDArray[Any]) -> bytes:
 
 def _digest(data: bytes) -> bytes:
     return blake2b(data, digest_size=16).digest()
-
-
-def _judge(row: Any) -> Any:
-    raise NotImplementedError("an estimator judges its rows together")
-
-
-def _learn(row: Any, label: Any, ticket: int) -> None:
-    """The estimator has learned it already."""

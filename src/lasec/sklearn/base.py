@@ -1,10 +1,10 @@
-"""What all classifiers of this face share: a table in, a learner of lasec inside."""
+"""What all classifiers of this face share: a table in, a session with a learner inside."""
 
 from __future__ import annotations
 
-import copy
 from abc import abstractmethod
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import groupby
 from typing import Any, Self
 
@@ -17,11 +17,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from lasec import validation
 from lasec.learner import Learner
 from lasec.parameters import shown
-from lasec.session import AskedRows, JudgedRows
-from lasec.sklearn.asking import AskingMixin, drafted, row_of
+from lasec.session import Session
+from lasec.sklearn.asking import AskingMixin, drafted
 from lasec.sklearn.unlabeled import filled, marked, missing
 from lasec.sparse import checked, is_sparse, takes_pairs
-from lasec.types import Matrix, NotingRule, Outcome, Vector
+from lasec.types import Decision, Matrix, Outcome, Vector
 
 _ROWS = {"accept_sparse": "csr", "dtype": np.float64, "order": "C"}
 # For a rule of dense rows, sparse ones become dense in blocks of at most so many numbers (16 MB).
@@ -64,17 +64,12 @@ class StreamClassifier(AskingMixin, ClassifierMixin, BaseEstimator):  # type: ig
     class (:mod:`lasec.sklearn.unlabeled`).
     """
 
-    _kind: type[Learner] = Learner
     classes_: NDArray[Any]
-    _learner: Learner
     _intercept: bool
 
     @abstractmethod
     def _new_learner(self, dimension: int, sparse: bool) -> Learner:
-        """A new learner that learns from every label given to its ``run``.
-
-        ``sparse`` is whether the first rows are sparse.
-        """
+        """A new learner with the query of these parameters, for rows that may be sparse."""
 
     def fit(self, X: Any, y: Any) -> Self:
         """Forget everything, and learn the rows of ``X`` in their order.
@@ -117,9 +112,10 @@ class StreamClassifier(AskingMixin, ClassifierMixin, BaseEstimator):  # type: ig
             X = _validated(draft, X, reset=new, ensure_min_samples=0)
             if new:
                 draft._open(X)
-            decided = draft._ask(X, times)
-        self._session.hear_asked(decided, row_of(X))
-        return decided.asked, decided.propensity
+            decided = draft._asked(X, times)
+        self._heard(X, decided)
+        asked = np.array([decision.asked for decision in decided], dtype=np.bool_)
+        return asked, np.array([decision.propensity for decision in decided], dtype=np.float64)
 
     def decision_function(self, X: Any) -> Vector | Matrix:
         """The margin of each row: one number for two classes, else one for each class.
@@ -140,17 +136,9 @@ class StreamClassifier(AskingMixin, ClassifierMixin, BaseEstimator):  # type: ig
         check_is_fitted(self, "classes_")
         return self._learner
 
-    def __getstate__(self) -> dict[str, Any]:
-        """For a pickle: the learner as the bytes of its state file, which are checked when read."""
-        state: dict[str, Any] = dict(super().__getstate__())
-        if "_learner" in state:
-            state["_learner"] = self._learner.to_bytes()
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if "_learner" in state:
-            self._learner = self._kind.from_bytes(state["_learner"])
+    @property
+    def _learner(self) -> Learner:
+        return self._session.learner
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -173,9 +161,8 @@ class StreamClassifier(AskingMixin, ClassifierMixin, BaseEstimator):  # type: ig
 
     def _open(self, X: Any) -> None:
         """Begin a stream of which nothing is known but its first rows."""
-        self._session = self._new_session()
         self._intercept = self._wants_intercept()
-        self._learner = self._new_learner(self.n_features_in_ + self._intercept, is_sparse(X))
+        self._stand(self._new_learner(self.n_features_in_ + self._intercept, is_sparse(X)))
 
     def _wants_intercept(self) -> bool:
         """Whether rows are to get a column of ones; what was true at the start holds to the end."""
@@ -193,9 +180,9 @@ class StreamClassifier(AskingMixin, ClassifierMixin, BaseEstimator):  # type: ig
 
     def _begin(self, classes: NDArray[Any]) -> None:
         """Let the learner know the classes."""
-        learner = copy.copy(self._learner)
-        learner.name_classes(classes.tolist())
-        self.classes_, self._learner = classes, learner
+        self._session = self._session.branch()
+        self._learner.name_classes(classes.tolist())
+        self.classes_ = classes
 
     def _taught(self, X: Any, y: Any, classes: ArrayLike | None) -> list[Outcome]:
         """Learn more rows, and settle the questions that their labels answer."""
@@ -217,28 +204,20 @@ class StreamClassifier(AskingMixin, ClassifierMixin, BaseEstimator):  # type: ig
         strange = np.setdiff1d(y, self.classes_)
         if strange.size:
             raise ValueError(f"y: {strange[0]!r} is not one of the classes {self.classes_}")
-        tickets = self._tickets(X)
-        self._learner = taught(self._learner, X, y, tickets, self._intercept)
-        told = self._answer(tickets, y)
-        self.selector_.skip(tickets.count(-1))
-        return told
+        self._session = self._session.branch()
+        return taught(self._session, X, y, self._tickets(X), self._intercept)
 
-    def _judged(self, X: Any) -> JudgedRows:
-        """What the learner says of rows of the next steps."""
-        count, first = X.shape[0], self._learner.rows
-        label, margin, sure = np.full(count, None), np.zeros(count), np.full(count, -1.0)
+    def _asked(self, X: Any, times: ArrayLike | None) -> list[Decision]:
+        """Decide about rows, on a branch of the session."""
+        when = None if times is None else validation.times(times, X.shape[0])
+        self._session = self._session.branch()
+        model: Any = self._session.model
+        found: list[Decision] = []
         for at, rows in blocks(self._learner, X, self._intercept):
-            seen = self._learner.views(rows, first=first + at.start)
-            margin[at] = seen.margin
-            if self._trained:
-                label[at], sure[at] = seen.label, seen.certainty
-        return JudgedRows(label, margin, sure)
-
-    def _ask(self, X: Any, times: ArrayLike | None) -> AskedRows:
-        """Decide, remember what was asked, and let the clock of the learner go on."""
-        decided = self._decide(X, self._judged(X), times)
-        self._learner = noted(self._learner, X, self._intercept)
-        return decided
+            with _counted_from(at.start):
+                said = model.ask_many(rows, None if when is None else when[at])
+            found += [asked.decision for asked in said]
+        return found
 
 
 def blocks(learner: Learner, X: Any, intercept: bool) -> Iterator[tuple[slice, Any]]:
@@ -268,53 +247,40 @@ def blocks(learner: Learner, X: Any, intercept: bool) -> Iterator[tuple[slice, A
         yield slice(begin, begin + len(dense)), dense
 
 
-def noted(learner: Learner, X: Any, intercept: bool) -> Learner:
-    """The learner after rows that were asked about, as if each had been given to its ``ask``.
-
-    >>> import lasec
-    >>> before = lasec.Tracker(dimension=2)
-    >>> after = noted(before, np.ones((3, 2)), intercept=False)
-    >>> before.rows, after.rows, int(after.state.tally[0])
-    (0, 3, 3)
-    """
-    if not isinstance(learner.rule, NotingRule):
-        return learner.counted(rows=learner.rows + X.shape[0])
-    pupil = copy.copy(learner)
-    for _, rows in blocks(learner, X, intercept):
-        pupil.note(rows)
-    return pupil
-
-
 def taught(
-    learner: Learner, X: Any, y: NDArray[Any], tickets: list[int], intercept: bool
-) -> Learner:
-    """The learner after rows and their labels, each as the answer to its ticket, or as a new row.
+    session: Session, X: Any, y: NDArray[Any], tickets: list[int], intercept: bool
+) -> list[Outcome]:
+    """Let the learner of a session learn rows, each as the answer to its ticket, or as a new row.
 
     A ticket of -1 is a row that was not asked about.
 
     >>> import lasec
-    >>> before = lasec.LASEC(dimension=2)
-    >>> after = taught(before, np.ones((3, 2)), np.array([-1, -1, 1]), [-1, -1, -1], False)
-    >>> before.rows, after.rows, after.updates
-    (0, 3, 2)
+    >>> session = Session(lasec.LASEC(dimension=2))
+    >>> taught(session, np.ones((3, 2)), np.array([-1, -1, 1]), [-1, -1, -1], False)
+    []
+    >>> session.learner.rows, session.learner.updates
+    (3, 2)
     """
-    pupil = copy.copy(learner)
+    learner, told = session.learner, list[Outcome]()
     for at, rows in blocks(learner, X, intercept):
         end = 0
         for asked, group in groupby(ticket >= 0 for ticket in tickets[at]):
             begin, end = end, end + len([*group])
             part = slice(at.start + begin, at.start + end)
             if asked:
-                pupil.answer(rows[begin:end], y[part], tickets[part])
+                answers = zip(tickets[part], y[part].tolist(), strict=True)
+                told += [session.model.tell(ticket, label) for ticket, label in answers]
             else:
-                _run(pupil, rows[begin:end], y[part], part.start)
-    return pupil
+                with _counted_from(part.start):
+                    learner.learn_many(rows[begin:end], y[part])
+    return told
 
 
-def _run(pupil: Learner, rows: Any, labels: NDArray[Any], before: int) -> None:
-    """Learn some rows; an error says where they begin, since they are counted from there."""
+@contextmanager
+def _counted_from(before: int) -> Iterator[None]:
+    """An error about rows says where they begin, since they are counted from there."""
     try:
-        pupil.run(rows, labels)
+        yield
     except ValueError as error:
         if before == 0:
             raise

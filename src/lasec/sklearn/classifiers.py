@@ -51,7 +51,6 @@ class TrackerClassifier(StreamClassifier):
     ['spam']
     """
 
-    _kind = Tracker
     _queries = Budgeted
 
     def __init__(
@@ -86,7 +85,11 @@ class TrackerClassifier(StreamClassifier):
         named = isinstance(self.class_weight, Mapping)  # of classes that are not known yet
         rule = (SparseTracking if sparse else Tracking)(weighted=named)
         weight: Any = None if named else self.class_weight
-        return Tracker(dimension, rate=1.0, rule=rule, class_weight=weight, seed=self.seed)
+        budget: Any = self._query
+        return Tracker(
+            dimension, budget=budget, rule=rule, class_weight=weight, seed=self.seed,
+            max_pending=self.max_pending, max_age=self.max_age,
+        )  # fmt: skip
 
     def _begin(self, classes: NDArray[Any]) -> None:
         super()._begin(classes)
@@ -147,8 +150,16 @@ class RuleClassifier(StreamClassifier):
         return bool(number("fit_intercept", self.fit_intercept, bool, None))
 
     def _new_learner(self, dimension: int, sparse: bool) -> Learner:
-        rule = SecondOrder() if self.rule is None else self.rule
-        return Learner(rule, dimension=dimension, learn_from=self.learn_from, seed=self.seed)
+        return Learner(
+            self._rule, self._query, dimension=dimension, learn_from=self.learn_from,
+            seed=self.seed,
+            max_pending=self.max_pending, max_age=self.max_age,
+        )  # fmt: skip
+
+    @property
+    def _rule(self) -> Any:
+        """The rule of these parameters."""
+        return SecondOrder() if self.rule is None else self.rule
 
 
 class LASECClassifier(RuleClassifier):
@@ -184,6 +195,6 @@ class LASECClassifier(RuleClassifier):
         self.drift = drift
         self.ridge = ridge
 
-    def _new_learner(self, dimension: int, sparse: bool) -> Learner:
-        rule = SecondOrder(self.drift, self.ridge)
-        return Learner(rule, dimension=dimension, seed=self.seed, name="LASEC")
+    @property
+    def _rule(self) -> Any:
+        return SecondOrder(self.drift, self.ridge)
