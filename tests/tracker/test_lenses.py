@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import lasec
+from lasec.nested import named
 from lasec.rules import Lenses, Tracking
 from lasec.rules.tracker.lens_maps import (
     LENSES,
@@ -50,11 +51,13 @@ def test_equals_its_equations(rate):
     np.testing.assert_allclose(ours.propensity, propensity, atol=10.0 * SINGLE)
     state = tracker.state
     np.testing.assert_allclose(state.omega, twin.omega, atol=SINGLE)
-    np.testing.assert_allclose(state.directions, [twin.maps.gauss, twin.maps.laplace], rtol=1e-4)
-    np.testing.assert_allclose(state.cuts, twin.maps.cuts, atol=1e-5)
+    np.testing.assert_allclose(
+        state.maps.directions, [twin.maps.gauss, twin.maps.laplace], rtol=1e-4
+    )
+    np.testing.assert_allclose(state.maps.cuts, twin.maps.cuts, atol=1e-5)
     for e, core in enumerate(twin.cores):
         theirs = core.pi.sum(axis=(0, 1)).ravel()
-        np.testing.assert_allclose(state.lens_weight[e], theirs, atol=SINGLE)
+        np.testing.assert_allclose(state.cores.weight[e], theirs, atol=SINGLE)
     raw = lasec.Tracker(4, rate=rate, seed=5).run(X, y)
     assert np.abs(raw.margin - ours.margin).max() > 0.5  # the lenses are in it
 
@@ -97,10 +100,10 @@ def test_rows_of_a_lens_are_the_same_one_by_one():
     tracker = lensed()
     tracker.run(X, y)
     state = tracker.state
-    Z = np.array([standardized(state.means, state.units, x) for x in X[:50]])
+    Z = np.array([standardized(state.raw.means, state.raw.units, x) for x in X[:50]])
     for e in range(LENSES):
-        one_by_one = [lens_row(state, e, z) for z in Z]
-        np.testing.assert_allclose(lens_rows(state, e, Z), one_by_one, atol=1e-5)
+        one_by_one = [lens_row(state.maps, e, z) for z in Z]
+        np.testing.assert_allclose(lens_rows(state.maps, e, Z), one_by_one, atol=1e-5)
     state.early[:] = X[:120]
     np.testing.assert_allclose(_all_standardized(state)[:50], Z, atol=1e-5)
 
@@ -203,7 +206,7 @@ def test_lenses_that_lose_sleep_wake_and_sleep_longer():
         assert (state.omega[1:][left > 0] == 0.0).all()
         assert state.omega.sum() == pytest.approx(1.0)
         for e in np.flatnonzero((left > 0) & (left == before.naps[:, LEFT] - 50)):
-            np.testing.assert_array_equal(state.lens_weights[e], before.lens_weights[e])
+            np.testing.assert_array_equal(state.cores.weights[e], before.cores.weights[e])
             slept.append(e)
         before = state
     assert set(slept) == {0, 1, 2, 3}
@@ -282,17 +285,17 @@ def test_class_weights_move_the_decision_and_not_the_probabilities():
         ("omega", 0, 2.0, "lenses"),
         ("stage", 0, 7, "counts"),
         ("naps", (0, 1), -1, "counts"),
-        ("pairs", (0, 0), 9, "column"),
-        ("lens_units", (0, 0), -1.0, "unit"),
-        ("lens_spread", (1, 0, 0), 0.0, "variance"),
-        ("lens_posterior", (2, 0, 0, 0), 0.9, "posterior"),
+        ("maps.pairs", (0, 0), 9, "column"),
+        ("cores.units", (0, 0), -1.0, "unit"),
+        ("cores.spread", (1, 0, 0), 0.0, "variance"),
+        ("cores.posterior", (2, 0, 0, 0), 0.9, "posterior"),
     ],
 )
 def test_a_state_that_cannot_be_is_refused(name, place, value, message):
     X, y = curved(400)
     tracker = lensed()
     tracker.run(X, y)
-    getattr(tracker.state, name)[place] = value
+    named(tracker.state)[name][place] = value
     with pytest.raises(lasec.StateError, match=message):
         tracker.to_bytes()
 

@@ -545,10 +545,8 @@ class Learner:
                 check_weights(given, [label for label in given if now.classes.code(label)])
             for label in given:
                 now.meet(label, named=True)
-            costs = now.model.costs.copy()
             for label, weight in given.items():
-                costs[GIVEN, now.classes.names.index(label)] = weight
-            now.model = now.model._replace(costs=costs)
+                now.model.costs[GIVEN, now.classes.names.index(label)] = weight
             self._now = now
 
     @property

@@ -25,9 +25,8 @@ from lasec import triangle
 from lasec.rules.tracker.hypotheses import HAZARDS, LAPSES, SPEEDS, marginals, prior_of
 from lasec.rules.tracker.lensed import Core
 from lasec.rules.tracker.seen import CLOCKS, extra
-from lasec.types import ClassMargin, Vector
 
-__all__ = ["alone_of", "sign_of_both", "trusted", "weigh_trust"]
+__all__ = ["alone_of"]
 
 JOINT, ALONE = range(2)
 _FIRST = 0.9  # the trust in the joint filter before the first label
@@ -71,31 +70,3 @@ def alone_of(state: Any) -> Core:
         state.alone_lapse, state.means, state.units, state.told, state.slopes, state.alone_born,
         state.alone_clock,
     )  # fmt: skip
-
-
-def trusted(rule: Any, state: Any) -> tuple[float, float]:
-    """How much the joint filter counts in a margin, and the Tracker of the dense columns."""
-    if rule.dense == 0 or state.trust[ALONE] < rule.negligible:
-        return 1.0, 0.0
-    if state.trust[JOINT] < rule.negligible:
-        return 0.0, 1.0
-    return state.trust[JOINT], state.trust[ALONE]
-
-
-def sign_of_both(one: float, first: ClassMargin, other: float, second: ClassMargin) -> ClassMargin:
-    """What two mixtures of these shares say together.
-
-    >>> sign_of_both(0.5, ClassMargin(1.0, 0.0, 1.0, 1.0), 0.5, ClassMargin(0.0, 0.0, 0.0, 1.0))
-    ClassMargin(raw=0.5, variance=0.25, margin=0.5, label=1.0)
-    """
-    p, apart = one * first.raw + other * second.raw, first.raw - second.raw
-    variance = one * first.variance + other * second.variance + one * other * apart * apart
-    return ClassMargin(p, variance, p, 1.0 if p >= 0.0 else -1.0)
-
-
-def weigh_trust(rule: Any, trust: Vector, joint: float, alone: float) -> None:
-    """Trust by the probability that each gave to a label."""
-    one, other = trust[JOINT] * joint, trust[ALONE] * alone
-    part = one / (one + other) if one + other > 0.0 else 0.5
-    trust[JOINT] = (1.0 - rule.share) * part + rule.share / 2.0
-    trust[ALONE] = 1.0 - trust[JOINT]

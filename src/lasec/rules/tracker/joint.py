@@ -29,17 +29,28 @@ from numpy.typing import NDArray
 from lasec import triangle
 from lasec.rules.tracker.beliefs import Beliefs
 from lasec.rules.tracker.dense import Dense, Sight
-from lasec.rules.tracker.lensed import Counted
 from lasec.rules.tracker.seen import INTERCEPT, extra, in_row_units, mark_last
 from lasec.rules.tracker.views import learn, meet, restart, score, settle
 from lasec.rules.tracker.weighing import COUNT, LENGTHS
 from lasec.rules.tracker.words import Words, glance, lesson, words_of
-from lasec.types import Vector
+from lasec.types import Counter, Vector
 
 __all__ = [
     "beside_words", "count_dense", "joint_glance", "joint_lesson", "joint_of", "later_words",
     "numbers_in", "scale_of", "shortened",
 ]  # fmt: skip
+
+
+class Counted(NamedTuple):
+    """What :mod:`lasec.rules.tracker.seen` needs of a state to count rows."""
+
+    tally: Vector
+    means: Vector
+    squares: Vector
+    units: Vector
+    clock: Counter
+    sample: NDArray[np.float32]
+    sampled: Counter
 
 
 class Both(NamedTuple):

@@ -89,19 +89,19 @@ def lens_row(maps: Any, e: int, z: Single) -> Vector:
 
 def make_maps(rule: Any, state: Any) -> None:
     """Draw the maps, and what the cores need to know of their rows, from the first rows."""
-    rng, Z = np.random.default_rng(rule.map_seed), _all_standardized(state)
+    rng, Z, maps = np.random.default_rng(rule.map_seed), _all_standardized(state), state.maps
     one, two = rng.integers(len(Z), size=(2, PAIRS))
     apart = np.abs(Z[one] - Z[two])
-    features, d = state.cuts.size, Z.shape[1]
+    features, d = maps.cuts.size, Z.shape[1]
     distance = _median(np.linalg.norm(apart, axis=1))
-    state.directions[GAUSSIAN] = _orthogonal(rng, features, d) / distance
+    maps.directions[GAUSSIAN] = _orthogonal(rng, features, d) / distance
     cauchy = np.clip(rng.standard_cauchy((features, d)), -HEAVY, HEAVY)
-    state.directions[LAPLACE] = cauchy / _median(apart.sum(axis=1))
-    state.phases[:] = rng.uniform(0.0, 2.0 * math.pi, state.phases.shape)
-    state.pairs[:] = _pairs(rng, features, d)
-    state.cuts[:] = _cuts(Z, features)
+    maps.directions[LAPLACE] = cauchy / _median(apart.sum(axis=1))
+    maps.phases[:] = rng.uniform(0.0, 2.0 * math.pi, maps.phases.shape)
+    maps.pairs[:] = _pairs(rng, features, d)
+    maps.cuts[:] = _cuts(Z, features)
     for e in range(LENSES):
-        _fit(state, e, lens_rows(state, e, Z))
+        _fit(state.cores, e, lens_rows(maps, e, Z), d)
 
 
 def lens_rows(maps: Any, e: int, Z: Matrix) -> Matrix:
@@ -120,8 +120,8 @@ def lens_rows(maps: Any, e: int, Z: Matrix) -> Matrix:
 
 def _all_standardized(state: Any) -> Matrix:
     """What :func:`standardized` gives for each of the first rows, all at once."""
-    X, units = state.early, state.units[:-1]
-    Z = np.where(units > 0.0, (X - state.means) * units, np.sign(X))
+    X, units = state.early, state.raw.units[:-1]
+    Z = np.where(units > 0.0, (X - state.raw.means) * units, np.sign(X))
     made: Matrix = np.clip(Z, -REACH, REACH)
     return made
 
@@ -164,16 +164,16 @@ def _cuts(Z: Matrix, features: int) -> Vector:
     return made
 
 
-def _fit(state: Any, e: int, F: Matrix) -> None:
+def _fit(cores: Any, e: int, F: Matrix, d: int) -> None:
     """Where the rows of a lens are, and their leading directions.
 
     The scale is known: an entry is about 1 in size, a product about 2. The scale of the first rows
     would be no better, and too small where a column that seldom changes did not change in them.
     """
-    d, width = state.means.size, F.shape[1]
+    width = F.shape[1]
     means, units = F.mean(axis=0), np.ones(width)
     means[:d], units[d:] = 0.0, PRODUCT_UNIT if e == PRODUCTS else 1.0
-    state.lens_means[e], state.lens_units[e] = means, np.append(units, INTERCEPT)
+    cores.means[e], cores.units[e] = means, np.append(units, INTERCEPT)
     U = (F - means) * units / math.sqrt(width)
-    k = state.lens_basis.shape[1]
-    state.lens_basis[e] = np.linalg.eigh(U.T @ U)[1][:, : -k - 1 : -1].T
+    k = cores.basis.shape[1]
+    cores.basis[e] = np.linalg.eigh(U.T @ U)[1][:, : -k - 1 : -1].T

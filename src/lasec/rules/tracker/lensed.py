@@ -14,9 +14,8 @@ from lasec.rules.tracker.lens_maps import LENSES, Maps
 from lasec.rules.tracker.seen import CLOCKS, extra
 from lasec.types import Counter, Matrix, Vector
 
-__all__ = ["core_of", "counted", "maps_of", "raw_core"]
+__all__ = ["core_of"]
 
-RAW = len(Beliefs._fields)
 # Places in ``stage``: where the lenses are, and how many rows and labels are kept.
 STAGE, EARLY, KEPT = range(3)
 COLLECTING, MADE, RUNNING = range(3)
@@ -24,8 +23,11 @@ COLLECTING, MADE, RUNNING = range(3)
 LOW, LEFT, NEXT = range(3)
 # Places in ``notes``, of a label that is kept: the label, its step, and what it was given.
 SAID, STEP, GIVEN = range(3)
-_SINGLE = ("lens_weights", "lens_covs", "lens_spread", "lens_basis", "directions", "phases", "cuts")
-_WHOLE = ("lens_born", "lens_clock", "pairs", "naps", "stage")
+_SINGLE = (
+    *(f"cores.{name}" for name in ("weights", "covs", "spread", "basis")),
+    *(f"maps.{name}" for name in ("directions", "phases", "cuts")),
+)
+_WHOLE = ("cores.born", "cores.clock", "maps.pairs", "naps", "stage")
 
 
 class Core(NamedTuple):
@@ -46,73 +48,60 @@ class Core(NamedTuple):
     clock: Counter
 
 
-class Counted(NamedTuple):
-    """What :mod:`lasec.rules.tracker.seen` needs of a state to count rows."""
+class Cores(NamedTuple):
+    """The same for all lenses, with a first axis for them, but for what they share."""
 
-    tally: Vector
-    means: Vector
-    squares: Vector
-    units: Vector
+    weights: NDArray[np.float32]
+    covs: NDArray[np.float32]
+    spread: NDArray[np.float32]
+    basis: NDArray[np.float32]
+    posterior: NDArray[np.float64]
+    weight: Matrix
+    lapse: Matrix
+    means: Matrix
+    units: Matrix
+    born: Counter
     clock: Counter
-    sample: NDArray[np.float32]
-    sampled: Counter
 
 
 class Lensed(NamedTuple):
     """All that a Tracker with lenses knows.
 
-    The first arrays are those of :class:`~lasec.rules.tracker.beliefs.Beliefs`, for the raw rows;
-    those named ``lens_`` are the same for each lens, with a first axis for them. ``directions``,
-    ``phases``, ``pairs`` and ``cuts`` are the maps. ``omega`` is the weight of the raw rows and of
-    each lens, ``naps`` says which lenses sleep. ``early`` holds the first rows, ``kept`` and
-    ``notes`` the first labels, until the maps are made, and ``stage`` how many there are.
+    ``raw`` is the state of a Tracker of the raw rows, ``cores`` are those of the lenses, and
+    ``maps`` what these see. ``omega`` is the weight of the raw rows and of each lens, ``naps`` says
+    which lenses sleep. ``early`` holds the first rows, ``kept`` and ``notes`` the first labels,
+    until the maps are made, and ``stage`` how many there are.
 
     >>> from lasec.rules import Lenses
     >>> state = Lenses().init(dimension=3)
-    >>> state.omega.tolist(), state.lens_weights.shape
+    >>> state.omega.tolist(), state.cores.weights.shape
     ([0.5, 0.125, 0.125, 0.125, 0.125], (4, 20, 1, 139))
     """
 
-    weights: NDArray[np.float64]
-    covs: NDArray[np.float32]
-    spread: NDArray[np.float32]
-    basis: NDArray[np.float32]
-    energy: Vector
-    sample: NDArray[np.float32]
-    sampled: Counter
-    posterior: NDArray[np.float64]
-    weight: Vector
-    lapse: Vector
-    means: Vector
-    squares: Vector
-    units: Vector
-    tally: Vector
-    told: Counter
-    slopes: Vector
-    born: Counter
-    clock: Counter
-    costs: Matrix
-    lens_weights: NDArray[np.float32]
-    lens_covs: NDArray[np.float32]
-    lens_spread: NDArray[np.float32]
-    lens_basis: NDArray[np.float32]
-    lens_posterior: NDArray[np.float64]
-    lens_weight: Matrix
-    lens_lapse: Matrix
-    lens_means: Matrix
-    lens_units: Matrix
-    lens_born: Counter
-    lens_clock: Counter
-    directions: NDArray[np.float32]
-    phases: NDArray[np.float32]
-    pairs: Counter
-    cuts: NDArray[np.float32]
+    raw: Beliefs
+    cores: Cores
+    maps: Maps
     omega: Vector
     naps: Counter
     early: Matrix
     kept: Matrix
     notes: Matrix
     stage: Counter
+
+    @property
+    def costs(self) -> Matrix:
+        """The class weights, as the raw rows have them."""
+        return self.raw.costs
+
+    @property
+    def posterior(self) -> NDArray[np.float64]:
+        """The posterior of the raw rows."""
+        return self.raw.posterior
+
+    @property
+    def born(self) -> Counter:
+        """When the concepts of the raw rows began."""
+        return self.raw.born
 
     def validate(self) -> str:
         """Why these arrays are no state of a Tracker with lenses, as a phrase; empty if they are.
@@ -123,74 +112,44 @@ class Lensed(NamedTuple):
         >>> state.validate()
         'the weights of the lenses are no probability distribution'
         """
-        d, stage = self.means.size, self.stage
+        known = self.raw.means.size if self.stage[STAGE] != COLLECTING else None
         flaws = (
             (_no_weights(self.omega), "the weights of the lenses are no probability distribution"),
             (not _possible(self), "the lenses' counts contradict each other"),
-            (not _in_columns(self.pairs, d, stage[STAGE]), "a pair names a column there is not"),
-            ((self.lens_units < 0.0).any(), "a unit of a lens is negative"),
+            (not _in_columns(self.maps.pairs, known), "a pair names a column there is not"),
+            ((self.cores.units < 0.0).any(), "a unit of a lens is negative"),
         )
-        found = raw_of(self).validate() or next((text for wrong, text in flaws if wrong), "")
+        found = self.raw.validate() or next((text for wrong, text in flaws if wrong), "")
         for e in range(LENSES):
             found = found or lens_of(self, e).validate()
         return found
 
 
-# Parts of a state, for functions that are called often: to hand on all arrays takes longer than
-# what most of them do.
-
-
-def counted(state: Any) -> Counted:
-    """What counts the raw rows, as views."""
-    return Counted(
-        state.tally, state.means, state.squares, state.units, state.clock, state.sample,
-        state.sampled,
-    )  # fmt: skip
-
-
-def maps_of(state: Any) -> Maps:
-    """The maps, as views."""
-    return Maps(state.directions, state.phases, state.pairs, state.cuts)
-
-
-def raw_core(state: Any) -> Core:
-    """The state of the raw rows, as views."""
-    return Core(
-        state.weights, state.covs, state.spread, state.basis, state.posterior, state.weight,
-        state.lapse, state.means, state.units, state.told, state.slopes, state.born, state.clock,
-    )  # fmt: skip
-
-
 def core_of(state: Any, e: int) -> Core:
     """The state of lens ``e``, as views."""
+    raw, all_ = state.raw, state.cores
     return Core(
-        state.lens_weights[e], state.lens_covs[e], state.lens_spread[e], state.lens_basis[e],
-        state.lens_posterior[e], state.lens_weight[e], state.lens_lapse[e], state.lens_means[e],
-        state.lens_units[e], state.told, state.slopes, state.lens_born[e], state.lens_clock[e],
+        all_.weights[e], all_.covs[e], all_.spread[e], all_.basis[e], all_.posterior[e],
+        all_.weight[e], all_.lapse[e], all_.means[e], all_.units[e], raw.told, raw.slopes,
+        all_.born[e], all_.clock[e],
     )  # fmt: skip
-
-
-def raw_of(state: Lensed) -> Beliefs:
-    """The state of the raw rows, as views."""
-    given: dict[str, Any] = state._asdict()
-    return Beliefs(**{name: given[name] for name in Beliefs._fields})
 
 
 def lens_of(state: Lensed, e: int) -> Beliefs:
     """The state of lens ``e`` as that of a Tracker; its scales are fixed, and not learned."""
-    core, none = core_of(state, e)._asdict(), np.zeros((0, state.lens_means.shape[1]), np.float32)
-    width = state.lens_means.shape[1]
+    width = state.cores.means.shape[1]
+    none = np.zeros((0, width), np.float32)
     return Beliefs(
-        **core, energy=np.zeros(0), sample=none, sampled=np.zeros(2, np.int64),
-        squares=np.zeros(width), tally=np.zeros(1), costs=np.zeros((0, 0)),
+        **core_of(state, e)._asdict(), energy=np.zeros(0), sample=none,
+        sampled=np.zeros(2, np.int64), squares=np.zeros(width), tally=np.zeros(1),
+        costs=np.zeros((0, 0)),
     )  # fmt: skip
 
 
 def with_lens(state: Lensed, e: int, core: Beliefs) -> None:
     """The state of lens ``e`` <- that of a Tracker, in place."""
-    for name in Core._fields:
-        if name not in ("told", "slopes"):
-            getattr(state, f"lens_{name}")[e] = getattr(core, name)
+    for name, array in state.cores._asdict().items():
+        array[e] = getattr(core, name)
 
 
 def lens_shapes(rule: Any, dimension: int) -> dict[str, tuple[int, ...]]:
@@ -210,11 +169,11 @@ def lens_shapes(rule: Any, dimension: int) -> dict[str, tuple[int, ...]]:
         "born": (rule.lens_slots,),
         "clock": (CLOCKS,),
     }
-    return {f"lens_{name}": (LENSES, *shape) for name, shape in cores.items()} | {
-        "directions": (2, D, dimension),
-        "phases": (2, D),
-        "pairs": (D, 4),
-        "cuts": (D,),
+    return {f"cores.{name}": (LENSES, *shape) for name, shape in cores.items()} | {
+        "maps.directions": (2, D, dimension),
+        "maps.phases": (2, D),
+        "maps.pairs": (D, 4),
+        "maps.cuts": (D,),
         "omega": (1 + LENSES,),
         "naps": (LENSES, 3),
         "early": (rule.warm_up, dimension),
@@ -232,14 +191,14 @@ def lens_kinds(shapes: dict[str, tuple[int, ...]]) -> dict[str, type]:
 
 def begin_lenses(rule: Any, state: Lensed) -> None:
     """All hypotheses of all lenses alike, no maps yet, half of the weight to the raw rows."""
-    states = state.lens_weight.shape[1]
+    cores, states = state.cores, state.cores.weight.shape[1]
     priors = np.array([prior_of(rule, i) for i in range(states)])
     for e in range(LENSES):
-        np.fill_diagonal(state.lens_basis[e], 1.0)
+        np.fill_diagonal(cores.basis[e], 1.0)
         for i in range(states):
-            triangle.set_diagonal(state.lens_covs[e, i], priors[i])
-            state.lens_spread[e, i] = priors[i]
-        first = state.lens_posterior[e, :, :, : len(SPEEDS)]
+            triangle.set_diagonal(cores.covs[e, i], priors[i])
+            cores.spread[e, i] = priors[i]
+        first = cores.posterior[e, :, :, : len(SPEEDS)]
         first[:] = 1.0 / first.size
         core = core_of(state, e)
         marginals(rule, core.posterior, core.weight, core.lapse)
@@ -262,7 +221,7 @@ def _possible(state: Lensed) -> bool:
     )
 
 
-def _in_columns(pairs: Counter, dimension: int, stage: int) -> bool:
+def _in_columns(pairs: Counter, dimension: int | None) -> bool:
     """Whether each entry of a pair is a column, once there are pairs."""
     size = np.abs(pairs)
-    return stage == COLLECTING or bool(size.min() >= 1 and size.max() <= dimension)
+    return dimension is None or bool(size.min() >= 1 and size.max() <= dimension)

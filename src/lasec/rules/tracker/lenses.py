@@ -46,11 +46,12 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from lasec.linalg import put
+from lasec.nested import copied
 from lasec.parameters import Positive, Range, Share, checked
 from lasec.rules.tracker.costs import count_label, weigh_sign
 from lasec.rules.tracker.dense import dense_of, sight
 from lasec.rules.tracker.enlarging import more_classes, more_features
-from lasec.rules.tracker.lens_maps import LENSES, lens_row, make_maps, standardized
+from lasec.rules.tracker.lens_maps import LENSES, Maps, lens_row, make_maps, standardized
 from lasec.rules.tracker.lensed import (
     COLLECTING,
     EARLY,
@@ -60,25 +61,29 @@ from lasec.rules.tracker.lensed import (
     LOW,
     MADE,
     NEXT,
-    RAW,
     RUNNING,
     SAID,
     STAGE,
     STEP,
+    Cores,
     Lensed,
     begin_lenses,
     core_of,
-    counted,
     lens_kinds,
     lens_of,
     lens_shapes,
-    maps_of,
-    raw_core,
-    raw_of,
     with_lens,
 )
-from lasec.rules.tracker.mixture import best_of, follow, mixture_of
+from lasec.rules.tracker.mixture import (
+    best_of,
+    divide,
+    follow,
+    lead_of,
+    mixture_of,
+    weigh_views,
+)
 from lasec.rules.tracker.seen import ROWS, count_row, notice
+from lasec.rules.tracker.softmax import add
 from lasec.rules.tracker.subspace import is_due, renew_basis
 from lasec.rules.tracker.tracking import Tracking, count_classes, view_classes, view_sign
 from lasec.types import ClassMargin, Counter, Matrix, Vector, facts
@@ -139,10 +144,12 @@ class Lenses(NamedTuple):
 
     def init(self, dimension: int) -> Lensed:
         """A Tracker's first state, and lenses without maps."""
-        raw, shapes = self._tracking().init(dimension), lens_shapes(self, dimension)
+        shapes = lens_shapes(self, dimension)
         kinds = lens_kinds(shapes)
-        rest: dict[str, Any] = {n: np.zeros(shape, kinds[n]) for n, shape in shapes.items()}
-        state = Lensed(**raw._asdict(), **rest)
+        made: dict[str, Any] = {n: np.zeros(shape, kinds[n]) for n, shape in shapes.items()}
+        cores = Cores(*(made.pop(f"cores.{name}") for name in Cores._fields))
+        maps = Maps(*(made.pop(f"maps.{name}") for name in Maps._fields))
+        state = Lensed(self._tracking().init(dimension), cores, maps, **made)
         begin_lenses(self, state)
         return state
 
@@ -153,11 +160,14 @@ class Lenses(NamedTuple):
 
     def shapes(self, dimension: int) -> dict[str, tuple[int, ...]]:
         """The shape of each array of the state."""
-        return self._tracking().shapes(dimension) | lens_shapes(self, dimension)
+        raw = self._tracking().shapes(dimension)
+        return {f"raw.{name}": raw[name] for name in raw} | lens_shapes(self, dimension)
 
     def kinds(self, dimension: int) -> dict[str, type]:
         """The type of the numbers in each array."""
-        return self._tracking().kinds(dimension) | lens_kinds(lens_shapes(self, dimension))
+        raw = self._tracking().kinds(dimension)
+        rest = lens_kinds(lens_shapes(self, dimension))
+        return {f"raw.{name}": raw[name] for name in raw} | rest
 
     def label_cost(self, dimension: int) -> float:
         """About how many microseconds a label takes, with all lenses awake.
@@ -166,7 +176,7 @@ class Lenses(NamedTuple):
         65
         """
         shapes = lens_shapes(self, dimension)
-        large = (shapes[f"lens_{name}"] for name in ("weights", "covs", "spread"))
+        large = (shapes[f"cores.{name}"] for name in ("weights", "covs", "spread"))
         numbers = sum(float(np.prod(shape)) for shape in large)
         return self._tracking().label_cost(dimension) + numbers / 2_000.0
 
@@ -175,18 +185,19 @@ class Lenses(NamedTuple):
 
         With more classes, the lead of the best class over the second.
         """
-        if state.told.size:
-            mean, square = np.empty(state.told.size), np.empty(state.told.size)
+        told, costs = state.raw.told, state.raw.costs
+        if told.size:
+            mean, square = np.empty(told.size), np.empty(told.size)
             mix_classes(self, state, x, t, mean, square)
-            return best_of(self, state.costs, mean, square)
+            return best_of(self, costs, mean, square)
         seen = mix_signs(self, state, x, t)
-        return weigh_sign(self, state.costs, seen) if state.costs.size else seen
+        return weigh_sign(self, costs, seen) if costs.size else seen
 
     def note(self, state: Lensed, x: Vector) -> None:
         """Count a row that is asked about, labeled or not."""
-        if self.balanced and state.costs.size:
-            count_classes(self, state, x)
-        count_row(counted(state), x)
+        if self.balanced and state.raw.costs.size:
+            count_classes(self, state.raw, x)
+        count_row(state.raw, x)
         keep_row(state.stage, state.early, x)
 
     def probabilities(self, state: Lensed, x: Vector, t: int, out: Vector) -> None:
@@ -195,16 +206,16 @@ class Lenses(NamedTuple):
 
     def update(self, state: Lensed, x: Vector, y: float, draw: float, t: int = 0) -> None:
         """Let the raw rows' states learn, and the lenses, or keep the label for them."""
-        if state.tally[0] == 0.0:
+        raw = state.raw
+        if raw.tally[0] == 0.0:
             keep_row(state.stage, state.early, x)
-        count_label(state, y, state.clock[ROWS])
-        raw = raw_core(state)
+        count_label(raw, y, raw.clock[ROWS])
         likely = teach_core(self, raw, x, y, t)
         if state.stage[STAGE] == RUNNING:
             teach(self, state, x, y, t, likely)
         else:
             keep_label(state, x, y, t, likely)
-        notice(counted(state), x)
+        notice(raw, x)
         if state.stage[STAGE] == MADE:
             replay(self, state)
 
@@ -212,16 +223,13 @@ class Lenses(NamedTuple):
         """The rule and the state with one more class; from two classes, with three.
 
         >>> rule, state = Lenses().with_more_classes(Lenses().init(3), dimension=3)
-        >>> rule.classes, state.lens_weights.shape
+        >>> rule.classes, state.cores.weights.shape
         (3, (4, 20, 3, 139))
         """
         larger = self._replace(classes=self.classes + 1)
         blank = larger.init(dimension)
-        raw = more_classes(self, raw_of(state), raw_of(blank))
-        after = blank._replace(**raw._asdict())
-        for name in blank._fields[RAW:]:
-            if not name.startswith("lens_"):
-                getattr(after, name)[:] = getattr(state, name)
+        raw = more_classes(self, state.raw, blank.raw)
+        after: Lensed = copied(state._replace(raw=raw, cores=blank.cores))
         for e in range(LENSES):
             with_lens(after, e, more_classes(self, lens_of(state, e), lens_of(blank, e)))
         if self.classes == 2:
@@ -231,16 +239,16 @@ class Lenses(NamedTuple):
     def with_more_features(self, state: Lensed, dimension: int, known: int) -> Lensed:
         """The state for more features: the raw rows' as a Tracker's, and lenses that begin again.
 
-        >>> Lenses().with_more_features(Lenses().init(2), dimension=3, known=2).means.size
+        >>> Lenses().with_more_features(Lenses().init(2), dimension=3, known=2).raw.means.size
         3
         """
-        raw = more_features(self._tracking(), raw_of(state), dimension, known)
-        return self.init(dimension)._replace(**raw._asdict())
+        raw = more_features(self._tracking(), state.raw, dimension, known)
+        return self.init(dimension)._replace(raw=raw)
 
     def is_due(self, state: Lensed) -> bool:
         """Whether it is time for :meth:`renew`."""
         full = state.stage[EARLY] >= state.early.shape[0]
-        return is_due(state) or bool(full and state.stage[STAGE] == COLLECTING)
+        return is_due(state.raw) or bool(full and state.stage[STAGE] == COLLECTING)
 
     def renew(self, state: Lensed) -> None:
         """Make the maps; let the basis of wide raw rows follow the rows that came."""
@@ -248,13 +256,13 @@ class Lenses(NamedTuple):
             make_maps(self, state)
             state.stage[STAGE] = MADE
             state.early[:] = 0.0
-        if is_due(state):
-            renew_basis(state)
+        if is_due(state.raw):
+            renew_basis(state.raw)
 
 
 def mix_signs(rule: Any, state: Any, x: Vector, t: int) -> ClassMargin:
     """What the raw rows and the lenses say about a row of two classes."""
-    omega, raw, maps = state.omega, raw_core(state), maps_of(state)
+    omega, raw, maps = state.omega, state.raw, state.maps
     if state.stage[STAGE] != RUNNING:
         return view_sign(rule, raw, x, t)
     bar, z = min(rule.negligible, omega.max()), standardized(raw.means, raw.units, x)
@@ -270,13 +278,12 @@ def mix_signs(rule: Any, state: Any, x: Vector, t: int) -> ClassMargin:
         total += omega[e]
         first += omega[e] * seen.raw
         second += omega[e] * (seen.variance + seen.raw * seen.raw)
-    p = first / total
-    return ClassMargin(p, max(0.0, second / total - p * p), p, 1.0 if p >= 0.0 else -1.0)
+    return lead_of(total, first, second)
 
 
 def mix_classes(rule: Any, state: Any, x: Vector, t: int, mean: Vector, square: Vector) -> None:
     """mean <- the probability of each class, and the mean of the states' squared ones."""
-    omega, raw, maps = state.omega, raw_core(state), maps_of(state)
+    omega, raw, maps = state.omega, state.raw, state.maps
     if state.stage[STAGE] != RUNNING:
         view_classes(rule, raw, x, t, mean, square)
         return
@@ -293,11 +300,9 @@ def mix_classes(rule: Any, state: Any, x: Vector, t: int, mean: Vector, square: 
             core = core_of(state, e - 1)
             view_classes(rule, core, lens_row(maps, e - 1, z), t, p, q)
         total += omega[e]
-        for c in range(mean.size):
-            mean[c] += omega[e] * p[c]
-            square[c] += omega[e] * q[c]
-    for c in range(mean.size):
-        mean[c], square[c] = mean[c] / total, square[c] / total
+        add(mean, omega[e], p)
+        add(square, omega[e], q)
+    divide(mean, square, total)
 
 
 def keep_row(stage: Counter, early: Matrix, x: Vector) -> None:
@@ -318,8 +323,8 @@ def keep_label(state: Any, x: Vector, y: float, t: int, likely: float) -> None:
 
 def teach(rule: Any, state: Any, x: Vector, y: float, t: int, likely: float) -> None:
     """Let the lenses that are awake learn a label, to which the raw rows gave ``likely``."""
-    omega, naps, maps = state.omega, state.naps, maps_of(state)
-    z = standardized(state.means, state.units, x)
+    omega, naps, maps = state.omega, state.naps, state.maps
+    z = standardized(state.raw.means, state.raw.units, x)
     omega[0] *= likely
     for e in range(naps.shape[0]):
         if naps[e, LEFT] > 0:
@@ -337,13 +342,10 @@ def teach_core(rule: Any, core: Any, x: Vector, y: float, t: int) -> float:
 
 def weigh(rule: Any, omega: Vector, naps: Any) -> None:
     """The weights add up to one, a share is spread evenly, and lenses fall asleep or wake."""
-    awake = 1
+    asleep = np.zeros(omega.size, np.int64)
     for e in range(naps.shape[0]):
-        awake += naps[e, LEFT] == 0
-    total = omega.sum()
-    for e in range(omega.size):
-        if e == 0 or naps[e - 1, LEFT] == 0:
-            omega[e] = (1.0 - rule.lens_share) * omega[e] / total + rule.lens_share / awake
+        asleep[1 + e] = naps[e, LEFT]
+    weigh_views(omega, rule.lens_share, asleep)
     for e in range(naps.shape[0]):
         if naps[e, LEFT] > 0:
             naps[e, LEFT] -= 1

@@ -40,8 +40,9 @@ from lasec.rules.tracker.views import learn, meet, restart, score, settle
 from lasec.types import ClassMargin, Counter, Matrix, Vector
 
 __all__ = [
-    "add_said", "begin_concept", "best_of", "class_probabilities", "filter_state", "follow",
-    "is_missed", "mixture_of", "narrowed", "nothing_said", "sign", "step_of_label",
+    "add_said", "begin_concept", "best_of", "class_probabilities", "divide", "filter_state",
+    "follow", "is_missed", "lead_of", "mixture_of", "narrowed", "nothing_said", "sign",
+    "step_of_label", "weigh_views",
 ]  # fmt: skip
 
 _ROOT_HALF = math.sqrt(0.5)
@@ -87,6 +88,11 @@ def sign(rule: Any, mixture: Any, view: Any, at: Any, t: int) -> ClassMargin:
             total += weight[i]
             first += weight[i] * lean
             second += weight[i] * lean * lean
+    return lead_of(total, first, second)
+
+
+def lead_of(total: float, first: float, second: float) -> ClassMargin:
+    """The decision by the weighed sums of leads and of their squares, of states or of views."""
     p = first / total
     return ClassMargin(p, max(0.0, second / total - p * p), p, 1.0 if p >= 0.0 else -1.0)
 
@@ -111,8 +117,33 @@ def class_probabilities(
                     said = likelihood_of(p[c], mixture.lapse[i], known)
                     mean[c] += weight[i] * said
                     square[c] += weight[i] * said * said
+    divide(mean, square, total)
+
+
+def divide(mean: Vector, square: Vector, total: float) -> None:
+    """Make means of the weighed sums of each class, in place."""
     for c in range(mean.size):
         mean[c], square[c] = mean[c] / total, square[c] / total
+
+
+def weigh_views(omega: Vector, share: float, asleep: Counter) -> None:
+    """The weights of views add up to one, and a share of it is spread evenly over them.
+
+    Views whose entry is not 0 are ``asleep`` and have no part in it. It is the fixed share of
+    Herbster and Warmuth (*Tracking the Best Expert*, 1998).
+
+    >>> omega = np.array([0.3, 0.1])
+    >>> weigh_views(omega, 0.5, np.zeros(2, np.int64))
+    >>> omega.tolist()
+    [0.625, 0.375]
+    """
+    awake, total = 0, omega.sum()
+    for e in range(omega.size):
+        awake += asleep[e] == 0
+    for e in range(omega.size):
+        if asleep[e] == 0:
+            part = (1.0 - share) * omega[e] / total if total > 0.0 else (1.0 - share) / awake
+            omega[e] = part + share / awake
 
 
 def best_of(rule: Any, costs: Matrix, mean: Vector, square: Vector) -> ClassMargin:

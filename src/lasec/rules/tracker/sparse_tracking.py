@@ -25,7 +25,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from lasec.parameters import NonNegative, Positive, Range, Share, checked
-from lasec.rules.tracker.alone import alone_of, first_alone, sign_of_both, trusted, weigh_trust
+from lasec.rules.tracker.alone import ALONE, JOINT, alone_of, first_alone
 from lasec.rules.tracker.columns import FIELDS, PLACE, PLACES, admit, grown, has_room
 from lasec.rules.tracker.costs import (
     count_label,
@@ -35,7 +35,7 @@ from lasec.rules.tracker.costs import (
     weigh_sign,
     with_class,
 )
-from lasec.rules.tracker.dense import dense_of, glimpse, sight
+from lasec.rules.tracker.dense import dense_of, sight
 from lasec.rules.tracker.enlarging import more_classes
 from lasec.rules.tracker.hypotheses import HAZARDS, LAPSES, SPEEDS, marginals
 from lasec.rules.tracker.joint import (
@@ -48,10 +48,20 @@ from lasec.rules.tracker.joint import (
     numbers_in,
     scale_of,
 )
-from lasec.rules.tracker.mixture import best_of, class_probabilities, follow, mixture_of, sign
+from lasec.rules.tracker.mixture import (
+    best_of,
+    class_probabilities,
+    divide,
+    follow,
+    lead_of,
+    mixture_of,
+    sign,
+    weigh_views,
+)
 from lasec.rules.tracker.seen import LABEL, LATEST, count_row, notice
-from lasec.rules.tracker.softmax import slopes
+from lasec.rules.tracker.softmax import add, slopes
 from lasec.rules.tracker.sparse_beliefs import MixedBeliefs, SparseBeliefs, grown_shapes
+from lasec.rules.tracker.tracking import view_classes, view_sign
 from lasec.rules.tracker.views import restart
 from lasec.rules.tracker.weighing import COUNT, LABELS, count_words, fixed_places, settle_rows
 from lasec.rules.tracker.words import LABEL_NUMBER, glance, lesson, words_of
@@ -223,30 +233,38 @@ def plain_classes(rule: Any, state: Any, x: Any, t: int, mean: Vector, square: V
 
 
 def mixed_sign(rule: Any, state: Any, x: Any, t: int) -> ClassMargin:
-    """The same by the mixture that is trusted, or by both."""
-    joint, alone = trusted(rule, state)
-    if alone == 0.0:
-        return plain_sign(rule, state, x, t)
-    numbers, core = numbers_in(rule, x), alone_of(state)
-    seen = sign(rule, mixture_of(core), dense_of(core), glimpse(core, numbers, t), t)
-    if joint == 0.0:
-        return seen
-    return sign_of_both(joint, plain_sign(rule, state, x, t), alone, seen)
+    """The same by the joint view and by the dense columns alone, those that are trusted."""
+    trust, core = state.trust, alone_of(state)
+    bar, total, first, second = min(rule.negligible, trust.max()), 0.0, 0.0, 0.0
+    for e in range(trust.size):
+        if trust[e] >= bar:
+            if e == JOINT:
+                seen = plain_sign(rule, state, x, t)
+            else:
+                seen = view_sign(rule, core, numbers_in(rule, x), t)
+            total += trust[e]
+            first += trust[e] * seen.raw
+            second += trust[e] * (seen.variance + seen.raw * seen.raw)
+    return lead_of(total, first, second)
 
 
 def mixed_classes(rule: Any, state: Any, x: Any, t: int, mean: Vector, square: Vector) -> None:
-    """The same by the mixture that is trusted, or by both."""
-    joint, alone = trusted(rule, state)
-    if joint > 0.0:
-        plain_classes(rule, state, x, t, mean, square)
-    if alone == 0.0:
-        return
-    core, p, q = alone_of(state), np.empty_like(mean), np.empty_like(mean)
-    at = glimpse(core, numbers_in(rule, x), t)
-    class_probabilities(rule, mixture_of(core), dense_of(core), at, t, p, q)
-    for c in range(p.size):
-        mean[c] = alone * p[c] + (joint * mean[c] if joint > 0.0 else 0.0)
-        square[c] = alone * q[c] + (joint * square[c] if joint > 0.0 else 0.0)
+    """The same by the joint view and by the dense columns alone, those that are trusted."""
+    trust, core = state.trust, alone_of(state)
+    p, q, total = np.empty_like(mean), np.empty_like(mean), 0.0
+    bar = min(rule.negligible, trust.max())
+    for c in range(mean.size):
+        mean[c] = square[c] = 0.0
+    for e in range(trust.size):
+        if trust[e] >= bar:
+            if e == JOINT:
+                plain_classes(rule, state, x, t, p, q)
+            else:
+                view_classes(rule, core, numbers_in(rule, x), t, p, q)
+            total += trust[e]
+            add(mean, trust[e], p)
+            add(square, trust[e], q)
+    divide(mean, square, total)
 
 
 def learn_alone(rule: Any, state: Any, x: Any, y: float, t: int, likely: float) -> None:
@@ -257,7 +275,9 @@ def learn_alone(rule: Any, state: Any, x: Any, y: float, t: int, likely: float) 
     core, numbers = alone_of(state), numbers_in(rule, x)
     at = sight(core, numbers, t)
     alone = follow(rule, mixture_of(core), dense_of(core), at, y, t)
-    weigh_trust(rule, state.trust, likely, alone)
+    state.trust[JOINT] *= likely
+    state.trust[ALONE] *= alone
+    weigh_views(state.trust, rule.share, np.zeros(2, np.int64))
     notice(scale_of(state), numbers)
 
 
