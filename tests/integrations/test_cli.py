@@ -580,7 +580,7 @@ def test_a_model_goes_on_being_that_of_its_run(file, tmp_path):
 def test_settings_and_budgets_reach_every_algorithm(file, tmp_path):
     def labels(*options):
         done = call("run", file, "-l", "fate", "--limit", "2000", "--seed", "1", "--json", *options)
-        return json.loads(done.stdout) | {"seconds": 0.0}
+        return json.loads(done.stdout) | {"seconds": 0.0, "rows_per_second": 0.0}
 
     assert labels("--set", "audit=0.01") != labels()
     assert labels("--audit", "0.01") == labels("--set", "audit=0.01")

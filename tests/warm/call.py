@@ -16,7 +16,8 @@ def hand_over(address, arguments):
         return int(server.recv(16) or b"-9")
 
 
-code = hand_over(sys.argv[1], sys.argv[2:])
-if code < 0:
-    os.kill(os.getpid(), -code)
-sys.exit(code)
+if __name__ == "__main__":
+    code = hand_over(sys.argv[1], sys.argv[2:])
+    if code < 0:
+        os.kill(os.getpid(), -code)
+    sys.exit(code)

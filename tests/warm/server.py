@@ -102,4 +102,5 @@ def _warm(folder):
     sys.stdout, sys.stderr = real, sys.__stderr__
 
 
-serve(sys.argv[1])
+if __name__ == "__main__":
+    serve(sys.argv[1])
