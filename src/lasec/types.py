@@ -238,6 +238,15 @@ class TimedRule(Protocol):
 
 
 @runtime_checkable
+class HearingRule(Protocol):
+    """A rule whose ``update`` takes answers that may be wrong (``rules.tracker.answers``)."""
+
+    @property
+    def hears_noise(self) -> Literal[True]:
+        """Always true."""
+
+
+@runtime_checkable
 class ShapedRule(Protocol):
     """A rule whose arrays do not grow in proportion to the dimension."""
 

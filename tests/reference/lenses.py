@@ -118,14 +118,14 @@ class Lensed:
                 total += weight
         return said / total
 
-    def update(self, x, y, t):
+    def update(self, x, y, t, noise=0.0):
         """Learn a label; make the maps where it is time, and replay one label later."""
         z = self._z(x)
-        likely = self.raw.update(x, y, t)
+        likely = self.raw.update(x, y, t, noise)
         if self.ready:
-            self._teach(z, y, t, likely)
+            self._teach(z, y, t, likely, noise)
         else:
-            self.labels = [*self.labels, (x, y, t, likely)][-self.replayed :]
+            self.labels = [*self.labels, (x, y, t, likely, noise)][-self.replayed :]
         if self.maps and not self.ready:
             for row, *label in self.labels:
                 self._teach(self._z(row), *label)
@@ -133,13 +133,13 @@ class Lensed:
         if not self.maps and len(self.early) == self.warm_up:
             self._make()
 
-    def _teach(self, z, y, t, likely):
+    def _teach(self, z, y, t, likely, noise):
         awake = np.append(True, self.left == 0)
         self.omega[0] *= likely
         for e, row in enumerate(self.maps.rows(z)):
             if awake[1 + e]:
                 self.cores[e].known = self.raw.known.copy()
-                self.omega[1 + e] *= self.cores[e].update(row, y, t)
+                self.omega[1 + e] *= self.cores[e].update(row, y, t, noise)
         self.omega /= self.omega.sum()
         self.omega[awake] = (1 - self.share) * self.omega[awake] + self.share / awake.sum()
         for e in range(4):

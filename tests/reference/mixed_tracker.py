@@ -99,7 +99,8 @@ class MixedTracker:
         self.joint.see(x[self.dense :])
         self.alone.see(x[: self.dense])
 
-    def update(self, x, y, t):
-        said = self.joint.update(x, y, t), self.alone.update(x[: self.dense], y, t)
+    def update(self, x, y, t, noise=0.0):
+        joint = self.joint.update(x, y, t, noise)
+        said = joint, self.alone.update(x[: self.dense], y, t, noise)
         self.trust = self.trust * said / (self.trust @ said)
         self.trust = 0.998 * self.trust + 0.001

@@ -9,6 +9,12 @@ DRIFTS = [0.0, 0.0005, 0.0025, 0.01, 0.0]
 PRIORS = [1000.0, 1000.0, 1000.0, 1000.0, 30.0]
 
 
+def wrong_answer(lapse, noise, classes):
+    """How often an answer is not the class: a label that is wrong, said wrongly, or both."""
+    right = (1.0 - lapse) * (1.0 - noise) + lapse * noise / (classes - 1)
+    return 1.0 - right
+
+
 class State:
     """One Gaussian belief, for one beginning and one speed of drift."""
 
@@ -113,25 +119,28 @@ class Tracker:
                 total += weight[b, k]
         return lean / total
 
-    def update(self, x, y, t):
-        """Learn a label; gives the probability that it had."""
+    def update(self, x, y, t, noise=0.0):
+        """Learn a label that is wrong with the probability ``noise``; gives its probability."""
         now = max(t, self.latest)
         u, gap = self._seen(x, t), now - self.latest
         weight = self.pi.sum(axis=(0, 1))
-        probability = 0.0
+        probability = agreed = 0.0
         for b, lineage in enumerate(self.lineages):
             for k in range(len(DRIFTS)):
                 if weight[b, k] == 0.0:
                     continue
-                noise = self._noise(b, k)
-                right = lineage[k].learn(u, y, gap, noise)
-                probability += weight[b, k] * (noise + (1.0 - 2.0 * noise) * right)
+                lapse = self._noise(b, k)
+                wrong = wrong_answer(lapse, noise, 2)
+                right = lineage[k].learn(u, y, gap, wrong)
+                probability += weight[b, k] * (wrong + (1.0 - 2.0 * wrong) * right)
+                agreed += weight[b, k] * (lapse + (1.0 - 2.0 * lapse) * right)
                 for number, lapse in enumerate(LAPSES):
-                    self.pi[:, number, b, k] *= lapse + (1.0 - 2.0 * lapse) * right
+                    wrong = wrong_answer(lapse, noise, 2)
+                    self.pi[:, number, b, k] *= wrong + (1.0 - 2.0 * wrong) * right
         self._settle()
         self._renew(x)
         self.latest, self.label, self.since = now, int(y), self.since + 1
-        missed = probability < 0.5 if y > 0 else probability <= 0.5
+        missed = agreed < 0.5 if y > 0 else agreed <= 0.5
         if missed and self.since >= self.patience:
             self._begin(now)
         return probability

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.integrate import quad
 from scipy.special import ndtr
 
-from reference.tracker import DRIFTS, LAPSES, PRIORS, Controller, Tracker
+from reference.tracker import DRIFTS, LAPSES, PRIORS, Controller, Tracker, wrong_answer
 
 KEPT, EVERY, FIRST, BEHIND = 64, 16, 32, 8
 
@@ -157,10 +157,10 @@ class Forms(Tracker):
                 total += weight[b, k]
         return said / total
 
-    def update(self, x, y, t):
+    def update(self, x, y, t, noise=0.0):
         """Learn the label y, -1 or +1, with more classes their numbers, from 1.
 
-        Gives the probability that it had.
+        It is wrong with the probability ``noise``. Gives the probability that it had.
         """
         now, c = max(t, self.latest), int(y > 0) if self.K == 2 else y - 1
         u, gap = self._seen(x, t), now - self.latest
@@ -171,12 +171,13 @@ class Forms(Tracker):
             for k in range(len(DRIFTS)):
                 if weight[b, k] == 0.0:
                     continue
-                noise = self._noise(b, k)
-                p = lineage[k].learn(u, c, gap, noise, self.known)
-                said += weight[b, k] * (1.0 - noise * K / (K - 1)) * p
-                likely += weight[b, k] * (noise + (K - 1 - K * noise) * p[c]) / (K - 1)
+                lapse = self._noise(b, k)
+                wrong = wrong_answer(lapse, noise, K)
+                p = lineage[k].learn(u, c, gap, wrong, self.known)
+                said += weight[b, k] * (1.0 - lapse * K / (K - 1)) * p
+                likely += weight[b, k] * (wrong + (K - 1 - K * wrong) * p[c]) / (K - 1)
                 for number, lapse in enumerate(LAPSES):
-                    other = lapse / (K - 1)
+                    other = wrong_answer(lapse, noise, K) / (K - 1)
                     self.pi[:, number, b, k] *= other + (1.0 - K * other) * p[c]
         self._settle()
         self._renew(x)

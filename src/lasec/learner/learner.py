@@ -291,7 +291,7 @@ class Learner:
             self._now.book.report()
             return records
 
-    def tell(self, ticket: int, y: Hashable) -> Outcome:
+    def tell(self, ticket: int, y: Hashable, *, noise: float = 0.0) -> Outcome:
         """Learn the label of a row that was queried.
 
         Parameters
@@ -301,6 +301,9 @@ class Learner:
         y
             The label, of any kind. Whether a second answer to the same question is taken depends on
             the learner's ``aggregate``.
+        noise
+            The probability that the label is wrong, any of the other classes: that of a user's
+            report, a rule of thumb or a language model. Of the Tracker alone.
 
         Returns
         -------
@@ -329,9 +332,10 @@ class Learner:
         with self._busy:
             now, label = self._now, validation.class_label(y)
             now.book.find(ticket, now.selector.rows)
+            wrong = now.check_noise(noise)
             now = now.meeting(label)
             question = now.book.find(ticket, now.selector.rows)
-            outcome = _heard(now, question, now.classes.code(label))
+            outcome = _heard(now, question, now.classes.code(label), wrong)
             self._now = now
             return outcome
 
@@ -351,10 +355,11 @@ class Learner:
             now.counts = now.counts.plus(dropped=1)
             now.book.report()
 
-    def learn(self, x: ArrayLike, y: Hashable) -> Outcome:
+    def learn(self, x: ArrayLike, y: Hashable, *, noise: float = 0.0) -> Outcome:
         """Learn a labeled row that nobody asked for.
 
         It takes a ticket of its own; its decision has propensity 0, since nothing was drawn.
+        ``noise`` is the probability that the label is wrong, as in :meth:`tell`.
 
         >>> import lasec
         >>> learner = lasec.LASEC(dimension=2)
@@ -364,6 +369,7 @@ class Learner:
         with self._busy:
             now = self._sized("x", x, 1)
             row, label = reading.one_row(now, x), validation.class_label(y)
+            wrong = now.check_noise(noise)
             now.check_label(label)
             selector = now.selector
             if now.kind.names:
@@ -379,7 +385,7 @@ class Learner:
             few, now = len(now.classes.names), now.meeting(label)
             if few == 2 < len(now.classes.names):
                 decision = decision._replace(label=1 if decision.label < 0 else 2)
-            outcome = _learned(now, decision, row, now.classes.code(label))
+            outcome = _learned(now, decision, row, now.classes.code(label), wrong)
             now.selector.skip(1)
             self._now = now
             return outcome
@@ -978,13 +984,13 @@ class Learner:
         return now, rows
 
 
-def _heard(now: LearnerState, question: Question, y: int) -> Outcome:
+def _heard(now: LearnerState, question: Question, y: int, noise: float) -> Outcome:
     """Let an answer in, and the label too, if the answers so far decide it."""
     decision, terms = question.decision, now.terms
     answers = (*question.answers, y)
     verdict = decided(answers, terms.aggregate, terms.annotators)
     if verdict:
-        outcome = _learned(now, decision, question.x, verdict)
+        outcome = _learned(now, decision, question.x, verdict, noise)
         now.book.settle(decision.ticket)
     else:
         label = now.classes.name(y)
@@ -996,7 +1002,7 @@ def _heard(now: LearnerState, question: Question, y: int) -> Outcome:
     return outcome
 
 
-def _learned(now: LearnerState, decision: Decision, x: Vector, y: int) -> Outcome:
+def _learned(now: LearnerState, decision: Decision, x: Vector, y: int, noise: float) -> Outcome:
     """Let a label in, under the model of this moment."""
-    predicted, wanted = now.teach(x, y, decision.ticket)
+    predicted, wanted = now.teach(x, y, decision.ticket, noise)
     return Outcome(now.named(decision), now.classes.name(y), predicted != y, wanted)

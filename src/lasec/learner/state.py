@@ -15,13 +15,14 @@ from lasec.kernel import engine
 from lasec.learner.book import Book
 from lasec.learner.terms import Terms
 from lasec.nested import copied
-from lasec.parameters import shown
+from lasec.parameters import Range, number, shown
 from lasec.persistence import codec
 from lasec.rules import OneVsRest
 from lasec.rules.one_vs_rest import third_class
+from lasec.rules.tracker.answers import coded
 from lasec.selector import Selector
 from lasec.sparse import SparseRows, row_kind
-from lasec.types import ClassRule, Decision, Vector
+from lasec.types import Aggregate, ClassRule, Decision, HearingRule, Vector
 
 
 class Counts(NamedTuple):
@@ -152,6 +153,15 @@ class LearnerState:
         if len(before.names) == 2:
             self.book.recode({-1: 1, 1: 2})
 
+    def check_noise(self, noise: float) -> float:
+        """An error for a noise that is none, or that the rule would not hear."""
+        share: float = number("noise", noise, float, Range(0.0, 1.0))
+        if share and not isinstance(self.rule, HearingRule):
+            raise ValueError("noise: this rule takes every label for true, the Tracker's does not")
+        if share and self.terms.aggregate is Aggregate.MAJORITY:
+            raise ValueError("noise: not where a majority of answers decides")
+        return share
+
     def check_label(self, label: Hashable) -> None:
         """An error for a label that would be one class too many."""
         names, most = self.classes.names, self.terms.max_classes
@@ -166,13 +176,16 @@ class LearnerState:
         """Make a place for the columns of sparse rows; what the model says stays the same."""
         self.model = self.selector.machine.admitted(self.rule, self.model, rows.arrays)
 
-    def teach(self, x: Vector, y: int, ticket: int) -> tuple[float, bool]:
-        """Learn a label: what was predicted just before, and whether the label was to be used."""
+    def teach(self, x: Vector, y: int, ticket: int, noise: float = 0.0) -> tuple[float, bool]:
+        """Learn a label: what was predicted just before, and whether the label was to be used.
+
+        The label is another one with the probability ``noise``.
+        """
         if self.kind.names:
             self.admit(SparseRows.of(x))
         selector = self.selector
         predicted, wanted, usable = selector.machine.tell(
-            self.rule, self.model, x, float(y), selector.seed, ticket, self.mistakes_only
+            self.rule, self.model, x, coded(y, noise), selector.seed, ticket, self.mistakes_only
         )
         if wanted and not usable:
             raise too_large(f"the row of ticket {ticket}")

@@ -52,8 +52,8 @@ class Carried(Protocol):
     def tell(self, ticket: int, label: Hashable) -> Outcome:
         """Learn the label of an open question."""
 
-    def learn(self, row: Any, label: Hashable) -> Outcome:
-        """Learn a label that nobody asked for."""
+    def learn(self, row: Any, label: Hashable, noise: float = 0.0) -> Outcome:
+        """Learn a label that nobody asked for, which is wrong with the probability ``noise``."""
 
     def predict(self, rows: Any) -> list[Any]:
         """The classes of rows, without a step."""
@@ -119,9 +119,9 @@ class OwnModel:
         """Learn the label of an open question."""
         return self.learner.tell(ticket, self.named(label))
 
-    def learn(self, row: Any, label: Hashable) -> Outcome:
+    def learn(self, row: Any, label: Hashable, noise: float = 0.0) -> Outcome:
         """Learn a label that nobody asked for."""
-        return self.learner.learn(row, self.named(label))
+        return self.learner.learn(row, self.named(label), noise=noise)
 
     def predict(self, rows: Any) -> list[Any]:
         """The classes of rows, without a step; None before the first label."""
@@ -289,8 +289,10 @@ class AnyModel:
         asked: Asked = question.decision
         return Outcome(asked.shown, label, bool(asked.label != label), updated=True)
 
-    def learn(self, row: Any, label: Hashable) -> Outcome:
+    def learn(self, row: Any, label: Hashable, noise: float = 0.0) -> Outcome:
         """Let the model learn a label that nobody asked for; it counts as a row."""
+        if noise:
+            raise ValueError("noise: this model takes every label for true")
         judged, ticket = self.judge(row), self.selector.rows
         self._learn(row, label, ticket)
         self.selector.skip(1)

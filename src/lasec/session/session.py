@@ -277,8 +277,12 @@ class Session:
             return outcome
         return outcome._replace(decision=decision._replace(label=None))
 
-    def learn(self, row: Any, label: Hashable) -> None:
+    def learn(self, row: Any, label: Hashable, *, noise: float = 0.0) -> None:
         """Learn a label that nobody asked for; it is no part of any estimate.
+
+        ``noise`` is the probability that it is wrong, as in :meth:`lasec.Learner.tell`: that of a
+        user's report, for example. A label of a question has none, since estimates take it for the
+        truth.
 
         >>> import lasec
         >>> session = Session(lasec.LASEC(dimension=1), classes=["ham", "spam"])
@@ -286,7 +290,7 @@ class Session:
         >>> session.ask([1.0]).label
         'ham'
         """
-        self.model.learn(row, label)
+        self.model.learn(row, label, noise)
 
     def _remember(self, id: Hashable, row: Any) -> None:  # noqa: A002
         """Keep a row that was not queried, and forget the oldest."""

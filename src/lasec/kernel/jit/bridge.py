@@ -24,6 +24,7 @@ from lasec.rules import gaussian, kernel_second_order, one_vs_rest, probit
 from lasec.rules.perceptron import first_order
 from lasec.rules.tracker import (
     alone,
+    answers,
     columns,
     costs,
     dense,
@@ -281,7 +282,7 @@ PLAIN = {
     probit.chance,
     probit.filtered,
     probit.likelihood,
-    *(getattr(room, name) for room in (softmax, seen) for name in room.__all__),
+    *(getattr(room, name) for room in (softmax, seen, answers) for name in room.__all__),
     *(getattr(room, name) for room in (dense, mixture) for name in room.__all__),
     *(getattr(tracking, name) for name in tracking.__all__ if name.islower()),
     *(getattr(costs, name) for name in costs.__all__),

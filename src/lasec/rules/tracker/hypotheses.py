@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lasec.rules.tracker.answers import lapse_with
 from lasec.rules.tracker.softmax import likelihood_of
 from lasec.types import Vector
 
@@ -83,10 +84,13 @@ def heaviest(weight: Vector, first: int, last: int) -> int:
     return best
 
 
-def reweigh(rule: Any, posterior: Posterior, i: int, right: float, classes: int) -> None:
-    """Weigh state i by the probability of the label, which is ``right`` where no label is wrong."""
+def reweigh(
+    rule: Any, posterior: Posterior, i: int, right: float, classes: int, noise: float
+) -> None:
+    """Weigh state i by the probability of the answer, ``right`` where no label is wrong."""
     for number in range(len(LAPSES)):
-        said = likelihood_of(right, lapse_of(rule, number), classes)
+        lapse = lapse_with(lapse_of(rule, number), noise, classes)
+        said = likelihood_of(right, lapse, classes)
         for h in range(len(HAZARDS)):
             posterior[h, number, i] *= said
 

@@ -97,7 +97,7 @@ SLEEPY, DROWSY, LONGEST = 0.01, 500, 16_000
 
 
 @checked
-@facts(depends_on_time=True, has_probabilities=True)
+@facts(depends_on_time=True, has_probabilities=True, hears_noise=True)
 class Lenses(NamedTuple):
     """A Tracker with non-linear views of the rows: one setting for every stream.
 
@@ -233,7 +233,8 @@ class Lenses(NamedTuple):
         for e in range(LENSES):
             with_lens(after, e, more_classes(self, lens_of(state, e), lens_of(blank, e)))
         if self.classes == 2:
-            after.notes[:, SAID] = np.where(state.notes[:, SAID] > 0.0, 2.0, 1.0)
+            size = np.abs(state.notes[:, SAID])
+            after.notes[:, SAID] = np.where(state.notes[:, SAID] > 0.0, 2.0, 1.0) + size % 1.0
         return larger, after
 
     def with_more_features(self, state: Lensed, dimension: int, known: int) -> Lensed:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lasec.rules.probit import chance, filtered
+from lasec.rules.tracker.answers import label_in, lapse_with, noise_in
 from lasec.rules.tracker.costs import weigh_classes
 from lasec.rules.tracker.hypotheses import (
     marginals,
@@ -156,32 +157,34 @@ def best_of(rule: Any, costs: Matrix, mean: Vector, square: Vector) -> ClassMarg
 def follow(rule: Any, mixture: Any, view: Any, at: Any, y: float, t: int) -> float:
     """Filter every state, weigh the hypotheses, and let a concept begin where one may have.
 
-    Gives the probability that the label had.
+    Gives the probability that the answer y had, a label that may be wrong.
     """
     weight, lapse, clock, classes = mixture.weight, mixture.lapse, mixture.clock, mixture.told.size
     now, likely = max(t, clock[LATEST]), 0.0
     known = classes_known(mixture.told) if classes else 2
+    label, noise = label_in(y), noise_in(y)
     said, p, gain = np.zeros(max(1, classes)), np.empty(max(1, classes)), np.zeros(max(1, classes))
     for i in range(weight.size):
         if weight[i] > 0.0:
             gap = now - clock[LATEST]
-            right = filter_state(rule, mixture, view, i, at, y, gap, p, gain)
-            add_said(said, p, y, right, weight[i], lapse[i], known)
-            likely += weight[i] * likelihood_of(right, lapse[i], known)
-            reweigh(rule, mixture.posterior, i, right, known)
+            wrong = lapse_with(lapse[i], noise, known)
+            right = filter_state(rule, mixture, view, i, at, label, gap, wrong, p, gain)
+            add_said(said, p, label, right, weight[i], lapse[i], known)
+            likely += weight[i] * likelihood_of(right, wrong, known)
+            reweigh(rule, mixture.posterior, i, right, known, noise)
     settle(view, rule, at)
     normalize(mixture.posterior)
     mix_speeds(mixture.posterior, rule.share)
     clock[LATEST], clock[SINCE], clock[LABEL] = now, clock[SINCE] + 1, int(y)
-    if is_missed(said, y) and clock[SINCE] >= rule.patience and mixture.born.size > 1:
+    if is_missed(said, label) and clock[SINCE] >= rule.patience and mixture.born.size > 1:
         begin_concept(rule, mixture, view, now)
     marginals(rule, mixture.posterior, weight, lapse)
     return likely
 
 
 def filter_state(
-    rule: Any, mixture: Any, view: Any, i: int, at: Any, y: float, gap: int, p: Vector,
-    gain: Vector,
+    rule: Any, mixture: Any, view: Any, i: int, at: Any, y: float, gap: int, lapse: float,
+    p: Vector, gain: Vector,
 ) -> float:  # fmt: skip
     """Drift and one filtering step of one state; gives the probability of the label.
 
@@ -192,7 +195,7 @@ def filter_state(
     for c in range(p.size):
         p[c] = 0.0
     v = meet(view, i, at, fade, fresh, p)
-    right, shrink = step_of_label(mixture, y, p, v, mixture.lapse[i], gain)
+    right, shrink = step_of_label(mixture, y, p, v, lapse, gain)
     learn(view, i, at, fade, fresh, gain, narrowed(shrink, v, prior * at.size), v)
     return right
 

@@ -77,7 +77,7 @@ _FIRST = 64  # places, and half the slots of the first table
 
 
 @checked
-@facts(is_sparse=True, depends_on_time=True, has_probabilities=True)
+@facts(is_sparse=True, depends_on_time=True, has_probabilities=True, hears_noise=True)
 class SparseTracking(NamedTuple):
     """The Tracker for sparse rows, such as texts: a mixture over changes, drift and label noise.
 

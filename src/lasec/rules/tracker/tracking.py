@@ -71,7 +71,7 @@ _WHOLE = ("sampled", "told", "born", "clock")
 
 
 @checked
-@facts(depends_on_time=True, has_probabilities=True)
+@facts(depends_on_time=True, has_probabilities=True, hears_noise=True)
 class Tracking(NamedTuple):
     """A mixture over changes, drift and label noise: one setting for every stream.
 
