@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import threading
 import time
@@ -59,11 +60,21 @@ def wait_for(happens):
 
 
 def reply(connection):
-    """The first line of a reply; empty if the server has ended the connection."""
+    """The first line of a whole reply; empty if the server has ended the connection."""
+    data = b""
     try:
-        return connection.recv(4_096).partition(b"\r\n")[0]
+        while not is_whole(data) and (more := connection.recv(4_096)):
+            data += more
     except ConnectionResetError:
         return b""
+    return data.partition(b"\r\n")[0]
+
+
+def is_whole(data):
+    """Whether a reply has come with its body, which may be a packet of its own."""
+    head, end, body = data.partition(b"\r\n\r\n")
+    length = re.search(rb"content-length: (\d+)", head, re.IGNORECASE)
+    return bool(end) and len(body) >= int(length[1] if length else 0)
 
 
 def test_the_oldest_connection_without_a_request_makes_room(connect, monkeypatch):
