@@ -74,9 +74,9 @@ def test_the_clock_and_its_lead_are_saved():
     learner = lasec.LASEC(dimension=2, lead=60.0)
     learner.ask([1.0, 0.1], time=1_000.0)
     again = lasec.Learner.from_bytes(learner.to_bytes())
-    assert (again.clock.lead, again.clock.latest) == (60.0, 1_000.0)
+    assert (again.selector.clock.lead, again.selector.clock.latest) == (60.0, 1_000.0)
     with pytest.warns(UserWarning, match="ahead"):
-        assert again.clock.one(IN_2100) == 1_000.0
+        assert again.selector.clock.one(IN_2100) == 1_000.0
 
 
 def test_other_units_are_taken_as_they_are_without_a_lead():
