@@ -137,7 +137,7 @@ def test_one_state_is_the_probit_rule():
     rng = np.random.default_rng(0)
     rule = Probit(prior=20.0, lapse=0.001)
     state, twin = rule.init(6), Tracking(prior=20.0, slots=1).init(6)
-    twin = twin._replace(covs=twin.covs.astype(np.float64), lapse=np.full(5, 0.001))
+    twin = twin._replace(covs=twin.covs.astype(np.float64))
     of_twin, mixture, room = Tracking(prior=20.0, slots=1), mixture_of(twin), np.empty((2, 1))
     target = rng.standard_normal(6)
     for _ in range(200):
@@ -146,6 +146,6 @@ def test_one_state_is_the_probit_rule():
         rule.update(state, x, y, 0.0)
         u = np.append(x, [0.0, 0.0])
         at = Sight(u, u, u @ u, np.empty(8))
-        filter_state(of_twin, mixture, dense_of(twin), 0, at, y, 0, *room)
+        filter_state(of_twin, mixture, dense_of(twin), 0, at, y, 0, 0.001, *room)
     np.testing.assert_allclose(state.weights, twin.weights[0, 0, :6], rtol=1e-10)
     np.testing.assert_allclose(state.cov, triangle.whole(twin.covs[0], 6), rtol=1e-10, atol=1e-12)
