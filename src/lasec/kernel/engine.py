@@ -221,10 +221,6 @@ class Machine:
         self._sight(loops.look_classes, "classes", (rule, state), X, t, address_of(out), out)
         return out
 
-    def note(self, rule: Any, state: Any, X: Any) -> None:
-        """Let the rule count rows that are asked about."""
-        self._sight(loops.note_rows, "note", (rule, state), X, 0, 0, np.empty((0, 0)))
-
     def admitted(self, rule: Any, state: Any, X: Csr) -> Any:
         """The state with a place for the columns of sparse rows: the same, unless it grew."""
         begin, nothing = 0, np.empty((0, 0))

@@ -299,16 +299,6 @@ def look_classes(sight: Sight) -> int:
     return sight.rows.total
 
 
-def note_rows(sight: Sight) -> int:
-    """Let the rule count rows that are asked about."""
-    for i in range(sight.rows.total):
-        row, n = place(sight.rows, i)
-        sight.scratch.seen[AT] = i
-        if call_note(sight.model.note, sight.model.handle, row, n) < 0:
-            return FAILED
-    return sight.rows.total
-
-
 def admit_rows(sight: Sight) -> int:
     """Let a sparse rule make a place for the columns of rows from ``t`` on.
 

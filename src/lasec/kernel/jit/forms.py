@@ -108,7 +108,7 @@ def tables() -> Iterator[tuple[Callable[..., Any], tuple[Any, ...]]]:
     yield loops.ask_rows, (play,)
     yield loops.ask_row, (one,)
     yield loops.tell_row, (one,)
-    for loop in (loops.look_rows, loops.look_classes, loops.note_rows, loops.admit_rows):
+    for loop in (loops.look_rows, loops.look_classes, loops.admit_rows):
         yield loop, (sight,)
     table = serve.Table(whole, 0, 0, whole, whole)
     counts = serve.Counts(seeds, whole, whole, whole, whole, whole)

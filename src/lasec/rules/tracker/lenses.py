@@ -48,6 +48,7 @@ import numpy as np
 from lasec.linalg import put
 from lasec.nested import copied
 from lasec.parameters import Positive, Range, Share, checked
+from lasec.rules.tracker.answers import coded, noise_in
 from lasec.rules.tracker.costs import count_label, weigh_sign
 from lasec.rules.tracker.dense import dense_of, sight
 from lasec.rules.tracker.enlarging import more_classes, more_features
@@ -233,8 +234,8 @@ class Lenses(NamedTuple):
         for e in range(LENSES):
             with_lens(after, e, more_classes(self, lens_of(state, e), lens_of(blank, e)))
         if self.classes == 2:
-            size = np.abs(state.notes[:, SAID])
-            after.notes[:, SAID] = np.where(state.notes[:, SAID] > 0.0, 2.0, 1.0) + size % 1.0
+            kept = state.notes[:, SAID].tolist()
+            after.notes[:, SAID] = [coded(1.0 + (y > 0.0), noise_in(y)) for y in kept]
         return larger, after
 
     def with_more_features(self, state: Lensed, dimension: int, known: int) -> Lensed:
