@@ -28,6 +28,7 @@ from sklearn.svm import SVC
 
 import lasec
 from lasec.alarms import DropAlarm, InputAlarm
+from lasec.errors import StateError
 from lasec.learner.book import Book
 from lasec.queries import Budgeted, MarginSampling, Uniform, VarianceThreshold
 from lasec.selector import Selector
@@ -39,6 +40,7 @@ from lasec.sklearn import (
     TrackerClassifier,
     base,
 )
+from ownrule import Averaging
 
 Perceptron = partial(RuleClassifier, lasec.rules.Perceptron())
 AROW = partial(RuleClassifier, lasec.rules.AROW(), learn_from="labels")
@@ -691,6 +693,29 @@ def test_a_pickle_goes_on_where_it_was(make, stream):
         assert propensity.tolist() == ends[0][1].tolist()
     close(other.decision_function(X), model.decision_function(X))
     close(third.decision_function(X), model.decision_function(X))
+
+
+def test_the_learner_in_a_pickle_is_checked(stream):
+    X, y = stream
+    for model in (TrackerClassifier(seed=1), RuleClassifier(Averaging(), seed=1)):
+        model.partial_fit(X[:200], y[:200], classes=np.unique(y))
+        twin = pickle.loads(pickle.dumps(model))
+        assert twin.learner_.to_bytes() == model.learner_.to_bytes()
+        state = model.__getstate__()
+        filed = state["_session"].model
+        state["_session"].model = filed._replace(data=filed.data[:-1])
+        with pytest.raises(StateError):
+            object.__new__(type(model)).__setstate__(state)
+
+
+def test_asking_copies_no_model_that_it_does_not_change(stream):
+    X, y = stream
+    model = LASECClassifier(seed=1).partial_fit(X[:200], y[:200], classes=np.unique(y))
+    before, arrays = model.learner_, model.learner_.state
+    model.should_ask(X[200:300])
+    assert model.learner_ is not before
+    assert model.learner_.state is arrays
+    assert (before.rows, model.learner_.rows) == (200, 300)
 
 
 def test_a_learner_that_was_asked_itself_is_pickled_too(stream):

@@ -13,7 +13,7 @@ from lasec.classes import against_others
 from lasec.learner import Book, Learner, Listener
 from lasec.parameters import Range, number
 from lasec.selector import Selector
-from lasec.types import Decision, Outcome, Vector
+from lasec.types import Decision, NotingRule, Outcome, SparseRule, Vector
 
 _COUNTS = Range(1, 2**31)
 
@@ -97,6 +97,24 @@ class OwnModel:
     def __copy__(self) -> Self:
         twin = object.__new__(type(self))
         vars(twin).update(vars(self), learner=copy(self.learner))
+        return twin
+
+    def asking(self) -> Self:
+        """A copy to ask, which shares the arrays of the learner where asking does not change them.
+
+        >>> import lasec
+        >>> model = OwnModel(lasec.LASEC(dimension=1))
+        >>> twin = model.asking()
+        >>> twin.learner.state is model.learner.state, twin.ask([1.0], None).ticket
+        (True, 0)
+        >>> model.learner.rows
+        0
+        """
+        learner = self.learner
+        if isinstance(learner.rule, NotingRule | SparseRule):
+            return copy(self)
+        twin = object.__new__(type(self))
+        vars(twin).update(vars(self), learner=learner.counted())
         return twin
 
     @property

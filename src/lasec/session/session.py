@@ -503,14 +503,16 @@ class Session:
         if self.notes[ticket].id is not None:
             self._ids[self.notes[ticket].id] = ticket
 
-    def branch(self) -> Self:
+    def branch(self, *, learns: bool = True) -> Self:
         """This session with a copy of its model; meter, detectors and notes are shared.
 
         For callers that want all or nothing: let the copy decide and learn, put the branch in the
-        place of the session, and let it :meth:`hear_asked` or :meth:`hear_told`.
+        place of the session, and let it :meth:`hear_asked` or :meth:`hear_told`. A branch that only
+        asks shares the arrays that asking does not change.
         """
-        twin = object.__new__(type(self))
-        vars(twin).update(vars(self), model=copy(self.model), _given_up=deque())
+        twin, model = object.__new__(type(self)), self.model
+        model = model.asking() if isinstance(model, OwnModel) and not learns else copy(model)
+        vars(twin).update(vars(self), model=model, _given_up=deque())
         twin._listen()
         return twin
 

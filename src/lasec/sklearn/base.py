@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import groupby
-from typing import Any, Self
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from lasec import validation
 from lasec.learner import Learner
 from lasec.parameters import shown
-from lasec.session import Session
+from lasec.session import OwnModel, Session
 from lasec.sklearn.asking import AskingMixin, drafted
 from lasec.sklearn.unlabeled import filled, marked, missing
 from lasec.sparse import checked, is_sparse, takes_pairs
@@ -140,6 +140,21 @@ class StreamClassifier(AskingMixin, ClassifierMixin, BaseEstimator):  # type: ig
     def _learner(self) -> Learner:
         return self._session.learner
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For a pickle: the learner as the bytes of its state file, which are checked when read."""
+        state: dict[str, Any] = dict(super().__getstate__())
+        if "_session" in state:
+            state["_session"] = session = self._session.branch()
+            session.model = cast("Any", _Filed.of(self._learner))
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "_session" in state:
+            filed: Any = self._session.model
+            self._session.model = OwnModel(filed.learner())
+            self._session = self._session.branch()  # which hears what is given up
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -210,7 +225,7 @@ class StreamClassifier(AskingMixin, ClassifierMixin, BaseEstimator):  # type: ig
     def _asked(self, X: Any, times: ArrayLike | None) -> list[Decision]:
         """Decide about rows, on a branch of the session."""
         when = None if times is None else validation.times(times, X.shape[0])
-        self._session = self._session.branch()
+        self._session = self._session.branch(learns=False)
         model: Any = self._session.model
         found: list[Decision] = []
         for at, rows in blocks(self._learner, X, self._intercept):
@@ -218,6 +233,30 @@ class StreamClassifier(AskingMixin, ClassifierMixin, BaseEstimator):  # type: ig
                 said = model.ask_many(rows, None if when is None else when[at])
             found += [asked.decision for asked in said]
         return found
+
+
+class _Filed(NamedTuple):
+    """A learner in a pickle: its type, its state file, and the types of parts of one's own."""
+
+    kind: type[Learner]
+    data: bytes
+    rules: tuple[type, ...]
+    queries: tuple[type, ...]
+
+    @classmethod
+    def of(cls, learner: Learner) -> Self:
+        """What a learner is in a pickle."""
+        parts = learner.rule, learner.query
+        inner = (getattr(part, "inner", part) for part in parts)
+        rules, queries = ((type(a), type(b)) for a, b in zip(parts, inner, strict=True))
+        return cls(type(learner), learner.to_bytes(), rules, queries)
+
+    def learner(self) -> Learner:
+        """The learner, or a :class:`~lasec.errors.StateError`."""
+        return self.kind.from_bytes(self.data, rules=self.rules, queries=self.queries)
+
+    def listen(self, listener: object) -> None:
+        """Nothing is given up in a pickle."""
 
 
 def blocks(learner: Learner, X: Any, intercept: bool) -> Iterator[tuple[slice, Any]]:
