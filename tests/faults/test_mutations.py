@@ -359,7 +359,8 @@ def revalue(data, rng):
     for _ in range(rng.integers(1, 4)):
         value = pick(rng, NUMBERS)
         if array.dtype.kind == "i":
-            value = pick(rng, (-1, 0, 1, 2**31, 2**53, 2**62, 2**63 - 1, -(2**63)))
+            value = np.array(pick(rng, (-1, 0, 1, 2**31, 2**53, 2**62, 2**63 - 1, -(2**63))))
+            value = value.astype(array.dtype)
         array[int(rng.integers(array.size)) if rng.integers(4) else slice(None)] = value
     blobs[at] = array.tobytes()
     return sealed(header, blobs, rng)

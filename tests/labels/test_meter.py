@@ -223,7 +223,8 @@ def test_patience_counts_as_lose_does():
     told_so.cancel(0)
     patient.tell(told(decisions[0], 1))
     assert (patient.lost, patient.ignored, patient.labels, patient.open) == (1, 1, 0, 0)
-    ours, theirs = (unpack(meter.to_bytes())[1]["waiting"] for meter in (patient, told_so))
+    name = "_state.waiting.1.block"
+    ours, theirs = (unpack(meter.to_bytes())[1][name] for meter in (patient, told_so))
     np.testing.assert_array_equal(ours, theirs)
     in_time = Meter(patience=10)
     for decision in decisions[:11]:
@@ -254,13 +255,15 @@ def test_a_damaged_meter_is_refused():
     header, arrays = unpack(meter.to_bytes())
     with pytest.raises(lasec.StateError, match="not a meter"):
         Meter.from_bytes(pack(header | {"kind": "session"}, arrays))
-    with pytest.raises(lasec.StateError, match="total"):
-        Meter.from_bytes(pack(header, arrays | {"total": np.zeros(3)}))
+    with pytest.raises(lasec.StateError, match=r"total has the shape \(3,\)"):
+        Meter.from_bytes(pack(header, arrays | {"_state.total": np.zeros(3)}))
     with pytest.raises(lasec.StateError, match="invalid"):
         Meter.from_bytes(pack(header, {}))
-    extra = {"tickets": np.array([3]), "questions": np.zeros((1, 5))}
-    with pytest.raises(lasec.StateError, match="open questions"):
+    extra = {"_state.silent.0": np.array([3]), "_state.silent.1": np.array([3])}
+    with pytest.raises(lasec.StateError, match="the counters contradict each other"):
         Meter.from_bytes(pack(header, arrays | extra))
+    with pytest.raises(lasec.StateError, match="no known use"):
+        Meter.from_bytes(pack(header, arrays | {"more": np.zeros(3)}))
 
 
 def test_memory_does_not_grow_with_the_rounds():

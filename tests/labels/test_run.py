@@ -211,7 +211,7 @@ def test_a_damaged_file_is_refused(whole):
     for broken in (data[:-1], data[:100], data[:500] + b"x" + data[501:], b""):
         with pytest.raises(StateError):
             lasec.RunSummary.from_bytes(bytes(broken))
-    with pytest.raises(StateError, match="not the summary of a run"):
+    with pytest.raises(StateError, match="not a run"):
         lasec.RunSummary.from_bytes(lasec.Tracker(dimension=2).to_bytes())
 
 

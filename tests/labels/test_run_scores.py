@@ -6,7 +6,8 @@ from sklearn import metrics as sk
 from sklearn.linear_model import SGDClassifier
 
 import lasec
-from lasec.evaluation import evaluate_peer, saved
+from lasec.evaluation import evaluate_peer
+from lasec.persistence import record
 
 ROWS = 7_000
 NAMES = ("average_precision", "log_loss", "brier", "calibration_error")
@@ -190,4 +191,4 @@ def test_impossible_sums_are_refused():
     ):
         now.scored = scored._replace(**broken)
         with pytest.raises(lasec.StateError):
-            lasec.RunSummary.from_bytes(saved.write(now))
+            lasec.RunSummary.from_bytes(record.dump(now))

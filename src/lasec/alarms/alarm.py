@@ -1,19 +1,17 @@
-"""Alarms, how people read them, and the detectors that raise them; detectors as bytes."""
+"""Alarms, how people read them, and the detectors that raise them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol
 
 from numpy.typing import ArrayLike
 
-from lasec.errors import StateError
 from lasec.notebook import percent
-from lasec.persistence.container import Arrays, pack, restored
+from lasec.persistence.record import Count, Free
 from lasec.types import Decision, Outcome
 
-T = TypeVar("T")
 LARGE = 10.0  # standard deviations; beyond it a size says nothing: the column was constant
 LOOK = {
     "drop": "look at the latest labels, and for a change of the input",
@@ -47,17 +45,17 @@ class Alarm(NamedTuple):
 
     kind: str
     ticket: int
-    evidence: float
-    before: float
-    after: float
+    evidence: Free
+    before: Free
+    after: Free
     since: int
-    low: float = math.nan
-    high: float = math.nan
-    labels: int = 0
+    low: Free = math.nan
+    high: Free = math.nan
+    labels: Count = 0
     what: str = ""
-    others: int = 0
-    effect: float = math.nan
-    quiet: int = 0
+    others: Count = 0
+    effect: Free = math.nan
+    quiet: Count = 0
 
 
 def described(alarm: Alarm, row: Callable[[int], str] | None = None) -> str:
@@ -128,23 +126,3 @@ class Detector(Protocol):
     @property
     def raised(self) -> bool:
         """Whether the last call raised an alarm."""
-
-
-def written(part: Any) -> bytes:
-    """A whole detector as bytes: its ``KIND``, ``PARAMETERS``, and what its ``_saved`` gives."""
-    header, arrays = part._saved()
-    parameters = {name: getattr(part, name) for name in part.PARAMETERS}
-    return pack({"kind": part.KIND, "parameters": parameters, **header}, arrays)
-
-
-def read_as(data: bytes, kind: str, make: Callable[..., T]) -> T:
-    """What :func:`written` gave; ``make`` is called with the parameters, then its ``_restore``."""
-
-    def build(header: dict[str, Any], arrays: Arrays) -> T:
-        if header.get("kind") != kind:
-            raise StateError(f"foreign: this is not a {kind}")
-        made: Any = make(**header["parameters"])
-        made._restore(header, arrays)
-        return made  # type: ignore[no-any-return]
-
-    return restored(data, build)

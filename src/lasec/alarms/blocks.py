@@ -31,12 +31,15 @@ explains it.
 
 from __future__ import annotations
 
-from typing import NamedTuple, Self
+import math
+from dataclasses import dataclass, field
+from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lasec.persistence.container import Arrays
+from lasec.parameters import Range
+from lasec.persistence.record import FINITE, Count, Shape
 
 Array = NDArray[np.float64]
 
@@ -56,10 +59,10 @@ FAR, FAR_CORRELATED, CORRELATED = 1.5, 3.0, 0.4
 WHOLE = ("mean of all columns", "magnitude of all columns")
 COUNT, GONE, SUM, SQUARE, DEVIATION = range(5)
 _CHANNELS = ("blocks", "weight", "mean", "known", "squares", "lagged", "fourth", "record", "last")
-_COLUMNS = ("origin", "center", "width", "scale", "two_valued")
-_OTHERS = ("former", "variance", "partial", "agreed", "first", "clear")
-_MAY_BE_NAN = ("former", "partial", "first", "clear")
-_POSITIVE = ("blocks", "weight", "known", "squares", "fourth", "record", "width", "scale")
+_POSITIVE, _OR_NAN = Range(0.0, 1e140), FINITE._replace(also=(math.nan,))
+_Channels = Annotated[Array, Shape(3, len(LENGTHS), "columns")]
+_Counts = Annotated[_Channels, _POSITIVE]
+_Columns = Annotated[Array, Shape("columns")]
 
 
 class Change(NamedTuple):
@@ -85,11 +88,12 @@ class _Judged(NamedTuple):
     home: NDArray[np.bool_]
 
 
+@dataclass(eq=False)
 class Blocks:
     """Finds changes of columns from blocks of 64 rows; the first rows, ``start``, set the scale.
 
     >>> rng = np.random.default_rng(1)
-    >>> blocks = Blocks(rng.standard_normal((2_048, 3)), threshold=4.6)
+    >>> blocks = Blocks.begin(rng.standard_normal((2_048, 3)), threshold=4.6)
     >>> for number in range(20):
     ...     rows = rng.standard_normal((64, 3)) + [0, number >= 10, 0]
     ...     for change in blocks.add(rows):
@@ -97,45 +101,52 @@ class Blocks:
     13 1 256 1.1
     """
 
-    blocks: Array
-    weight: Array
-    mean: Array
-    known: Array
-    squares: Array
-    lagged: Array
-    fourth: Array
-    record: Array
-    last: Array
-    origin: Array
-    center: Array
-    width: Array
-    scale: Array
-    two_valued: Array
+    blocks: _Counts
+    weight: _Counts
+    mean: _Channels
+    known: _Counts
+    squares: _Counts
+    lagged: _Channels
+    fourth: _Counts
+    record: _Counts
+    last: _Channels
+    origin: _Columns
+    center: _Columns
+    width: Annotated[_Columns, _POSITIVE]
+    scale: Annotated[_Columns, _POSITIVE]
+    two_valued: _Columns
+    former: Annotated[Array, Shape(3, "columns"), _OR_NAN]
+    variance: Annotated[Array, Shape(len(LENGTHS), "columns")]
+    partial: Annotated[Array, Shape(len(LENGTHS), 5, "columns"), _OR_NAN]
+    agreed: _Channels  # 0 where there is no candidate, else its sign times blocks
+    first: Annotated[_Channels, _OR_NAN]  # how far away the candidate was
+    clear: Annotated[_Channels, _OR_NAN]  # and its score
+    queue: Annotated[Array, Shape(sum(WAITS), 4, "columns"), _OR_NAN]
+    base: Count = 0  # blocks of 64 rows
+    restarted: Annotated[int, Range(-(2**40), 2**53)] = -(2**40)  # the base at the last change
+    threshold: float = field(default=math.inf, init=False)
 
-    def __init__(self, start: Array, threshold: float) -> None:
-        self.threshold = threshold
+    @classmethod
+    def begin(cls, start: Array, threshold: float) -> Self:
+        """Those of a stream that begins with these rows, which set the scale."""
         width = start.shape[1] + len(WHOLE)
-        self._blank(width)
-        with np.errstate(all="ignore"):
-            self._scale(start)
-            for at in range(0, len(start) - BASE + 1, BASE):
-                self._add(start[at : at + BASE], test=False)
-
-    def _blank(self, width: int) -> None:
-        """Everything as it is before the first row."""
-        self.base, self.restarted = 0, -(2**40)  # blocks of 64 rows; and at the last change
         shape = (3, len(LENGTHS), width)
-        for name in _CHANNELS:
-            setattr(self, name, np.zeros(shape))
-        for name in _COLUMNS:
-            setattr(self, name, np.zeros(width))
-        self.former = np.full((3, width), np.nan)
-        self.variance = np.zeros(shape[1:])
-        self.partial = np.zeros((len(LENGTHS), 5, width))
-        self.agreed = np.zeros(shape)  # 0 where there is no candidate, else its sign times blocks
-        self.first = np.zeros(shape)  # how far away the candidate was
-        self.clear = np.zeros(shape)  # and its score
-        self.queues = [np.full((wait, 4, width), np.nan) for wait in WAITS]
+        parts: list[Any] = [*np.zeros((len(_CHANNELS), *shape)), *np.zeros((5, width))]
+        parts += [np.full((3, width), np.nan), np.zeros(shape[1:])]
+        parts += [np.zeros((len(LENGTHS), 5, width)), *np.zeros((3, *shape))]
+        parts.append(np.full((sum(WAITS), 4, width), np.nan))
+        made = cls(*parts)
+        made.threshold = threshold
+        with np.errstate(all="ignore"):
+            made._scale(start)
+            for at in range(0, len(start) - BASE + 1, BASE):
+                made._add(start[at : at + BASE], test=False)
+        return made
+
+    def _queue(self, k: int) -> Array:
+        """The blocks of a length that do not count yet."""
+        begin = sum(WAITS[:k])
+        return self.queue[begin : begin + WAITS[k]]
 
     def _scale(self, start: Array) -> None:
         """Set center and width of each column by the first rows."""
@@ -208,7 +219,7 @@ class Blocks:
             if confirmed.any():
                 found = self._changed(k, values, variance, judged, confirmed)
                 values[:, confirmed.any(axis=0)] = np.nan  # they are the new level already
-        queue = self.queues[k]
+        queue = self._queue(k)
         self._fold(k, queue[0, :3].copy(), queue[0, 3].copy())
         queue[:-1] = queue[1:].copy()
         queue[-1, :3], queue[-1, 3] = values, variance
@@ -270,7 +281,7 @@ class Blocks:
         self, k: int, values: Array, variance: Array, judged: _Judged, confirmed: NDArray[np.bool_]
     ) -> list[Change]:
         """The changes, but for ways back; all channels that moved in these columns start over."""
-        window = np.concatenate([self.queues[k][:, :3], values[None]]).mean(axis=0)
+        window = np.concatenate([self._queue(k)[:, :3], values[None]]).mean(axis=0)
         rows = LENGTHS[k] * (WAITS[k] + 1)
         found = []
         news = confirmed & ~judged.home
@@ -298,7 +309,7 @@ class Blocks:
             self.mean[:, at] = np.where(moved, window, self.mean[:, at])
             self.known[:, at] = np.where(moved, weights[at], self.known[:, at])
             self.agreed[:, at][moved] = 0.0
-            self.queues[at][:, :, columns] = np.nan
+            self._queue(at)[:, :, columns] = np.nan
             if at > k:
                 self.partial[at][:, columns] = np.nan  # until the block is complete
         fresh = columns & ((self.width <= 0.0) | moved[SPREAD])
@@ -345,37 +356,3 @@ class Blocks:
     def is_share(self, change: Change) -> bool:
         """Whether a column had only 0 and 1, and its level is the share of 1."""
         return bool(self.two_valued[change.column] == ZERO_ONE and 0.0 <= change.after <= 1.0)
-
-    def arrays(self) -> Arrays:
-        """All of it, to be saved."""
-        made = {name: getattr(self, name) for name in (*_CHANNELS, *_COLUMNS, *_OTHERS)}
-        made |= {f"queue{k}": queue for k, queue in enumerate(self.queues)}
-        return made | {"base": np.array([self.base, self.restarted], dtype=np.float64)}
-
-    @classmethod
-    def restored(cls, arrays: Arrays, columns: int, threshold: float) -> Self:
-        """What :meth:`arrays` gave, of so many columns; or a ValueError."""
-        made = object.__new__(cls)
-        made.threshold = threshold
-        if not 0 < columns <= arrays["width"].size:  # before room is made for them
-            raise ValueError("blocks: not of so many columns")
-        made._blank(columns + len(WHOLE))
-        for name, blank in made.arrays().items():
-            kept = arrays[name]
-            if kept.shape != blank.shape or kept.dtype != np.float64 or not _usable(name, kept):
-                raise ValueError(f"{name}: not that of an alarm")
-            if name.startswith("queue"):
-                made.queues[int(name[5:])] = kept.copy()
-            elif name != "base":
-                setattr(made, name, kept.copy())
-        made.base, made.restarted = map(int, arrays["base"].tolist())
-        return made
-
-
-def _usable(name: str, array: Array) -> bool:
-    """Whether numbers can be those of an alarm: NaN only where there may be nothing."""
-    if name in _MAY_BE_NAN or name.startswith("queue"):
-        array = array[~np.isnan(array)]
-    whole = name != "base" or bool((array % 1.0 == 0.0).all())
-    positive = name not in _POSITIVE or bool((array >= 0.0).all())
-    return bool((np.abs(array) < 1e140).all()) and whole and positive

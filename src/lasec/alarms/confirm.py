@@ -19,10 +19,13 @@ and two correct labels more, so it is never 0 or 100 %.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from lasec.persistence.record import Shape
 
 Array = NDArray[np.float64]
 
@@ -42,6 +45,7 @@ class Confirmed(NamedTuple):
     labels: int
 
 
+@dataclass
 class Labels:
     """Sums over rows with their labels.
 
@@ -52,8 +56,8 @@ class Labels:
     (3, 0.333, 3.0)
     """
 
-    def __init__(self) -> None:
-        self.sums = np.zeros(6)  # rows, guesses, labels, 1/q, 1/q^2, (err - guess)/q
+    # rows, guesses, labels, 1/q, 1/q^2, (err - guess)/q
+    sums: Annotated[Array, Shape(6)] = field(default_factory=lambda: np.zeros(6))
 
     def add(self, guess: float, wrong: bool | None, q: float) -> None:
         """Add a row, with None where there is no label."""
@@ -75,9 +79,10 @@ class Labels:
     def error(self) -> float:
         """The estimated error of the rows."""
         rows, guesses, _, weights, _, residuals = self.sums.tolist()
-        return min(max(guesses / rows + residuals / weights, 0.0), 1.0)
+        return float(min(max(guesses / rows + residuals / weights, 0.0), 1.0))
 
 
+@dataclass
 class Past:
     """How much the error of 32 labels varied: mean, variance and correlation of such blocks.
 
@@ -88,9 +93,9 @@ class Past:
     True
     """
 
-    def __init__(self) -> None:
-        self.now = Labels()
-        self.sums = np.zeros(5)  # weight, mean, squares, products with the one before, the last
+    now: Labels = field(default_factory=Labels)
+    # weight, mean, squares, products with the one before, the last
+    sums: Annotated[Array, Shape(5)] = field(default_factory=lambda: np.zeros(5))
 
     def add(self, guess: float, wrong: bool | None, q: float) -> None:
         """Add a row."""
@@ -114,14 +119,6 @@ class Past:
             return 0.0
         r = min(max(products / squares - 1.0 / math.sqrt(weight), 0.0), 0.9)
         return float(squares / (weight - 1.0) * LOOKS[0] / labels * (1.0 + r) / (1.0 - r))
-
-    def table(self) -> Array:
-        """All of it, to be saved."""
-        return np.concatenate([self.now.sums, self.sums])
-
-    def restore(self, table: Array) -> None:
-        """Take back what :meth:`table` gave."""
-        self.now.sums, self.sums = table[:6].copy(), table[6:].copy()
 
 
 def look(labels: Labels, past: Past, before: float, drop: float) -> Confirmed | bool | None:

@@ -37,18 +37,19 @@ taken at the worst moment, so that error is too high; it is drawn towards the pa
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from dataclasses import dataclass, field
+from typing import Annotated, Any, NamedTuple, Self
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from lasec.alarms.alarm import Alarm, read_as, written
+from lasec.alarms.alarm import Alarm
 from lasec.alarms.confirm import PRIOR, Confirmed, Labels, Past, look
 from lasec.alarms.quiet import Quiet
 from lasec.alarms.waiting import Settled, Waiting, raised_by
 from lasec.metrics.sums import aipw
 from lasec.parameters import Range, number
-from lasec.persistence.container import Arrays
+from lasec.persistence import record
+from lasec.persistence.record import Count, NotNegative
 from lasec.types import Decision, Outcome
 
 STAKES = (0.05, 0.2)
@@ -57,7 +58,12 @@ SPANS = (1.0, 1 / 4, 1 / 16, 1 / 64)  # of the memory of a baseline
 CAREFUL = 1.0
 LEAST = 2  # blocks, before anything is said
 
-Array = NDArray[np.float64]
+_Sum = Annotated[float, Range(-1e60, 1e60)]
+_Least = Annotated[float, Range(0.0, 1e60)]
+_Evidence = tuple[_Least, _Least, _Sum, _Least]  # weights, rows, estimates, labels
+_Decayed = tuple[NotNegative, NotNegative, float, NotNegative, NotNegative]
+_Block = tuple[Count, float, NotNegative, NotNegative]  # rows, estimates, their squares, weights
+_EMPTY: _Block = (0, 0.0, 0.0, 0.0)
 
 
 def doubt(decision: Decision) -> float:
@@ -111,7 +117,6 @@ class DropAlarm:
     """
 
     KIND = "drop-alarm"
-    PARAMETERS = ("drop", "every", "memory", "patience", "confirm")
 
     def __init__(
         self,
@@ -178,39 +183,34 @@ class DropAlarm:
 
     def to_bytes(self) -> bytes:
         """The alarm, with the rows that wait, as bytes that :meth:`from_bytes` reads."""
-        return written(self)
+        return record.dump(self)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """The alarm that :meth:`to_bytes` wrote, or a :class:`~lasec.StateError`."""
-        return read_as(data, cls.KIND, cls)
+        return record.load(cls, data)
 
-    def _saved(self) -> tuple[dict[str, Any], Arrays]:
-        found = self._suspicion
-        suspicion = (
-            [] if found is None else [found.ticket, found.evidence, found.before, found.since]
+    @property
+    def _state(self) -> _State:
+        return _State(
+            self._waiting, self._baseline, self.quiet, self._past, self._fresh, self._suspicion,
+            self._sums,
+        )  # fmt: skip
+
+    @_state.setter
+    def _state(self, found: _State) -> None:
+        self._waiting, self._baseline, self.quiet = found[:3]
+        self._past, self._fresh, self._suspicion, self._sums = found[3:]
+
+    def validate(self) -> str:
+        """Why this is not an alarm; empty if it can be one."""
+        sound = (
+            self._waiting.patience == self.patience
+            and self._baseline.memory == self.memory
+            and len(self._sums) == len(STAKES)
+            and all(n >= m for m, n, *_ in self._sums)
         )
-        return {}, {
-            "waiting": self._waiting.table(), "baseline": self._baseline.table(),
-            "sums": np.array(self._sums), "quiet": self.quiet.table(), "past": self._past.table(),
-            "fresh": self._fresh.sums.copy(), "suspicion": np.array(suspicion, dtype=np.float64),
-        }  # fmt: skip
-
-    def _restore(self, header: dict[str, Any], arrays: Arrays) -> None:
-        self._waiting.restore(arrays["waiting"])
-        self._baseline.restore(arrays["baseline"])
-        sums = arrays["sums"]
-        if sums.shape != (len(STAKES), 4) or not (np.abs(sums) < 1e60).all():
-            raise ValueError("sums: not those of an alarm")
-        if not ((sums[:, 0] >= 0.0) & (sums[:, 1] >= sums[:, 0]) & (sums[:, 3] >= 0.0)).all():
-            raise ValueError("sums: not those of an alarm")
-        self._sums = [(m, n, s, k) for m, n, s, k in sums.tolist()]
-        self.quiet.restore(arrays["quiet"])
-        self._past.restore(_sums_of(arrays["past"], 11))
-        self._fresh.sums = _sums_of(arrays["fresh"], 6)
-        if arrays["suspicion"].size:
-            ticket, evidence, before, since = _sums_of(arrays["suspicion"], 4).tolist()
-            self._suspicion = Alarm("drop", int(ticket), evidence, before, before, int(since))
+        return "" if sound else "the sums are not those of this alarm"
 
     def _advance(self) -> Alarm | None:
         """Judge what can be judged, up to an alarm."""
@@ -236,7 +236,7 @@ class DropAlarm:
         if self.confirm:
             self._suspicion, self._fresh = alarm, Labels()
             return None
-        self._baseline.clear()
+        self._baseline = Baseline(self.memory)
         return alarm
 
     def _looked(self, settled: Settled) -> Alarm | None:
@@ -254,7 +254,7 @@ class DropAlarm:
         self._suspicion = None
         if not isinstance(found, Confirmed) or not self.quiet.change(decision.ticket):
             return None
-        self._baseline.clear()
+        self._baseline = Baseline(self.memory)
         return suspicion._replace(
             ticket=decision.ticket, **found._asdict(),
             quiet=self.quiet.until if self.quiet.often else 0,
@@ -289,13 +289,19 @@ class DropAlarm:
         )  # fmt: skip
 
 
-def _sums_of(array: Any, size: int) -> Any:
-    """So many sums, if they can be used."""
-    if array.shape != (size,) or array.dtype != np.float64 or not (np.abs(array) < 1e140).all():
-        raise ValueError("sums: not those of an alarm")
-    return array.copy()
+class _State(NamedTuple):
+    """What an alarm remembers, but for its parameters."""
+
+    waiting: Waiting
+    baseline: Baseline
+    quiet: Quiet
+    past: Past
+    fresh: Labels
+    suspicion: Alarm | None
+    sums: list[_Evidence]
 
 
+@dataclass
 class Baseline:
     """An upper estimate of the error rate of the past; infinite while too little is known.
 
@@ -318,67 +324,50 @@ class Baseline:
     (0.12, 0.1)
     """
 
-    def __init__(self, memory: int) -> None:
-        self.block = max(1, memory // 64)
-        self.keep = [math.exp(-self.block / (span * memory)) for span in SPANS]
-        self.clear()
+    memory: int
+    sums: list[_Decayed] = field(default_factory=lambda: [(0.0,) * 5 for _ in SPANS])
+    now: _Block = _EMPTY
+    last: _Block | None = None
+    blocks: Count = 0
 
-    def clear(self) -> None:
-        """Start over."""
-        self.value = math.inf
-        self.mean = math.nan
-        self._sums = [(0.0, 0.0, 0.0, 0.0, 0.0) for _ in SPANS]
-        self._now = (0, 0.0, 0.0, 0.0)
-        self._last: tuple[int, float, float, float] | None = None
-        self._blocks = 0
+    def __post_init__(self) -> None:
+        self.block = max(1, self.memory // 64)
+        self.keep = [math.exp(-self.block / (span * self.memory)) for span in SPANS]
+        self.value, self.mean = math.inf, math.nan
+        self._look()
+
+    def validate(self) -> str:
+        """Why this is not a baseline; empty if it can be one."""
+        sound = (
+            len(self.sums) == len(SPANS)
+            and self.now[0] < self.block
+            and (self.last[0] == self.block if self.last else not self.blocks)
+            and (not self.blocks or all(weight > 0.0 for weight, *_ in self.sums))
+        )
+        return "" if sound else "impossible sums of a baseline"
 
     def add(self, x: float, weight: float) -> None:
         """Add the estimate of a row, and its weight 1/q."""
-        n, total, square, weights = self._now
-        self._now = (n + 1, total + x, square + x * x, weights + weight)
+        n, total, square, weights = self.now
+        self.now = (n + 1, total + x, square + x * x, weights + weight)
         if n + 1 < self.block:
             return
-        if self._last is not None:
-            self._fold(*self._last)
-        self._last, self._now = self._now, (0, 0.0, 0.0, 0.0)
+        if self.last is not None:
+            self._fold(*self.last)
+        self.last, self.now = self.now, _EMPTY
 
     def _fold(self, n: int, total: float, square: float, weights: float) -> None:
         """Let a block count, and take the lowest of the upper estimates."""
         for i, keep in enumerate(self.keep):
-            w, ww, s, ss, h = (keep * part for part in self._sums[i])
-            self._sums[i] = (w + n, keep * ww + n, s + total, ss + square, h + weights)
-        self._blocks += 1
+            w, ww, s, ss, h = (keep * part for part in self.sums[i])
+            self.sums[i] = (w + n, keep * ww + n, s + total, ss + square, h + weights)
+        self.blocks += 1
         self._look()
 
     def _look(self) -> None:
-        if self._blocks >= LEAST:
-            self.value = min(_upper(*sums) for sums in self._sums)
-            self.mean = self._sums[0][2] / self._sums[0][0]
-
-    def table(self) -> Array:
-        """All of it, to be saved: the decaying sums, the two blocks, and how many there were."""
-        last = self._last or (0, 0.0, 0.0, 0.0)
-        return np.array([*self._sums, (*self._now, 0.0), (*last, self._blocks)], dtype=np.float64)
-
-    def restore(self, table: Array) -> None:
-        """Take back what :meth:`table` gave."""
-        if table.shape != (len(SPANS) + 2, 5) or table.dtype != np.float64:
-            raise ValueError("baseline: not the shape of its sums")
-        *sums, now, last = table.tolist()
-        some = np.array([*sums, [1.0, 1.0, *now[1:4]], [1.0, 1.0, *last[1:4]]])
-        counts = (now[0], last[0], last[4])
-        if not (
-            (np.abs(table) < 1e140).all() and (some[:, [0, 1, 3, 4]] >= 0.0).all()
-            and all(n >= 0.0 and n % 1.0 == 0.0 for n in counts) and now[0] < self.block
-            and (last[0] == self.block or last[0] == last[4] == 0.0)
-            and (last[4] == 0.0 or (some[: len(SPANS), 0] > 0.0).all())
-        ):  # fmt: skip
-            raise ValueError("baseline: impossible sums")
-        self._sums = [tuple(row) for row in sums]
-        self._now = (int(now[0]), *now[1:4])
-        self._last = (int(last[0]), *last[1:4]) if last[0] else None
-        self._blocks = int(last[4])
-        self._look()
+        if self.blocks >= LEAST:
+            self.value = min(_upper(*sums) for sums in self.sums)
+            self.mean = self.sums[0][2] / self.sums[0][0]
 
 
 def _upper(w: float, ww: float, s: float, ss: float, h: float) -> float:

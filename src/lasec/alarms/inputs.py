@@ -12,24 +12,27 @@ that were measured, by kind of stream.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from statistics import NormalDist
-from typing import Any, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lasec import validation
-from lasec.alarms.alarm import Alarm, read_as, written
+from lasec.alarms.alarm import Alarm
 from lasec.alarms.blocks import BASE, LEVEL, MISSING, WHOLE, Blocks, Change
 from lasec.alarms.quiet import Quiet
 from lasec.parameters import Range, number
-from lasec.persistence.container import Arrays
+from lasec.persistence import record
+from lasec.persistence.record import Count, Shape
 from lasec.sparse import checked, is_sparse
 from lasec.types import Decision, Outcome
 
 Array = NDArray[np.float64]
 
+_CELLS = Range(-validation.LARGEST_ENTRY, validation.LARGEST_ENTRY, also=(math.nan,))
 MOST_SPARSE = 10_000  # columns of sparse rows
 SIDES = 2
 MARGIN = 5.0  # the threshold is for so many times fewer alarms: scores are not quite normal
@@ -66,7 +69,6 @@ class InputAlarm:
     """
 
     KIND = "input-alarm"
-    PARAMETERS = ("every", "reference", "confidence", "names")
 
     def __init__(
         self,
@@ -143,35 +145,35 @@ class InputAlarm:
 
     def to_bytes(self) -> bytes:
         """The alarm as bytes that :meth:`from_bytes` reads."""
-        return written(self)
+        return record.dump(self)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """The alarm that :meth:`to_bytes` wrote, or a :class:`~lasec.StateError`."""
-        return read_as(data, cls.KIND, cls)
+        return record.load(cls, data)
 
-    def _saved(self) -> tuple[dict[str, Any], Arrays]:
-        header = {"rows": self.rows, "dimension": self._dimension}
-        rows = {"buffer": self._buffer[: self._filled].copy(), "quiet": self.quiet.table()}
-        return header, rows if self._blocks is None else rows | self._blocks.arrays()
+    @property
+    def _state(self) -> _State:
+        rows = self._buffer[: self._filled]
+        return _State(self.rows, self._dimension, self.quiet, self._blocks, rows)
 
-    def _restore(self, header: dict[str, Any], arrays: Arrays) -> None:
-        self.rows = number("rows", header["rows"], int, Range(0, 2**53))
-        self._dimension = number("dimension", header["dimension"], int, Range(0, 2**31))
-        self.quiet.restore(arrays["quiet"])
-        buffer, columns = arrays["buffer"], self._columns
-        if "base" in arrays:
-            self._blocks = Blocks.restored(arrays, columns, self._threshold)
-        size = BASE if self._blocks else self.reference
-        shape = (len(buffer), columns) if len(buffer) else buffer.shape
-        if buffer.shape != shape or not len(buffer) < size or buffer.dtype != np.float64:
-            raise ValueError("buffer: not rows of a block")
-        if (np.abs(buffer) > validation.LARGEST_ENTRY).any():
-            raise ValueError("buffer: a number beyond all use")
-        if len(buffer) or self._blocks:
+    @_state.setter
+    def _state(self, found: _State) -> None:
+        self.rows, self._dimension, self.quiet, self._blocks, rows = found
+        if self._blocks is not None:
+            self._blocks.threshold = self._threshold
+        widths = [] if self._blocks is None else [self._blocks.width.size - len(WHOLE)]
+        widths += [rows.shape[1]] if len(rows) else []
+        if {*widths} - {self._columns}:  # before room is made for them
+            raise ValueError(f"the rows have not {self._columns} columns")
+        if widths:
             self._clear(self._dimension)
-            self._buffer[: len(buffer)] = buffer
-            self._filled = len(buffer)
+            self._buffer[: len(rows)], self._filled = rows, len(rows)
+
+    def validate(self) -> str:
+        """Why this is not an alarm; empty if it can be one."""
+        full = self._filled and self._filled == len(self._buffer)
+        return "a block of rows is complete, and not judged" if full else ""
 
     @property
     def _columns(self) -> int:
@@ -217,7 +219,7 @@ class InputAlarm:
         """Begin with the reference, or add a block."""
         self._filled = 0
         if self._blocks is None:
-            self._blocks = Blocks(self._buffer, self._threshold)
+            self._blocks = Blocks.begin(self._buffer, self._threshold)
             return None
         changes = self._blocks.add(self._buffer)
         if not changes or not self.quiet.change(self.rows):
@@ -250,6 +252,16 @@ class InputAlarm:
             return "confidence"
         named = len(self.names) == self._dimension
         return self.names[column] if named else f"feature {column}"
+
+
+class _State(NamedTuple):
+    """What an alarm remembers, but for its parameters; ``waiting`` rows are no whole block yet."""
+
+    rows: Count
+    dimension: Annotated[int, Range(0, 2**31)]
+    quiet: Quiet
+    blocks: Blocks | None
+    waiting: Annotated[Array, Shape("waiting", "columns"), _CELLS]
 
 
 def _every_column(x: Any) -> Array:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from dataclasses import dataclass
+from typing import Annotated
+
+from lasec.parameters import Range
+from lasec.persistence.record import Count
 
 FIRST = 2_048  # rows
 AGAIN = 8  # a change within so many quiet times of the last one doubles the quiet time
 
 
+@dataclass
 class Quiet:
     """Lets at most 1 + log2(rows / 2,048) alarms through where changes never stop.
 
@@ -20,10 +24,9 @@ class Quiet:
     [0, 3000, 8000, 17000, 34000, 67000]
     """
 
-    def __init__(self) -> None:
-        self.length = FIRST
-        self.last = -1  # the row of the last change; -1 before the first
-        self.until = 0  # no alarm before this row
+    length: Annotated[int, Range(FIRST, 2**53)] = FIRST
+    last: Annotated[int, Range(-1, 2**53)] = -1  # the row of the last change; -1 before the first
+    until: Count = 0  # no alarm before this row
 
     def change(self, row: int) -> bool:
         """Record a change; whether it is to be an alarm."""
@@ -39,16 +42,3 @@ class Quiet:
     def often(self) -> bool:
         """Whether the quiet time is longer than at first."""
         return self.length > FIRST
-
-    def table(self) -> NDArray[np.float64]:
-        """All of it, to be saved."""
-        return np.array([self.length, self.last, self.until], dtype=np.float64)
-
-    def restore(self, table: NDArray[np.float64]) -> None:
-        """Take back what :meth:`table` gave."""
-        if table.shape != (3,) or not (np.abs(table) < 2.0**53).all() or (table % 1.0).any():
-            raise ValueError("quiet: not three whole numbers")
-        length, last, until = map(int, table.tolist())
-        if length < FIRST or last < -1 or until < 0:
-            raise ValueError("quiet: impossible rows")
-        self.length, self.last, self.until = length, last, until

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, repeat
-from typing import Any, NamedTuple
+from itertools import chain, pairwise, repeat
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lasec.alarms.alarm import Alarm, Detector
 from lasec.metrics.checks import columns_of
+from lasec.parameters import Range
+from lasec.persistence.record import Count, Free
 from lasec.types import Decision, Outcome
-
-Array = NDArray[np.float64]
 
 
 class Settled(NamedTuple):
@@ -27,6 +27,18 @@ class Settled(NamedTuple):
 
     decision: Decision
     wrong: bool | None
+
+
+class _Row(NamedTuple):
+    """A decision, and whether its question is open (1), or answered: right (2) or wrong (3)."""
+
+    label: Annotated[int, Range(1, 1, also=(-1,))]
+    margin: float
+    variance: Free
+    propensity: Annotated[float, Range(1e-30, 1.0)]
+    asked: bool
+    ticket: Count
+    known: Annotated[int, Range(0, 3)]
 
 
 class Waiting:
@@ -88,39 +100,23 @@ class Waiting:
         self._rows.popleft()
         return Settled(decision, self._wrong.pop(decision.ticket, None))
 
-    def table(self) -> Array:
-        """All of it, to be saved: decisions, and whether each is open (1), right (2), wrong (3).
+    @property
+    def _state(self) -> list[_Row]:
+        known = {ticket: 2 + wrong for ticket, wrong in self._wrong.items()}
+        known |= dict.fromkeys(self._open, 1)
+        return [_Row(*decision, known.get(decision.ticket, 0)) for decision in self._rows]
 
-        >>> waiting = Waiting(patience=100)
-        >>> waiting.ask(Decision(1, 0.2, 0.0, 0.5, asked=True, ticket=7))
-        >>> waiting.table().tolist()
-        [[1.0, 0.2, 0.0, 0.5, 1.0, 7.0, 1.0]]
-        """
-        state = {ticket: 2.0 + wrong for ticket, wrong in self._wrong.items()}
-        state |= dict.fromkeys(self._open, 1.0)
-        rows = [[*decision, state.get(decision.ticket, 0.0)] for decision in self._rows]
-        return np.array(rows, dtype=np.float64).reshape(-1, 7)
+    @_state.setter
+    def _state(self, rows: list[_Row]) -> None:
+        self._rows = deque(Decision(*row[:-1]) for row in rows)
+        self._open = {row.ticket for row in rows if row.known == 1}
+        self._wrong = {row.ticket: row.known == 3 for row in rows if row.known > 1}
 
-    def restore(self, table: Array) -> None:
-        """Take back what :meth:`table` gave."""
-        if table.dtype != np.float64 or table.ndim != 2 or table.shape[1] != 7:
-            raise ValueError("waiting: not the columns of decisions")
-        label, margin, _, q, asked, ticket, state = table.T
-        if not (
-            (np.abs(label) == 1.0).all() and np.isfinite(margin).all()
-            and ((q >= 1e-30) & (q <= 1.0)).all() and np.isin(asked, (0.0, 1.0)).all()
-            and (np.diff(ticket, prepend=-1.0) > 0.0).all() and (ticket % 1.0 == 0.0).all()
-            and (ticket < 2.0**53).all() and np.isin(state, (0.0, 1.0, 2.0, 3.0)).all()
-            and (asked[state > 0.0] == 1.0).all()
-        ):  # fmt: skip
-            raise ValueError("waiting: impossible decisions")
-        for sign, m, variance, chance, queried, number, known in table.tolist():
-            decision = Decision(int(sign), m, variance, chance, bool(queried), int(number))
-            self._rows.append(decision)
-            if known == 1.0:
-                self._open.add(decision.ticket)
-            elif known > 1.0:
-                self._wrong[decision.ticket] = known == 3.0
+    def validate(self) -> str:
+        """Why these cannot be rows that wait; empty if they can."""
+        asked = {decision.ticket for decision in self._rows if decision.asked}
+        rises = all(a.ticket < b.ticket for a, b in pairwise(self._rows))
+        return "" if rises and asked >= self._open | self._wrong.keys() else "impossible decisions"
 
 
 def rounds_of(records: Any, y: ArrayLike) -> Iterator[tuple[Decision, Outcome | None]]:

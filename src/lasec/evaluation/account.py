@@ -7,10 +7,12 @@ its row, that is at fixed rows, so that it makes no difference how a stream is c
 from __future__ import annotations
 
 import copy
+import heapq
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from itertools import pairwise
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +22,15 @@ from lasec.alarms import Alarm
 from lasec.classes import plain
 from lasec.evaluation.calendar import NO_TIMES, Calendar
 from lasec.evaluation.points import Mark, Status
-from lasec.evaluation.scored import NOTHING, Scored
-from lasec.evaluation.tally import NO_ROWS, WIDTH, Margins, Rows, rows_of
+from lasec.evaluation.scored import NOTHING, Scored, Wait
+from lasec.evaluation.tally import COUNTS, NO_ROWS, WIDTH, Margins, Rows, Total, rows_of
 from lasec.metrics import Confusion, Meter, Over
 from lasec.metrics.sums import ALL, Column
+from lasec.parameters import Range
+from lasec.persistence.record import Count, Shape
 
 Array = NDArray[np.float64]
+Label = Annotated[Any, validation.class_label]
 
 FEED, OTHER = 1_600, "other"
 
@@ -34,9 +39,9 @@ class Due(NamedTuple):
     """An answer that is under way: when it comes, to which ticket, from whom, and which class."""
 
     time: float
-    ticket: int
-    annotator: int
-    place: int
+    ticket: Count
+    annotator: Count
+    place: Count
 
 
 @dataclass(slots=True)
@@ -53,48 +58,110 @@ class Account:
     matrix from the queried labels of settled rows, ``truth`` that from all labels.
     """
 
+    KIND: ClassVar[str] = "run"
+
     meter: Meter
-    limit: int
-    segments: int
-    every: int
-    first: int = 0
-    before: int = 0
-    rows: int = 0
-    labels: int = 0
-    mistakes: int = 0
-    known: int = 0
-    same: int = 0
-    silent: int = 0
-    unscored: int = 0
-    answers: int = 0
-    refused: int = 0
-    settled: int = 0
+    limit: Annotated[int, Range(2, 100_000)]
+    segments: Annotated[int, Range(1, 10_000)]
+    every: Annotated[int, Range(1, 2**62)]
+    first: Count = 0
+    before: Count = 0
+    rows: Count = 0
+    labels: Count = 0
+    mistakes: Count = 0
+    known: Count = 0
+    same: Count = 0
+    silent: Count = 0
+    unscored: Count = 0
+    answers: Count = 0
+    refused: Count = 0
+    settled: Count = 0
     late: bool = False
-    learner: tuple[str, int] | None = None
+    learner: tuple[str, Annotated[int, Range(1, 2**31)]] | None = None
     grouped: bool | None = None
     status: Status = field(default_factory=Status)
     marks: list[Mark] = field(default_factory=list)
-    ends: list[tuple[int, Array]] = field(default_factory=list)
-    total: Array = field(default_factory=lambda: np.zeros(WIDTH))
-    names: dict[str, int] = field(default_factory=dict)
-    table: Array = field(default_factory=lambda: np.zeros((0, WIDTH)))
+    ends: list[tuple[Count, Total]] = field(default_factory=list)
+    total: Total = field(default_factory=lambda: np.zeros(WIDTH))
+    names: dict[str, Count] = field(default_factory=dict)
+    table: Annotated[Array, Shape("groups", WIDTH)] = field(
+        default_factory=lambda: np.zeros((0, WIDTH))
+    )
     scored: Scored = NOTHING
     calendar: Calendar = NO_TIMES
-    latest: int = -1
-    counts: Array = field(default_factory=lambda: np.zeros(0))
+    latest: Annotated[int, Range(-1, 2**31)] = -1
+    counts: Annotated[Array, Shape("counted")] = field(default_factory=lambda: np.zeros(0))
     margins: Margins = field(default_factory=lambda: Margins.none(bounded=True))
-    recent: NDArray[np.int8] = field(default_factory=lambda: np.empty(0, dtype=np.int8))
-    classes: list[Any] = field(default_factory=list)
+    recent: Annotated[NDArray[np.int8], Shape("recent"), Range(-1, 1)] = field(
+        default_factory=lambda: np.empty(0, dtype=np.int8)
+    )
+    classes: list[Label] = field(default_factory=list)
     heard: Confusion = field(default_factory=lambda: Confusion.none(0))
     truth: Confusion = field(default_factory=lambda: Confusion.none(0))
     rest: Rows = NO_ROWS
-    verdicts: dict[int, int] = field(default_factory=dict)
+    verdicts: dict[Count, Count] = field(default_factory=dict)
     due: list[Due] = field(default_factory=list)
     alarms: list[Alarm] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         if not len(self.table):
             self.table = np.zeros((self.segments + 1, WIDTH))
+        heapq.heapify(self.due)
+
+    def validate(self) -> str:
+        """Why the parts contradict each other; empty if they do not."""
+        if self._knows_its_classes and self._is_in_order and self._adds_up:
+            return ""
+        return "the parts of the run contradict each other"
+
+    @property
+    def _knows_its_classes(self) -> bool:
+        """Whether all numbers are those of its classes and groups."""
+        few, names = len(self.classes), list(self.names.values())
+        places = [self.latest, *self.verdicts.values(), *(due.place for due in self.due)]
+        tables = (self.counts, self.heard.rows, self.truth.rows)
+        return (
+            len(set(self.classes)) == few
+            and max(*places, -1) < few
+            and max(len(table) for table in tables) <= few
+            and max(self.rest.predicted.max(initial=-1), self.rest.true.max(initial=-1)) < few
+            and self.scored.wait[Wait.HEARD : Wait.PLACE].max(initial=0.0) < 2.0 + few
+            and names == list(range(len(names)))
+            and len(names) <= self.segments == len(self.table) - 1
+            and self.rest.group.max(initial=-1) <= self.segments
+        )
+
+    @property
+    def _is_in_order(self) -> bool:
+        """Whether marks and ends rise, and have the rows that they need."""
+        marks = [0, *(mark.round for mark in self.marks)]
+        ends = [0, *(row for row, _ in self.ends)]
+        return (
+            len(self.marks) <= self.limit
+            and max(marks[-1], ends[-1]) <= self.rows
+            and ends[-1] <= self.settled
+            and {row for row in marks if row <= self.settled} <= set(ends)
+            and all(after > before for rows in (marks, ends) for before, after in pairwise(rows))
+        )
+
+    @property
+    def _adds_up(self) -> bool:
+        """Whether the counters can be those of one run."""
+        tickets = self.first + self.settled + np.arange(self.rest.y.size)
+        scored = int(self.total[COUNTS + Column.ROUNDS]) if self.margins.bounded else 0
+        return bool(
+            self.meter.window is not None
+            and self.settled + self.rest.y.size == self.rows
+            and self.meter.rows >= (self.rows if self.late else self.settled)
+            and max(self.labels, self.known) <= self.rows
+            and max(self.mistakes + self.unscored, self.same) <= self.known
+            and self.unscored <= self.silent <= self.rows
+            and self.counts.sum() == self.known
+            and self.calendar.rows.sum() <= self.rows
+            and self.scored.rows == scored
+            and self.recent.size <= self.kept
+            and np.array_equal(self.rest.ticket, tickets)
+        )
 
     def copy(self, rows: int | None = None) -> Account:
         """Another of the same contents; for so many ``rows`` to come, only what they change."""
@@ -219,7 +286,7 @@ class Account:
         while self.settled < row:
             end = min(row, (self.settled // self.step + 1) * self.step)
             self._sum(self.rest.cut(0, end - self.settled))
-            self.rest = Rows(*(column[end - self.settled :].copy() for column in self.rest))
+            self.rest = Rows._make(column[end - self.settled :].copy() for column in self.rest)
             self.settled = end
             if end % self.every == 0:
                 self.ends.append((end, self.total))

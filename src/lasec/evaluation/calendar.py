@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from lasec.parameters import LARGEST, Range
+from lasec.persistence.record import FINITE, RISING, Shape
 
 Array = NDArray[np.float64]
 
@@ -28,10 +31,14 @@ class Calendar(NamedTuple):
     [2.0, 1.0]
     """
 
-    span: float
-    starts: Array
-    rows: Array
-    labels: Array
+    span: Annotated[float, Range(MINUTE, LARGEST)]
+    starts: Annotated[Array, Shape("spans"), FINITE, RISING]
+    rows: Annotated[Array, Shape("spans"), Range(0.0, 2.0**53)]
+    labels: Annotated[Array, Shape("spans"), Range(0.0, 2.0**53)]
+
+    def validate(self) -> str:
+        """Why this is not a calendar; empty if it can be one."""
+        return "" if (self.rows >= self.labels).all() else "calendar: more labels than rows"
 
     def add(self, times: Array, queried: NDArray[np.bool_]) -> Calendar:
         """These and some more rows."""
@@ -65,20 +72,6 @@ class Calendar(NamedTuple):
         while made.starts.size and np.ptp(made.starts) >= count * made.span:
             made = made.over(made.longer)
         return made
-
-    @property
-    def table(self) -> Array:
-        """The three columns together."""
-        return np.array(self[1:])
-
-
-def calendar_of(span: float, table: NDArray[Any]) -> Calendar:
-    """The calendar that had this span and table, or a ``ValueError``."""
-    starts, rows, labels = table
-    sound = span >= MINUTE and np.isfinite(table).all() and (np.diff(starts) > 0.0).all()
-    if not (sound and (rows >= labels).all() and (labels >= 0.0).all()):
-        raise ValueError("calendar: impossible counts")
-    return Calendar(span, starts, rows, labels)
 
 
 NO_TIMES = Calendar(MINUTE, np.empty(0), np.empty(0), np.empty(0))

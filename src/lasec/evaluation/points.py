@@ -5,14 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from lasec.metrics import Estimate, Interval
 from lasec.metrics.means import Scope, of_scope
+from lasec.persistence.record import Count, Free, NotNegative
 from lasec.tracker import DriftEstimate
-
-Array = NDArray[np.float64]
 
 
 class Answer(NamedTuple):
@@ -55,10 +51,10 @@ class Point(NamedTuple):
 class Status(NamedTuple):
     """What the learner says of itself at a moment, as a :class:`Point` has it."""
 
-    labels: int = 0
-    planned: float = math.nan
-    open: int = 0
-    age: float = 0.0
+    labels: Count = 0
+    planned: Free = math.nan
+    open: Count = 0
+    age: NotNegative = 0.0
     drift_estimate: DriftEstimate | None = None
     time: float | None = None
 
@@ -66,9 +62,9 @@ class Status(NamedTuple):
 class Mark(NamedTuple):
     """What a point is made of when somebody looks: intervals take a while."""
 
-    round: int
+    round: Count
     scope: Scope
-    truth: float
+    truth: Free
     status: Status
 
     @property
@@ -78,27 +74,3 @@ class Mark(NamedTuple):
             self.round, of_scope(self.scope), of_scope(self.scope, Interval.ANYTIME), self.truth,
             *self.status,
         )  # fmt: skip
-
-    def facts(self) -> list[float]:
-        """All but the sums, as numbers."""
-        *counted, drift, time = self.status
-        estimated = drift or [math.nan] * len(DriftEstimate._fields)
-        head = [self.round, self.scope.start, self.scope.until, self.truth]
-        when = math.nan if time is None else time
-        return [*map(float, head), *map(float, counted), *estimated, when]
-
-    @classmethod
-    def of(cls, facts: list[float], block: Array) -> Mark:
-        """The mark that had these facts and sums."""
-        round_, start, until, truth, labels, planned, open_, age, since, *rest, time = facts
-        counts = [round_, start, until, labels, open_, 0.0 if math.isnan(since) else since]
-        if not all(0.0 <= count <= 2.0**53 for count in counts) or not age >= 0.0:
-            raise ValueError("marks: impossible counts")
-        drift = None if math.isnan(since) else DriftEstimate(int(since), *rest)
-        scope = Scope(block, int(start), int(until))
-        when = None if math.isnan(time) else time
-        status = Status(int(labels), planned, int(open_), age, drift, when)
-        return cls(int(round_), scope, truth, status)
-
-
-FACTS = 9 + len(DriftEstimate._fields)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,8 @@ from lasec.evaluation.tally import Bin as Share
 from lasec.evaluation.tally import Rows
 from lasec.metrics import Estimate, Scores
 from lasec.metrics.score_bins import Bin
+from lasec.parameters import Range
+from lasec.persistence.record import Shape
 
 Array = NDArray[np.float64]
 
@@ -57,8 +59,21 @@ class Scored(NamedTuple):
 
     heard: Scores
     truth: Scores
-    place: int
-    wait: Array
+    place: Annotated[int, Range(MANY, 1)]
+    wait: Annotated[Array, Shape(len(Wait), "rows")]
+
+    def validate(self) -> str:
+        """Why these are not the sums of a run; empty if they can be."""
+        shares, labels = self.wait[: Wait.HEARD], self.wait[Wait.HEARD : Wait.PLACE]
+        sound = (
+            ((shares >= 0.0) & (shares <= 1.0)).all()
+            and ((labels >= -1.0) & (labels == np.floor(labels))).all()
+            and (self.wait[Wait.PROPENSITY, labels[0] >= 0.0] > 0.0).all()
+            and np.isin(self.wait[Wait.PLACE], range(MANY, 2)).all()
+            and len(self.heard.bins) == len(self.truth.bins) == 2
+            and self.wait.shape[1] < TOGETHER
+        )
+        return "" if sound else "scored: impossible numbers"
 
     def add(self, rows: Rows, said: NDArray[np.int64], answered: NDArray[np.bool_]) -> Scored:
         """These and some more rows, with the classes that were said where they are answered."""

@@ -9,7 +9,6 @@ import numpy as np
 
 from lasec import notebook
 from lasec.alarms import Alarm
-from lasec.evaluation import saved
 from lasec.evaluation.account import OTHER, Account
 from lasec.evaluation.calendar import Calendar
 from lasec.evaluation.pictures import draw, drawable, png
@@ -20,6 +19,7 @@ from lasec.metrics import Confusion, Estimate, Meter, Scores, means
 from lasec.metrics.sums import Column
 from lasec.metrics.words import estimated
 from lasec.parameters import Range, number
+from lasec.persistence import record
 from lasec.records import Records
 
 _FIRST, _MOST, RARE = 50, 100_000, 0.1
@@ -365,7 +365,7 @@ class RunSummary:
 
     def to_bytes(self) -> bytes:
         """The summary as bytes that :meth:`from_bytes` reads; ``records`` are not in them."""
-        return saved.write(self._now)
+        return record.dump(self._now)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
@@ -374,10 +374,10 @@ class RunSummary:
         >>> import lasec
         >>> lasec.RunSummary.from_bytes(lasec.Meter().to_bytes())
         Traceback (most recent call last):
-        lasec.errors.StateError: foreign: this is not the summary of a run
+        lasec.errors.StateError: foreign: this is not a run
         """
         made = cls()
-        made._now = saved.read(data)
+        made._now = record.load(Account, data)
         return made
 
     def __repr__(self) -> str:

@@ -8,18 +8,24 @@ of what was summed up to two moments.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lasec.metrics import Estimate, means, sums
+from lasec.parameters import Range
+from lasec.persistence.record import Shape
 
 Array = NDArray[np.float64]
+EACH = Shape("rows")
+Places = Annotated[NDArray[np.int64], EACH, Range(-1, 2**53)]
 BINS = 40
 COUNTS = 4  # rows, queried rows, mistakes, labels of rows with a prediction
 WIDTH = COUNTS + sums.SUMS
 NO_MORE = np.zeros(COUNTS)
+Column = Annotated[Array, Shape(BINS), Range(0.0, sums.LARGEST)]
+Total = Annotated[Array, Shape(WIDTH)]
 
 
 class Rows(NamedTuple):
@@ -31,28 +37,38 @@ class Rows(NamedTuple):
     none.
     """
 
-    label: NDArray[Any]
-    margin: NDArray[Any]
-    propensity: NDArray[Any]
-    asked: NDArray[Any]
-    mistake: NDArray[Any]
-    ticket: NDArray[Any]
-    y: NDArray[Any]
-    group: NDArray[Any]
-    time: NDArray[Any]
-    predicted: NDArray[Any]
-    true: NDArray[Any]
+    label: Annotated[NDArray[np.int8], EACH, Range(-1, 1)]
+    margin: Annotated[Array, EACH]
+    propensity: Annotated[Array, EACH, Range(0.0, 1.0)]
+    asked: Annotated[NDArray[np.bool_], EACH]
+    mistake: Annotated[NDArray[np.bool_], EACH]
+    ticket: Annotated[NDArray[np.int64], EACH]
+    y: Annotated[Array, EACH, Range(-1.0, 1.0, also=(math.nan,))]
+    group: Places
+    time: Annotated[Array, EACH]
+    predicted: Places
+    true: Places
+
+    def validate(self) -> str:
+        """Why these are not rows of a run; empty if they can be some."""
+        sound = (
+            ((np.abs(self.y) == np.abs(self.label)) | np.isnan(self.y)).all()
+            and np.array_equal(self.true < 0, np.isnan(self.y))
+            and ((self.propensity > 0.0) | ~self.asked).all()
+            and ((self.group == -1).all() or (self.group >= 0).all())
+        )
+        return "" if sound else "the rows that wait hold impossible numbers"
 
     def cut(self, begin: int, end: int | None = None) -> Rows:
         """Some of them."""
-        return Rows(*(column[begin:end] for column in self))
+        return Rows._make(column[begin:end] for column in self)
 
     def where(self, chosen: NDArray[np.bool_]) -> Rows:
         """Those that are chosen."""
-        return Rows(*(column[chosen] for column in self))
+        return Rows._make(column[chosen] for column in self)
 
     def __add__(self, more: Any) -> Rows:
-        return Rows(*map(np.concatenate, zip(self, more, strict=True)))
+        return Rows._make(map(np.concatenate, zip(self, more, strict=True)))
 
     @property
     def labeled(self) -> NDArray[np.bool_]:
@@ -73,11 +89,11 @@ class Rows(NamedTuple):
         return np.array([self.y.size, *few], dtype=np.float64)
 
 
-KINDS = (
+_KINDS = (
     np.int8, np.float64, np.float64, np.bool_, np.bool_, np.int64, np.float64, np.int64, np.float64,
     np.int64, np.int64,
 )  # fmt: skip
-NO_ROWS = Rows(*(np.empty(0, dtype=kind) for kind in KINDS))
+NO_ROWS = Rows._make(np.empty(0, dtype=kind) for kind in _KINDS)
 
 
 class Part(NamedTuple):
@@ -114,27 +130,16 @@ class Margins(NamedTuple):
     ([-1.0, 0.0, 1.0], 0)
     """
 
-    rows: Array
-    asked: Array
-    mistakes: Array
-    propensity: Array
+    rows: Column
+    asked: Column
+    mistakes: Column
+    propensity: Column
     bounded: bool
 
     @classmethod
     def none(cls, *, bounded: bool) -> Margins:
         """No rows yet."""
-        return cls.of(np.zeros((4, BINS)), bounded=bounded)
-
-    @classmethod
-    def of(cls, table: Array, *, bounded: bool) -> Margins:
-        """The four columns of a table."""
-        rows, asked, mistakes, propensity = table
-        return cls(rows, asked, mistakes, propensity, bounded)
-
-    @property
-    def table(self) -> Array:
-        """The four columns together."""
-        return np.array(self[:4])
+        return cls._make([*np.zeros((4, BINS)), bounded])
 
     @property
     def edges(self) -> Array:
@@ -149,7 +154,7 @@ class Margins(NamedTuple):
             np.bincount(bins, weights, BINS)
             for weights in (None, columns.asked, columns.mistake, columns.propensity)
         ]
-        return Margins.of(self.table + more, bounded=self.bounded)
+        return Margins._make([*np.add(self[:4], more), self.bounded])
 
 
 class Bin(NamedTuple):

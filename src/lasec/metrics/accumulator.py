@@ -19,10 +19,12 @@ All arguments are arrays that were checked before: a :class:`~lasec.Meter` does 
 from __future__ import annotations
 
 import math
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterable
 from copy import copy
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,49 +33,50 @@ from lasec.metrics import sums
 from lasec.metrics.estimate import Over
 from lasec.metrics.means import Scope
 from lasec.metrics.sums import ALL, SHAPE, WIDTH, Column
-from lasec.parameters import Range, number
-from lasec.persistence.container import Arrays
+from lasec.parameters import Range
+from lasec.persistence.record import Count, NotNegative, Shape
 
 Array = NDArray[np.float64]
 
 PANES, PLAIN = 32, 256
 LAST = 2**53  # tickets are summed up among floats
-_COUNTERS = ("blind", "asked", "labels", "lost", "ignored", "unpredicted")
-_COUNTS = Range(0, 2**62)
+Share = Annotated[float, Range(sums.SMALLEST, 1.0)]
+Block = Annotated[Array, Shape(*SHAPE)]
 
 
 class Question(NamedTuple):
     """An open question: its row (from 0), what was predicted, q, and the share answered then."""
 
-    round: int
-    label: float
-    probability: float
-    propensity: float
-    share: float
+    round: Count
+    label: Annotated[float, Range(1.0, 1.0, also=(-1.0,))]
+    probability: Annotated[float, Range(*sums.SURE)]
+    propensity: Share
+    share: Share
 
 
+@dataclass(slots=True)
 class Pane:
     """The block of consecutive rows, the ticket after the last, and how many questions are open."""
 
-    __slots__ = ("block", "open", "until")
-
-    def __init__(self, until: int = 0) -> None:
-        self.until, self.open = until, 0
-        self.block: Array = np.zeros(SHAPE)
+    until: Count = 0
+    block: Block = field(default_factory=lambda: np.zeros(SHAPE))
+    open: int = field(default=0, init=False)
 
     def __copy__(self) -> Pane:
-        twin = Pane(self.until)
-        twin.open, twin.block = self.open, self.block.copy()
+        twin = Pane(self.until, self.block.copy())
+        twin.open = self.open
         return twin
 
 
+@dataclass
 class Accumulator:
     """Panes of sums, the open questions in the order of their rows, and counters.
 
     ``rows`` were added, ``blind`` of them with propensity 0; ``asked`` questions are the
     ``labels``, the ``lost``, and the open ones. ``ignored`` answers had no open question. ``last``
     is the last ticket. ``unpredicted`` rows have no prediction; ``silent`` are the open questions
-    among them, with the numbers of their rows.
+    among them, with the numbers of their rows. ``answered`` and ``gone`` are the weights 1/q of all
+    that was answered and lost, and ``share`` the share answered as of the chunk.
 
     >>> made = Accumulator(window=1_000)
     >>> made.add(np.array([[1.0, 0.6, 0.5, 1.0, 7.0]]), p=np.array([0.8]))
@@ -82,20 +85,32 @@ class Accumulator:
     (1, 7, 32, 32)
     """
 
-    def __init__(self, window: int | None) -> None:
+    window: int | None
+    rows: Count = 0
+    blind: Count = 0
+    asked: Count = 0
+    labels: Count = 0
+    lost: Count = 0
+    ignored: Count = 0
+    unpredicted: Count = 0
+    last: Annotated[int, Range(-1, LAST)] = -1
+    settled: Count = 0
+    until: Count = 0
+    answered: NotNegative = 0.0
+    gone: NotNegative = 0.0
+    share: Share = 1.0
+    total: Block = field(default_factory=lambda: np.zeros(SHAPE))
+    kept: deque[Block] = field(default_factory=deque)
+    waiting: dict[Count, Pane] = field(default_factory=dict)
+    questions: dict[Count, Question] = field(default_factory=dict)
+    silent: dict[Count, Count] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        window = self.window
         self.size = math.ceil(window / PANES) if window else PLAIN
-        self.waiting: dict[int, Pane] = {}
-        self.kept: deque[Array] = deque(maxlen=math.ceil(window / self.size) if window else 0)
-        self.total: Array = np.zeros(SHAPE)
-        self.settled = self.until = 0
-        self.questions: dict[int, Question] = {}
-        self.silent: dict[int, int] = {}
-        self.last = -1
-        self.rows = self.blind = self.asked = self.labels = self.lost = self.ignored = 0
-        self.unpredicted = 0
-        # The weights 1/q of all that was answered and lost, and the share answered as of the chunk.
-        self._answered = self._gone = 0.0
-        self._share = 1.0
+        self.kept = deque(self.kept, math.ceil(window / self.size) if window else 0)
+        for question in self.questions.values():
+            self.waiting[question.round // self.size].open += 1
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Accumulator:
         """A copy in a time that hardly depends on how many questions are open."""
@@ -108,8 +123,8 @@ class Accumulator:
 
     def begin_chunk(self) -> None:
         """Take the share of answers so far for that of the rows to come."""
-        weights = self._answered + self._gone
-        self._share = self._answered / weights if self._answered > 0.0 else 1.0
+        weights = self.answered + self.gone
+        self.share = self.answered / weights if self.answered > 0.0 else 1.0
 
     def add(self, columns: Array, p: Array, y: Array | None = None) -> None:
         """Add rows (label, margin, propensity, asked, ticket); with ``y`` the asked are answered.
@@ -121,7 +136,7 @@ class Accumulator:
         panes = rounds // self.size
         for end in np.flatnonzero(np.diff(panes, append=-1)):
             self.waiting.setdefault(int(panes[end]), Pane()).until = int(ticket[end]) + 1
-        self._gather(panes, label, sums.of_rows(p, q, q * self._share))
+        self._gather(panes, label, sums.of_rows(p, q, q * self.share))
         self.rows += q.size
         self.last = int(ticket[-1])
         self.blind += int((q == 0.0).sum())
@@ -130,7 +145,7 @@ class Accumulator:
         self.asked += chosen.size
         if y is not None:
             told, gone = chosen[~np.isnan(y[chosen])], chosen[np.isnan(y[chosen])]
-            self._learn(rounds[told], label[told], p[told], q[told], y[told], self._share)
+            self._learn(rounds[told], label[told], p[told], q[told], y[told], self.share)
             self._lose(rounds[gone], label[gone], q[gone])
             return
         mute = chosen[label[chosen] == 0.0]
@@ -139,7 +154,7 @@ class Accumulator:
         )
         chosen = chosen[label[chosen] != 0.0]
         columns_of = (a[chosen].tolist() for a in (ticket, rounds, label, p, q))
-        for place, *rest in zip(*columns_of, [self._share] * chosen.size, strict=True):
+        for place, *rest in zip(*columns_of, [self.share] * chosen.size, strict=True):
             question = self.questions[int(place)] = Question(*rest)
             self.waiting[question.round // self.size].open += 1
 
@@ -197,7 +212,7 @@ class Accumulator:
         """Add the answers of these rows to their panes."""
         self._gather(rounds // self.size, label, sums.of_answers(p, q, y > 0.0, q * share))
         self.labels += y.size
-        self._answered += float((1.0 / q).sum())
+        self.answered += float((1.0 / q).sum())
 
     def _forget(self, questions: Iterable[Question]) -> None:
         """Count questions as lost."""
@@ -210,7 +225,7 @@ class Accumulator:
         """Add the losses of these rows to their panes."""
         self._gather(rounds // self.size, label, sums.of_losses(q, WIDTH))
         self.lost += q.size
-        self._gone += float((1.0 / q).sum())
+        self.gone += float((1.0 / q).sum())
 
     def _gather(self, panes: NDArray[np.int64], label: Array, rows: Array) -> None:
         """Add rows to the blocks of their panes."""
@@ -257,118 +272,47 @@ class Accumulator:
         """How many rows a pane has so far."""
         return min(self.size, self.rows - pane * self.size)
 
-    def header(self) -> dict[str, Any]:
-        """What a saved file has in its header."""
-        open_in = Counter(question.round // self.size for question in self.questions.values())
-        return {
-            "counters": {"rows": self.rows} | {n: getattr(self, n) for n in _COUNTERS},
-            "last": self.last,
-            "settled": [self.settled, self.until],
-            "weights": [self._answered, self._gone, self._share],
-            "panes": [
-                [n, self._filled(n), open_in[n], pane.until] for n, pane in self.waiting.items()
-            ],
-        }
+    def validate(self) -> str:
+        """Why the parts contradict each other; empty if they do not."""
+        if not self._has_its_panes:
+            return "the panes are not those of the rows"
+        if not (self._asks_in_order and self._adds_up):
+            return "the counters contradict each other"
+        blocks = [self.total, *self.kept, *(pane.block for pane in self.waiting.values())]
+        return "" if sums.sound(np.array(blocks)) else "the sums are not those of a meter"
 
-    def arrays(self) -> Arrays:
-        """What a saved file has for arrays."""
-        questions = [list(question) for question in self.questions.values()]
-        blocks = [pane.block for pane in self.waiting.values()]
-        return {
-            "total": self.total,
-            "kept": np.array(list(self.kept)).reshape(-1, *SHAPE),
-            "waiting": np.array(blocks).reshape(-1, *SHAPE),
-            "silent": np.array(list(self.silent.items()), dtype=np.int64).reshape(-1, 2),
-            "tickets": np.array(list(self.questions), dtype=np.int64),
-            "questions": np.array(questions, dtype=np.float64).reshape(-1, len(Question._fields)),
-        }
-
-    def restore(self, header: dict[str, Any], arrays: Arrays) -> None:
-        """Take back what :meth:`header` and :meth:`arrays` gave."""
-        self.rows = number("rows", header["counters"]["rows"], int, _COUNTS)
-        for name in _COUNTERS:
-            setattr(self, name, number(name, header["counters"][name], int, _COUNTS))
-        self.last = number("last", header["last"], int, Range(-1, LAST))
-        answered, gone, share = header["weights"]
-        self._answered = number("weights", answered, float, Range(0.0, sums.LARGEST))
-        self._gone = number("weights", gone, float, Range(0.0, sums.LARGEST))
-        self._share = number("weights", share, float, Range(sums.SMALLEST, 1.0))
-        self.questions = _questions(arrays["tickets"], arrays["questions"])
-        self.silent = _silent(arrays["silent"])
-        self.settled, self.until = (
-            number("settled", n, int, Range(0, LAST)) for n in header["settled"]
+    @property
+    def _has_its_panes(self) -> bool:
+        """Whether the panes that wait and those that are kept are all that there must be."""
+        wanted = range(self.settled, -(-self.rows // self.size))
+        if [*self.waiting] != [*wanted[: len(self.waiting) + 1]]:
+            return False
+        untils = [self.until, *(pane.until for pane in self.waiting.values())]
+        filled = [self._filled(number) for number in wanted]
+        return (
+            len(self.kept) == min(self.settled, self.kept.maxlen or 0)
+            and all(b >= a + n for (a, b), n in zip(pairwise(untils), filled, strict=True))
+            and untils[-1] <= self.last + 1
         )
-        self._restore_panes(header["panes"], arrays)
-        self._check(header["panes"])
 
-    def _restore_panes(self, counts: Any, arrays: Arrays) -> None:
-        waiting = range(self.settled, -(-self.rows // self.size))
-        kept = min(self.settled, self.kept.maxlen or 0)
-        shapes = {"total": (), "kept": (kept,), "waiting": (len(waiting),)}
-        for name, shape in shapes.items():
-            if arrays[name].shape != (*shape, *SHAPE) or not sums.sound(arrays[name]):
-                raise ValueError(f"{name} has not the shape of a meter's, or holds bad numbers")
-        self.total = arrays["total"].copy()
-        self.kept.extend(block.copy() for block in arrays["kept"])
-        before = self.until
-        for n, (_, _, _, until), block in zip(waiting, counts, arrays["waiting"], strict=True):
-            pane = self.waiting[n] = Pane(number("panes", until, int, Range(0, LAST)))
-            if pane.until < before + self._filled(n):
-                raise ValueError("the panes are not those of the rows")
-            pane.block, before = block.copy(), pane.until
-        for question in self.questions.values():
-            if question.round // self.size not in self.waiting:
-                raise ValueError("the open questions are not of rows that wait")
-            self.waiting[question.round // self.size].open += 1
-
-    def _check(self, counts: Any) -> None:
-        """Raise an error where the parts contradict each other."""
-        if counts != self.header()["panes"]:
-            raise ValueError("the open questions are not those of the panes")
+    @property
+    def _asks_in_order(self) -> bool:
+        """Whether the open questions are of rows that wait, in their order."""
         rounds = [question.round for question in self.questions.values()]
-        latest = max((pane.until for pane in self.waiting.values()), default=self.until)
-        if (
-            (rounds and rounds[-1] >= self.rows)
-            or (rounds and rounds[0] < self.settled * self.size)
-            or max(self.questions | self.silent, default=-1) > self.last
-            or self.questions.keys() & self.silent.keys()
-            or max(self.silent.values(), default=-1) >= self.rows
-            or not len(self.silent) <= self.unpredicted <= self.rows
-            or latest > self.last + 1
-            or self.last + 1 < self.rows
-            or self.asked + self.blind > self.rows
-            or self.asked != self.labels + self.lost + len(rounds) + len(self.silent)
-        ):
-            raise ValueError("the counters contradict each other")
+        order = [-1, *rounds], [-1, *self.questions]
+        return (
+            all(b > a for numbers in order for a, b in pairwise(numbers))
+            and max([*rounds, *self.silent.values()], default=-1) < self.rows
+            and not self.questions.keys() & self.silent.keys()
+            and max(self.questions | self.silent, default=-1) <= self.last
+        )
 
-
-def _silent(table: NDArray[Any]) -> dict[int, int]:
-    """The open questions of rows without a prediction, as a meter would have written them."""
-    if table.dtype != np.int64 or table.ndim != 2 or table.shape[1] != 2 or (table < 0).any():
-        raise ValueError("the questions without a prediction are not numbers of the right kind")
-    return dict(table.tolist())
-
-
-def _questions(tickets: NDArray[Any], table: NDArray[Any]) -> dict[int, Question]:
-    """The open questions, as a meter would have written them: in the order of their rows."""
-    width = len(Question._fields)
-    if tickets.dtype != np.int64 or table.dtype != np.float64 or tickets.ndim != 1:
-        raise ValueError("the open questions are not numbers of the right kind")
-    if table.shape != (tickets.size, width) or not np.isfinite(table).all():
-        raise ValueError("the open questions have not the shape of a meter's, or hold NaN")
-    rounds, label, probability, propensity, share = table.T
-    if not (
-        (np.diff(tickets, prepend=-1) > 0).all()
-        and (np.diff(rounds, prepend=-1.0) > 0.0).all()
-        and (rounds == np.floor(rounds)).all()
-        and (np.abs(label) == 1.0).all()
-        and ((probability >= sums.SURE[0]) & (probability <= sums.SURE[1])).all()
-        and ((propensity >= sums.SMALLEST) & (propensity <= 1.0)).all()
-        and ((share >= sums.SMALLEST) & (share <= 1.0)).all()
-    ):
-        raise ValueError("the open questions hold impossible numbers")
-    rows = table.tolist()
-    return {
-        ticket: Question(int(row[0]), *row[1:])
-        for ticket, row in zip(tickets.tolist(), rows, strict=True)
-    }
+    @property
+    def _adds_up(self) -> bool:
+        """Whether the counters can be those of one meter."""
+        open_ = len(self.questions) + len(self.silent)
+        return (
+            len(self.silent) <= self.unpredicted <= self.rows <= self.last + 1
+            and self.asked + self.blind <= self.rows
+            and self.asked == self.labels + self.lost + open_
+        )

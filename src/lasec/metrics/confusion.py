@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,9 +31,12 @@ from numpy.typing import ArrayLike, NDArray
 from lasec.metrics.estimate import Estimate
 from lasec.metrics.means import degrees
 from lasec.metrics.proportion import interval, lacking
+from lasec.parameters import LARGEST, Range
+from lasec.persistence.record import Shape
 
 Array = NDArray[np.float64]
 Whole = NDArray[Any]
+Cells = Annotated[Array, Shape("classes", "classes"), Range(0.0, LARGEST)]
 
 TINY, FEW = 1e-300, 10.0
 
@@ -53,10 +56,10 @@ class Confusion(NamedTuple):
     0.3333333333333333
     """
 
-    rows: Array
-    labels: Array
-    weights: Array
-    spread: Array
+    rows: Annotated[Array, Shape("classes"), Range(0.0, LARGEST)]
+    labels: Cells
+    weights: Cells
+    spread: Cells
 
     @classmethod
     def none(cls, classes: int) -> Confusion:

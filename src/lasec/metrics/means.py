@@ -45,15 +45,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lasec.metrics import confidence_sequence, proportion
+from lasec.metrics import confidence_sequence, proportion, sums
 from lasec.metrics.estimate import Estimate, Interval
 from lasec.metrics.proportion import student
 from lasec.metrics.sums import ALL, MINUS, PLUS, SUMS, Column
+from lasec.persistence.record import Count, Shape
 
 Array = NDArray[np.float64]
 Pair = tuple[float, float]
@@ -69,9 +70,13 @@ class Scope(NamedTuple):
     the first row of all.
     """
 
-    block: Array
-    start: int
-    until: int
+    block: Annotated[Array, Shape(*sums.SHAPE)]
+    start: Count
+    until: Count
+
+    def validate(self) -> str:
+        """Why this is not a scope; empty if it is one."""
+        return "" if sums.sound(self.block) else "the sums are not those of a meter"
 
     @property
     def sides(self) -> Sides:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lasec import validation
-from lasec.errors import StateError, TicketError
+from lasec.errors import TicketError
 from lasec.metrics import planner, sums
 from lasec.metrics.accumulator import Accumulator, Array
 from lasec.metrics.checks import checked, columns_of
@@ -21,10 +21,9 @@ from lasec.metrics.means import Scope, of_scope
 from lasec.metrics.planner import RATES, Plan, Spread
 from lasec.metrics.sums import MINUS, PLUS, Column
 from lasec.parameters import Range, choice, number, shown
-from lasec.persistence.container import Arrays, pack, restored
+from lasec.persistence import record
 from lasec.types import Decision, Outcome
 
-KIND = "meter"
 CHUNK = 1024
 
 
@@ -66,6 +65,8 @@ class Meter:
     >>> print(f"estimated accuracy {value:.1%} (95 % CI {low:.1%} to {high:.1%})")
     estimated accuracy 91.6% (95 % CI 89.1% to 94.0%)
     """
+
+    KIND = "meter"
 
     def __init__(self, window: int | None = 1_000, patience: int | None = None) -> None:
         length = Range(1, 2**53)
@@ -360,13 +361,7 @@ class Meter:
         >>> lasec.Meter.from_bytes(meter.to_bytes())
         Meter(window=500, rows=1, asked=1, labels=0)
         """
-        self._flush()
-        header = {
-            "kind": KIND,
-            "window": self.window,
-            "patience": self.patience,
-        }
-        return pack(header | self._sums.header(), self._sums.arrays())
+        return record.dump(self)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
@@ -377,17 +372,20 @@ class Meter:
         Traceback (most recent call last):
         lasec.errors.StateError: foreign: this is not a meter
         """
-        return restored(data, cls._restored)
+        return record.load(cls, data)
 
-    @classmethod
-    def _restored(cls, header: dict[str, Any], arrays: Arrays) -> Self:
-        if header.get("kind") != KIND:
-            raise StateError("foreign: this is not a meter")
-        made = cls(header["window"], header["patience"])
-        made._sums.restore(header, arrays)
-        made._last, made._room = made._sums.last, -made._sums.rows % CHUNK
-        made._last_silent = max(made._sums.silent, default=-1)
-        return made
+    @property
+    def _state(self) -> Accumulator:
+        return self._flush()
+
+    @_state.setter
+    def _state(self, found: Accumulator) -> None:
+        self._sums, self._last, self._room = found, found.last, -found.rows % CHUNK
+        self._last_silent = max(found.silent, default=-1)
+
+    def validate(self) -> str:
+        """Why this is not a meter; empty if it can be one."""
+        return "" if self._sums.window == self.window else "the sums are of another window"
 
     def __repr__(self) -> str:
         return (

@@ -11,7 +11,7 @@ random, only make the estimates less precise. Labels that were not queried must 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +21,9 @@ from lasec.metrics.calibration import Calibration
 from lasec.metrics.estimate import Estimate
 from lasec.metrics.losses import BRIER, EPSILON, LOG, Labels, Loss
 from lasec.metrics.score_bins import SIZE, Bin
+from lasec.metrics.sums import LARGEST
+from lasec.parameters import Range
+from lasec.persistence.record import Shape
 
 Array = NDArray[np.float64]
 
@@ -40,8 +43,8 @@ class Scores(NamedTuple):
     (0.21, 1.0)
     """
 
-    bins: Array
-    losses: Array
+    bins: Annotated[Array, Shape("classes", SIZE, len(Bin)), Range(0.0, LARGEST)]
+    losses: Annotated[Array, Shape(2, len(Loss))]
 
     @classmethod
     def none(cls, classes: int) -> Scores:

@@ -37,7 +37,7 @@ SIGNATURE = b"\x89LASEC\r\n"
 FORMAT = 2  # the only one that is read, of everything that is saved
 _PROLOGUE = struct.Struct("<8sIIQ")
 _DIGEST = 32
-_DTYPES = ("<f8", "<f4", "<i8")
+_DTYPES = ("<f8", "<f4", "<i8", "<u8", "|i1", "|u1")
 _DEEPEST = 32
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 # What code that takes a header at its word can raise.
@@ -45,7 +45,7 @@ _WRONG = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeErro
 
 
 def pack(header: Mapping[str, Any], arrays: Arrays) -> bytes:
-    """The bytes of a file that holds ``header`` and ``arrays`` (float64, float32 and int64 only).
+    """The bytes of a file that holds ``header`` and ``arrays`` (64-bit numbers, float32 and bytes).
 
     >>> header, arrays = unpack(pack({"dimension": 2}, {"weights": np.zeros(2)}))
     >>> header["dimension"], arrays["weights"].tolist()
