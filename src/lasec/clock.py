@@ -18,7 +18,8 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, overload
+from dataclasses import dataclass
+from typing import Annotated, overload
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from lasec.parameters import Range, number
 from lasec.types import Vector
 
 LEAD = 3_600.0
-_LEADS, _TIMES = Range(0.0, 1e15), Range(-1e60, 1e60)
+_LEADS = Range(0.0, 1e15)
 _reading: ContextVar[float | None] = ContextVar("lasec_reading", default=None)
 
 
@@ -51,6 +52,7 @@ def reading(at: float) -> Iterator[None]:
         _reading.reset(before)
 
 
+@dataclass(eq=False)
 class Clock:
     """The latest time known; ``lead`` is in seconds, and times are in seconds since 1970.
 
@@ -62,9 +64,12 @@ class Clock:
     [1000.0, 1000.0, 1002.0]
     """
 
-    def __init__(self, lead: float | None = LEAD, latest: float = -math.inf) -> None:
-        self.lead: float | None = None if lead is None else number("lead", lead, float, _LEADS)
-        self.latest = latest
+    lead: float | None = LEAD
+    latest: Annotated[float, Range(-1e60, 1e60, also=(-math.inf,))] = -math.inf
+
+    def __post_init__(self) -> None:
+        if self.lead is not None:
+            self.lead = number("lead", self.lead, float, _LEADS)
         self._warned = False
 
     def trusted(self, times: Vector) -> Vector:
@@ -105,17 +110,6 @@ class Clock:
         """Remember the latest of some times that can be trusted."""
         if times.size:
             self.latest = max(self.latest, float(times.max()))
-
-    def header(self) -> dict[str, float | None]:
-        """What is saved of it."""
-        return {"lead": self.lead, "latest": self.latest if self.latest > -math.inf else None}
-
-    @classmethod
-    def restore(cls, header: dict[str, Any]) -> Clock:
-        """The clock that was saved."""
-        latest = header["latest"]
-        known = -math.inf if latest is None else number("latest", latest, float, _TIMES)
-        return cls(header["lead"], known)
 
     def _warn(self, moment: float, read: float) -> None:
         if self._warned:

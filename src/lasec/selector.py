@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
-from typing import Any, Self, overload
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,12 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 from lasec import validation
 from lasec.busy import Busy
 from lasec.clock import LEAD, Clock
-from lasec.errors import StateError
 from lasec.kernel import engine
 from lasec.kernel.given import GivenMargin
 from lasec.parameters import Range, number
-from lasec.persistence import codec
-from lasec.persistence.container import Arrays, pack, restored
+from lasec.persistence import codec, record
+from lasec.persistence.container import checking
+from lasec.persistence.record import Count, Shape
 from lasec.queries import Always, MarginSampling, Uniform
 from lasec.random import SEEDS, seed_or_random, uniforms
 from lasec.sparse import plain
@@ -233,40 +234,19 @@ class Selector:
         >>> Selector.from_bytes(Selector(Budgeted(), seed=3).to_bytes()).seed
         3
         """
-        header = {
-            "query": codec.describe(self.query),
-            "seed": self.seed,
-            "clock": self.clock.header(),
-            "counters": {"rows": self.rows, "asked": self.asked},
-        }
-        return pack(header, {"memory": self.query_state})
+        return record.dump(SelectorFile.of(self))
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> Self:
+    def from_bytes(cls, data: bytes) -> Selector:
         """The selector that :meth:`to_bytes` wrote, or a :class:`~lasec.errors.StateError`.
 
         >>> Selector.from_bytes(b"something else")
         Traceback (most recent call last):
         lasec.errors.StateError: not a lasec model: the file does not begin with lasec's signature
         """
-        return restored(data, cls._restore)
-
-    @classmethod
-    def _restore(cls, header: dict[str, Any], arrays: Arrays) -> Self:
-        """A selector from what :meth:`to_bytes` put into the file."""
-        made = cls(
-            codec.rebuild(header["query"], codec.QUERIES),
-            seed=number("seed", header["seed"], int, SEEDS),
-        )
-        made.clock = Clock.restore(header["clock"])
-        kept = arrays.pop("memory")
-        made.query_state = codec.query_state(made.query, kept) if kept.size else made.query_state
-        made.rows, made.asked = (
-            number(name, header["counters"][name], int, _COUNTS) for name in ("rows", "asked")
-        )
-        if arrays or made.asked > made.rows or made.query_state.size != kept.size:
-            raise StateError("invalid: counters or arrays contradict each other")
-        return made
+        kept = record.load(SelectorFile, data)
+        with checking():
+            return kept.selector(codec.QUERIES)
 
     def __getstate__(self) -> dict[str, Any]:
         own = {
@@ -294,6 +274,41 @@ def _latest(times: Vector) -> float | None:
 def _open(waiting: int) -> int:
     counted: int = number("waiting", waiting, int, _COUNTS)
     return counted
+
+
+@dataclass(frozen=True)
+class SelectorFile:
+    """What a file holds of a selector, whose query is described (:mod:`lasec.persistence.codec`).
+
+    >>> SelectorFile.of(Selector(Uniform(0.25), seed=3)).query["parameters"]
+    {'rate': 0.25}
+    """
+
+    KIND: ClassVar[str] = "selector"
+
+    query: Any
+    seed: Annotated[int, SEEDS]
+    clock: Clock
+    rows: Count
+    asked: Count
+    memory: Annotated[Vector, Shape("memory")]
+
+    @classmethod
+    def of(cls, one: Selector) -> Self:
+        """What is saved of a selector."""
+        query = codec.describe(one.query)
+        return cls(query, one.seed, one.clock, one.rows, one.asked, one.query_state)
+
+    def validate(self) -> str:
+        """Why these cannot be those of a selector; empty if they can."""
+        return "" if self.asked <= self.rows else "the counters contradict each other"
+
+    def selector(self, queries: Mapping[str, Any]) -> Selector:
+        """The selector that was saved; its query is one of these."""
+        made = Selector(codec.rebuild(self.query, queries), seed=self.seed)
+        made.query_state = codec.query_state(made.query, self.memory)
+        made.clock, made.rows, made.asked = self.clock, self.rows, self.asked
+        return made
 
 
 def _size(name: str, value: float, least: float) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, Self, Unpack, get_args
 
@@ -216,10 +216,11 @@ class Tracker(Learner):
         return query
 
     @classmethod
-    def _restore(
-        cls, header: dict[str, Any], arrays: dict[str, Any], rules: Any, queries: Any
+    def from_bytes(
+        cls, data: bytes, *, rules: Iterable[type] = (), queries: Iterable[type] = ()
     ) -> Self:
-        made = super()._restore(header, arrays, rules, queries)
+        """The Tracker that :meth:`to_bytes` wrote, or a :class:`~lasec.errors.StateError`."""
+        made = super().from_bytes(data, rules=rules, queries=queries)
         if not is_tracker(*(type(part).__name__ for part in (made.rule, made.query))):
             raise StateError("foreign: this is no Tracker, load it with lasec.Learner")
         made._chooses = False

@@ -102,7 +102,7 @@ def test_a_file_of_another_format_is_refused(data, number):
     [
         (lambda h: h["rule"].update(kind="os.system"), "^foreign: this lasec knows no 'os.system'"),
         (
-            lambda h: h["query"].update(kind="Sometimes"),
+            lambda h: h["selector"]["query"].update(kind="Sometimes"),
             "^foreign: this lasec knows no 'Sometimes'",
         ),
         (lambda h: h["rule"]["parameters"].update(ridge=-1), "^invalid: ridge must be"),
@@ -110,29 +110,32 @@ def test_a_file_of_another_format_is_refused(data, number):
         (lambda h: h.update(dimension=10**9), "^invalid: weights has not the shape"),
         (lambda h: h.update(dimension=4), "^invalid: weights has not the shape"),
         (lambda h: h.update(dimension="3"), "^invalid: dimension must be"),
-        (lambda h: h.update(learn_from="sometimes"), "^invalid: "),
-        (lambda h: h.pop("seed"), "^invalid: 'seed'"),
+        (lambda h: h["terms"].update(learn_from="sometimes"), "^invalid: "),
+        (lambda h: h["selector"].pop("seed"), "^invalid: selector.seed must be"),
         (lambda h: h.update(rule=None), "^invalid: "),
-        (lambda h: h.update(max_pending=2), "^invalid: the open tickets do not fit"),
-        (lambda h: h["counters"].update(rows=51), "^invalid: the open tickets hold impossible"),
-        (lambda h: h["counters"].update(asked=2), "^invalid: the counters contradict"),
-        (lambda h: h["counters"].update(told=0), "^invalid: the counters contradict"),
-        (lambda h: h["counters"].update(dropped=-1), "^invalid: dropped must be"),
+        (lambda h: h["pending"].update(limit=2), "^invalid: the open tickets do not fit"),
+        (lambda h: h["selector"].update(rows=51), "^invalid: the open tickets do not fit"),
+        (lambda h: h["selector"].update(asked=2), "^invalid: the counters contradict"),
+        (lambda h: h["counts"].update(told=0), "^invalid: the counters contradict"),
+        (lambda h: h["counts"].update(dropped=-1), "^invalid: counts.dropped must be"),
         (lambda h: h.update(arrays=7), "^invalid: an array is not described"),
         (lambda h: h["arrays"].pop(), "^invalid: the header lists other arrays"),
         (lambda h: h["arrays"][0].update(dtype="|O"), "^invalid: an array is not described"),
-        (lambda h: h["arrays"][0].update(dtype="<i8"), "^invalid: weights has not the shape"),
+        (lambda h: h["arrays"][1].update(dtype="<i8"), "^invalid: weights has not the shape"),
         (lambda h: h["arrays"][0].update(shape=[2**47]), "^invalid: the header lists other"),
         (lambda h: h["arrays"][0].update(shape=[-3]), "^invalid: an array is not described"),
         (lambda h: h["arrays"][0].update(shape=[0, 2**47, 2**47]), "^invalid: an array is not"),
-        (lambda h: h["arrays"][0].update(name="weights"), "^invalid: there are arrays of no known"),
-        (lambda h: h["counters"].update(told=10**6), "^invalid: the counters contradict"),
-        (lambda h: h.update(name=None), "^invalid: name must be text"),
-        (lambda h: h["arrays"][0].update(name="state.other"), "^invalid: expected the arrays"),
-        (lambda h: h["arrays"][1].update(name="state.weights"), "^invalid: the header lists other"),
         (
-            lambda h: h["arrays"][2].update(name="elsewhere"),
-            "^invalid: there are arrays of no known",
+            lambda h: h["arrays"][1].update(name="weights"),
+            "^invalid: there is an array of no known",
+        ),
+        (lambda h: h["counts"].update(told=10**6), "^invalid: the counters contradict"),
+        (lambda h: h.update(name=None), "^invalid: name must be text"),
+        (lambda h: h["arrays"][1].update(name="state.other"), "^invalid: expected the arrays"),
+        (lambda h: h["arrays"][2].update(name="state.weights"), "^invalid: the header lists other"),
+        (
+            lambda h: h["arrays"][0].update(name="elsewhere"),
+            "^invalid: there is no array 'selector.memory'",
         ),
     ],
 )
@@ -147,24 +150,22 @@ def test_a_header_that_lies_is_refused(data, change, words):
         ("state.weights", np.nan, "weights contains NaN"),
         ("state.weights", 1e300, "weights contains NaN, infinity or a value beyond"),
         ("state.cov", 1e9, "cov is not symmetric"),
-        ("pending.x", np.inf, "open tickets hold bad numbers"),
-        ("pending.decision", 0.5, "open tickets hold bad numbers"),
-        ("pending.ticket", 2**62, "open tickets hold impossible numbers"),
-        ("pending.ticket", -1, "open tickets hold impossible numbers"),
-        ("pending.decision[1]", np.inf, "open tickets hold bad numbers|impossible numbers"),
-        ("pending.decision[2]", -1.0, "open tickets hold impossible numbers"),
-        ("pending.decision[3]", 0.0, "open tickets hold impossible numbers"),
-        ("pending.decision[3]", 1.5, "open tickets hold impossible numbers"),
-        ("pending.time", np.nan, "open tickets hold bad numbers"),
-        ("pending.time", 1e9, "open tickets hold impossible numbers"),
-        ("pending.votes", -1, "open tickets hold impossible numbers"),
+        ("pending.rows.x", np.inf, "x: contains NaN or infinity"),
+        ("pending.label", 0.5, "open tickets do not fit"),
+        ("pending.ticket", 2**62, "open tickets do not fit"),
+        ("pending.ticket", -1, "ticket contains NaN or a value that is not in"),
+        ("pending.margin", np.inf, "margin contains NaN or a value"),
+        ("pending.variance", -1.0, "variance contains NaN or a value"),
+        ("pending.propensity", 0.0, "propensity contains NaN or a value"),
+        ("pending.propensity", 1.5, "propensity contains NaN or a value"),
+        ("pending.time", np.nan, "time contains NaN or a value"),
+        ("pending.time", 1e9, "open tickets are not in order"),
+        ("pending.votes", -1, "votes contains NaN or a value"),
     ],
 )
 def test_arrays_that_lie_are_refused(data, name, value, words):
     header, arrays = container.unpack(data)
-    name, _, column = name.partition("[")
-    at = int(column[:-1]) if column else -1 if name == "pending.ticket" else 0
-    arrays[name].flat[at] = value
+    arrays[name].flat[-1 if name == "pending.ticket" else 0] = value
     if name == "state.cov":
         arrays[name][0, 1] = value
     refused(container.pack(header, arrays), words)
@@ -380,13 +381,13 @@ def test_a_support_that_does_not_sum_to_its_weights_is_refused():
         ("state.born", 10**6, "the clock contradicts itself"),
         ("state.squares", -1.0, "a count or a mean square is negative"),
         ("state.covs", -1.0, "cov is not positive definite"),
-        ("query.memory", -1.0, "the query's state holds impossible numbers"),
-        ("query.memory[1]", 1e9, "the query's state holds impossible numbers"),
-        ("query.memory[2]", 19.0, "the query's state holds impossible numbers"),
-        ("query.memory[3]", 1e9, "the query's state holds impossible numbers"),
-        ("query.memory[4]", -1.0, "the query's state holds impossible numbers"),
-        ("query.memory[9]", -1.0, "the query's state holds impossible numbers"),
-        ("query.memory[2]", np.nan, "the query's state has not the shape and type"),
+        ("selector.memory", -1.0, "the query's state holds impossible numbers"),
+        ("selector.memory[1]", 1e9, "the query's state holds impossible numbers"),
+        ("selector.memory[2]", 19.0, "the query's state holds impossible numbers"),
+        ("selector.memory[3]", 1e9, "the query's state holds impossible numbers"),
+        ("selector.memory[4]", -1.0, "the query's state holds impossible numbers"),
+        ("selector.memory[9]", -1.0, "the query's state holds impossible numbers"),
+        ("selector.memory[2]", np.nan, "memory contains NaN or a value"),
     ],
 )
 def test_a_tracker_that_lies_is_refused(name, value, words):
@@ -400,7 +401,8 @@ def test_a_tracker_that_lies_is_refused(name, value, words):
 
 def test_a_query_without_memory_has_none_in_the_file():
     header, arrays = container.unpack(lasec.SOP(dimension=2).to_bytes())
-    arrays["query.memory"] = np.zeros(3)
+    assert arrays["selector.memory"].size == 0
+    arrays["selector.memory"] = np.zeros(3)
     refused(container.pack(header, arrays), "the query's state has not the shape and type")
 
 

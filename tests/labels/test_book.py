@@ -3,13 +3,17 @@
 import copy
 import math
 import pickle
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pytest
 
 from lasec import sparse
 from lasec.errors import StateError, TicketError
-from lasec.learner.book import Book, Why, decided
+from lasec.learner.book import Book, Pending, Why, decided
+from lasec.persistence import record
+from lasec.persistence.container import checking
 from lasec.types import Aggregate, Decision
 
 DENSE = np.dtype(np.float64)
@@ -106,17 +110,25 @@ def test_what_people_agree_on():
 # Files
 
 
-def restored(arrays, *, limit=10, issued=10, classes=2, kind=DENSE):
-    book = Book(limit)
-    book.restore(arrays, 2, issued, kind, classes)
-    return book
+@dataclass
+class File:
+    """A file of a book alone."""
+
+    pending: Pending
+    KIND: ClassVar[str] = "book"
+
+
+def restored(pending, *, issued=10, classes=2, kind=DENSE):
+    kept = record.load(File, record.dump(File(pending))).pending
+    with checking():
+        return Book.restored(kept, 2, issued, kind, classes)
 
 
 @pytest.mark.parametrize(("classes", "codes"), [(2, (1, -1, -1)), (3, (1, 3, 2))])
 def test_a_book_is_read_as_it_was_written(classes, codes):
     book = filled(1, 4, 9, label=codes[1])
     book.hear(book.find(4, 10), codes)
-    again = restored(book.arrays(2, classes), classes=classes)
+    again = restored(book.saved(2, classes), classes=classes)
     assert list(again) == [1, 4, 9]
     for ticket in book:
         one, other = book.find(ticket, 10), again.find(ticket, 10)
@@ -131,52 +143,49 @@ def test_a_book_is_read_as_it_was_written(classes, codes):
 def test_sparse_rows_are_read_as_they_were_written():
     book, row = Book(10), np.array([(1, 0.5)], dtype=sparse.PAIR)
     book.add(asked(3), row, 1.0)
-    again = restored(book.arrays(2), kind=sparse.PAIR)
+    again = restored(book.saved(2), kind=sparse.PAIR)
     assert again.find(3, 4).x.tolist() == [(1, 0.5)]
-    assert len(restored(Book(10).arrays(2), kind=sparse.PAIR)) == 0
+    assert len(restored(Book(10).saved(2), kind=sparse.PAIR)) == 0
 
 
 @pytest.mark.parametrize(
     ("name", "at", "value"),
     [("ticket", 0, -1), ("ticket", 2, 10), ("ticket", 1, 1), ("time", 1, 9.9), ("time", 2, np.nan),
-     ("decision", (0, 0), 2.0), ("decision", (0, 1), np.inf), ("decision", (0, 2), -0.1),
-     ("decision", (0, 2), np.nan), ("decision", (0, 3), 0.0), ("decision", (0, 3), 1.1),
-     ("votes", (0, 0), -1), ("votes", (0, 1), 1_000), ("x", (0, 0), np.nan)],
+     ("label", 0, 2.0), ("margin", 0, np.inf), ("variance", 0, -0.1), ("variance", 0, np.nan),
+     ("propensity", 0, 0.0), ("propensity", 0, 1.1), ("votes", (0, 0), -1),
+     ("votes", (0, 1), 1_000), ("rows", (0, 0), np.nan)],
 )  # fmt: skip
 def test_impossible_numbers_in_a_file_are_refused(name, at, value):
-    arrays = filled(1, 4, 9).arrays(2)
-    restored(arrays)
-    arrays[name][at] = value
+    pending = filled(1, 4, 9).saved(2)
+    restored(pending)
+    array = getattr(pending, name)
+    (array["x"] if name == "rows" else array)[at] = value
     with pytest.raises(StateError, match="invalid"):
-        restored(arrays)
+        restored(pending)
 
 
 @pytest.mark.parametrize(
-    ("name", "value"),
-    [("decision", (0, 2, 0.0)), ("decision", (0, 3, 1.0)), ("ticket", (0, 0)),
-     ("votes", (0, 1, 999))],
-)  # fmt: skip
-def test_numbers_on_their_limits_are_read(name, value):
-    arrays = filled(1, 4, 9).arrays(2)
-    *at, number = value
-    arrays[name][tuple(at)] = number
-    assert len(restored(arrays)) == 3
+    ("name", "at", "value"),
+    [("variance", 0, 0.0), ("propensity", 0, 1.0), ("ticket", 0, 0), ("votes", (0, 1), 999)],
+)
+def test_numbers_on_their_limits_are_read(name, at, value):
+    pending = filled(1, 4, 9).saved(2)
+    getattr(pending, name)[at] = value
+    assert len(restored(pending)) == 3
 
 
 def test_arrays_of_other_shapes_and_too_many_questions_are_refused():
-    good = filled(1, 4, 9).arrays(2)
-    assert len(restored(good, limit=3)) == 3
+    good = filled(1, 4, 9).saved(2)
+    assert len(restored(good._replace(limit=3))) == 3
     wrong = [
-        (good, {"limit": 2}), (good, {"issued": 9}), (good, {"classes": 3}),
-        (good | {"ticket": good["ticket"].astype(np.int32)}, {}),
-        (good | {"votes": good["votes"].astype(np.int32)}, {}),
-        (good | {"time": good["time"][:2]}, {}), (good | {"x": good["x"][:2]}, {}),
-        (good | {"decision": good["decision"][:, :3]}, {}),
-        (good | {"votes": good["votes"][:2]}, {}),
+        (good._replace(limit=2), {}), (good, {"issued": 9}), (good, {"classes": 3}),
+        (good._replace(time=good.time[:2]), {}), (good._replace(votes=good.votes[:2]), {}),
+        (good._replace(rows={"x": good.rows["x"][:2]}), {}), (good._replace(rows={}), {}),
+        (good._replace(rows=good.rows | {"more": np.zeros(3, np.int64)}, votes=good.votes[0]), {}),
     ]  # fmt: skip
-    for arrays, options in wrong:
+    for pending, options in wrong:
         with pytest.raises(StateError, match="invalid"):
-            restored(arrays, **options)
+            restored(pending, **options)
 
 
 def test_classes_that_are_renumbered():

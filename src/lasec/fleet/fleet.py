@@ -23,8 +23,8 @@ from lasec.kernel import engine
 from lasec.learner import ALWAYS, Learner, with_classes
 from lasec.nested import copied
 from lasec.parameters import Range, choice, number, shown
-from lasec.persistence import codec
-from lasec.persistence.container import Arrays, read, restored
+from lasec.persistence import codec, record
+from lasec.persistence.container import checking, read
 from lasec.random import seed_or_random
 from lasec.records import Records
 from lasec.rules import OneVsRest
@@ -321,17 +321,14 @@ class Fleet:
         >>> import lasec
         >>> Fleet.from_bytes(lasec.LASEC(dimension=2).to_bytes())
         Traceback (most recent call last):
-        lasec.errors.StateError: foreign: this is a learner, not a fleet
+        lasec.errors.StateError: foreign: this is not a fleet
         """
-        return restored(data, cls._restore)
-
-    @classmethod
-    def _restore(cls, header: dict[str, Any], arrays: Arrays) -> Self:
-        """A fleet from what :meth:`to_bytes` put into the file."""
-        options, values = saved.checked(header, arrays)
-        fleet = cls(**options)
-        fleet._models.take(values.pop("state"))
-        vars(fleet).update(values)
+        file = record.load(saved.FleetFile, data)
+        with checking():
+            options, values = file.attributes()
+            fleet = cls(**options)
+            fleet._models.take(values.pop("state"))
+            vars(fleet).update(values)
         return fleet
 
     def save(self, path: str | os.PathLike[str]) -> None:

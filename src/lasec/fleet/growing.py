@@ -16,7 +16,7 @@ from lasec.errors import StateError
 from lasec.kernel import engine
 from lasec.nested import copied, entry_of, named
 from lasec.persistence import codec
-from lasec.persistence.container import Arrays, bundle, pack, unbundle, unpack
+from lasec.persistence.container import Arrays, pack, unpack
 from lasec.sparse import SparseRows
 from lasec.types import Rule
 
@@ -102,28 +102,26 @@ class Growing:
         return codec.restore(self._rule, self._dimension, unpack(data)[1])
 
     def arrays(self) -> Arrays:
-        """What a file of the fleet holds of them."""
+        """What a file of the fleet holds of them: models without rows are none of its own."""
         own = [k for k, state in enumerate(self.state) if state is not self._blank]
-        states = [self._blank, *(self.state[k] for k in own)]
-        sizes, arrays = bundle({str(i): _packed(state) for i, state in enumerate(states)})
-        return arrays | {"sizes": np.array(list(sizes.values())), "own": np.array(own, np.int64)}
+        states = {-1: self._blank} | {k: self.state[k] for k in own}
+        arrays = {f"{k}.{n}": a for k, state in states.items() for n, a in named(state).items()}
+        return arrays | {"own": np.array(own, np.int64)}
 
     @staticmethod
     def checked(
         rule: Rule[Any], dimension: int, arrays: Arrays, models: int
     ) -> tuple[Any, list[Any]]:
         """What a file holds, each checked as a learner's is: the state of new ones, and of all."""
-        sizes, own = arrays.pop("sizes").tolist(), arrays.pop("own").tolist()
-        if not len(own) + 1 == len(sizes) == len(arrays) or not set(own) <= set(range(models)):
+        own = arrays.pop("own").tolist()
+        if not set(own) <= set(range(models)):
             raise StateError("invalid: the states are not those of these models")
-        parts = unbundle({str(i): size for i, size in enumerate(sizes)}, arrays)
-        blank, *states = (
-            codec.restore(rule, dimension, unpack(data)[1]) for data in parts.values()
-        )
-        found = [blank] * models
-        for k, state in zip(own, states, strict=True):
-            found[k] = state
-        return blank, found
+        parts: dict[int, Arrays] = {k: {} for k in (-1, *own)}
+        for name, array in arrays.items():
+            number, _, leaf = name.partition(".")
+            parts[int(number)][leaf] = array
+        states = {k: codec.restore(rule, dimension, part) for k, part in parts.items()}
+        return states[-1], [states.get(k, states[-1]) for k in range(models)]
 
     def take(self, found: tuple[Any, list[Any]]) -> None:
         """Be what :meth:`checked` found in a file."""

@@ -111,20 +111,16 @@ class Stacked:
 
     def arrays(self) -> Arrays:
         """What a file of the fleet holds of them."""
-        return {f"state.{name}": array for name, array in named(self.state).items()}
+        return named(self.state)
 
     @staticmethod
     def checked(rule: Rule[Any], dimension: int, arrays: Arrays, models: int) -> Any:
         """The state that a file holds, once each of its models has been checked as a learner's."""
-        found = {name.removeprefix("state."): array for name, array in arrays.items()}
-        if any(array.shape[:1] != (models,) for array in found.values()) or not all(
-            name.startswith("state.") for name in arrays
-        ):
-            raise StateError("invalid: there are arrays of no known use")
+        if any(array.shape[:1] != (models,) for array in arrays.values()):
+            raise StateError("invalid: there is not one state for each model")
         for k in range(models):
-            one: Any = {name: array[k] for name, array in found.items()}
-            like = codec.restore(rule, dimension, one)
-        return rebuilt(like, (found[name] for name in named(like)))
+            like = codec.restore(rule, dimension, {name: arrays[name][k] for name in arrays})
+        return rebuilt(like, (arrays[name] for name in named(like)))
 
     def take(self, found: Any) -> None:
         """Be what :meth:`checked` found in a file."""

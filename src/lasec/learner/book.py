@@ -6,17 +6,20 @@ import math
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lasec import sparse, validation
 from lasec.errors import StateError, TicketError
+from lasec.parameters import Range
+from lasec.persistence.container import Arrays
+from lasec.persistence.record import RISING, Shape
 from lasec.types import Aggregate, Decision
 
 _MOST_VOTES = 999
-_COLUMNS = ("label", "margin", "variance", "propensity")
+Each = Annotated[NDArray[np.float64], Shape("open")]
 
 
 class Why(StrEnum):
@@ -56,6 +59,27 @@ class Question(NamedTuple):
     x: Any
     time: float
     answers: tuple[int, ...] = ()
+
+
+class Pending(NamedTuple):
+    """Open questions as a file holds them: an entry of each array for a question.
+
+    ``votes`` are numbers of answers by class, and ``rows`` a matrix, or the parts of sparse rows.
+    """
+
+    limit: Annotated[int, Range(1, 2**31)]
+    ticket: Annotated[NDArray[np.int64], Shape("open"), Range(0, 2**62), RISING]
+    label: Each
+    margin: Each
+    variance: Annotated[Each, Range(0.0, 1e140)]
+    propensity: Annotated[Each, Range(math.ulp(0.0), 1.0)]
+    time: Annotated[Each, Range(-1e60, 1e60)]
+    votes: Annotated[NDArray[np.int64], Shape("open", "classes"), Range(0, _MOST_VOTES)]
+    rows: Arrays
+
+    def validate(self) -> str:
+        """Why these cannot be open questions; empty if they can."""
+        return "" if (np.diff(self.time) >= 0.0).all() else "the open tickets are not in order"
 
 
 class Book:
@@ -190,56 +214,48 @@ class Book:
                 answers=tuple(codes[code] for code in asked.answers),
             )
 
-    def arrays(self, dimension: int, classes: int = 2) -> dict[str, NDArray[Any]]:
-        """All that is remembered, as arrays; other threads go on while they are filled."""
+    def saved(self, dimension: int, classes: int = 2) -> Pending:
+        """All that is remembered, for a file; other threads go on while it is filled."""
         asked = list(self._open.values())
-        columns = (getattr(one.decision, name) for one in asked for name in _COLUMNS)
-        votes = (one.answers.count(code) for one in asked for code in _codes(classes))
-        return {
-            "ticket": np.array(list(self._open), dtype=np.int64),
-            **_written([question.x for question in asked], dimension),
-            "decision": np.fromiter(columns, np.float64).reshape(len(asked), len(_COLUMNS)),
-            "time": np.array([question.time for question in asked], dtype=np.float64),
-            "votes": np.fromiter(votes, np.int64).reshape(len(asked), classes),
-        }
+        votes = [[one.answers.count(code) for code in _codes(classes)] for one in asked]
+        decided = [one.decision[:4] for one in asked]
+        label, margin, variance, q = np.array(decided, dtype=np.float64).reshape(-1, 4).T
+        return Pending(
+            self.limit,
+            np.array([one.decision.ticket for one in asked], dtype=np.int64),
+            label,
+            margin,
+            variance,
+            q,
+            time=np.array([one.time for one in asked], dtype=np.float64),
+            votes=np.array(votes, dtype=np.int64).reshape(len(asked), classes),
+            rows=_written([one.x for one in asked], dimension),
+        )
 
-    def restore(
-        self, arrays: dict[str, NDArray[Any]], dimension: int, issued: int, kind: Any,
-        classes: int = 2,
-    ) -> None:  # fmt: skip
-        """Take back what :meth:`arrays` gave, or refuse it."""
-        ticket, decision = arrays["ticket"], arrays["decision"]
-        n = ticket.size
-        time, votes = arrays["time"], arrays["votes"]
+    @classmethod
+    def restored(
+        cls, given: Pending, dimension: int, issued: int, kind: Any, classes: int = 2
+    ) -> Self:
+        """The book that was saved, for a learner of so many classes whose rows are of a kind."""
+        codes, x = _codes(classes), _read(given.rows, dimension, kind)
         if (
-            ticket.dtype != np.int64
-            or n > self.limit
-            or votes.dtype != np.int64
-            or not (
-                ticket.shape == time.shape == (n,)
-                and decision.shape == (n, 4)
-                and votes.shape == (n, classes)
-            )
+            not len(x) == len(given.ticket) <= given.limit
+            or not given.ticket.max(initial=-1) < issued
+            or not np.isin(given.label, codes).all()
+            or given.votes.shape[1] != classes
         ):
             raise StateError("invalid: the open tickets do not fit the model")
-        try:
-            x = _read(arrays, dimension, kind)
-            if classes == 2:
-                validation.labels(decision[:, 0], n)
-            validation.times(time, n)
-        except (TypeError, ValueError) as error:
-            raise StateError(f"invalid: the open tickets hold bad numbers ({error})") from error
-        if len(x) != n or not _possible(ticket, decision, time, votes, issued, classes):
-            raise StateError("invalid: the open tickets hold impossible numbers")
-        for number, row, (label, margin, spread, chance), when, counts in zip(
-            ticket.tolist(), x, decision.tolist(), time.tolist(), votes.tolist(), strict=True
+        made = cls(given.limit)
+        columns = (column.tolist() for column in given[1:7])
+        for row, votes, ticket, label, margin, variance, q, when in zip(
+            x, given.votes, *columns, strict=True
         ):
-            made = Decision(int(label), margin, spread, chance, asked=True, ticket=number)
-            told = zip(_codes(classes), counts, strict=True)
-            answers = tuple(code for code, count in told for _ in range(count))
-            question = self._open[number] = Question(made, row.copy(), when, answers)
-            self.bytes += question.x.nbytes
-            self._latest = when
+            asked = Decision(int(label), margin, variance, q, asked=True, ticket=ticket)
+            told = np.repeat(codes, votes).tolist()
+            question = made._open[ticket] = Question(asked, row.copy(), when, tuple(told))
+            made.bytes += question.x.nbytes
+            made._latest = when
+        return made
 
 
 def decided(answers: Sequence[int], aggregate: Aggregate, annotators: int) -> int:
@@ -252,7 +268,7 @@ def decided(answers: Sequence[int], aggregate: Aggregate, annotators: int) -> in
     return next((code for code in answers if answers.count(code) >= enough), 0)
 
 
-def _written(rows: list[Any], dimension: int) -> dict[str, NDArray[Any]]:
+def _written(rows: list[Any], dimension: int) -> Arrays:
     """The rows of all questions: a matrix, or the arrays of sparse rows."""
     if rows and rows[0].dtype == sparse.PAIR:
         return sparse.split(rows)
@@ -262,7 +278,7 @@ def _written(rows: list[Any], dimension: int) -> dict[str, NDArray[Any]]:
     return {"x": x}
 
 
-def _read(arrays: dict[str, NDArray[Any]], dimension: int, kind: Any) -> Any:
+def _read(arrays: Arrays, dimension: int, kind: Any) -> Any:
     """The rows that :func:`_written` wrote, for a learner whose rows are of this kind."""
     if not kind.names:
         return validation.finite("x", validation.rows(arrays["x"], dimension, kind))
@@ -272,17 +288,3 @@ def _read(arrays: dict[str, NDArray[Any]], dimension: int, kind: Any) -> Any:
 def _codes(classes: int) -> tuple[int, ...]:
     """The codes of the classes, in the order of the votes in a file."""
     return (1, -1) if classes == 2 else tuple(range(1, classes + 1))
-
-
-def _possible(ticket: Any, decision: Any, time: Any, votes: Any, issued: int, classes: int) -> bool:
-    """Whether tickets rise within those given out, and decisions are ones that a query can make."""
-    label, margin, variance, propensity = decision.T
-    return bool(
-        ((ticket >= 0) & (ticket < issued)).all()
-        and (np.diff(ticket) > 0).all()
-        and (np.diff(time) >= 0.0).all()
-        and np.isin(label, _codes(classes)).all()
-        and (np.isfinite(margin) & np.isfinite(variance) & (variance >= 0.0)).all()
-        and ((propensity > 0.0) & (propensity <= 1.0)).all()
-        and ((votes >= 0) & (votes <= _MOST_VOTES)).all()
-    )

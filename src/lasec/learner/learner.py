@@ -32,7 +32,7 @@ from lasec.learner.terms import (
 from lasec.nested import leaves, rebuilt
 from lasec.parameters import Range, number
 from lasec.persistence import codec
-from lasec.persistence.container import read, restored
+from lasec.persistence.container import read
 from lasec.records import Records
 from lasec.rules.growth import widened
 from lasec.rules.tracker.costs import GIVEN
@@ -884,7 +884,10 @@ class Learner:
         SecondOrder(drift=0.0, ridge=1.0)
         """
         known = codec.known(codec.RULES, rules), codec.known(codec.QUERIES, queries)
-        return restored(data, lambda header, arrays: cls._restore(header, arrays, *known))
+        made = cls.__new__(cls)
+        made.name, made._now = saved.unpacked(data, *known)
+        made._busy, made._in_place = Busy("learner"), False
+        return made
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the learner to a file, all of it or nothing.
@@ -919,16 +922,6 @@ class Learner:
         lasec.errors.StateError: not a lasec model: the file does not begin with lasec's signature
         """
         return cls.from_bytes(read(path), rules=rules, queries=queries)
-
-    @classmethod
-    def _restore(
-        cls, header: dict[str, Any], arrays: dict[str, Any], rules: Any, queries: Any
-    ) -> Self:
-        """A learner from what :meth:`to_bytes` put into the file."""
-        made = cls.__new__(cls)
-        made.name, made._now = saved.unpacked(header, arrays, rules, queries)
-        made._busy, made._in_place = Busy("learner"), False
-        return made
 
     def __getstate__(self) -> dict[str, Any]:
         own: dict[str, Any] = {"_busy": Busy("learner"), "_in_place": False}  # nobody uses a copy

@@ -17,6 +17,7 @@ from lasec.learner.terms import Terms
 from lasec.nested import copied
 from lasec.parameters import Range, number, shown
 from lasec.persistence import codec
+from lasec.persistence.record import Count
 from lasec.rules import OneVsRest
 from lasec.rules.one_vs_rest import third_class
 from lasec.rules.tracker.answers import coded
@@ -32,11 +33,11 @@ class Counts(NamedTuple):
     Counts(told=1, updates=1, dropped=0, expired=0, contradicted=0)
     """
 
-    told: int = 0
-    updates: int = 0
-    dropped: int = 0
-    expired: int = 0
-    contradicted: int = 0
+    told: Count = 0
+    updates: Count = 0
+    dropped: Count = 0
+    expired: Count = 0
+    contradicted: Count = 0
 
     def plus(
         self, told: int = 0, updates: int = 0, dropped: int = 0, expired: int = 0,

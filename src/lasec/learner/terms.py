@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 from lasec import validation
 from lasec.classes import ClassNames, class_names
@@ -15,7 +15,7 @@ from lasec.types import Aggregate, ClassRule, LearnFrom, Rule
 ALWAYS = Always()
 DIMENSIONS = Range(1, 2**31)
 MOST_CLASSES = Range(2, 2**15 - 1)  # records keep their codes in 16 bits
-_AGES = Range(0.0, 1e30)
+_AGES, _PEOPLE = Range(0.0, 1e30), Range(1, 999)
 _WEIGHTS = Range(1e-9, 1e9)
 
 
@@ -27,10 +27,10 @@ class Terms(NamedTuple):
     """
 
     learn_from: LearnFrom
-    max_age: float | None
+    max_age: Annotated[float, _AGES] | None
     aggregate: Aggregate
-    annotators: int
-    max_classes: int
+    annotators: Annotated[int, _PEOPLE]
+    max_classes: Annotated[int, MOST_CLASSES]
 
     @classmethod
     def of(
@@ -38,16 +38,21 @@ class Terms(NamedTuple):
         annotators: int, max_classes: int,
     ) -> Self:  # fmt: skip
         """The terms, all of them checked."""
-        count: int = number("annotators", annotators, int, Range(1, 999))
-        if count % 2 == 0:
-            raise ValueError(f"annotators must be an odd number, got {annotators}")
-        return cls(
+        made = cls(
             choice(LearnFrom, learn_from),
             None if max_age is None else number("max_age", max_age, float, _AGES),
             choice(Aggregate, aggregate),
-            count,
+            number("annotators", annotators, int, _PEOPLE),
             number("max_classes", max_classes, int, MOST_CLASSES),
         )
+        if conflict := made.validate():
+            raise ValueError(conflict)
+        return made
+
+    def validate(self) -> str:
+        """Why these terms are not possible; empty if they are."""
+        even = self.annotators % 2 == 0
+        return f"annotators must be an odd number, got {self.annotators}" if even else ""
 
     @property
     def every_label(self) -> bool:

@@ -22,7 +22,8 @@ import math
 import os
 import stat
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import numpy as np
@@ -97,8 +98,21 @@ def restored(data: bytes, build: Callable[[dict[str, Any], Arrays], T]) -> T:
     lasec.errors.StateError: invalid: 'seed'
     """
     header, arrays = unpack(data)
-    try:
+    with checking():
         return build(header, arrays)
+
+
+@contextmanager
+def checking() -> Iterator[None]:
+    """Whatever a wrong content raises in this context is a :class:`StateError`.
+
+    >>> with checking():
+    ...     {}["seed"]
+    Traceback (most recent call last):
+    lasec.errors.StateError: invalid: 'seed'
+    """
+    try:
+        yield
     except StateError:
         raise
     except _WRONG as error:

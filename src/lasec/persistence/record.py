@@ -11,6 +11,7 @@ type of a field               in the file
 ============================  ======================================================================
 bool, int, float, str         a value of the header; NaN and infinities as text
 NDArray                       an array; truth values as bytes
+Arrays                        any arrays, named ``field.name``, which the caller checks
 another record, tuple[A, B]   an object of the header; its arrays are named ``field.inner``
 list[T], deque[T]             a column of T: numbers are one array, records a column for each field
 dict[K, V]                    the column of its pairs
@@ -185,13 +186,16 @@ def _written(hint: Any, value: Any, name: str, arrays: Arrays) -> Any:
         rows = zip(parts.items(), _values(value, parts), strict=True)
         return _filled({p: _written(h, v, _inside(name, p), arrays) for (p, h), v in rows})
     origin = get_origin(kind)
+    if kind == Arrays:
+        arrays |= {_inside(name, part): array for part, array in value.items()}
+    elif origin is np.ndarray:
+        stored = np.int8 if _dtype(kind).kind == "b" else _dtype(kind)
+        arrays[name] = np.asarray(value).astype(stored, casting="unsafe")
+    if kind == Arrays or origin is np.ndarray:
+        return None
     if origin in (*_COLUMNS, dict):
         values = value.items() if origin is dict else value
         return _column_written(_entry(kind), list(values), name, arrays)
-    if origin is np.ndarray:
-        stored = np.int8 if _dtype(kind).kind == "b" else _dtype(kind)
-        arrays[name] = np.asarray(value).astype(stored, casting="unsafe")
-        return None
     plain = kind(value) if kind in _NUMBERS else value
     return plain if kind is not float or math.isfinite(plain) else str(plain)
 
@@ -205,7 +209,8 @@ def _column_written(hint: Any, values: list[Any], name: str, arrays: Arrays) -> 
         kept = [value for value in values if value is not None]
         return _column_written(inner, kept, name, arrays)
     if parts := _parts(field.kind):
-        rows = [_values(value, parts) for value in values]
+        plain = values and isinstance(values[0], tuple)
+        rows = values if plain else [_values(value, parts) for value in values]
         columns = list(zip(*rows, strict=True)) if rows else [()] * len(parts)
         made = zip(parts.items(), columns, strict=True)
         return _filled(
@@ -244,6 +249,9 @@ def _read(hint: Any, value: Any, name: str, arrays: Arrays, sizes: Sizes) -> Any
         return _record(kind, value, name, arrays)
     if origin is np.ndarray:
         return _array(field, _dtype(kind), name, arrays, sizes)
+    if kind == Arrays:
+        found = [part for part in arrays if part.startswith(f"{name}.")]
+        return {part.removeprefix(f"{name}."): arrays.pop(part) for part in found}
     if origin in (*_COLUMNS, dict):
         entries = _column(_entry(kind), value, name, arrays, {})
         made = (list if origin is Sequence else origin)(entries)
@@ -276,7 +284,7 @@ def _record(kind: Any, value: Any, name: str, arrays: Arrays) -> Any:
         found.append(made)
         if type(made) is int:
             sizes[part] = made
-    return _built(kind, found)
+    return _maker(kind)(found)
 
 
 def _object(value: Any, name: str) -> dict[str, Any]:
@@ -285,19 +293,24 @@ def _object(value: Any, name: str) -> dict[str, Any]:
     return value or {}
 
 
-def _built(kind: Any, values: Iterable[Any]) -> Any:
-    """The record that has these values, if they go together."""
+@cache
+def _maker(kind: Any) -> Callable[[Iterable[Any]], Any]:
+    """What makes a record of its values, if they go together."""
     if get_origin(kind) is tuple:
-        return tuple(values)
-    if _has_state(kind):
-        *given, state = values
-        made = kind(*given)
-        made._state = state
-    else:
-        made = kind(*values)
-    defect: str = made.validate() if hasattr(made, "validate") else ""
-    if defect:
-        raise ValueError(defect)
+        return tuple
+    if not (_has_state(kind) or hasattr(kind, "validate")):
+        return lambda values: kind(*values)
+
+    def made(values: Iterable[Any]) -> Any:
+        *given, last = values
+        record = kind(*given) if _has_state(kind) else kind(*given, last)
+        if _has_state(kind):
+            record._state = last
+        defect: str = record.validate() if hasattr(kind, "validate") else ""
+        if defect:
+            raise ValueError(defect)
+        return record
+
     return made
 
 
@@ -311,14 +324,15 @@ def _column(hint: Any, value: Any, name: str, arrays: Arrays, sizes: Sizes) -> l
     if parts := _parts(field.kind):
         at = _object(value, name)
         columns = (_column(h, at.get(p), _inside(name, p), arrays, sizes) for p, h in parts.items())
-        return [_built(field.kind, row) for row in zip(*columns, strict=True)]
+        return [*map(_maker(field.kind), zip(*columns, strict=True))]
     rows = field._replace(shape=Shape(_ROWS, *field.shape.sizes))
     if get_origin(field.kind) is np.ndarray:
         return [row.copy() for row in _array(rows, _dtype(field.kind), name, arrays, sizes)]
     if field.kind in _NUMBERS:
         kind = np.dtype(bool if field.kind is bool else _NUMBERS[field.kind])
-        listed = _array(rows, kind, name, arrays, sizes).tolist()
-        return [n if n == n else math.nan for n in listed]  # noqa: PLR0124
+        made = _array(rows, kind, name, arrays, sizes)
+        gone = kind.kind == "f" and np.isnan(made).any()
+        return [n if n == n else math.nan for n in made.tolist()] if gone else made.tolist()  # noqa: PLR0124
     if not isinstance(value, list):
         raise TypeError(f"{name} must be a list, got {shown(value)}")
     if defect := Shape(_ROWS).refused((len(value),), sizes):

@@ -117,7 +117,7 @@ def kind_of(data: bytes) -> str:
     >>> kind_of(lasec.LASEC(dimension=2).to_bytes())
     'learner'
     """
-    return restored(data, lambda header, _: str(header.get("kind", "learner")))
+    return restored(data, lambda header, _: str(header["kind"]))
 
 
 def read_learner(data: bytes) -> Learner:
@@ -131,9 +131,10 @@ def read_learner(data: bytes) -> Learner:
 
 
 def _class_of(header: dict[str, Any], arrays: Arrays) -> type[Learner]:
-    kind = header.get("kind")
+    kind = header["kind"]
     if kind == "table":
         raise StateError("foreign: this is a learner at a table; load it with tables.TableLearner")
-    if kind is not None:
+    if kind != "learner":
         raise StateError(f"foreign: this is a {kind}, not a learner")
-    return Tracker if is_tracker(*(header[part]["kind"] for part in ("rule", "query"))) else Learner
+    parts = (header["rule"], header["selector"]["query"])
+    return Tracker if is_tracker(*(part["kind"] for part in parts)) else Learner
