@@ -29,9 +29,9 @@ from experiments.data import data_folder
 # What makes the numbers of a run: the compiled loops with all that they import, and the functions
 # that lead rows of an array into them. A test follows runs, and fails where one goes elsewhere.
 RUN = (
+    "lasec.contract",
     "lasec.kernel.blocks",
     "lasec.kernel.codes",
-    "lasec.kernel.dispatch",
     "lasec.kernel.engine",
     "lasec.kernel.functions",
     "lasec.kernel.loops",
@@ -39,6 +39,7 @@ RUN = (
     "lasec.learner.running:_chunk",
     "lasec.learner.state:LearnerState.mistakes_only",
     "lasec.learner.terms:Terms.every_label",
+    "lasec.methods",
     "lasec.selector:Selector.run",
     "lasec.records:Records.accuracy",
     "lasec.records:Records.labels",

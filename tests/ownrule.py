@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+import lasec
 from lasec.types import Margin
 
 
@@ -14,6 +15,7 @@ class Weights(NamedTuple):
         return ""
 
 
+@lasec.rule(reference="Nobody. An Average. 2026.")
 class Averaging(NamedTuple):
     """w <- (1 - rate) w + rate y x."""
 
@@ -22,19 +24,16 @@ class Averaging(NamedTuple):
     def init(self, dimension):
         return Weights(np.zeros(dimension))
 
-    def margin(self, state, x):
+    def margin(self, state, x, t):
         m = np.dot(state.weights, x)
         return Margin(m, 0.0, m)
 
-    def update(self, state, x, y, draw):
+    def update(self, state, x, y, draw, t):
         w = state.weights
         w += self.rate * (y * x - w)
 
-    @property
-    def reference(self):
-        return "Nobody. An Average. 2026."
 
-
+@lasec.rule
 class Lost(NamedTuple):
     """Averages, and does not know what to say of large rows."""
 
@@ -43,17 +42,18 @@ class Lost(NamedTuple):
     def init(self, dimension):
         return Weights(np.zeros(dimension))
 
-    def margin(self, state, x):
+    def margin(self, state, x, t):
         m = np.dot(state.weights, x)
         if np.abs(x[0]) > 1000.0:
             m = np.nan
         return Margin(m, 0.0, m)
 
-    def update(self, state, x, y, draw):
+    def update(self, state, x, y, draw, t):
         w = state.weights
         w += self.rate * (y * x - w)
 
 
+@lasec.rule
 class Failing(NamedTuple):
     """Fails on rows that begin with zero."""
 
@@ -62,10 +62,10 @@ class Failing(NamedTuple):
     def init(self, dimension):
         return Weights(np.zeros(dimension))
 
-    def margin(self, state, x):
+    def margin(self, state, x, t):
         return Margin(self.scale / float(x[0]), 0.0, 1.0)
 
-    def update(self, state, x, y, draw):
+    def update(self, state, x, y, draw, t):
         state.weights[0] += y
 
 

@@ -16,6 +16,7 @@ from lasec.algorithms import (
     Perceptron_SS,
     Shifting,
 )
+from lasec.contract import rule
 from lasec.errors import StateError, TableError, TicketError
 from lasec.evaluation import RunSummary, evaluate
 from lasec.fleet import Fleet
@@ -73,6 +74,7 @@ __all__ = [
     "mercer",
     "metrics",
     "queries",
+    "rule",
     "rules",
     "streams",
     "uniforms",

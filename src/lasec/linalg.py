@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from lasec.types import Matrix, Vector
 
-__all__ = ["downdate", "inflate", "put", "quadratic"]
+__all__ = ["downdate", "inflate", "largest_of_all", "largest_variance", "put", "quadratic"]
 
 
 def quadratic(C: Matrix, x: Vector) -> float:
@@ -68,6 +68,30 @@ def inflate(C: Matrix, amount: float) -> None:
 # A BLAS puts products of this many rows and columns on one thread. Larger ones it cuts up for all
 # cores, and where those are busy, a factorization of 260 rows takes 100 times as long as on one.
 TILE = 64
+
+
+def largest_variance(C: Matrix) -> float:
+    """The largest entry on the diagonal of C.
+
+    >>> largest_variance(np.diag([1.0, 3.0]))
+    3.0
+    """
+    largest = 0.0
+    for i in range(C.shape[0]):
+        largest = max(largest, C[i, i])
+    return float(largest)
+
+
+def largest_of_all(covs: NDArray[Any]) -> float:
+    """The same of several covariances.
+
+    >>> largest_of_all(np.array([[[1.0]], [[3.0]]]))
+    3.0
+    """
+    largest = 0.0
+    for k in range(covs.shape[0]):
+        largest = max(largest, largest_variance(covs[k]))
+    return largest
 
 
 def definite(C: Matrix) -> bool:

@@ -25,14 +25,9 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from lasec.parameters import NonNegative, Positive, Range, checked
-from lasec.types import Mercer, Vector
+from lasec.types import Vector
 
 __all__ = ["RBF", "Linear", "Polynomial"]
-
-
-def product(kernel: Mercer, x: Vector, z: Vector) -> float:
-    """``kernel.product(x, z)``, as a function that compiled code can call."""
-    return float(kernel.product(x, z))
 
 
 @checked

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lasec import validation
-from lasec.types import Counter
+from lasec.contract import whole
+from lasec.types import Counter, Rule
 
 PAIR = np.dtype([("column", np.int64), ("value", np.float64)])
 Pairs = NDArray[Any]
@@ -88,14 +89,14 @@ def is_sparse(given: object) -> bool:
     return scipy is not None and bool(scipy.issparse(given))
 
 
-def takes_pairs(rule: object) -> bool:
+def takes_pairs(rule: Rule[Any]) -> bool:
     """Whether a rule is one for sparse rows.
 
     >>> import lasec
     >>> takes_pairs(lasec.rules.SparseTracking()), takes_pairs(lasec.rules.Tracking())
     (True, False)
     """
-    return bool(getattr(rule, "is_sparse", False))
+    return whole(rule).facts.sparse
 
 
 def row_kind(rule: Any) -> np.dtype[Any]:

@@ -5,7 +5,6 @@ This module imports nothing of lasec; everything else may import it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import StrEnum
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
 
@@ -176,147 +175,26 @@ class State(Protocol):
     def _fields(self) -> tuple[str, ...]: ...
 
 
-@runtime_checkable
-class SymmetricState(Protocol):
-    """A state with symmetric matrices, of which a :class:`~lasec.Fleet` keeps one triangle."""
-
-    @property
-    def symmetric(self) -> tuple[str, ...]:
-        """The names of the arrays whose last two axes are symmetric, to the last bit."""
-
-
 S = TypeVar("S", bound=State)
-T = TypeVar("T")
 
 
 class Rule(Protocol[S]):
     """How a model predicts and learns: one paper, as a NamedTuple of parameters.
 
     ``margin`` reads the state, ``update`` writes it in place. Both are plain Python over NumPy that
-    numba compiles as it stands; ``draw`` is a uniform number for rules that are themselves random.
-    What a rule may have beyond this is declared by the protocols that follow.
+    numba compiles as it stands; ``t`` is the row, from 1, and ``draw`` a uniform number for rules
+    that are themselves random. :func:`lasec.rule` above the class fills in what a rule may have
+    beyond this (:class:`lasec.contract.WholeRule`).
     """
 
     def init(self, dimension: int) -> S:
         """The state before the first row."""
 
-    def margin(self, state: S, x: Vector) -> Margin | ClassMargin:
+    def margin(self, state: S, x: Vector, t: int) -> Margin | ClassMargin:
         """What the model says about ``x``."""
 
-    def update(self, state: S, x: Vector, y: float, draw: float) -> None:
+    def update(self, state: S, x: Vector, y: float, draw: float, t: int) -> None:
         """Learn the label ``y`` (+1 or -1) of ``x``."""
-
-
-def facts(**given: Any) -> Callable[[type[T]], type[T]]:
-    """What a class of rules or states declares by the protocols of this module, as a decorator.
-
-    >>> @facts(depends_on_time=True)
-    ... class Half(NamedTuple):
-    ...     share: float = 0.5
-    >>> isinstance(Half(), TimedRule), isinstance(Half(), SparseRule)
-    (True, False)
-    """
-
-    def declared(kind: type[T]) -> type[T]:
-        for name, value in given.items():
-            setattr(kind, name, value)
-        return kind
-
-    return declared
-
-
-@runtime_checkable
-class TimedRule(Protocol):
-    """A rule whose ``margin`` and ``update`` take the row ``t``, from 1, as a last argument.
-
-    Its default means: as of the last label.
-    """
-
-    @property
-    def depends_on_time(self) -> Literal[True]:
-        """Always true."""
-
-
-@runtime_checkable
-class HearingRule(Protocol):
-    """A rule whose ``update`` takes answers that may be wrong (``rules.tracker.answers``)."""
-
-    @property
-    def hears_noise(self) -> Literal[True]:
-        """Always true."""
-
-
-@runtime_checkable
-class ShapedRule(Protocol):
-    """A rule whose arrays do not grow in proportion to the dimension."""
-
-    def shapes(self, dimension: int) -> dict[str, tuple[int, ...]]:
-        """The shape of each array of the state."""
-
-    def kinds(self, dimension: int) -> dict[str, type]:
-        """The type of the numbers in each."""
-
-    def label_cost(self, dimension: int) -> float:
-        """About how many microseconds a label takes."""
-
-
-@runtime_checkable
-class NotingRule(Protocol):
-    """A rule that counts the rows that are asked about, whether a label comes or not.
-
-    What it counts must not change what it says about a row before the next label.
-    """
-
-    def note(self, state: Any, x: Vector) -> None:
-        """Count a row."""
-
-
-@runtime_checkable
-class ClassRule(Protocol):
-    """A rule for any number of classes: two are -1 and +1, more are numbered from 1."""
-
-    @property
-    def classes(self) -> int:
-        """How many."""
-
-    def with_more_classes(self, state: Any, dimension: int) -> tuple[Any, Any]:
-        """The rule and the state with one more class, for rows of so many features."""
-
-    def probabilities(self, state: Any, x: Vector, t: int, out: Vector) -> None:
-        """Out <- the probability of each of more than two classes."""
-
-
-@runtime_checkable
-class StackedRule(Protocol):
-    """A rule whose state is several of those of another rule, stacked."""
-
-    def validate_state(self, state: Any) -> str:
-        """What makes these arrays no such states, as a phrase; empty if nothing does."""
-
-
-@runtime_checkable
-class SparseRule(Protocol):
-    """A rule for sparse rows (:mod:`lasec.sparse`), whose state grows with the columns it has seen.
-
-    Before ``note`` and ``update`` see a row, it must have been admitted. That changes nothing that
-    the rule says, and neither does growth.
-    """
-
-    @property
-    def is_sparse(self) -> Literal[True]:
-        """Always true."""
-
-    def admit(self, state: Any, x: Any) -> bool:
-        """Make a place for the columns of a row; False if the state must grow first."""
-
-    def is_due(self, state: Any) -> bool:
-        """Whether the state must grow before the next row."""
-
-    def grown(self, state: Any) -> Any:
-        """The same state with more room."""
-
-    def grown_shapes(self, arrays: Any) -> dict[str, tuple[int, ...]]:
-        """The shapes of a state that has grown to the size of these arrays."""
 
 
 class Mercer(Protocol):

@@ -20,16 +20,17 @@ class Counts(NamedTuple):
         return ""
 
 
+@lasec.rule
 class Counting(NamedTuple):
     """Learns nothing, counts the rows that are asked about, and refuses long ones."""
 
     def init(self, dimension):
         return Counts(np.zeros(dimension), np.zeros(1))
 
-    def margin(self, state, x):
+    def margin(self, state, x, t):
         return Margin(0.0, 0.0, 0.0)
 
-    def update(self, state, x, y, draw):
+    def update(self, state, x, y, draw, t):
         state.weights[0] += 0.0
 
     def note(self, state, x):

@@ -116,7 +116,7 @@ from catalogue import QUERIES, RULES
 X, y = lasec.streams.switching(60, dimension=4, every=30, seed=1)
 rows = lasec.TextHasher().rows(["a prize for you", "lunch at one?"] * 30)
 for rule in RULES:
-    sparse = hasattr(rule, "is_sparse")
+    sparse = rule.facts.sparse
     for query in QUERIES:
         for labels in (y, np.arange(60) % 3):
             size = lasec.TextHasher().columns if sparse else 4

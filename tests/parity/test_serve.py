@@ -305,7 +305,7 @@ def test_bad_calls_are_refused_whole():
 class Fragile(Averaging):
     """Averages, and breaks at a row it does not like."""
 
-    def update(self, state, x, y, draw):
+    def update(self, state, x, y, draw, t):
         if x[0] > 5.0:
             raise ArithmeticError
         w = state.weights

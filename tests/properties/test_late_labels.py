@@ -8,7 +8,6 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 import lasec
 from catalogue import PAIRS, build
-from lasec.kernel.dispatch import margin_at, note_row, update_at
 
 DIMENSION = 3
 rows = st.lists(st.floats(-10, 10, allow_subnormal=False), min_size=DIMENSION, max_size=DIMENSION)
@@ -31,14 +30,14 @@ def test_delayed_labels_are_learned_in_the_order_of_arrival(learning_rule, query
     def arrive(now):
         for ticket, x, y in due.pop(now, []):
             learner.tell(ticket, y)
-            raw = margin_at(learning_rule, twin, x, ticket + 1).raw
+            raw = learning_rule.margin(twin, x, ticket + 1).raw
             if update == "labels" or (1 if raw >= 0 else -1) != y:
-                update_at(learning_rule, twin, x, float(y), draws[ticket, 1], ticket + 1)
+                learning_rule.update(twin, x, float(y), draws[ticket, 1], ticket + 1)
 
     for now, (row, y, delay, lost) in enumerate(events):
         x = np.array(row)
         decision = learner.ask(x)
-        note_row(learning_rule, twin, x)
+        learning_rule.note(twin, x)
         assert decision.asked == (draws[now, 0] < decision.propensity)
         if decision.asked and not lost:
             due.setdefault(now + delay, []).append((decision.ticket, x, y))

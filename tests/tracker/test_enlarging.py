@@ -31,7 +31,7 @@ def trained(rule, d, rows=ROWS, seed=1, known=None):
     tracker.run(X[:rows], labels_of(rule, y)[:rows])
     state = tracker.state
     if rule.is_due(state):
-        rule.renew(state)
+        rule.renewed(state)
     return state, X[rows:], labels_of(rule, y)[rows:]
 
 
@@ -232,7 +232,7 @@ def test_a_state_with_more_features_goes_on_learning():
             rule.note(grown, x)
             rule.update(grown, x, float(label), 0.0, t)
             if rule.is_due(grown):
-                rule.renew(grown)
+                rule.renewed(grown)
         assert grown.validate() == ""
         p = probabilities(rule, grown, X, ROWS + len(y) + 1)
         assert ((p[:, 1] > 0.5) == (y > 0)).mean() > 0.97

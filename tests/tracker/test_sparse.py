@@ -191,7 +191,7 @@ def test_growth_changes_nothing():
     )
     state, rule = large.state, large.rule
     state.used[2] = 4_000
-    state = rule.grown(state)
+    state = rule.renewed(state)
     state.used[2] = 0
     large.state = state
     np.testing.assert_array_equal(small.run(S, y).margin, large.run(S, y).margin)

@@ -68,7 +68,8 @@ class Rows(NamedTuple):
         return Rows._make(column[chosen] for column in self)
 
     def __add__(self, more: Any) -> Rows:
-        return Rows._make(np.concatenate(pair) for pair in zip(self, more, strict=True))
+        columns: tuple[NDArray[Any], ...] = self
+        return Rows._make(np.concatenate(pair) for pair in zip(columns, more, strict=True))
 
     @property
     def labeled(self) -> NDArray[np.bool_]:

@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lasec import validation
+from lasec.contract import whole
 from lasec.errors import StateError
 from lasec.kernel import engine
 from lasec.nested import entry_of, leaves, mapped, named, rebuilt
 from lasec.persistence import codec
 from lasec.persistence.container import Arrays
-from lasec.types import NotingRule, Rule, SymmetricState
+from lasec.types import Rule
 
 # Each array begins at a multiple of this many bytes.
 _STEP = 8
@@ -34,8 +35,9 @@ class Stacked:
     """
 
     def __init__(self, rule: Rule[Any], one: Any, models: int, *_: Any) -> None:
-        self._places = places(one)
-        self._notes = isinstance(rule, NotingRule)  # then questions write into the state too
+        facts = whole(rule).facts
+        self._places = places(one, facts.symmetric)
+        self._notes = facts.notes  # then questions write into the state too
         self.state: Any = mapped(lambda array: tiled(array, models), one)
 
     def __getitem__(self, k: int) -> Any:
@@ -157,14 +159,13 @@ class Place(NamedTuple):
         return stacked.reshape((len(stacked), -1, d, d) if self.lower else (len(stacked), -1))
 
 
-def places(state: Any) -> list[Place]:
+def places(state: Any, symmetric: tuple[str, ...]) -> list[Place]:
     """Where the arrays of one model lie.
 
     >>> import lasec
-    >>> [place.begin for place in places(lasec.rules.SecondOrder().init(3))]
+    >>> [place.begin for place in places(lasec.rules.SecondOrder().init(3), ("cov",))]
     [0, 24]
     """
-    symmetric = state.symmetric if isinstance(state, SymmetricState) else ()
     found, begin = [], 0
     for name, array in named(state).items():
         count = array.size

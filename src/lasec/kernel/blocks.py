@@ -26,11 +26,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lasec.kernel.dispatch import conditioning
+from lasec import methods
 from lasec.kernel.functions import LARGEST_STRAIN
 from lasec.kernel.loops import Columns, Query, Scratch, Turns, decide
 from lasec.kernel.places import ASKED, CHANCE, FAILED, LEAD, RAW, VARIANCE
-from lasec.rules.gaussian import Gaussian, Step, judge, largest_variance, step
+from lasec.linalg import largest_variance
+from lasec.rules.gaussian import Gaussian, Step
 from lasec.types import Matrix, Vector
 from lasec.validation import LARGEST_ENTRY
 
@@ -208,9 +209,9 @@ def learnable(
     ``largest`` was the largest variance at the block's start, and can have grown by ``swell`` only;
     where that does not settle it, the present variances do.
     """
-    if conditioning(rule, size, largest + swell) <= LARGEST_STRAIN:
+    if methods.conditioning(rule, size, largest + swell) <= LARGEST_STRAIN:
         return True
-    return conditioning(rule, size, largest_now(C, G, J, swell)) <= LARGEST_STRAIN
+    return methods.conditioning(rule, size, largest_now(C, G, J, swell)) <= LARGEST_STRAIN
 
 
 class Work(NamedTuple):
@@ -256,7 +257,7 @@ def run_block(work: Work, start: int, stop: int) -> tuple[int, int]:
         if not learnable(rule, size[i], largest, C, G, J, swell):
             return at, J
         q[i] = max(q[i], 0.0)
-        said = judge(rule, m[i], q[i])
+        said = methods.judge(rule, m[i], q[i])
         seen[RAW], seen[VARIANCE], seen[LEAD] = m[i], q[i], said.margin
         if decide(work.query, work.turns, at, work.scratch, work.turns.waiting) < 0:
             return FAILED, J
@@ -267,7 +268,7 @@ def run_block(work: Work, start: int, stop: int) -> tuple[int, int]:
         out.margin[at], out.variance[at], out.propensity[at] = said.margin, q[i], seen[CHANCE]
         out.asked[at], out.mistake[at], out.updated[at] = asks, wrong, used
         if used:
-            move = step(rule, m[i], q[i], y[i])
+            move = methods.step(rule, m[i], q[i], y[i])
             if not (move.gain == 0.0 and move.shrink == 0.0 and move.inflate == 0.0):
                 learn(X, w, i, Progress(s, e, J, swell), move, space)
                 swell += move.inflate

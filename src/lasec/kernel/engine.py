@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from lasec.kernel import blocks, codes, loops, pack, serve
 from lasec.kernel.codes import Code, called, code_of, compiled, interpreted, invoke
-from lasec.kernel.dispatch import is_due
 from lasec.kernel.functions import LARGEST_STRAIN
 from lasec.kernel.handle import Handle, address_of
 from lasec.kernel.loops import NO_NUMBERS, ROOM, Columns
@@ -228,7 +227,7 @@ class Machine:
             begin = self._sight(loops.admit_rows, "admit", (rule, state), X, begin, 0, nothing)
             if begin >= count(X):
                 return state
-            state = rule.grown(state)
+            state = rule.renewed(state)
 
     def _sight(
         self, loop: Any, name: str, given: tuple[Any, Any], X: Any, t: int, step: int, out: Matrix
@@ -413,11 +412,7 @@ def _in_blocks(
 
 def renewed(rule: Any, state: Any) -> Any:
     """The state after what the rule has to do between two rows: in place, unless it grows."""
-    if is_due(rule, state):
-        if hasattr(rule, "grown"):
-            return rule.grown(state)
-        rule.renew(state)
-    return state
+    return rule.renewed(state) if rule.is_due(state) else state
 
 
 def group(keys: Counter, models: int) -> tuple[Counter, Counter]:

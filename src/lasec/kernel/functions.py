@@ -11,19 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from lasec import methods
+from lasec.contract import whole
 from lasec.kernel.calls import numbers, view
-from lasec.kernel.dispatch import (
-    chance,
-    is_due,
-    label_of,
-    margin_at,
-    margin_of,
-    note_row,
-    spend,
-    strain,
-    update_at,
-    values_of,
-)
 from lasec.kernel.handle import parts_at
 from lasec.kernel.places import ASKED, CHANCE, FINE, LABEL, LEAD, PLACES, RAW, SHOWN, VARIANCE
 from lasec.types import Context, Margin, Vector
@@ -43,14 +33,19 @@ def sound(x: Vector) -> bool:
     return fine
 
 
-def probabilities(rule: Any, state: Any, x: Vector, t: int, out: Vector) -> None:
-    """``rule.probabilities(state, x, t, out)``, of a rule with more than two classes."""
-    rule.probabilities(state, x, t, out)
+def values_of(x: Any) -> Any:
+    """The numbers of a row: of a sparse one, those of its pairs."""
+    return x["value"] if x.dtype.names else x
 
 
-def admitted(rule: Any, state: Any, x: Any) -> bool:
-    """``rule.admit(state, x)``, of a rule for sparse rows."""
-    return bool(rule.admit(state, x))
+def label_of(seen: Any) -> float:
+    """The prediction: the sign of the raw margin, or the class where a rule names one."""
+    return float(seen.label)
+
+
+def margin_of(seen: Any) -> float:
+    """The margin that is shown: the one that the query decides on, or P(label) - P(another)."""
+    return float(seen.raw if "label" in seen._fields else seen.margin)
 
 
 def of_rule(
@@ -70,20 +65,20 @@ def of_rule(
         x, o = row_at(row, n), numbers(out, PLACES)
         o[FINE] = -1.0
         if sound(x):
-            seen = margin_at(rule, state, x, t)
-            o[FINE] = 1.0 if strain(rule, state, x) <= LARGEST_STRAIN else 0.0
+            seen = methods.margin(rule, state, x, t)
+            o[FINE] = 1.0 if methods.strain(rule, state, x) <= LARGEST_STRAIN else 0.0
             o[LABEL], o[SHOWN] = label_of(seen), margin_of(seen)
             o[VARIANCE], o[LEAD], o[RAW] = seen.variance, seen.margin, seen.raw
         return 0
 
     def learn(handle: int, row: int, n: int, y: float, draw: float, t: int) -> int:
         rule, state = read(handle)
-        update_at(rule, state, row_at(row, n), y, draw, t)
-        return 1 if is_due(rule, state) else 0
+        methods.update(rule, state, row_at(row, n), y, draw, t)
+        return 1 if methods.is_due(rule, state) else 0
 
     def note(handle: int, row: int, n: int) -> int:
         rule, state = read(handle)
-        note_row(rule, state, row_at(row, n))
+        methods.note(rule, state, row_at(row, n))
         return 0
 
     made: Functions = {"look": look, "learn": learn, "note": note}
@@ -95,16 +90,19 @@ def _of_some(rule: Any, read: Reader, row_at: Any) -> Functions:
 
     def classes(handle: int, row: int, n: int, t: int, out: int) -> int:
         rule, state = read(handle)
-        probabilities(rule, state, row_at(row, n), t, numbers(out, rule.classes))
+        methods.probabilities(rule, state, row_at(row, n), t, numbers(out, rule.classes))
         return 0
 
     def admit(handle: int, row: int, n: int) -> int:
         rule, state = read(handle)
-        return 1 if admitted(rule, state, row_at(row, n)) else 0
+        return 1 if methods.admit(rule, state, row_at(row, n)) else 0
 
-    every: Functions = {"probabilities": classes, "admit": admit}
-    names = {"probabilities": "classes", "admit": "admit"}
-    return {names[has]: made for has, made in every.items() if hasattr(rule, has)}
+    facts, made = whole(rule).facts, Functions()
+    if facts.many:
+        made["classes"] = classes
+    if facts.sparse:
+        made["admit"] = admit
+    return made
 
 
 def of_query(read: Reader = parts_at) -> Functions:
@@ -114,9 +112,9 @@ def of_query(read: Reader = parts_at) -> Functions:
         query, memory = read(handle)
         o = numbers(seen, PLACES)
         margin, now = Margin(o[RAW], o[VARIANCE], o[LEAD]), Context(ticket + 1, time, waiting)
-        p = chance(query, margin, memory, now)
+        p = methods.chance(query, margin, memory, now)
         asked = p >= 1.0 or drawn < p
-        spend(query, margin, memory, asked, now)
+        methods.spend(query, margin, memory, asked, now)
         o[CHANCE], o[ASKED] = p, 1.0 if asked else 0.0
         return 0
 

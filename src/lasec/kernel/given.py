@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lasec.contract import rule
 from lasec.types import Margin, Vector
 
 
@@ -19,6 +20,7 @@ class NoModel(NamedTuple):
         return ""
 
 
+@rule
 class GivenMargin(NamedTuple):
     """A rule whose rows are a margin and its variance.
 
@@ -32,9 +34,9 @@ class GivenMargin(NamedTuple):
         """Nothing, ever."""
         return NoModel(np.zeros(dimension))
 
-    def margin(self, state: NoModel, x: Vector) -> Margin:
+    def margin(self, state: NoModel, x: Vector, t: int = 0) -> Margin:
         """What the row says."""
         return Margin(float(x[0]), float(x[1]), float(x[0]))
 
-    def update(self, state: NoModel, x: Vector, y: float, draw: float) -> None:
+    def update(self, state: NoModel, x: Vector, y: float, draw: float, t: int = 0) -> None:
         """Learn nothing."""

@@ -13,8 +13,10 @@ ABI = 1  # of tables and functions, as the C file and the loader have them
 PACKAGE = Path(__file__).parents[1]
 # What every function is made with, beside the modules of its types.
 SHARED = (
-    *(f"kernel/{name}.py" for name in ("calls", "dispatch", "functions", "places")),
+    *(f"kernel/{name}.py" for name in ("calls", "functions", "places")),
     *(f"kernel/jit/{name}.py" for name in ("bridge", "calls", "emit", "lean", "products")),
+    "contract.py",
+    "methods.py",
     "types.py",
     "validation.py",
 )

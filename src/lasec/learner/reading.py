@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lasec import sparse, validation
+from lasec.contract import whole
 from lasec.learner.state import LearnerState, too_large
 from lasec.nested import entry_of
 from lasec.parameters import Range, number
 from lasec.records import Records
 from lasec.rules import OneVsRest
-from lasec.rules.one_vs_rest import has_probabilities
 from lasec.sparse import plain
 from lasec.types import Vector, Views
 
@@ -57,7 +57,7 @@ def refusal(x: Vector, where: str = "x") -> ValueError:
 
 def probable(now: LearnerState) -> bool:
     """Whether margins are P(+1) - P(-1)."""
-    return has_probabilities(now.rule.inner if isinstance(now.rule, OneVsRest) else now.rule)
+    return whole(now.rule).facts.probabilities
 
 
 def look(now: LearnerState, rows: Any, first: int | None = None) -> Any:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar
 
 from lasec import validation
 from lasec.classes import ClassNames
+from lasec.contract import whole
 from lasec.errors import StateError
 from lasec.learner.book import Book, Pending
 from lasec.learner.state import Counts, LearnerState
@@ -16,7 +17,6 @@ from lasec.nested import named
 from lasec.persistence import codec, record
 from lasec.persistence.container import Arrays, checking
 from lasec.selector import SelectorFile
-from lasec.types import ClassRule
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def unpacked(
 
 def _classes(rule: Any, listed: list[Any]) -> ClassNames:
     """The names of the classes of a file."""
-    wanted = rule.classes if isinstance(rule, ClassRule) else 2
+    wanted = whole(rule).classes
     given = [validation.class_label(name) for name in listed if name is not None]
     if len(listed) != wanted or len(set(given)) < len(given):
         raise StateError("invalid: the names of the classes are not those of this rule")

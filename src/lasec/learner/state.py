@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lasec.classes import UNNAMED, ClassNames
+from lasec.contract import whole
 from lasec.kernel import engine
 from lasec.learner.book import Book
 from lasec.learner.terms import Terms
@@ -23,7 +24,7 @@ from lasec.rules.one_vs_rest import third_class
 from lasec.rules.tracker.answers import coded
 from lasec.selector import Selector
 from lasec.sparse import SparseRows, row_kind
-from lasec.types import Aggregate, ClassRule, Decision, HearingRule, Vector
+from lasec.types import Aggregate, Decision, Vector
 
 
 class Counts(NamedTuple):
@@ -145,8 +146,9 @@ class LearnerState:
         before, self.classes = self.classes, self.classes.placed(label)
         if len(self.classes.names) == len(before.names):
             return
-        if isinstance(self.rule, ClassRule):
-            self.rule, self.model = self.rule.with_more_classes(self.model, self.dimension)
+        rule = whole(self.rule)
+        if rule.facts.many:
+            self.rule, self.model = rule.with_more_classes(self.model, self.dimension)
         else:
             self.rule, self.model = third_class(
                 self.rule, self.model, self.dimension, every_label=self.terms.every_label
@@ -157,7 +159,7 @@ class LearnerState:
     def check_noise(self, noise: float) -> float:
         """An error for a noise that is none, or that the rule would not hear."""
         share: float = number("noise", noise, float, Range(0.0, 1.0))
-        if share and not isinstance(self.rule, HearingRule):
+        if share and not whole(self.rule).facts.noise:
             raise ValueError("noise: this rule takes every label for true, the Tracker's does not")
         if share and self.terms.aggregate is Aggregate.MAJORITY:
             raise ValueError("noise: not where a majority of answers decides")

@@ -7,10 +7,11 @@ from typing import Annotated, Any, NamedTuple, Self
 
 from lasec import validation
 from lasec.classes import ClassNames, class_names
+from lasec.contract import whole
 from lasec.parameters import Range, choice, number, shown
 from lasec.queries import Always
 from lasec.rules import OneVsRest
-from lasec.types import Aggregate, ClassRule, LearnFrom, Rule
+from lasec.types import Aggregate, LearnFrom, Rule
 
 ALWAYS = Always()
 DIMENSIONS = Range(1, 2**31)
@@ -72,9 +73,9 @@ def with_classes(
     >>> type(rule).__name__, names.names
     ('OneVsRest', ('a', 'b', 'c'))
     """
-    many = isinstance(rule, ClassRule)
+    many = whole(rule).facts.many
     labels = [validation.class_label(name) for name in given or ()]
-    names = class_names(labels, least=rule.classes if many else 2)
+    names = class_names(labels, least=rule.classes)
     count = len(names.names)
     if many:
         return rule._replace(classes=count), names

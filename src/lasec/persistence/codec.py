@@ -15,17 +15,15 @@ from typing import Any
 import numpy as np
 
 from lasec import mercer, queries, rules
+from lasec.contract import whole
 from lasec.errors import StateError
-from lasec.nested import leaves, named, rebuilt
+from lasec.nested import named, rebuilt
 from lasec.parameters import shown
 from lasec.persistence.container import Arrays
 from lasec.types import (
     Mercer,
     Query,
     Rule,
-    ShapedRule,
-    SparseRule,
-    StackedRule,
     State,
     StatefulQuery,
     Vector,
@@ -105,43 +103,16 @@ def _read(value: Any, known: Mapping[str, Any], depth: int) -> Any:
     return math.inf if value == "inf" else value
 
 
-def shapes(rule: Rule[Any], dimension: int) -> dict[str, tuple[int, ...]]:
-    """The shapes of a rule's state, found without allocating it.
-
-    A rule whose arrays do not grow in proportion to the dimension has ``shapes`` of its own.
-
-    >>> shapes(rules.SecondOrder(), 1_000_000)
-    {'weights': (1000000,), 'cov': (1000000, 1000000)}
-    """
-    if isinstance(rule, ShapedRule):
-        return rule.shapes(dimension)
-    one, two = rule.init(1), rule.init(2)
-    return {
-        name: tuple(a + (b - a) * (dimension - 1) for a, b in zip(p.shape, q.shape, strict=True))
-        for (name, p), q in zip(named(one).items(), leaves(two), strict=True)
-    }
-
-
-def kinds(rule: Rule[Any], dimension: int) -> dict[str, np.dtype[Any]]:
-    """The types of the numbers in a rule's state, found without allocating it.
-
-    >>> kinds(rules.Perceptron(), 2)
-    {'weights': dtype('float64')}
-    """
-    if isinstance(rule, ShapedRule):
-        return {name: np.dtype(kind) for name, kind in rule.kinds(dimension).items()}
-    one = begin(rule, 1)
-    return {name: array.dtype for name, array in named(one).items()}
-
-
 def size(rule: Rule[Any], dimension: int) -> int:
     """The bytes of a rule's state, found without allocating it.
 
     >>> size(rules.SecondOrder(), 1_000)
     8008000
     """
-    types = kinds(rule, dimension)
-    return sum(math.prod(s) * types[n].itemsize for n, s in shapes(rule, dimension).items())
+    known = whole(rule)
+    types = known.kinds(dimension)
+    shapes = known.shapes(dimension).items()
+    return sum(math.prod(shape) * np.dtype(types[name]).itemsize for name, shape in shapes)
 
 
 def begin(rule: Rule[Any], dimension: int) -> Any:
@@ -150,8 +121,6 @@ def begin(rule: Rule[Any], dimension: int) -> Any:
     >>> begin(rules.Perceptron(), 2).weights.tolist()
     [0.0, 0.0]
     """
-    if not hasattr(rule, "init"):
-        raise TypeError(f"rule must be one of lasec.rules, got {shown(rule)}")
     _warn_if_large(rule, dimension)
     try:
         return rule.init(dimension)
@@ -164,19 +133,20 @@ def begin(rule: Rule[Any], dimension: int) -> Any:
 
 def _warn_if_large(rule: Rule[Any], dimension: int) -> None:
     """Say what a state will take before it is allocated, where that is much."""
-    if isinstance(rule, ShapedRule):
-        megabytes = 1e-6 * size(rule, dimension)
-        if megabytes > _LARGE:
-            warnings.warn(
-                f"{type(rule).__name__} with {dimension:,} features takes {megabytes:,.0f} MB, and "
-                f"about {rule.label_cost(dimension):,.0f} us for a label",
-                stacklevel=5,
-            )
+    cost = whole(rule).label_cost(dimension)
+    megabytes = 1e-6 * size(rule, dimension) if cost else 0.0
+    if megabytes > _LARGE:
+        warnings.warn(
+            f"{type(rule).__name__} with {dimension:,} features takes {megabytes:,.0f} MB, and "
+            f"about {cost:,.0f} us for a label",
+            stacklevel=5,
+        )
 
 
 def restore(rule: Rule[Any], dimension: int, arrays: Arrays) -> State:
     """The state of ``rule`` that these arrays hold, or a :class:`StateError`."""
-    expected, types = _grown_shapes(rule, dimension, arrays), kinds(rule, dimension)
+    known = whole(rule)
+    expected, types = known.grown_shapes(dimension, arrays), known.kinds(dimension)
     if set(arrays) != set(expected):
         raise StateError(f"invalid: expected the arrays {sorted(expected)}, got {sorted(arrays)}")
     for name, array in arrays.items():
@@ -189,19 +159,10 @@ def restore(rule: Rule[Any], dimension: int, arrays: Arrays) -> State:
             largest = np.abs(array.astype(float)).max(initial=0.0)
         if not largest <= _LARGEST_WEIGHT:
             raise StateError(f"invalid: {name} contains NaN, infinity or a value beyond all use")
-    defect = rule.validate_state(state) if isinstance(rule, StackedRule) else state.validate()
+    defect = known.validate_state(state)
     if defect:
         raise StateError(f"invalid: {defect}")
     return state
-
-
-def _grown_shapes(
-    rule: Rule[Any], dimension: int, arrays: Arrays
-) -> dict[str, tuple[int, ...]]:  # fmt: skip
-    """The shapes that arrays of a rule must have; those of a sparse one grow with the stream."""
-    if isinstance(rule, SparseRule):
-        return rule.grown_shapes(arrays)
-    return shapes(rule, dimension)
 
 
 def query_state(query: Query, kept: Vector | None = None) -> Vector:

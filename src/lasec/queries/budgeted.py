@@ -28,6 +28,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 
+from lasec import methods
 from lasec.parameters import (
     LARGEST,
     SMALLEST,
@@ -60,14 +61,9 @@ from lasec.queries.pacing import LARGEST_SHIFT, audited, held_back, step, wanted
 from lasec.queries.uncertainty_sampling import UncertaintySampling
 from lasec.types import Context, Margin, Query, Vector
 
-__all__ = ["Budgeted", "inner_chance", "stretched"]
+__all__ = ["Budgeted", "stretched"]
 
 LARGE, MEMORY, FAR = 0.4, 500.0, 1e100
-
-
-def inner_chance(query: Any, margin: Margin, t: int) -> float:
-    """``query.probability(margin, t)``: the chance before the budget is looked at."""
-    return float(query.probability(margin, t))
 
 
 def stretched(margin: Margin, state: Vector) -> Margin:
@@ -142,7 +138,7 @@ class Budgeted(NamedTuple):
             return 0.0
         s = surplus(account)
         last, room = held_back(self, account, now.open)
-        p = inner_chance(self.inner, stretched(margin, state), now.round)
+        p = methods.probability(self.inner, stretched(margin, state), now.round)
         least = audited(self, account, s, room)
         return float(least + (1.0 - least) * wanted(self, p, state, account, s) * (last * room))
 
@@ -158,7 +154,7 @@ class Budgeted(NamedTuple):
         state[LAST], state[CROWD] = account.time, account.crowd
         if account.boost == 0.0:
             state[REPAY] = 0.0
-        p = inner_chance(self.inner, stretched(margin, state), now.round)
+        p = methods.probability(self.inner, stretched(margin, state), now.round)
         shift = state[SHIFT] + step(self, p, state, account)
         state[SHIFT] = min(max(shift, -LARGEST_SHIFT), LARGEST_SHIFT)
         size = min(abs(margin.margin), FAR)

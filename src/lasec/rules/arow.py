@@ -16,12 +16,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from lasec.contract import rule
 from lasec.parameters import Positive, checked
 from lasec.rules.gaussian import Gaussian, Step, learn, look
 from lasec.types import Margin, Vector
 
 
 @checked
+@rule(symmetric=("cov",))
 class AROW(NamedTuple):
     """Adaptive regularisation of weights.
 
@@ -38,11 +40,11 @@ class AROW(NamedTuple):
         """mu = 0, Sigma = I."""
         return Gaussian.prior(dimension, 1.0)
 
-    def margin(self, state: Gaussian, x: Vector) -> Margin:
+    def margin(self, state: Gaussian, x: Vector, t: int = 0) -> Margin:
         """x'mu and x' Sigma x."""
         return look(self, state, x)
 
-    def update(self, state: Gaussian, x: Vector, y: float, draw: float) -> None:
+    def update(self, state: Gaussian, x: Vector, y: float, draw: float, t: int = 0) -> None:
         """One step of their Figure 1."""
         learn(self, state, x, y)
 

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lasec.contract import rule
 from lasec.linalg import put
 from lasec.parameters import Count, checked
 from lasec.rules.perceptron import first_order
@@ -56,6 +57,7 @@ class Support(NamedTuple):
 
 
 @checked
+@rule
 class BudgetPerceptron(NamedTuple):
     """The randomized budget perceptron; with a budget that is never reached, the perceptron.
 
@@ -75,11 +77,11 @@ class BudgetPerceptron(NamedTuple):
         labels = np.zeros(self.budget)
         return Support(np.zeros(dimension), rows, labels, np.zeros(1, dtype=np.int64))
 
-    def margin(self, state: Support, x: Vector) -> Margin:
+    def margin(self, state: Support, x: Vector, t: int = 0) -> Margin:
         """w'x, the sum over the support."""
         return first_order(state.weights, x)
 
-    def update(self, state: Support, x: Vector, y: float, draw: float) -> None:
+    def update(self, state: Support, x: Vector, y: float, draw: float, t: int = 0) -> None:
         """Join the support, in a free place or in one whose holder was drawn to leave."""
         w, rows, labels, steps = state
         k = steps[0]

@@ -16,18 +16,14 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lasec import methods
 from lasec.linalg import definite, downdate, inflate, quadratic
-from lasec.types import Margin, Matrix, Vector, facts
+from lasec.types import Margin, Matrix, Vector
 
-__all__ = [
-    "Gaussian", "Step", "judge", "largest_of_all", "largest_variance", "learn", "look", "shrunk",
-    "step",
-]  # fmt: skip
+__all__ = ["Gaussian", "Step", "learn", "look", "shrunk"]
 
 
-@facts(symmetric=("cov",))
 class Gaussian(NamedTuple):
     """A Gaussian posterior: mean ``weights``, covariance ``cov``, never an inverse.
 
@@ -66,55 +62,19 @@ class Step(NamedTuple):
     inflate: float
 
 
-def judge(rule: Any, m: float, q: float) -> Margin:
-    """``rule.judge(m, q)``, as a function that compiled code can call."""
-    seen: Margin = rule.judge(m, q)
-    return seen
-
-
-def step(rule: Any, m: float, q: float, y: float) -> Step:
-    """``rule.step(m, q, y)``, as a function that compiled code can call."""
-    taken: Step = rule.step(m, q, y)
-    return taken
-
-
 def look(rule: Any, state: Gaussian, x: Vector) -> Margin:
     """What a second-order rule says about x."""
-    return judge(rule, float(np.dot(state.weights, x)), quadratic(state.cov, x))
+    return methods.judge(rule, float(np.dot(state.weights, x)), quadratic(state.cov, x))
 
 
 def learn(rule: Any, state: Gaussian, x: Vector, y: float) -> None:
     """Let a second-order rule take its step for the label y of x, in place."""
     g = np.dot(state.cov, x)
-    gain, shrink, drift = step(rule, np.dot(state.weights, x), np.dot(g, x), y)
+    gain, shrink, drift = methods.step(rule, np.dot(state.weights, x), np.dot(g, x), y)
     for i in range(g.size):
         state.weights[i] += gain * g[i]
     downdate(state.cov, g, shrink)
     inflate(state.cov, drift)
-
-
-def largest_variance(C: Matrix) -> float:
-    """The largest entry on the diagonal of C.
-
-    >>> largest_variance(np.diag([1.0, 3.0]))
-    3.0
-    """
-    largest = 0.0
-    for i in range(C.shape[0]):
-        largest = max(largest, C[i, i])
-    return float(largest)
-
-
-def largest_of_all(covs: NDArray[Any]) -> float:
-    """The same of several covariances.
-
-    >>> largest_of_all(np.array([[[1.0]], [[3.0]]]))
-    3.0
-    """
-    largest = 0.0
-    for k in range(covs.shape[0]):
-        largest = max(largest, largest_variance(covs[k]))
-    return largest
 
 
 def shrunk(m: float, q: float) -> Margin:

@@ -53,11 +53,13 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from lasec import methods
+from lasec.contract import rule
 from lasec.linalg import definite, downdate, inflate, put
-from lasec.mercer import RBF, product
+from lasec.mercer import RBF
 from lasec.parameters import NonNegative, Positive, Range, checked
 from lasec.rules.gaussian import shrunk
-from lasec.types import Counter, Margin, Matrix, Mercer, Vector, facts
+from lasec.types import Counter, Margin, Matrix, Mercer, Vector
 
 __all__ = ["coordinates", "drop_oldest", "filled", "image", "rotate", "rotate_both"]
 
@@ -67,7 +69,6 @@ JITTER = 1e-12
 LARGEST_SIZE = 1e120
 
 
-@facts(symmetric=("cov",))
 class Span(NamedTuple):
     """A Gaussian posterior in the span of a support set, in an orthonormal basis of it.
 
@@ -127,10 +128,10 @@ def filled(state: Span) -> int:
 
 def coordinates(kernel: Mercer, state: Span, x: Vector) -> Vector:
     """u = (z, r): x in the basis of the support, and its distance from the support's span."""
-    n, size = filled(state), product(kernel, x, x)
+    n, size = filled(state), methods.product(kernel, x, x)
     u, left = np.empty(n + 1), size
     for j in range(n):
-        u[j] = product(kernel, state.rows[j], x)
+        u[j] = methods.product(kernel, state.rows[j], x)
     for i in range(n):
         found, row = u[i] / state.factor[i, i], state.factor[i]
         u[i] = found
@@ -195,6 +196,7 @@ def drop_oldest(state: Span) -> None:
 
 
 @checked
+@rule(symmetric=("cov",))
 class KernelSecondOrder(NamedTuple):
     """The rule of LASEC (``drift > 0``) and of the second-order perceptron, with a kernel.
 
@@ -227,13 +229,13 @@ class KernelSecondOrder(NamedTuple):
         inflate(cov, 1.0 / self.ridge)
         return Span(np.zeros(n), cov, np.zeros((n, n)), np.zeros((n, dimension)), size)
 
-    def margin(self, state: Span, x: Vector) -> Margin:
+    def margin(self, state: Span, x: Vector, t: int = 0) -> Margin:
         """p = m / (1 + q)."""
         u = coordinates(self.kernel, state, x)
         q = np.dot(image(state.cov, u), u)
         return shrunk(float(np.dot(state.weights[: u.size], u)), max(float(q), 0.0))
 
-    def update(self, state: Span, x: Vector, y: float, draw: float) -> None:
+    def update(self, state: Span, x: Vector, y: float, draw: float, t: int = 0) -> None:
         """One step of LASEC in the coordinates of x; then x may join the support."""
         u = coordinates(self.kernel, state, x)
         n = u.size - 1
@@ -255,7 +257,7 @@ class KernelSecondOrder(NamedTuple):
 
     def squared_norm(self, x: Vector) -> float:
         """K(x, x)."""
-        return product(self.kernel, x, x)
+        return methods.product(self.kernel, x, x)
 
     def conditioning(self, size: float, largest: float) -> float:
         """How much one label at an x with ``K(x, x) = size`` can shrink C, never below I/c."""

@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lasec.contract import rule
 from lasec.parameters import checked
 from lasec.rules.perceptron import Linear, first_order
 from lasec.types import Margin, Vector
@@ -33,6 +34,7 @@ NOTHING = 1e-290
 
 
 @checked
+@rule
 class ModifiedPerceptron(NamedTuple):
     """The modified perceptron, by reflection or by projection.
 
@@ -50,11 +52,11 @@ class ModifiedPerceptron(NamedTuple):
         """w = 0."""
         return Linear(np.zeros(dimension))
 
-    def margin(self, state: Linear, x: Vector) -> Margin:
+    def margin(self, state: Linear, x: Vector, t: int = 0) -> Margin:
         """w'x."""
         return first_order(state.weights, x)
 
-    def update(self, state: Linear, x: Vector, y: float, draw: float) -> None:
+    def update(self, state: Linear, x: Vector, y: float, draw: float, t: int = 0) -> None:
         """``w <- w - 2 (w'x) x / |x|^2``, or ``w = y x`` if there are no weights yet."""
         w = state.weights
         norm = np.dot(x, x)

@@ -20,39 +20,17 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from lasec import methods
+from lasec.contract import Facts, rule, whole
 from lasec.nested import copied, entry_of
 from lasec.parameters import Range, checked
 from lasec.rules.second_order import SecondOrder
-from lasec.types import ClassMargin, ClassRule, Margin, Rule, TimedRule, Vector
+from lasec.types import ClassMargin, Rule, Vector
 
-__all__ = [
-    "OneVsRest", "has_probabilities", "learned", "mirrored", "norm", "said", "strain",
-    "third_class",
-]  # fmt: skip
+__all__ = ["OneVsRest", "has_probabilities", "mirrored", "third_class"]
 
 SMALLEST = 1e-300
 SIGNED = ("weights", "labels")  # the arrays of a state whose signs are those of the labels
-
-
-def said(rule: Any, state: Any, x: Vector) -> Margin:
-    """``rule.margin(state, x)``, as a function that compiled code can call."""
-    seen: Margin = rule.margin(state, x)
-    return seen
-
-
-def learned(rule: Any, state: Any, x: Vector, y: float, draw: float) -> None:
-    """``rule.update(state, x, y, draw)``, as a function that compiled code can call."""
-    rule.update(state, x, y, draw)
-
-
-def strain(rule: Any, size: float, largest: float) -> float:
-    """``rule.conditioning(size, largest)``; zero where the rule has no such method."""
-    return float(rule.conditioning(size, largest)) if hasattr(rule, "conditioning") else 0.0
-
-
-def norm(rule: Any, x: Any) -> float:
-    """``rule.squared_norm(x)``; x'x where the rule has no such method."""
-    return float(rule.squared_norm(x) if hasattr(rule, "squared_norm") else np.dot(x, x))
 
 
 def has_probabilities(rule: Any) -> bool:
@@ -62,10 +40,11 @@ def has_probabilities(rule: Any) -> bool:
     >>> has_probabilities(Probit()), has_probabilities(Perceptron())
     (True, False)
     """
-    return hasattr(rule, "has_probabilities")
+    return whole(rule).facts.probabilities
 
 
 @checked
+@rule
 class OneVsRest(NamedTuple):
     """A rule for two classes, once for each of more.
 
@@ -87,21 +66,26 @@ class OneVsRest(NamedTuple):
 
     def validate(self) -> str:
         """The rule inside is one for two classes."""
-        if isinstance(self.inner, ClassRule | TimedRule):
+        if whole(self.inner).facts.many:
             return f"inner: {type(self.inner).__name__} is not a plain rule for two classes"
         return ""
+
+    @property
+    def facts(self) -> Facts:
+        """Those of the rule of each class."""
+        return whole(self.inner).facts._replace(notes=False, many=True)
 
     def init(self, dimension: int) -> Any:
         """A new state for each class."""
         one = self.inner.init(dimension)
         return type(one)(*(np.stack([array] * self.classes) for array in one))
 
-    def margin(self, state: Any, x: Vector) -> ClassMargin:
+    def margin(self, state: Any, x: Vector, t: int = 0) -> ClassMargin:
         """The class of the largest margin, P(class) - P(rest) or that margin, and its lead."""
         best, variance, total = 0, 0.0, 0.0
         first = second = -np.inf
         for k in range(self.classes):
-            seen = said(self.inner, entry_of(state, k), x)
+            seen = methods.margin(self.inner, entry_of(state, k), x, t)
             total += (1.0 + seen.margin) / 2.0
             if seen.margin > first:
                 best, variance, second, first = k, seen.variance, first, seen.margin
@@ -115,18 +99,19 @@ class OneVsRest(NamedTuple):
     def probabilities(self, state: Any, x: Vector, t: int, out: Vector) -> None:
         """out <- the probability of each class, in the order of the margins where they are none."""
         for k in range(self.classes):
-            m = said(self.inner, entry_of(state, k), x).margin
+            m = methods.margin(self.inner, entry_of(state, k), x, t).margin
             out[k] = (1.0 + (m if has_probabilities(self.inner) else np.tanh(m))) / 2.0
         total = max(out.sum(), SMALLEST)
         for k in range(self.classes):
             out[k] /= total
 
-    def update(self, state: Any, x: Vector, y: float, draw: float) -> None:
+    def update(self, state: Any, x: Vector, y: float, draw: float, t: int = 0) -> None:
         """+1 for the class of the label, -1 for all others."""
+        inner = self.inner
         for k in range(self.classes):
             one, sign = entry_of(state, k), 1.0 if y == k + 1.0 else -1.0
-            if self.every_label or (said(self.inner, one, x).raw >= 0.0) != (sign > 0.0):
-                learned(self.inner, one, x, sign, draw)
+            if self.every_label or (methods.margin(inner, one, x, t).raw >= 0.0) != (sign > 0.0):
+                methods.update(inner, one, x, sign, draw, t)
 
     def with_more_classes(self, state: Any, dimension: int) -> tuple[OneVsRest, Any]:
         """The rule and the state with one more class, which has learned nothing."""
@@ -134,15 +119,16 @@ class OneVsRest(NamedTuple):
 
     def conditioning(self, size: float, largest: float) -> float:
         """That of the rule of each class."""
-        return strain(self.inner, size, largest)
+        return methods.conditioning(self.inner, size, largest)
 
     def squared_norm(self, x: Vector) -> float:
         """That of the rule of each class."""
-        return norm(self.inner, x)
+        return methods.squared_norm(self.inner, x)
 
     def validate_state(self, state: Any) -> str:
         """What makes these arrays no states of the rule inside, as a phrase; empty if nothing."""
-        return next((flaw for one in _each(state) if (flaw := one.validate())), "")
+        inner = whole(self.inner)
+        return next((flaw for one in _each(state) if (flaw := inner.validate_state(one))), "")
 
 
 def third_class(rule: Any, state: Any, dimension: int, *, every_label: bool) -> tuple[Any, Any]:

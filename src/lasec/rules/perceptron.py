@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lasec.contract import rule
 from lasec.parameters import checked
 from lasec.types import Margin, Vector
 
@@ -44,6 +45,7 @@ def first_order(w: Vector, x: Vector) -> Margin:
 
 
 @checked
+@rule
 class Perceptron(NamedTuple):
     """The perceptron: it has no parameter.
 
@@ -58,11 +60,11 @@ class Perceptron(NamedTuple):
         """w = 0."""
         return Linear(np.zeros(dimension))
 
-    def margin(self, state: Linear, x: Vector) -> Margin:
+    def margin(self, state: Linear, x: Vector, t: int = 0) -> Margin:
         """w'x."""
         return first_order(state.weights, x)
 
-    def update(self, state: Linear, x: Vector, y: float, draw: float) -> None:
+    def update(self, state: Linear, x: Vector, y: float, draw: float, t: int = 0) -> None:
         """w <- w + y x."""
         w = state.weights
         w += y * x

@@ -24,9 +24,10 @@ from __future__ import annotations
 import math
 from typing import Annotated, NamedTuple
 
+from lasec.contract import rule
 from lasec.parameters import Positive, Range, checked
 from lasec.rules.gaussian import Gaussian, Step, learn, look
-from lasec.types import Margin, Vector, facts
+from lasec.types import Margin, Vector
 
 __all__ = ["Probit", "chance", "filtered", "likelihood"]
 
@@ -70,7 +71,7 @@ def filtered(m: float, v: float, y: float, lapse: float) -> tuple[float, float]:
 
 
 @checked
-@facts(has_probabilities=True)
+@rule(probabilities=True, symmetric=("cov",))
 class Probit(NamedTuple):
     """One concept, no drift: Bayes with a probit link, using every label (``learn_from="labels"``).
 
@@ -91,11 +92,11 @@ class Probit(NamedTuple):
         """w = 0, P = S I."""
         return Gaussian.prior(dimension, self.prior)
 
-    def margin(self, state: Gaussian, x: Vector) -> Margin:
+    def margin(self, state: Gaussian, x: Vector, t: int = 0) -> Margin:
         """P(y = +1) - P(y = -1)."""
         return look(self, state, x)
 
-    def update(self, state: Gaussian, x: Vector, y: float, draw: float) -> None:
+    def update(self, state: Gaussian, x: Vector, y: float, draw: float, t: int = 0) -> None:
         """One filtering step."""
         learn(self, state, x, y)
 

@@ -20,12 +20,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from lasec.contract import rule
 from lasec.parameters import Positive, checked
 from lasec.rules.gaussian import Gaussian, Step, learn, look, shrunk
 from lasec.types import Margin, Vector
 
 
 @checked
+@rule(symmetric=("cov",))
 class Ridge(NamedTuple):
     """Regularised least squares on the labels, one row at a time.
 
@@ -43,11 +45,11 @@ class Ridge(NamedTuple):
         """w = 0, C = I/b."""
         return Gaussian.prior(dimension, 1.0 / self.ridge)
 
-    def margin(self, state: Gaussian, x: Vector) -> Margin:
+    def margin(self, state: Gaussian, x: Vector, t: int = 0) -> Margin:
         """p = m / (1 + q)."""
         return look(self, state, x)
 
-    def update(self, state: Gaussian, x: Vector, y: float, draw: float) -> None:
+    def update(self, state: Gaussian, x: Vector, y: float, draw: float, t: int = 0) -> None:
         """Append the row to S and the label to Y."""
         learn(self, state, x, y)
 

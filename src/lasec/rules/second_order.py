@@ -29,12 +29,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from lasec.contract import rule
 from lasec.parameters import NonNegative, Positive, checked
 from lasec.rules.gaussian import Gaussian, Step, learn, look, shrunk
 from lasec.types import Margin, Vector
 
 
 @checked
+@rule(symmetric=("cov",))
 class SecondOrder(NamedTuple):
     """The rule of LASEC (``drift > 0``) and of the second-order perceptron (``drift = 0``).
 
@@ -62,11 +64,11 @@ class SecondOrder(NamedTuple):
         """w = 0, C = I/b."""
         return Gaussian.prior(dimension, 1.0 / self.ridge)
 
-    def margin(self, state: Gaussian, x: Vector) -> Margin:
+    def margin(self, state: Gaussian, x: Vector, t: int = 0) -> Margin:
         """p = m / (1 + q)."""
         return look(self, state, x)
 
-    def update(self, state: Gaussian, x: Vector, y: float, draw: float) -> None:
+    def update(self, state: Gaussian, x: Vector, y: float, draw: float, t: int = 0) -> None:
         """One step of equations (2) and (3) in closed form."""
         learn(self, state, x, y)
 

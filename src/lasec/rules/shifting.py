@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lasec.contract import rule
 from lasec.parameters import NonNegative, checked
 from lasec.rules.perceptron import first_order
 from lasec.types import Counter, Margin, Vector
@@ -40,6 +41,7 @@ class Decaying(NamedTuple):
 
 
 @checked
+@rule
 class ShiftingPerceptron(NamedTuple):
     """The shifting perceptron; ``decay=0`` is the perceptron.
 
@@ -57,11 +59,11 @@ class ShiftingPerceptron(NamedTuple):
         """w = 0, k = 0."""
         return Decaying(np.zeros(dimension), np.zeros(1, dtype=np.int64))
 
-    def margin(self, state: Decaying, x: Vector) -> Margin:
+    def margin(self, state: Decaying, x: Vector, t: int = 0) -> Margin:
         """w'x."""
         return first_order(state.weights, x)
 
-    def update(self, state: Decaying, x: Vector, y: float, draw: float) -> None:
+    def update(self, state: Decaying, x: Vector, y: float, draw: float, t: int = 0) -> None:
         """w <- (1 - lambda_k) w + y x, with 1 - lambda_k = k / (lambda + k)."""
         w, steps = state
         k = steps[0]

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lasec.classes import against_others
+from lasec.contract import whole
 from lasec.learner import Book, Learner, Listener
 from lasec.parameters import Range, number
 from lasec.selector import Selector
-from lasec.types import Decision, NotingRule, Outcome, SparseRule, Vector
+from lasec.types import Decision, Outcome, Vector
 
 _COUNTS = Range(1, 2**31)
 
@@ -111,7 +112,7 @@ class OwnModel:
         0
         """
         learner = self.learner
-        if isinstance(learner.rule, NotingRule | SparseRule):
+        if whole(learner.rule).facts.notes:
             return copy(self)
         twin = object.__new__(type(self))
         vars(twin).update(vars(self), learner=learner.counted())

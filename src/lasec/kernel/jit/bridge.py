@@ -1,9 +1,9 @@
 """How numba compiles a rule: the methods of NamedTuples, and the helpers that they call.
 
 Rules and queries are NamedTuples whose methods are plain Python. numba knows NamedTuples but not
-their methods; so the functions that stand for them (:mod:`lasec.kernel.dispatch`) are given the
-methods' own sources. A rule of one's own works in the same way; its helpers, if any, are compiled
-with ``numba.njit``.
+their methods; so the functions that stand for them (:mod:`lasec.methods`) are given the methods'
+own sources. A rule of one's own works in the same way; its helpers, if any, are compiled with
+``numba.njit``.
 """
 
 from __future__ import annotations
@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from numba import types as _types
 from numba.extending import register_jitable
 
-from lasec import linalg, mercer, murmur, triangle
-from lasec.kernel import blocks, dispatch, functions, loops, pack, philox, serve
+from lasec import contract, linalg, methods, murmur, triangle
+from lasec.kernel import blocks, functions, loops, pack, philox, serve
 from lasec.kernel import words as text
 from lasec.kernel.jit.lean import WITHIN, overload
 from lasec.queries import account, budgeted, pacing
@@ -55,133 +54,63 @@ def _nothing(*given: Any) -> None:
     pass
 
 
-def _margin_untimed(self: Any, state: Any, x: Any, t: int) -> Any:
-    return one_vs_rest.said(self, state, x)
-
-
-def _update_untimed(self: Any, state: Any, x: Any, y: float, draw: float, t: int) -> None:
-    one_vs_rest.learned(self, state, x, y, draw)
-
-
 def _chance_forgetful(self: Any, margin: Any, memory: Any, now: Any) -> float:
-    return float(budgeted.inner_chance(self, margin, now.round))
-
-
-def _note_nothing(self: Any, state: Any, x: Any) -> None:
-    pass
-
-
-def _never(self: Any, state: Any) -> bool:
-    return False
+    return methods.probability(self, margin, now.round)
 
 
 def _spend_nothing(self: Any, margin: Any, memory: Any, asked: bool, now: Any) -> None:
     pass
 
 
-def _unstrained(self: Any, size: float, largest: float) -> float:
-    return 0.0
-
-
-def _no_strain(self: Any, state: Any, x: Any) -> float:
-    return 0.0
-
-
-def _strain(self: Any, state: Any, x: Any) -> float:
-    size, widest = dispatch.squared_norm(self, x), dispatch.largest(state)
-    return dispatch.conditioning(self, size, widest)
-
-
-def _plain_norm(self: Any, x: Any) -> float:
-    return float(np.dot(x, x))
-
-
-def _pair_norm(self: Any, x: Any) -> float:
-    total = 0.0
-    for value in dispatch.values_of(x):
-        total += value * value
-    return total
-
-
-@overload(dispatch.margin_at)
-def _margin_at(self: Any, state: Any, x: Any, t: Any) -> Any:
-    rule = self.instance_class
-    return rule.margin if dispatch.is_timed(rule) else _margin_untimed
-
-
-@overload(dispatch.update_at)
-def _update_at(self: Any, state: Any, x: Any, y: Any, draw: Any, t: Any) -> Any:
-    rule = self.instance_class
-    return rule.update if dispatch.is_timed(rule) else _update_untimed
-
-
-@overload(one_vs_rest.norm)
-@overload(dispatch.squared_norm)
-def _squared_norm(self: Any, x: Any) -> Any:
-    plain = _pair_norm if isinstance(x.dtype, types.Record) else _plain_norm
-    return getattr(self.instance_class, "squared_norm", plain)
-
-
-@overload(dispatch.strain)
-def _strain_of(self: Any, state: Any, x: Any) -> Any:
-    return _strain if hasattr(self.instance_class, "conditioning") else _no_strain
-
-
-@overload(dispatch.largest)
+@overload(contract.largest)
 def _largest(state: Any) -> Any:
     if "cov" not in state.fields:
         return lambda state: 0.0
     if state.types[state.fields.index("cov")].ndim == 2:
-        return lambda state: gaussian.largest_variance(state.cov)
-    return lambda state: gaussian.largest_of_all(state.cov)
+        return lambda state: linalg.largest_variance(state.cov)
+    return lambda state: linalg.largest_of_all(state.cov)
 
 
-@overload(dispatch.values_of)
+@overload(functions.values_of)
 def _values_of(x: Any) -> Any:
     return (lambda x: x["value"]) if isinstance(x.dtype, types.Record) else (lambda x: x)
 
 
-@overload(dispatch.label_of)
+@overload(functions.label_of)
 def _label_of(seen: Any) -> Any:
     if "label" in seen.fields:
         return lambda seen: seen.label
     return lambda seen: 1.0 if seen.raw >= 0.0 else -1.0
 
 
-@overload(dispatch.margin_of)
+@overload(functions.margin_of)
 def _margin_of(seen: Any) -> Any:
     return (lambda seen: seen.raw) if "label" in seen.fields else (lambda seen: seen.margin)
 
 
 @overload(one_vs_rest.has_probabilities)
 def _has_probabilities(rule: Any) -> Any:
-    known = hasattr(rule.instance_class, "has_probabilities")
+    known = rule.instance_class.facts.probabilities
     return lambda rule: known
 
 
-@overload(dispatch.chance)
+@overload(methods.chance)
 def _chance(self: Any, margin: Any, memory: Any, now: Any) -> Any:
     query = self.instance_class
     return query.chance if hasattr(query, "spend") else _chance_forgetful
 
 
-@overload(dispatch.spend)
+@overload(methods.spend)
 def _spend(self: Any, margin: Any, memory: Any, asked: Any, now: Any) -> Any:
     return getattr(self.instance_class, "spend", _spend_nothing)
 
 
-@overload(functions.probabilities)
-def _probabilities(rule: Any, state: Any, x: Any, t: Any, out: Any) -> Any:
-    return rule.instance_class.probabilities
-
-
-def _method(
-    function: Function, name: str, otherwise: Function | None = None, **options: Any
-) -> None:
-    """Let a function of a rule or a query be its method of this name, or another one."""
+def _method(function: Function, **options: Any) -> None:
+    """Let a function be the method of its name, of the rule, query, kernel or view it is given."""
+    name = function.__name__
 
     def choose(part: Any) -> Any:
-        return getattr(part.instance_class, name, *([otherwise] if otherwise else []))
+        return getattr(part.instance_class, name)
 
     overload(function, **options)(_same_arguments(function, choose))
 
@@ -196,17 +125,8 @@ def _same_arguments(function: Function, choose: Function) -> Function:
     return made
 
 
-_method(dispatch.note_row, "note", _note_nothing)
-_method(dispatch.is_due, "is_due", _never)
-_method(dispatch.conditioning, "conditioning", _unstrained)
-_method(functions.admitted, "admit")
-_method(budgeted.inner_chance, "probability")
-_method(one_vs_rest.said, "margin")
-_method(one_vs_rest.learned, "update")
-_method(one_vs_rest.strain, "conditioning", _unstrained)
-_method(mercer.product, "product")
-_method(gaussian.judge, "judge")
-_method(gaussian.step, "step")
+for called in methods.__all__:
+    _method(getattr(methods, called))
 
 
 def _is_dense(expr: Any, caller: Any, callee: Any) -> bool:
@@ -215,7 +135,7 @@ def _is_dense(expr: Any, caller: Any, callee: Any) -> bool:
 
 
 for of_view in (views.score, views.meet, views.learn, views.settle, views.restart):
-    _method(of_view, of_view.__name__, inline=_is_dense)
+    _method(of_view, inline=_is_dense)
 
 
 def _words_alone(rule: Any, state: Any, x: Any) -> Any:
@@ -300,8 +220,6 @@ PLAIN = {
     *(getattr(room, name) for room in (account, pacing) for name in room.__all__),
     gaussian.look,
     gaussian.learn,
-    gaussian.largest_of_all,
-    gaussian.largest_variance,
     gaussian.shrunk,
     first_order,
     functions.sound,

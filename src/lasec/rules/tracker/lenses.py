@@ -45,6 +45,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from lasec.contract import rule
 from lasec.linalg import put
 from lasec.nested import copied
 from lasec.parameters import Positive, Range, Share, checked
@@ -87,7 +88,7 @@ from lasec.rules.tracker.seen import ROWS, count_row, notice
 from lasec.rules.tracker.softmax import add
 from lasec.rules.tracker.subspace import is_due, renew_basis
 from lasec.rules.tracker.tracking import Tracking, count_classes, view_classes, view_sign
-from lasec.types import ClassMargin, Counter, Matrix, Vector, facts
+from lasec.types import ClassMargin, Counter, Matrix, Vector
 
 __all__ = [
     "Lenses", "keep_label", "keep_row", "mix_classes", "mix_signs", "replay", "teach",
@@ -98,7 +99,7 @@ SLEEPY, DROWSY, LONGEST = 0.01, 500, 16_000
 
 
 @checked
-@facts(depends_on_time=True, has_probabilities=True, hears_noise=True)
+@rule(probabilities=True, noise=True)
 class Lenses(NamedTuple):
     """A Tracker with non-linear views of the rows: one setting for every stream.
 
@@ -248,18 +249,19 @@ class Lenses(NamedTuple):
         return self.init(dimension)._replace(raw=raw)
 
     def is_due(self, state: Lensed) -> bool:
-        """Whether it is time for :meth:`renew`."""
+        """Whether it is time for :meth:`renewed`."""
         full = state.stage[EARLY] >= state.early.shape[0]
         return is_due(state.raw) or bool(full and state.stage[STAGE] == COLLECTING)
 
-    def renew(self, state: Lensed) -> None:
-        """Make the maps; let the basis of wide raw rows follow the rows that came."""
+    def renewed(self, state: Lensed) -> Lensed:
+        """The state with its maps, in which the basis of wide raw rows has followed the rows."""
         if state.stage[STAGE] == COLLECTING and state.stage[EARLY] >= len(state.early):
             make_maps(self, state)
             state.stage[STAGE] = MADE
             state.early[:] = 0.0
         if is_due(state.raw):
             renew_basis(state.raw)
+        return state
 
 
 def mix_signs(rule: Any, state: Any, x: Vector, t: int) -> ClassMargin:

@@ -24,6 +24,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from lasec.contract import rule
 from lasec.parameters import NonNegative, Positive, Range, Share, checked
 from lasec.rules.tracker.alone import ALONE, JOINT, alone_of, first_alone
 from lasec.rules.tracker.columns import FIELDS, PLACE, PLACES, admit, grown, has_room
@@ -65,7 +66,7 @@ from lasec.rules.tracker.tracking import view_classes, view_sign
 from lasec.rules.tracker.views import restart
 from lasec.rules.tracker.weighing import COUNT, LABELS, count_words, fixed_places, settle_rows
 from lasec.rules.tracker.words import LABEL_NUMBER, glance, lesson, words_of
-from lasec.types import ClassMargin, Vector, facts
+from lasec.types import ClassMargin, Vector
 
 __all__ = [
     "SparseTracking", "count_alone", "count_sparse", "learn_alone", "mixed_classes", "mixed_sign",
@@ -77,7 +78,7 @@ _FIRST = 64  # places, and half the slots of the first table
 
 
 @checked
-@facts(is_sparse=True, depends_on_time=True, has_probabilities=True, hears_noise=True)
+@rule(sparse=True, probabilities=True, noise=True)
 class SparseTracking(NamedTuple):
     """The Tracker for sparse rows, such as texts: a mixture over changes, drift and label noise.
 
@@ -198,12 +199,12 @@ class SparseTracking(NamedTuple):
         """Whether the state must grow before the next row."""
         return not has_room(state)
 
-    def grown(self, state: SparseBeliefs) -> SparseBeliefs:
+    def renewed(self, state: SparseBeliefs) -> SparseBeliefs:
         """The same state with room for another row."""
         larger: SparseBeliefs = grown(state)
         return larger
 
-    def grown_shapes(self, arrays: Any) -> dict[str, tuple[int, ...]]:
+    def grown_shapes(self, dimension: int, arrays: Any) -> dict[str, tuple[int, ...]]:
         """The shapes of a state that has grown to the size of these arrays."""
         blank = self.init(1)
         return grown_shapes({name: getattr(blank, name).shape for name in blank._fields}, arrays)

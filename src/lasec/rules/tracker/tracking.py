@@ -52,6 +52,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from lasec import triangle
+from lasec.contract import rule
 from lasec.parameters import Positive, Range, Share, checked
 from lasec.rules.tracker.beliefs import Beliefs
 from lasec.rules.tracker.costs import count_label, count_said, count_sign, first_costs, weigh_sign
@@ -62,7 +63,7 @@ from lasec.rules.tracker.mixture import best_of, class_probabilities, follow, mi
 from lasec.rules.tracker.seen import CLOCKS, INTERCEPT, LATEST, ROWS, count_row, extra, notice
 from lasec.rules.tracker.softmax import slopes
 from lasec.rules.tracker.subspace import KEPT, block_of, is_due, renew_basis
-from lasec.types import ClassMargin, Vector, facts
+from lasec.types import ClassMargin, Vector
 
 __all__ = ["Tracking", "count_classes", "view_classes", "view_sign"]
 
@@ -71,7 +72,7 @@ _WHOLE = ("sampled", "told", "born", "clock")
 
 
 @checked
-@facts(depends_on_time=True, has_probabilities=True, hears_noise=True)
+@rule(probabilities=True, noise=True)
 class Tracking(NamedTuple):
     """A mixture over changes, drift and label noise: one setting for every stream.
 
@@ -214,12 +215,13 @@ class Tracking(NamedTuple):
         return larger, more_classes(self, state, larger.init(dimension))
 
     def is_due(self, state: Beliefs) -> bool:
-        """Whether it is time for :meth:`renew`."""
+        """Whether it is time for :meth:`renewed`."""
         return is_due(state)
 
-    def renew(self, state: Beliefs) -> None:
-        """Let the basis of wide rows follow the rows that came."""
+    def renewed(self, state: Beliefs) -> Beliefs:
+        """The state, in which the basis of wide rows has followed the rows that came."""
         renew_basis(state)
+        return state
 
 
 def view_sign(rule: Any, state: Any, x: Vector, t: int) -> ClassMargin:
