@@ -358,7 +358,7 @@ def revalue(data, rng):
     array = np.frombuffer(blobs[at], header["arrays"][at]["dtype"]).copy()
     for _ in range(rng.integers(1, 4)):
         value = pick(rng, NUMBERS)
-        if array.dtype.kind == "i":
+        if array.dtype.kind in "iu":
             value = np.array(pick(rng, (-1, 0, 1, 2**31, 2**53, 2**62, 2**63 - 1, -(2**63))))
             value = value.astype(array.dtype)
         array[int(rng.integers(array.size)) if rng.integers(4) else slice(None)] = value
@@ -376,22 +376,20 @@ def notes(rng):
 def inside(data, rng):
     """Damage a file that is kept inside of this one; of others, their numbers."""
     header, blobs = opened(data)
-    kept = [
-        i for i, e in enumerate(header["arrays"]) if e["name"] == "meter" or "part." in e["name"]
-    ]
+    kept = [i for i, e in enumerate(header["arrays"]) if e["name"].startswith(("part.", "parts."))]
     if not kept:
         return revalue(data, rng)
     at = pick(rng, kept)
     entry = header["arrays"][at]
-    if entry["name"] == "part.notes":
+    if entry["name"].endswith(".notes"):
         mutant = notes(rng)
     else:
         whole = struct.unpack("<Q", blobs[at][16:24])[0]
         mutant = pick(rng, (edit, nudge, rekey, resize, revalue))(blobs[at][:whole], rng)
     if "parts" in header:
         header["parts"][entry["name"].removeprefix("part.")] = len(mutant)
-    blobs[at] = mutant + bytes(-len(mutant) % 8)
-    entry["shape"] = [len(blobs[at]) // 8]
+    blobs[at] = mutant + bytes(-len(mutant) % int(entry["dtype"][2]))
+    entry["shape"] = [len(blobs[at]) // int(entry["dtype"][2])]
     return sealed(header, blobs, rng)
 
 

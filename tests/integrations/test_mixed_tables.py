@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lasec.cli.app import app
+from lasec.persistence import record
 from lasec.tables import Encoder, TableLearner, watched
 from lasec.tables.encoder import key_of
 
@@ -77,7 +78,7 @@ def test_a_row_is_numbers_then_words():
     for row, text in enumerate(columns["text"]):
         counted = encoder.rows_of(text.split())[1:, 3:].sum(axis=0) + senders[[row]].toarray()[0]
         np.testing.assert_array_equal(X[[row], 3:].toarray()[0], counted)
-    again = Encoder.restore(encoder.header(), encoder.arrays())
+    again = record.load(Encoder, record.dump(encoder))
     assert (again.encode(batch)[:, 3:] != X[:, 3:]).nnz == 0
 
 

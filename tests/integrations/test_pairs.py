@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 import lasec
 from lasec.cli.app import app
+from lasec.persistence import record
 from lasec.tables import Encoder, TableLearner, open_table
 
 PAIRS = pa.map_(pa.int64(), pa.float64())
@@ -127,7 +128,7 @@ def test_parquet_and_several_columns_of_pairs(rows, tmp_path):
         (0, 3), (0, 5000), (1, 7),
     ]  # fmt: skip
     assert found[0, 3] == 5.0
-    again = Encoder.restore(encoder.header(), encoder.arrays())
+    again = record.load(Encoder, record.dump(encoder))
     assert (again.encode(table.head) != encoder.encode(table.head)).nnz == 0
 
 

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 import lasec
 from lasec.cli.app import app
+from lasec.persistence import record
 from lasec.tables import Encoder, TableLearner
 from lasec.tables.vocabulary import MOST, Vocabulary
 
@@ -142,7 +143,7 @@ def test_a_vocabulary_is_bounded_and_saved():
     rows = pa.RecordBatch.from_pydict({"text": ["win a free prize", "a free lunch for you"]})
     encoder = Encoder.fit(rows, words=64)
     encoder.encode(rows)
-    again = Encoder.restore(encoder.header(), encoder.arrays())
+    again = record.load(Encoder, record.dump(encoder))
     assert dict(again.vocabulary) == dict(encoder.vocabulary)
     assert (again.encode(rows) != Encoder.fit(rows, words=64).encode(rows)).nnz == 0
 

@@ -39,7 +39,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lasec.parameters import Range
-from lasec.persistence.record import FINITE, Count, Shape
+from lasec.persistence.record import FINITE, POSITIVE, Count, Shape
 
 Array = NDArray[np.float64]
 
@@ -59,9 +59,9 @@ FAR, FAR_CORRELATED, CORRELATED = 1.5, 3.0, 0.4
 WHOLE = ("mean of all columns", "magnitude of all columns")
 COUNT, GONE, SUM, SQUARE, DEVIATION = range(5)
 _CHANNELS = ("blocks", "weight", "mean", "known", "squares", "lagged", "fourth", "record", "last")
-_POSITIVE, _OR_NAN = Range(0.0, 1e140), FINITE._replace(also=(math.nan,))
+_OR_NAN = FINITE._replace(also=(math.nan,))
 _Channels = Annotated[Array, Shape(3, len(LENGTHS), "columns")]
-_Counts = Annotated[_Channels, _POSITIVE]
+_Counts = Annotated[_Channels, POSITIVE]
 _Columns = Annotated[Array, Shape("columns")]
 
 
@@ -112,8 +112,8 @@ class Blocks:
     last: _Channels
     origin: _Columns
     center: _Columns
-    width: Annotated[_Columns, _POSITIVE]
-    scale: Annotated[_Columns, _POSITIVE]
+    width: Annotated[_Columns, POSITIVE]
+    scale: Annotated[_Columns, POSITIVE]
     two_valued: _Columns
     former: Annotated[Array, Shape(3, "columns"), _OR_NAN]
     variance: Annotated[Array, Shape(len(LENGTHS), "columns")]

@@ -374,7 +374,7 @@ class RunSummary:
         >>> import lasec
         >>> lasec.RunSummary.from_bytes(lasec.Meter().to_bytes())
         Traceback (most recent call last):
-        lasec.errors.StateError: foreign: this is not a run
+        lasec.errors.StateError: foreign: this is not a run, its kind is 'meter'
         """
         made = cls()
         made._now = record.load(Account, data)

@@ -321,7 +321,7 @@ class Fleet:
         >>> import lasec
         >>> Fleet.from_bytes(lasec.LASEC(dimension=2).to_bytes())
         Traceback (most recent call last):
-        lasec.errors.StateError: foreign: this is not a fleet
+        lasec.errors.StateError: foreign: this is not a fleet, its kind is 'learner'
         """
         file = record.load(saved.FleetFile, data)
         with checking():

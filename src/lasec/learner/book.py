@@ -15,7 +15,7 @@ from lasec import sparse, validation
 from lasec.errors import StateError, TicketError
 from lasec.parameters import Range
 from lasec.persistence.container import Arrays
-from lasec.persistence.record import RISING, Shape
+from lasec.persistence.record import POSITIVE, RISING, Shape
 from lasec.types import Aggregate, Decision
 
 _MOST_VOTES = 999
@@ -71,7 +71,7 @@ class Pending(NamedTuple):
     ticket: Annotated[NDArray[np.int64], Shape("open"), Range(0, 2**62), RISING]
     label: Each
     margin: Each
-    variance: Annotated[Each, Range(0.0, 1e140)]
+    variance: Annotated[Each, POSITIVE]
     propensity: Annotated[Each, Range(math.ulp(0.0), 1.0)]
     time: Annotated[Each, Range(-1e60, 1e60)]
     votes: Annotated[NDArray[np.int64], Shape("open", "classes"), Range(0, _MOST_VOTES)]

@@ -370,7 +370,7 @@ class Meter:
         >>> import lasec
         >>> lasec.Meter.from_bytes(lasec.LASEC(dimension=2).to_bytes())
         Traceback (most recent call last):
-        lasec.errors.StateError: foreign: this is not a meter
+        lasec.errors.StateError: foreign: this is not a meter, its kind is 'learner'
         """
         return record.load(cls, data)
 

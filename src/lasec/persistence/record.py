@@ -9,7 +9,7 @@ is asked last whether its fields go together.
 ============================  ======================================================================
 type of a field               in the file
 ============================  ======================================================================
-bool, int, float, str         a value of the header; NaN and infinities as text
+bool, int, float, str, dict   a value of the header; NaN and infinities as text
 NDArray                       an array; truth values as bytes
 Arrays                        any arrays, named ``field.name``, which the caller checks
 another record, tuple[A, B]   an object of the header; its arrays are named ``field.inner``
@@ -27,7 +27,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import cache
 from types import GenericAlias, UnionType
@@ -43,14 +43,16 @@ from lasec.persistence.container import Arrays, pack, restored
 T = TypeVar("T")
 Sizes = dict[str, int]
 
-FINITE, BITS, WHOLES = Range(-1e140, 1e140), Range(0, 1), Range(-(2**62), 2**62)
+FINITE, POSITIVE = Range(-1e140, 1e140), Range(0.0, 1e140)
+BITS, WHOLES = Range(0, 1), Range(-(2**62), 2**62)
 Count = Annotated[int, Range(0, 2**53)]
-NotNegative = Annotated[float, Range(0.0, 1e140)]
+NotNegative = Annotated[float, POSITIVE]
 Free = Annotated[float, Range(-math.inf, math.inf, also=(math.nan,))]
 _WORDS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 _NUMBERS: dict[Any, Any] = {bool: np.int8, int: np.int64, float: np.float64}
+_WORDED: dict[Any, str] = {str: "text", dict: "an object"}
 _DEFAULTS: dict[str, Range] = {"b": BITS, "f": FINITE}
-_COLUMNS = (list, deque, Sequence)
+_COLUMNS: dict[Any, Any] = {list: list, deque: deque, Sequence: list, dict: dict, Mapping: dict}
 _ROWS = "rows of the column"
 RISING = "rising"
 
@@ -96,9 +98,14 @@ class _Field(NamedTuple):
 
 def dump(record: Any) -> bytes:
     """The bytes of a file that holds a record; its class has a ``KIND``."""
+    return pack(*taken(record))
+
+
+def taken(record: Any) -> tuple[dict[str, Any], Arrays]:
+    """What :func:`~lasec.persistence.container.pack` takes of a record, as it is now."""
     arrays: Arrays = {}
     header = _written(type(record), record, "", arrays)
-    return pack({"kind": record.KIND} | (header or {}), arrays)
+    return {"kind": record.KIND} | (header or {}), arrays
 
 
 def load(kind: type[T], data: bytes) -> T:
@@ -107,7 +114,8 @@ def load(kind: type[T], data: bytes) -> T:
 
     def build(header: dict[str, Any], arrays: Arrays) -> Any:
         if header.get("kind") != wanted.KIND:
-            raise StateError(f"foreign: this is not a {wanted.KIND}")
+            kind = shown(header.get("kind"))
+            raise StateError(f"foreign: this is not a {wanted.KIND}, its kind is {kind}")
         made = _record(wanted, header, "", arrays)
         if arrays:
             raise StateError(f"invalid: there is an array of no known use, {shown(min(arrays))}")
@@ -193,8 +201,8 @@ def _written(hint: Any, value: Any, name: str, arrays: Arrays) -> Any:
         arrays[name] = np.asarray(value).astype(stored, casting="unsafe")
     if kind == Arrays or origin is np.ndarray:
         return None
-    if origin in (*_COLUMNS, dict):
-        values = value.items() if origin is dict else value
+    if origin in _COLUMNS:
+        values = value.items() if _COLUMNS[origin] is dict else value
         return _column_written(_entry(kind), list(values), name, arrays)
     plain = kind(value) if kind in _NUMBERS else value
     return plain if kind is not float or math.isfinite(plain) else str(plain)
@@ -223,7 +231,7 @@ def _column_written(hint: Any, values: list[Any], name: str, arrays: Arrays) -> 
     if field.kind in _NUMBERS:
         arrays[name] = np.array(values, dtype=_NUMBERS[field.kind])
         return None
-    return [_written(hint, value, name, arrays) for value in values]
+    return values if field.kind is str else [_written(hint, one, name, arrays) for one in values]
 
 
 def _filled(parts: dict[str, Any]) -> dict[str, Any] | None:
@@ -232,7 +240,8 @@ def _filled(parts: dict[str, Any]) -> dict[str, Any] | None:
 
 def _entry(kind: Any) -> Any:
     """The type of the entries of a list or a dict."""
-    return GenericAlias(tuple, get_args(kind)) if get_origin(kind) is dict else get_args(kind)[0]
+    pairs = _COLUMNS[get_origin(kind)] is dict
+    return GenericAlias(tuple, get_args(kind)) if pairs else get_args(kind)[0]
 
 
 # Reading -----------------------------------------------------------------------------------------
@@ -252,9 +261,9 @@ def _read(hint: Any, value: Any, name: str, arrays: Arrays, sizes: Sizes) -> Any
     if kind == Arrays:
         found = [part for part in arrays if part.startswith(f"{name}.")]
         return {part.removeprefix(f"{name}."): arrays.pop(part) for part in found}
-    if origin in (*_COLUMNS, dict):
+    if origin in _COLUMNS:
         entries = _column(_entry(kind), value, name, arrays, {})
-        made = (list if origin is Sequence else origin)(entries)
+        made = _COLUMNS[origin](entries)
         if len(made) < len(entries):
             raise ValueError(f"{name} holds an entry twice")
         return made
@@ -270,8 +279,8 @@ def _plain(field: _Field, value: Any, name: str) -> Any:
         return number(name, value, kind, field.allowed or default)
     if isinstance(kind, type) and issubclass(kind, StrEnum):
         return choice(kind, value)
-    if kind is str and not isinstance(value, str):
-        raise TypeError(f"{name} must be text, got {shown(value)}")
+    if kind in _WORDED and not isinstance(value, kind):
+        raise TypeError(f"{name} must be {_WORDED[kind]}, got {shown(value)}")
     return value if field.check is None else field.check(value)
 
 
@@ -302,10 +311,11 @@ def _maker(kind: Any) -> Callable[[Iterable[Any]], Any]:
         return lambda values: kind(*values)
 
     def made(values: Iterable[Any]) -> Any:
-        *given, last = values
-        record = kind(*given) if _has_state(kind) else kind(*given, last)
-        if _has_state(kind):
-            record._state = last
+        fields = dict(zip(_parts(kind), values, strict=True))
+        state = fields.pop("_state", None)
+        record = kind(**fields)
+        if state is not None:
+            record._state = state
         defect: str = record.validate() if hasattr(kind, "validate") else ""
         if defect:
             raise ValueError(defect)
@@ -337,7 +347,8 @@ def _column(hint: Any, value: Any, name: str, arrays: Arrays, sizes: Sizes) -> l
         raise TypeError(f"{name} must be a list, got {shown(value)}")
     if defect := Shape(_ROWS).refused((len(value),), sizes):
         raise ValueError(f"{name} {defect}")
-    return [_read(hint, one, name, arrays, {}) for one in value]
+    known = field.kind is str and all(type(one) is str for one in value)  # there may be many
+    return value if known else [_read(hint, one, name, arrays, {}) for one in value]
 
 
 def _array(

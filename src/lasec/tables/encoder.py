@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
@@ -12,17 +12,25 @@ from numpy.typing import NDArray
 from lasec.errors import TableError
 from lasec.kernel import engine
 from lasec.parameters import Range, number
-from lasec.persistence.container import Arrays
+from lasec.persistence.record import POSITIVE, Shape
 from lasec.tables.kinds import Column, Kind, find_kinds
 from lasec.tables.one_hot import OneHot, few_categories
 from lasec.tables.pairs import COLUMNS, MOST, flat, sparse_rows, top_index
 from lasec.tables.vocabulary import Vocabulary
 from lasec.text import TextHasher
-from lasec.types import Matrix
+from lasec.types import Matrix, Vector
 
 WORDS = 2**18  # columns of words and hashed categories, in sparse rows
 _BEYOND = 1e100  # what is larger is no number to learn from
 BETWEEN = "\x1f"  # a column's name and a category
+
+
+class _Sums(NamedTuple):
+    """What stands behind means and deviations of the columns of numbers."""
+
+    rows: Annotated[Vector, Shape("numbers"), POSITIVE]
+    mean: Annotated[Vector, Shape("numbers")]
+    spread: Annotated[Vector, Shape("numbers"), POSITIVE]
 
 
 class Encoder:
@@ -48,6 +56,8 @@ class Encoder:
     >>> encoder.encode(rows)[:2].tolist()
     [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0]]
     """
+
+    KIND = "encoder"
 
     def __init__(
         self,
@@ -231,39 +241,29 @@ class Encoder:
     def _of(self, kind: Kind) -> tuple[str, ...]:
         return _names(self.columns, kind)
 
-    def header(self) -> dict[str, Any]:
-        """What is saved with :meth:`arrays`, as JSON."""
-        return {
-            "columns": [[c.name, c.kind.value, c.why] for c in self.columns],
-            "pairs": self.pairs,
-            "standardize": self.standardize,
-            "constant": self.constant,
-            "categories": {n: list(values) for n, values in self.one_hot.categories.items()},
-            "words": self.words,
-            "ngrams": self.ngrams,
-            "vocabulary": dict(self.vocabulary),
-        }
+    @property
+    def categories(self) -> Mapping[str, Sequence[str]]:
+        """The categories that are one-hot, by column."""
+        return self.one_hot.categories
 
-    def arrays(self) -> Arrays:
-        """The sums behind means and deviations."""
-        return {"count": self.count, "mean": self.mean, "spread": self.spread}
+    @property
+    def _state(self) -> _Sums:
+        return _Sums(self.count, self.mean, self.spread)
 
-    @classmethod
-    def restore(cls, header: Mapping[str, Any], arrays: Arrays) -> Self:
-        """The encoder that :meth:`header` and :meth:`arrays` describe."""
-        columns = [Column(str(name), Kind(kind), str(why)) for name, kind, why in header["columns"]]
-        made = cls(
-            columns, pairs=header["pairs"], standardize=bool(header["standardize"]),
-            constant=bool(header["constant"]),
-            categories=_categories(header["categories"], columns), words=header["words"],
-            ngrams=header["ngrams"], vocabulary=header["vocabulary"],
-        )  # fmt: skip
-        for name, blank in made.arrays().items():
-            kept = arrays[name]
-            if kept.shape != blank.shape or not np.isfinite(kept).all():
-                raise ValueError(f"{name} is not that of {len(made.numbers)} columns of numbers")
-            setattr(made, name, kept.astype(np.float64))
-        return made
+    @_state.setter
+    def _state(self, sums: _Sums) -> None:
+        self.count, self.mean, self.spread = sums
+
+    def validate(self) -> str:
+        """Why this is not the encoder of a table; empty if it can be."""
+        names, listed = {column.name for column in self.columns}, self.categories
+        sound = (
+            len(names) == len(self.columns)
+            and len(self.numbers) == len(self.mean)
+            and listed.keys() <= set(self._of(Kind.CATEGORY))
+            and all(len(set(values)) == len(values) for values in listed.values())
+        )
+        return "" if sound else "the columns and their categories contradict each other"
 
     def __repr__(self) -> str:
         counts = [len(self._of(k)) for k in (Kind.NUMBER, Kind.CATEGORY, Kind.TEXT, Kind.IGNORED)]
@@ -297,16 +297,6 @@ def beside(rows: Matrix, words: Any) -> Any:
 
 def _names(columns: Sequence[Column], kind: Kind) -> tuple[str, ...]:
     return tuple(column.name for column in columns if column.kind is kind)
-
-
-def _categories(saved: Any, columns: Sequence[Column]) -> dict[str, list[str]]:
-    """The categories of a file, if they are texts without repetition, of columns of categories."""
-    there = set(_names(columns, Kind.CATEGORY))
-    for name, values in dict(saved).items():
-        sound = name in there and isinstance(values, list) and len(set(values)) == len(values)
-        if not sound or not all(isinstance(value, str) for value in values):
-            raise ValueError(f"the categories of {name[:80]!r} are not a list of distinct texts")
-    return dict(saved)
 
 
 def floats(values: pa.Array) -> Any:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +16,8 @@ from lasec.errors import StateError, TableError
 from lasec.files import write
 from lasec.learner import Learner
 from lasec.metrics import Meter
-from lasec.persistence.container import Arrays, bundle, pack, read, restored, unbundle
+from lasec.persistence import record
+from lasec.persistence.container import Arrays, checking, pack, read
 from lasec.session import Note, Session
 from lasec.session.saved import read_detectors, read_learner, read_notes, read_rows
 from lasec.sparse import one_by_one
@@ -23,8 +25,6 @@ from lasec.tables.cells import as_label, batch_of, folded, moment, moments
 from lasec.tables.encoder import Encoder
 from lasec.tables.watched import cells
 from lasec.types import Decision, Matrix, Outcome
-
-KIND = "table"
 
 
 class Rows(NamedTuple):
@@ -50,6 +50,22 @@ class Read(NamedTuple):
         """Each row as :meth:`TableLearner.ask_read` takes it."""
         cells = [None] * len(ids) if self.cells is None else list(self.cells)
         return zip(one_by_one(self.X), self.clock, ids, cells, strict=True)
+
+
+@dataclass(frozen=True)
+class TableFile:
+    """What a file holds of a learner for tables; ``parts`` are files of the session and others."""
+
+    KIND: ClassVar[str] = "table"
+
+    encoder: Encoder
+    label: str
+    positive: str | None
+    time: str | None
+    id: str | None
+    remember: int
+    origin: dict  # type: ignore[type-arg]
+    parts: Arrays
 
 
 class TableLearner:
@@ -240,22 +256,16 @@ class TableLearner:
 
     def packing(self, **parts: bytes) -> Callable[[], bytes]:
         """What gives :meth:`to_bytes` as it is now, at any time and in any thread."""
-        header = {
-            "kind": KIND,
-            "encoder": self.encoder.header(),
-            "label": self.label,
-            "positive": self.positive,
-            "time": self.time,
-            "id": self.id,
-            "remember": self.session.remember,
-            "origin": self.origin,
-        }
-        coded = {f"encoder.{name}": a.copy() for name, a in self.encoder.arrays().items()}
-        frozen = self.session.frozen()
+        file = TableFile(
+            self.encoder, self.label, self.positive, self.time, self.id, self.session.remember,
+            self.origin, {},
+        )  # fmt: skip
+        (header, arrays), frozen = record.taken(file), self.session.frozen()
 
         def packed() -> bytes:
-            sizes, arrays = bundle(frozen() | parts)
-            return pack(header | {"parts": sizes}, coded | arrays)
+            files = (frozen() | parts).items()
+            named = {f"parts.{name}": np.frombuffer(data, np.uint8) for name, data in files}
+            return pack(header, arrays | named)
 
         return packed
 
@@ -266,32 +276,19 @@ class TableLearner:
     @classmethod
     def from_bytes(cls, data: bytes) -> tuple[Self, dict[str, bytes]]:
         """Restore what :meth:`to_bytes` wrote; returns it and the caller's parts."""
-        return restored(data, cls._restore)
-
-    @classmethod
-    def _restore(cls, header: dict[str, Any], arrays: Arrays) -> tuple[Self, dict[str, bytes]]:
-        """What :meth:`to_bytes` put into the file."""
-        if header.get("kind") != KIND:
-            raise StateError(
-                "foreign: this model has no columns: it is a plain one, for lasec.Learner"
-            )
-        _check(header)
-        parts = unbundle(header["parts"], arrays)
-        sums = {n: arrays[f"encoder.{n}"] for n in ("count", "mean", "spread")}
-        if any((sums[n] < 0.0).any() for n in ("count", "spread")):
-            raise StateError("invalid: a count or a spread is negative")
-        encoder = Encoder.restore(header["encoder"], sums)
-        made = cls(
-            read_learner(parts.pop("learner")), encoder, label=header["label"],
-            positive=header["positive"], time=header["time"], id=header["id"],
-            meter=Meter.from_bytes(parts.pop("meter")), origin=header["origin"],
-            notes=read_notes(parts.pop("notes")), detectors=read_detectors(parts),
-            remember=header["remember"],
-        )  # fmt: skip
-        if "rows" in parts:
-            made.session.rows = read_rows(parts.pop("rows"))
-        names = {column.name for column in encoder.columns}
-        if made.learner.dimension != encoder.dimension or len(names) < len(encoder.columns):
+        file = record.load(TableFile, data)
+        parts = {name: array.tobytes() for name, array in file.parts.items()}
+        with checking():
+            made = cls(
+                read_learner(parts.pop("learner")), file.encoder, label=file.label,
+                positive=file.positive, time=file.time, id=file.id,
+                meter=Meter.from_bytes(parts.pop("meter")), origin=file.origin,
+                notes=read_notes(parts.pop("notes")), detectors=read_detectors(parts),
+                remember=file.remember,
+            )  # fmt: skip
+            if "rows" in parts:
+                made.session.rows = read_rows(parts.pop("rows"))
+        if made.learner.dimension != file.encoder.dimension:
             raise StateError("invalid: the learner takes other rows than the encoder makes")
         return made, parts
 
@@ -307,13 +304,3 @@ class TableLearner:
         Tracker('Tracker', dimension=1, rows=0, asked=0, updates=0)
         """
         return cls.from_bytes(read(path))[0]
-
-
-def _check(header: dict[str, Any]) -> None:
-    """Raise an error where the header names columns or classes by anything but text."""
-    further = (header["positive"], header["time"], header["id"])
-    names = [header["label"], *(name for name in further if name is not None)]
-    if not all(isinstance(name, str) for name in names):
-        raise StateError("invalid: columns and classes must be named by text")
-    if not isinstance(header["origin"], dict):
-        raise StateError("invalid: the origin is not a JSON object")
