@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import lasec
+from lasec.learner import class_margins
 from lasec.types import Margin
 
 X, Y = lasec.streams.switching(300, dimension=4, every=100, seed=1)
@@ -171,7 +172,7 @@ def test_more_features_are_as_if_they_had_been_zero_before(classes):
     small.run(wide[100:], names[100:])
     large.run(wide[100:], names[100:])
     np.testing.assert_allclose(
-        small.class_margins(wide), large.class_margins(wide), rtol=1e-9, atol=1e-9
+        class_margins(small, wide), class_margins(large, wide), rtol=1e-9, atol=1e-9
     )
     again = lasec.Learner.from_bytes(small.to_bytes())
     np.testing.assert_array_equal(again.margins(wide), small.margins(wide))
@@ -339,6 +340,6 @@ def test_rounds_and_weights_within_their_limits():
 def test_a_row_that_is_too_large_is_named_among_others():
     learner = lasec.Learner(Counting(), dimension=2, seed=1)
     with pytest.raises(ValueError, match=r"^x: too large"):
-        learner.views([[3.0, 0.0]])
+        learner.ask([3.0, 0.0])
     with pytest.raises(ValueError, match=r"^X: row 1: too large"):
-        learner.views([[1.0, 0.0], [3.0, 0.0]])
+        learner.ask_many([[1.0, 0.0], [3.0, 0.0]])

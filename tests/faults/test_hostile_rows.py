@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 import tracemalloc
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +18,7 @@ from scipy import sparse
 
 import lasec
 from fleets import simulate
+from lasec.learner import class_margins, leads
 from lasec.sparse import PAIR, one_by_one
 
 WIDE = 1_000
@@ -107,8 +108,8 @@ def many_rows(name, X):
         return
     made = learner(name)
     doors = (
-        made.ask_many, made.predict, made.predict_proba, made.margins, made.class_margins,
-        made.views, made.preview,
+        made.ask_many, made.predict, made.predict_proba, made.margins, made.preview,
+        partial(class_margins, made), partial(leads, made),
     )  # fmt: skip
     for call in doors:
         yield lambda call=call: call(X)

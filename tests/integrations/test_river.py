@@ -23,6 +23,7 @@ from river import (
 )
 
 import lasec
+from lasec.learner import class_margins
 from lasec.river import (
     ActiveClassifier,
     LASECClassifier,
@@ -352,7 +353,7 @@ def test_for_many_classes_the_margin_is_the_lead_that_the_gate_knows():
             y = int(rng.integers(3))
             x = dict(enumerate(rng.normal(np.eye(3)[y] * 2.0).tolist()))
             model.learn_one(x, y)
-        margins = model._learner.class_margins(model._rows.fill(x)[None])[0].tolist()
+        margins = class_margins(model._learner, model._rows.fill(x)[None])[0].tolist()
         likely = [*model.predict_proba_one(x).values()]
         expected = (
             bvsb_margin(likely)

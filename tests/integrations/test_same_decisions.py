@@ -10,6 +10,7 @@ from sklearn.naive_bayes import GaussianNB
 
 import lasec
 from lasec import river, sklearn
+from lasec.learner import class_margins, leads
 from lasec.queries import Budgeted
 from lasec.rules import SecondOrder
 
@@ -61,14 +62,14 @@ def faced(face, kind, weights=None):
 
 def by_the_learner(learner, X, y, late):
     """The decisions of ask and tell, what the query saw, and what was learned in the end."""
-    leads, decisions, waiting = [], [], []
+    lead, decisions, waiting = [], [], []
     for t, x in enumerate(X):
-        leads.append(abs(learner.views([x]).margin[0]))
+        lead.append(leads(learner, [x])[0])
         decisions.append(learner.ask(x))
         waiting += [t] if decisions[-1].asked else []
         while waiting and waiting[0] <= t - late:
             learner.tell(waiting[0], y[waiting.pop(0)])
-    return lasec.types.Decision(*map(np.array, zip(*decisions, strict=True))), np.array(leads)
+    return lasec.types.Decision(*map(np.array, zip(*decisions, strict=True))), np.array(lead)
 
 
 def close(a, b):
@@ -104,7 +105,7 @@ def test_scikit_learn_decides_as_the_learner(kind, stream, late):
     if weights is None:  # else another class than that of the largest margin may be predicted
         close(np.array(margins)[known], wanted.margin[known])
     assert model.learner_.classes == learner.classes == tuple(names)
-    close(model.learner_.class_margins(X), learner.class_margins(X))
+    close(class_margins(model.learner_, X), class_margins(learner, X))
     assert model.predict(X).tolist() == learner.predict(X).tolist()
 
 
@@ -179,12 +180,12 @@ def test_labels_for_free_are_learned_as_by_the_learner(kind):
     for begin in range(0, ROWS, 70):
         at = slice(begin, begin + 70)
         table.partial_fit(X[at], y[at], classes=names)
-    close(table.decision_function(X), given.class_margins(X))
+    close(table.decision_function(X), class_margins(given, X))
     assert table.predict(X).tolist() == given.predict(X).tolist()
     rows = [dict(enumerate(x)) for x in X.tolist()]
     assert [ours.predict_one(x) for x in rows] == met.predict(X).tolist()
     likely = np.array([[*ours.predict_proba_one(x).values()] for x in rows])
-    chances = (1.0 + np.tanh(met.class_margins(X))) / 2.0
+    chances = (1.0 + np.tanh(class_margins(met, X))) / 2.0
     shares = chances / chances.sum(axis=1, keepdims=True)
     close(likely, met.predict_proba(X) if kind == "Tracker" else shares)
 
@@ -211,7 +212,7 @@ def test_large_margins_are_told_apart(kind):
     learner = getattr(lasec, kind)(dimension=5, classes=np.unique(y).tolist())
     scale = 1e4 if kind == "Perceptron" else 1.0
     learner.run(scale * X, y)
-    margins = learner.class_margins(scale * X)
+    margins = class_margins(learner, scale * X)
     assert kind == "LASEC" or (np.tanh(margins) == 1.0).sum(axis=1).max() > 1
     assert learner.predict(scale * X).tolist() == [
         learner.counted().ask(x).label for x in scale * X

@@ -29,6 +29,7 @@ from sklearn.svm import SVC
 import lasec
 from lasec.alarms import DropAlarm, InputAlarm
 from lasec.errors import StateError
+from lasec.learner import class_margins
 from lasec.learner.book import Book
 from lasec.queries import Budgeted, MarginSampling, Uniform, VarianceThreshold
 from lasec.selector import Selector
@@ -108,7 +109,7 @@ def test_more_classes_are_one_plain_learner_too(kind, blobs):
         [copy.deepcopy(plain).ask(x) for x in seen(kind, X[:20])],
     )
     assert margins.shape == (400, 3)
-    close(margins, plain.class_margins(seen(kind, X)))
+    close(margins, class_margins(plain, seen(kind, X)))
     assert model.predict(X[:20]).tolist() == [decision.label for decision in asked]
     np.testing.assert_array_equal(model.predict(X), model.classes_[margins.argmax(axis=1)])
     assert model.learner_.rule == plain.rule

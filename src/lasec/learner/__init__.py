@@ -1,7 +1,7 @@
 """The learner: a rule that predicts and learns, a query that asks, and the state between them."""
 
 from lasec.learner.book import Book, GivenUp, Listener, Why
-from lasec.learner.learner import Learner, Options
+from lasec.learner.learner import Learner, Options, class_margins, leads
 from lasec.learner.terms import ALWAYS, check_weights, class_weights, with_classes
 
 __all__ = [
@@ -13,6 +13,8 @@ __all__ = [
     "Options",
     "Why",
     "check_weights",
+    "class_margins",
     "class_weights",
+    "leads",
     "with_classes",
 ]

@@ -47,7 +47,6 @@ from lasec.types import (
     Query,
     Rule,
     Vector,
-    Views,
 )
 
 T = TypeVar("T")
@@ -419,20 +418,6 @@ class Learner:
         margin: Vector = reading.look(*self._readable(X), first).margin.copy()
         return margin
 
-    def views(self, X: ArrayLike, *, first: int | None = None) -> Views:
-        """What :meth:`ask` would say about rows, a column each; nothing is counted or queried.
-
-        ``first`` is as in :meth:`margins`. A row that :meth:`ask` would refuse is refused.
-
-        >>> import lasec
-        >>> learner = lasec.LASEC(dimension=2, classes=["ham", "spam"])
-        >>> outcome = learner.learn([1.0, 0.0], "ham")
-        >>> views = learner.views([[1.0, 0.0], [-3.0, 0.0]])
-        >>> views.label.tolist(), views.margin.round(3).tolist(), views.certainty.round(3).tolist()
-        (['ham', 'spam'], [-0.331, 0.268], [0.32, 0.262])
-        """
-        return reading.views(*self._readable(X), first)
-
     def preview(self, X: ArrayLike, *, draws: ArrayLike | None = None) -> Records:
         """What :meth:`ask` would decide about each row if it were the next; nothing is counted.
 
@@ -448,20 +433,6 @@ class Learner:
         ([0.87, 0.87], 0)
         """
         return reading.preview(*self._readable(X), draws)
-
-    def class_margins(self, X: ArrayLike) -> NDArray[np.float64]:
-        """The margin of each class for each row, as of the next step: the largest is predicted.
-
-        Columns are as in :attr:`classes`. Where there are probabilities, it is P(class) - P(any
-        other class); else the margin of the class against the rest.
-
-        >>> import lasec
-        >>> learner = lasec.LASEC(dimension=2, classes=["ham", "spam", "eggs"])
-        >>> outcome = learner.learn([1.0, 0.0], "ham")
-        >>> learner.class_margins([[1.0, 0.0]]).round(3).tolist()
-        [[0.0, -0.331, -0.331]]
-        """
-        return reading.class_margins(*self._readable(X))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """The label of each row, as of the next step; a margin of zero counts as +1.
@@ -999,3 +970,32 @@ def _learned(now: LearnerState, decision: Decision, x: Vector, y: int, noise: fl
     """Let a label in, under the model of this moment."""
     predicted, wanted = now.teach(x, y, decision.ticket, noise)
     return Outcome(now.named(decision), now.classes.name(y), predicted != y, wanted)
+
+
+def leads(learner: Learner, X: ArrayLike) -> Vector:
+    """How far the best class of each row leads the second, as of the next step.
+
+    It is what a query decides on: the size of the margin where there are two classes.
+
+    >>> import lasec
+    >>> learner = lasec.LASEC(dimension=2, classes=["ham", "spam"])
+    >>> outcome = learner.learn([1.0, 0.0], "ham")
+    >>> leads(learner, [[1.0, 0.0], [-3.0, 0.0]]).round(3).tolist()
+    [0.331, 0.268]
+    """
+    return np.asarray(np.abs(reading.look(*learner._readable(X)).lead))
+
+
+def class_margins(learner: Learner, X: ArrayLike) -> NDArray[np.float64]:
+    """The margin of each class for each row, as of the next step: the largest is predicted.
+
+    Columns are as in ``learner.classes``. Where there are probabilities, it is P(class) - P(any
+    other class); else the margin of the class against the rest.
+
+    >>> import lasec
+    >>> learner = lasec.LASEC(dimension=2, classes=["ham", "spam", "eggs"])
+    >>> outcome = learner.learn([1.0, 0.0], "ham")
+    >>> class_margins(learner, [[1.0, 0.0]]).round(3).tolist()
+    [[0.0, -0.331, -0.331]]
+    """
+    return reading.class_margins(*learner._readable(X))

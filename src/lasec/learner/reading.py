@@ -15,7 +15,7 @@ from lasec.parameters import Range, number
 from lasec.records import Records
 from lasec.rules import OneVsRest
 from lasec.sparse import plain
-from lasec.types import Vector, Views
+from lasec.types import Vector
 
 _STEPS = Range(0, 2**62)
 
@@ -65,19 +65,6 @@ def look(now: LearnerState, rows: Any, first: int | None = None) -> Any:
     step = 0 if first is None else 1
     begin = now.selector.rows if first is None else number("first", first, int, _STEPS)
     return now.selector.machine.look(now.rule, now.model, plain(rows), begin + 1, step)
-
-
-def views(now: LearnerState, rows: Any, first: int | None) -> Views:
-    """What ``ask`` would say about rows, a column each."""
-    seen = look(now, rows, first)
-    refused = np.flatnonzero(seen.fine == 0.0)
-    if refused.size:
-        raise too_large(f"X: row {refused[0]}" if len(rows) > 1 else "x")
-    many = len(now.classes.names) > 2
-    sure = seen.margin if many else np.abs(seen.margin)
-    if not probable(now):
-        sure = np.tanh(np.abs(seen.lead))
-    return Views(now.labels(seen.label), seen.lead.copy(), sure.copy(), seen.variance.copy())
 
 
 def preview(now: LearnerState, rows: Any, draws: ArrayLike | None) -> Records:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from lasec import rules
-from lasec.learner import class_weights
+from lasec.learner import class_margins, class_weights
 from lasec.parameters import choice, shown
 from lasec.river.asking import unboxed
 from lasec.river.learning import NO_WEIGHTS, StreamClassifier
@@ -145,7 +145,7 @@ class RuleClassifier(StreamClassifier):
     def _likely(self, rows: Matrix) -> Matrix:
         if self._learner.has_probabilities:
             return self._learner.predict_proba(rows)
-        chances = (1.0 + np.tanh(self._learner.class_margins(rows))) / 2.0
+        chances = (1.0 + np.tanh(class_margins(self._learner, rows))) / 2.0
         total = chances.sum(axis=1, keepdims=True)
         even = np.full_like(chances, 1.0 / chances.shape[1])
         shares: Matrix = np.divide(chances, total, out=even, where=total > 0.0)

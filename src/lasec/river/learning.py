@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from river import base
 
-from lasec.learner import Learner
+from lasec.learner import Learner, leads
 from lasec.parameters import Range, number
 from lasec.river.asking import Asking, Row, named
 from lasec.river.rows import HashedRows, Rows, numbers
@@ -125,7 +125,7 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
         if len(self.classes) < 3 and not getattr(learner.rule, "weighted", False):
             return None
         rows = row if isinstance(self._rows, HashedRows) else row[None]
-        return abs(float(learner.views(rows).margin[0]))
+        return float(leads(learner, rows)[0])
 
     def tell_one(self, ticket: int, y: Hashable) -> bool | None:
         """Learn the label that was asked for; whether the prediction given out then was right.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import groupby
 from typing import Any, NamedTuple, Self, cast
@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lasec import validation
-from lasec.learner import Learner
+from lasec.learner import Learner, class_margins
 from lasec.parameters import shown
 from lasec.session import OwnModel, Session
 from lasec.sklearn.asking import AskingMixin, drafted
@@ -123,11 +123,11 @@ class StreamClassifier(AskingMixin, ClassifierMixin, BaseEstimator):  # type: ig
         For two classes it is positive (or zero) for ``classes_[1]``.
         """
         X = self._checked(X)
-        return self._said("margins" if self.classes_.size == 2 else "class_margins", X)
+        return self._said(Learner.margins if self.classes_.size == 2 else class_margins, X)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row."""
-        labels = self._said("predict", self._checked(X))
+        labels = self._said(Learner.predict, self._checked(X))
         return labels.astype(self.classes_.dtype, copy=False)
 
     @property
@@ -168,11 +168,11 @@ class StreamClassifier(AskingMixin, ClassifierMixin, BaseEstimator):  # type: ig
         check_is_fitted(self, "classes_")
         return _validated(self, X, reset=False)
 
-    def _said(self, method: str, X: Any) -> NDArray[Any]:
-        """What a method of the learner says of each row."""
+    def _said(self, of: Callable[[Learner, Any], NDArray[Any]], X: Any) -> NDArray[Any]:
+        """What the learner says of each row."""
         learner = self._learner
         found = blocks(learner, X, self._intercept)
-        return np.concatenate([getattr(learner, method)(rows) for _, rows in found])
+        return np.concatenate([of(learner, rows) for _, rows in found])
 
     def _open(self, X: Any) -> None:
         """Begin a stream of which nothing is known but its first rows."""

@@ -74,7 +74,7 @@ class TrackerClassifier(StreamClassifier):
 
     def predict_proba(self, X: Any) -> Matrix:
         """The probability of each class for each row, as of the next step."""
-        return self._said("predict_proba", self._checked(X))
+        return self._said(Learner.predict_proba, self._checked(X))
 
     def predict_log_proba(self, X: Any) -> Matrix:
         """The logarithm of :meth:`predict_proba`."""
