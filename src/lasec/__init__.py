@@ -27,6 +27,7 @@ from lasec.random import uniforms
 from lasec.records import Records
 from lasec.registry import make
 from lasec.session import Session
+from lasec.sources import Money, Source
 from lasec.text import TextHasher
 from lasec.tracker import DriftEstimate, Tracker
 from lasec.types import Aggregate, ClassMargin, Decision, LearnFrom, Margin, Outcome
@@ -54,6 +55,7 @@ __all__ = [
     "Margin",
     "Meter",
     "Modified",
+    "Money",
     "Outcome",
     "Perceptron",
     "Perceptron_SS",
@@ -61,6 +63,7 @@ __all__ = [
     "RunSummary",
     "Session",
     "Shifting",
+    "Source",
     "StateError",
     "TableError",
     "TextHasher",

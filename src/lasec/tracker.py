@@ -14,7 +14,7 @@ from lasec.errors import StateError
 from lasec.learner import Learner, Options, check_weights, class_weights
 from lasec.learner.state import LearnerState
 from lasec.parameters import number, shown
-from lasec.queries import Budgeted
+from lasec.queries import Budgeted, TwoPrices
 from lasec.rules import Lenses, SparseTracking, Tracking
 from lasec.rules.tracker.hypotheses import DRIFTS, HAZARDS, LAPSES, SPEEDS
 from lasec.sparse import is_sparse
@@ -210,9 +210,9 @@ class Tracker(Learner):
         return replace(now, rule=rule, model=model)
 
     @property
-    def _aim(self) -> Budgeted:
+    def _aim(self) -> Budgeted | TwoPrices:
         query = self.query
-        assert isinstance(query, Budgeted)
+        assert isinstance(query, Budgeted | TwoPrices)
         return query
 
     @classmethod
@@ -233,7 +233,8 @@ def is_tracker(rule: str, query: str) -> bool:
     >>> is_tracker("SparseTracking", "Budgeted"), is_tracker("SparseTracking", "Always")
     (True, False)
     """
-    return rule in {kind.__name__ for kind in get_args(AnyTracking)} and query == Budgeted.__name__
+    budgets = {kind.__name__ for kind in (Budgeted, TwoPrices)}
+    return rule in {kind.__name__ for kind in get_args(AnyTracking)} and query in budgets
 
 
 def _rule_for(rule: Any, sparse: bool) -> Tracking | SparseTracking:

@@ -75,7 +75,8 @@ class Decision(NamedTuple):
     ``label`` is -1 or +1 from a learner, and a class by its name from a session: None where there
     is no prediction, as before the first label (a :class:`~lasec.Meter` takes 0). ``propensity`` is
     the probability with which the label was going to be queried; ``asked`` is the result of that
-    random draw. ``ticket`` numbers the rows from 0 and is what ``tell`` wants back.
+    random draw. ``ticket`` numbers the rows from 0 and is what ``tell`` wants back. ``source`` is
+    whom to ask, where a session has several sources of labels.
 
     >>> decision = Decision(label=1, margin=0.2, variance=2.0, propensity=0.5, asked=True, ticket=7)
     >>> decision.ticket if decision.asked else None
@@ -88,6 +89,10 @@ class Decision(NamedTuple):
     propensity: float
     asked: bool
     ticket: int
+    source: str | None = None
+
+    def __repr__(self) -> str:
+        return _without_source(self)
 
 
 class Views(NamedTuple):
@@ -114,7 +119,8 @@ class Outcome(NamedTuple):
     demands; ``correct`` is judged under the prediction that was given out when the label was asked.
     ``updated`` says that the label was handed to the rule (which may find nothing to change).
     ``settled`` is False while further answers are waited for; nothing is learned until then, and
-    ``mistake`` is judged under the prediction that was given out.
+    ``mistake`` is judged under the prediction that was given out. ``source`` is then whom to ask
+    next, where a session has several sources of labels.
 
     >>> asked = Decision(label=1, margin=0.2, variance=2.0, propensity=0.5, asked=True, ticket=7)
     >>> Outcome(decision=asked, y=-1, mistake=True, updated=True).correct
@@ -126,6 +132,10 @@ class Outcome(NamedTuple):
     mistake: bool
     updated: bool
     settled: bool = True
+    source: str | None = None
+
+    def __repr__(self) -> str:
+        return _without_source(self)
 
     @property
     def correct(self) -> bool | None:
@@ -137,6 +147,12 @@ class Outcome(NamedTuple):
         """
         label = self.decision.label
         return None if label is None else bool(label == self.y)
+
+
+def _without_source(part: Decision | Outcome) -> str:
+    """A tuple as it is shown: its last field only where there are several sources."""
+    kept = part._fields if part.source is not None else part._fields[:-1]
+    return f"{type(part).__name__}({', '.join(f'{n}={getattr(part, n)!r}' for n in kept)})"
 
 
 class LearnFrom(StrEnum):

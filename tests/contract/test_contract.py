@@ -26,7 +26,10 @@ def test_the_catalogue_is_complete():
     # These have tests of their own: tracker/test_lenses.py and test_sparse.py, test_one_vs_rest.py.
     apart = {"Lenses", "OneVsRest", "SparseTracking"}
     assert {type(rule).__name__ for rule in RULES} | apart == set(rules.__all__)
-    assert {type(query).__name__ for query in QUERIES} == set(queries.__all__)
+    kinds = {type(query).__name__ for query in QUERIES}
+    assert kinds | {"TwoPrices"} == set(
+        queries.__all__
+    )  # which stands in a session: test_two_prices
     assert {rule for rule, _ in PAIRS} == set(RULES)
     assert all(sum(query == q for _, q in PAIRS) >= 4 for query in QUERIES)
 

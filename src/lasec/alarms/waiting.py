@@ -104,7 +104,7 @@ class Waiting:
     def _state(self) -> list[_Row]:
         known = {ticket: 2 + wrong for ticket, wrong in self._wrong.items()}
         known |= dict.fromkeys(self._open, 1)
-        return [_Row(*decision, known.get(decision.ticket, 0)) for decision in self._rows]
+        return [_Row(*decision[:6], known.get(decision.ticket, 0)) for decision in self._rows]
 
     @_state.setter
     def _state(self, rows: list[_Row]) -> None:

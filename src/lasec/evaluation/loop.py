@@ -106,6 +106,8 @@ def evaluate(
     if isinstance(learner, Session):
         if alarms or meter is not None:
             raise ValueError("alarms, meter: the session has its own")
+        if learner.buying is not None:
+            raise ValueError("learner: a session with sources is asked and told row by row")
         own, raised = learner.meter if into is None else None, len(into.alarms) if into else 0
         made = evaluate(
             learner.learner, X, y, delay=delay, answers=answers, times=times, groups=groups,
@@ -312,7 +314,7 @@ class _Conversation:
         if not made:
             return self.stream.learner.run(self.stream.X[:0], self.stream.y[:0])
         sign, margin, variance, propensity, asked, ticket = (
-            np.array(column) for column in zip(*(one.decision for one in made), strict=True)
+            np.array(column) for column in zip(*(one.decision[:6] for one in made), strict=True)
         )
         label = labels_of([one.label for one in made], len(made))
         y, labeled = self.stream.y[cut], self.stream.true[cut] >= 0

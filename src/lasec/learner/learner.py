@@ -354,6 +354,20 @@ class Learner:
             now.counts = now.counts.plus(dropped=1)
             now.book.report()
 
+    def close(self, ticket: int) -> None:
+        """Close a question whose answer teaches nothing: nobody hears of it, nothing is counted.
+
+        >>> import lasec
+        >>> learner = lasec.LASEC(dimension=2)
+        >>> learner.close(learner.ask([0.5, -1.0]).ticket)
+        >>> learner.pending, learner.dropped
+        ((), 0)
+        """
+        with self._busy:
+            now = self._now
+            now.book.find(ticket, now.selector.rows)
+            now.book.settle(int(ticket))
+
     def learn(self, x: ArrayLike, y: Hashable, *, noise: float = 0.0) -> Outcome:
         """Learn a labeled row that nobody asked for.
 
@@ -797,6 +811,17 @@ class Learner:
         """What was decided about the rows whose labels are still wanted, oldest first."""
         book = self._now.book
         return tuple(self._now.named(book.find(t, self.rows).decision) for t in book)
+
+    def question(self, ticket: int) -> Decision:
+        """What was decided about the row of an open ticket.
+
+        >>> import lasec
+        >>> learner = lasec.LASEC(dimension=2)
+        >>> learner.question(learner.ask([0.5, -1.0]).ticket).propensity
+        1.0
+        """
+        now = self._now
+        return now.named(now.book.find(ticket, now.selector.rows).decision)
 
     def is_open(self, ticket: int) -> bool:
         """Whether a ticket can still be told: it was asked, and is not settled, expired or dropped.

@@ -45,13 +45,24 @@ Block = Annotated[Array, Shape(*SHAPE)]
 
 
 class Question(NamedTuple):
-    """An open question: its row (from 0), what was predicted, q, and the share answered then."""
+    """An open question: its row (from 0), what was predicted, q, and the share answered then.
+
+    Once a judge has answered, ``second`` is the probability with which the expert was asked after
+    it, and ``then`` P(y = +1) with what it said; before, they are 0 and ``probability``.
+    """
 
     round: Count
     label: Annotated[float, Range(1.0, 1.0, also=(-1.0,))]
     probability: Annotated[float, Range(*sums.SURE)]
     propensity: Share
     share: Share
+    second: Annotated[float, Range(0.0, 1.0)]
+    then: Annotated[float, Range(*sums.SURE)]
+
+    @property
+    def weight(self) -> float:
+        """One over the probability with which the expert was asked, as far as it is known."""
+        return 1.0 / (self.propensity * (self.second or 1.0))
 
 
 @dataclass(slots=True)
@@ -76,7 +87,8 @@ class Accumulator:
     ``labels``, the ``lost``, and the open ones. ``ignored`` answers had no open question. ``last``
     is the last ticket. ``unpredicted`` rows have no prediction; ``silent`` are the open questions
     among them, with the numbers of their rows. ``answered`` and ``gone`` are the weights 1/q of all
-    that was answered and lost, and ``share`` the share answered as of the chunk.
+    that was answered and lost, and ``share`` the share answered as of the chunk. ``judged``
+    questions were settled by a judge alone.
 
     >>> made = Accumulator(window=1_000)
     >>> made.add(np.array([[1.0, 0.6, 0.5, 1.0, 7.0]]), p=np.array([0.8]))
@@ -93,6 +105,7 @@ class Accumulator:
     lost: Count = 0
     ignored: Count = 0
     unpredicted: Count = 0
+    judged: Count = 0
     last: Annotated[int, Range(-1, LAST)] = -1
     settled: Count = 0
     until: Count = 0
@@ -145,8 +158,9 @@ class Accumulator:
         self.asked += chosen.size
         if y is not None:
             told, gone = chosen[~np.isnan(y[chosen])], chosen[np.isnan(y[chosen])]
-            self._learn(rounds[told], label[told], p[told], q[told], y[told], self.share)
-            self._lose(rounds[gone], label[gone], q[gone])
+            rows = sums.of_answers(p[told], q[told], y[told] > 0.0, q[told] * self.share)
+            self._learn(rounds[told], label[told], rows, 1.0 / q[told])
+            self._lose(rounds[gone], label[gone], 1.0 / q[gone])
             return
         mute = chosen[label[chosen] == 0.0]
         self.silent |= dict(
@@ -154,8 +168,9 @@ class Accumulator:
         )
         chosen = chosen[label[chosen] != 0.0]
         columns_of = (a[chosen].tolist() for a in (ticket, rounds, label, p, q))
-        for place, *rest in zip(*columns_of, [self.share] * chosen.size, strict=True):
-            question = self.questions[int(place)] = Question(*rest)
+        for place, row, sign, guess, chance in zip(*columns_of, strict=True):
+            question = Question(row, sign, guess, chance, self.share, 0.0, guess)
+            self.questions[int(place)] = question
             self.waiting[question.round // self.size].open += 1
 
     def _taken(self, ticket: int) -> Question | None:
@@ -179,10 +194,44 @@ class Accumulator:
             else:
                 found.append(question)
                 labels.append(question.label if right else -question.label)
-        if found:
-            rounds, label, p, q, share = np.array(found).T
-            self._learn(rounds.astype(np.int64), label, p, q, np.array(labels), share)
+        self._hear(found, np.array(labels))
         self._forget(late)
+
+    def _hear(self, found: list[Question], y: Array) -> None:
+        """Add the labels of these questions: of the experts after a judge, and of those asked."""
+        judged = np.array([question.second > 0.0 for question in found], dtype=np.bool_)
+        for nested in (False, True):
+            at = np.flatnonzero(judged == nested)
+            if not at.size:
+                continue
+            rounds, label, p, q, share, second, then = np.array([found[i] for i in at]).T
+            v, kept = y[at] > 0.0, q * share
+            if nested:
+                rows = sums.of_experts(p, q, second, then, v, kept)
+            else:
+                rows = sums.of_answers(p, q, v, kept)
+            weights = 1.0 / (q * np.where(second > 0.0, second, 1.0))
+            self._learn(rounds.astype(np.int64), label, rows, weights)
+
+    def reply(self, replies: list[tuple[int, float, float, bool]]) -> None:
+        """Judges have answered: ticket, P(y = +1) with it, q_2, and whether the expert is asked."""
+        found = []
+        for ticket, then, second, escalated in replies:
+            question = self.questions.get(ticket) if escalated else self._taken(ticket)
+            if question is not None:
+                found.append(question._replace(second=second, then=then))
+                if escalated:
+                    self.questions[ticket] = found[-1]
+            elif ticket not in self.silent:
+                self.ignored += 1
+                continue
+            elif not escalated:
+                del self.silent[ticket]
+            self.judged += not escalated
+        if found:
+            rounds, label, p, q, share, second, then = np.array(found).T
+            rows = sums.of_replies(p, q, second, then, q * share)
+            self._gather(rounds.astype(np.int64) // self.size, label, rows)
 
     def expire(self, before: int) -> None:
         """Give up the questions of rows that are too long ago."""
@@ -206,26 +255,25 @@ class Accumulator:
         else:
             self.ignored += 1
 
-    def _learn(
-        self, rounds: NDArray[np.int64], label: Array, p: Array, q: Array, y: Array, share: Any
-    ) -> None:
-        """Add the answers of these rows to their panes."""
-        self._gather(rounds // self.size, label, sums.of_answers(p, q, y > 0.0, q * share))
-        self.labels += y.size
-        self.answered += float((1.0 / q).sum())
+    def _learn(self, rounds: NDArray[np.int64], label: Array, rows: Array, weights: Array) -> None:
+        """Add what the answers of these rows add to their panes."""
+        self._gather(rounds // self.size, label, rows)
+        self.labels += weights.size
+        self.answered += float(weights.sum())
 
     def _forget(self, questions: Iterable[Question]) -> None:
         """Count questions as lost."""
         gone = list(questions)
         if gone:
-            rounds, label, _, q, _ = np.array(gone).T
-            self._lose(rounds.astype(np.int64), label, q)
+            rounds, label, *_ = np.array(gone).T
+            weights = np.array([question.weight for question in gone])
+            self._lose(rounds.astype(np.int64), label, weights)
 
-    def _lose(self, rounds: NDArray[np.int64], label: Array, q: Array) -> None:
+    def _lose(self, rounds: NDArray[np.int64], label: Array, weights: Array) -> None:
         """Add the losses of these rows to their panes."""
-        self._gather(rounds // self.size, label, sums.of_losses(q, WIDTH))
-        self.lost += q.size
-        self.gone += float((1.0 / q).sum())
+        self._gather(rounds // self.size, label, sums.of_losses(1.0 / weights, WIDTH))
+        self.lost += weights.size
+        self.gone += float(weights.sum())
 
     def _gather(self, panes: NDArray[np.int64], label: Array, rows: Array) -> None:
         """Add rows to the blocks of their panes."""
@@ -314,5 +362,5 @@ class Accumulator:
         return (
             len(self.silent) <= self.unpredicted <= self.rows <= self.last + 1
             and self.asked + self.blind <= self.rows
-            and self.asked == self.labels + self.lost + open_
+            and self.asked == self.labels + self.lost + self.judged + open_
         )

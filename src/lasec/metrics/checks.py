@@ -28,12 +28,12 @@ def checked(decision: Decision, last: int) -> Decision:
     """
     if not isinstance(decision, tuple):
         raise TypeError(f"decision: expected what ask gives, got {shown(decision)}")
-    label, margin, variance, q, asked, ticket = decision
+    label, margin, variance, q, asked, ticket, _ = decision
     if not (
         type(ticket) is type(label) is int and type(asked) is bool
         and type(margin) is type(variance) is type(q) is float
     ):  # fmt: skip
-        label, margin, variance, q, asked, ticket = decision = _plain(decision)
+        label, margin, variance, q, asked, ticket, _ = decision = _plain(decision)
     if not (
         last < ticket <= LAST and 0.0 <= q <= 1.0
         and (label == 1 or label == -1 or label == 0)  # noqa: PLR1714
@@ -77,7 +77,7 @@ def _heard(records: Any, y: ArrayLike, sign: Array) -> Array:
 
 def _plain(decision: Decision) -> Decision:
     """The decision in plain numbers, whatever it was made of."""
-    label, margin, variance, q, asked, ticket = decision
+    label, margin, variance, q, asked, ticket, _ = decision
     label, margin, variance, q = (
         number(f"decision: {name}", value, float, None)
         for name, value in zip(_PLAIN, (label, margin, variance, q), strict=True)

@@ -15,6 +15,16 @@ where f_kj is the derivative of f: a sum over cells, so that a cell keeps three 
 (:mod:`lasec.metrics.proportion`) have Satterthwaite's degrees of freedom, and hold where a class is
 rare.
 
+Where a cheap judge stands before the experts, asked with q, and they with q_2 after its answer, the
+weights of a row are its P(j | model, judge)/q, and those of an expert's label j' beside them
+(1[j = j'] - P(j))/(q q_2): W_k is then the sum of 1/q over the rows that were judged. The variance
+is that of both draws::
+
+    sum over the labels of 1/(q q_2) times
+    (1 - q)/q (f_kj - mean)^2 + (1 - q_2)/(q q_2) (f_kj - f_k. P)^2
+
+which is no sum over cells; ``nested`` has, for each prediction, what makes it one of ``spread``.
+
 Rows of a prediction without any label are taken to be as often right as all others, with the
 variance of one label that speaks for all of them.
 """
@@ -37,16 +47,18 @@ from lasec.persistence.record import Shape
 Array = NDArray[np.float64]
 Whole = NDArray[Any]
 Cells = Annotated[Array, Shape("classes", "classes"), Range(0.0, LARGEST)]
+Nested = Annotated[Array, Shape("judged", "judged", "judged"), Range(-LARGEST, LARGEST)]
 
 TINY, FEW = 1e-300, 10.0
+NOTHING: Array = np.zeros((0, 0, 0))
 
 
 class Confusion(NamedTuple):
     """Sums over rows and over labels, by predicted and true class: those of disjoint rows add up.
 
     ``rows`` are the rows of each predicted class, ``labels`` the labels by predicted (first axis)
-    and true class, ``weights`` their 1/q, ``spread`` their (1 - q)/q^2. Classes are numbered
-    from 0.
+    and true class, ``weights`` their 1/q, ``spread`` their (1 - q)/q^2; ``nested`` is empty as long
+    as there is no judge. Classes are numbered from 0.
 
     >>> table = Confusion.of_rows(np.array([0, 0, 0, 1]), classes=2)
     >>> table += Confusion.of_labels([0, 0, 1], [0, 1, 1], [1.0, 0.5, 1.0], classes=2)
@@ -58,8 +70,9 @@ class Confusion(NamedTuple):
 
     rows: Annotated[Array, Shape("classes"), Range(0.0, LARGEST)]
     labels: Cells
-    weights: Cells
+    weights: Annotated[Array, Shape("classes", "classes"), Range(-LARGEST, LARGEST)]
     spread: Cells
+    nested: Nested = NOTHING
 
     @classmethod
     def none(cls, classes: int) -> Confusion:
@@ -91,9 +104,47 @@ class Confusion(NamedTuple):
         sums: list[Array] = [np.bincount(cell, w, classes**2).astype(np.float64) for w in kept]
         return cls(np.zeros(classes), *(total.reshape(classes, classes) for total in sums))
 
+    @classmethod
+    def of_judged(cls, predicted: int, after: Array, q: float) -> Confusion:
+        """What a judge, asked with ``q``, said of a row: ``after`` are the probabilities then.
+
+        >>> Confusion.of_judged(0, np.array([0.9, 0.1]), 0.5).weights.tolist()
+        [[1.8, 0.2], [0.0, 0.0]]
+        """
+        made = cls.none(len(after))
+        made.weights[predicted] = after / q
+        return made
+
+    @classmethod
+    def of_expert(
+        cls, predicted: int, true: int, after: Array, q: float, second: float
+    ) -> Confusion:
+        """The label of an expert, asked with ``second`` after the judge.
+
+        >>> made = Confusion.of_judged(0, np.array([0.9, 0.1]), 0.5)
+        >>> made += Confusion.of_expert(0, 1, np.array([0.9, 0.1]), 0.5, 1.0)
+        >>> made.weights[0].tolist(), made.labels[0].tolist()
+        ([0.0, 2.0], [0.0, 1.0])
+        """
+        made, whole = cls.none(len(after)), q * second
+        off = -after
+        off[true] += 1.0
+        made.labels[predicted, true] = 1.0
+        made.weights[predicted] = off / whole
+        made.spread[predicted, true] = (1.0 - whole) / whole**2
+        nested = np.zeros((len(after),) * 3)
+        nested[predicted] = (1.0 - second) / whole**2 * np.outer(off, off)
+        nested[predicted, true, true] += ((1.0 - q) / q - (1.0 - whole) / whole) / whole
+        return made._replace(nested=nested)
+
     def __add__(self, other: Any) -> Confusion:
         few = max(len(self.rows), len(other.rows))
         mine, its = self.widened(few), other.widened(few)
+        if mine.nested.size != its.nested.size:
+            room = np.zeros((few, few, few))
+            mine, its = (
+                t._replace(nested=t.nested if t.nested.size else room) for t in (mine, its)
+            )
         return Confusion(*(a + b for a, b in zip(mine, its, strict=True)))
 
     def widened(self, classes: int) -> Confusion:
@@ -105,7 +156,9 @@ class Confusion(NamedTuple):
         more = classes - len(self.rows)
         if not more:
             return self
-        return Confusion(*(np.pad(sums, [(0, more)] * sums.ndim) for sums in self))
+        wide = [(0, more)]
+        made = Confusion(*(np.pad(sums, wide * sums.ndim) for sums in self[:-1]))
+        return made._replace(nested=np.pad(self.nested, wide * 3)) if self.nested.size else made
 
     @property
     def cells(self) -> Array:
@@ -169,6 +222,9 @@ class Confusion(NamedTuple):
         """How the true classes are shared for each prediction; a guess where there is no label."""
         total = self.weights.sum(axis=1, keepdims=True)
         known = self.weights / np.where(total > 0.0, total, 1.0)
+        if self.nested.size:  # where few experts have answered, a share can come out below 0
+            known = np.maximum(known, 0.0)
+            known /= np.maximum(known.sum(axis=1, keepdims=True), TINY)
         return np.where(total > 0.0, known, self._guess)
 
     @property
@@ -195,7 +251,10 @@ class Confusion(NamedTuple):
         heard, total = self.labels.sum(axis=1), self.weights.sum(axis=1)
         scale = self.rows / np.where(total > 0.0, total, 1.0)
         off = slope - (shares * slope).sum(axis=1, keepdims=True)
-        seen = (spread * off**2).sum(axis=1) * scale**2 * heard / np.maximum(heard - 1.0, 1.0)
+        seen = (spread * off**2).sum(axis=1)
+        if self.nested.size:
+            seen = np.maximum(seen + np.einsum("kij,ki,kj->k", self.nested, off, off), 0.0)
+        seen *= scale**2 * heard / np.maximum(heard - 1.0, 1.0)
         mixed = (heard[:, None] * shares + self._guess) / (heard[:, None] + 1.0)
         off = slope - (mixed * slope).sum(axis=1, keepdims=True)
         relative = np.where(heard > 0.0, spread.sum(axis=1), 1.0)

@@ -76,6 +76,7 @@ class Meter:
         # What has come since the last look: summed up in chunks that begin at fixed rows.
         self._asks: list[Any] = []
         self._answers: list[tuple[int, bool, int]] = []
+        self._replies: list[tuple[int, float, float, bool]] = []
         self._last = self._last_silent = -1
         self._room = 0
 
@@ -95,7 +96,7 @@ class Meter:
         if len(self._asks) >= self._room:
             self._begin()
         self._asks.append(decision)
-        self._last = decision[-1]
+        self._last = decision[5]
         if not decision[0]:
             self._last_silent = self._last
 
@@ -123,6 +124,44 @@ class Meter:
         right = outcome.correct is True
         self._answers.append((self._seen(outcome.decision.ticket), right, self.rows))
         if len(self._answers) > CHUNK:
+            self._flush()
+
+    def reply(self, ticket: int, *, probability: float, second: float, escalated: bool) -> None:
+        """Record what a cheap judge said of a question, and whether an expert is asked after it.
+
+        The propensity of the decision is then that of the judge. What it says is not a label: it
+        corrects the model's guess, and only experts tell what is true. The estimate is unbiased
+        whatever the judge says, and the narrower the more it knows.
+
+        Parameters
+        ----------
+        ticket
+            That of the decision.
+        probability
+            P(y = +1) with what the judge said.
+        second
+            The probability with which the expert was going to be asked then.
+        escalated
+            Whether it is asked. If not, the question is settled.
+
+        Examples
+        --------
+        >>> import lasec
+        >>> meter = lasec.metrics.Meter()
+        >>> for ticket in (0, 1):
+        ...     meter.ask(lasec.Decision(1, 0.6, 1.0, 0.5, asked=True, ticket=ticket))
+        ...     meter.reply(ticket, probability=0.9, second=0.2, escalated=ticket == 0)
+        >>> meter.open, meter.judged
+        (1, 1)
+        """
+        known = self._seen(ticket)
+        low, high = sums.SURE
+        guess = number("probability", probability, float, Range(0.0, 1.0))
+        chance = number("second", second, float, Range(0.0, 1.0))
+        if escalated and not chance >= sums.SMALLEST:
+            raise ValueError("second: an expert who is asked is asked with some probability")
+        self._replies.append((known, min(max(guess, low), high), chance, bool(escalated)))
+        if len(self._replies) > CHUNK:
             self._flush()
 
     def cancel(self, ticket: int) -> None:
@@ -286,6 +325,11 @@ class Meter:
         return self._flush().ignored
 
     @property
+    def judged(self) -> int:
+        """How many questions were settled by what a judge said, without an expert."""
+        return self._flush().judged
+
+    @property
     def blind(self) -> int:
         """How many rows could not be queried, having propensity 0."""
         return self._flush().blind
@@ -409,9 +453,13 @@ class Meter:
         """Sum up what has come."""
         made = self._sums
         if self._asks:
-            table = np.fromiter(chain.from_iterable(self._asks), np.float64, 6 * len(self._asks))
+            plain = (decision[:6] for decision in self._asks)
+            table = np.fromiter(chain.from_iterable(plain), np.float64, 6 * len(self._asks))
             self._add(table.reshape(-1, 6)[:, [0, 1, 3, 4, 5]])
             self._asks = []
+        if self._replies:  # an expert answers after the judge
+            replies, self._replies = self._replies, []
+            made.reply(replies)
         if self._answers:
             answers, self._answers = self._answers, []
             made.answer(answers, self.patience)

@@ -8,7 +8,9 @@ needed of a row once its label has come. From these sums :mod:`lasec.metrics.mea
 mean.
 
 For groups of rows, parts of a run and shards of a job, v is whether the prediction is wrong. A
-meter keeps a block of three, all of them with v = 1[y = +1] and a = P(y = +1)::
+meter keeps a block of three, all of them with v = 1[y = +1] and a = P(y = +1). Where a cheap judge
+stands before the experts, its answers correct the guess (:func:`of_replies`), and labels are those
+of experts (:func:`of_experts`)::
 
     PLUS    rows predicted +1
     MINUS   rows predicted -1
@@ -73,7 +75,10 @@ SHAPE = (3, WIDTH)
 _SLACK = 1.0 + 1e-9
 _SHARED = [Column.ROUNDS, Column.LOST, Column.GONE, Column.LABELS, Column.W1]
 _COUNTED, _WEIGHED = [Column.LABELS, Column.GONE], [Column.W1, Column.LOST]
-_GROWING = [c for c in Column if c not in (Column.LOW, Column.HIGH, Column.D1)]
+# An answer of a judge can lower the others.
+_CORRECTED = [Column.LOW, Column.HIGH, Column.D1, Column.DD1]
+_CORRECTED += [Column.CHANCE, Column.GUESS, Column.EXPECTED]
+_GROWING = [c for c in Column if c not in _CORRECTED]
 
 
 def sound(blocks: NDArray[Any]) -> bool:
@@ -166,6 +171,62 @@ def of_answers(guess: Array, q: Array, value: NDArray[Any], chance: Array | None
     rows[:, Column.U2] = ((1.0 - q) * (d / q) ** 2) ** 2
     if chance is not None:
         rows[:, SUMS:] = confidence_sequence.asked(-guess, 1.0 - guess, d, chance)
+    return rows
+
+
+def of_replies(guess: Array, q: Array, second: Array, then: Array, chance: Array) -> Array:
+    """What the answer of a judge adds, who was asked with q: ``then`` is the guess with it.
+
+    The expert is asked with ``second`` after that. Nested augmented inverse propensity weighting::
+
+        a + Z_1/q [ (a_1 - a) + Z_2/q_2 (v - a_1) ]
+
+    is unbiased whatever the judge says. Its first half belongs to the guess; ``chance`` is q times
+    what is kept, for bets.
+
+    >>> made = of_replies(*np.array([[0.5], [0.5], [0.5], [0.9], [0.5]]))
+    >>> float(made[0, Column.GUESS]), made[0, SUMS:].size == WIDTH - SUMS
+    (0.8, True)
+    """
+    rows = np.zeros((guess.size, WIDTH))
+    rows[:, Column.CHANCE] = second - 1.0
+    rows[:, Column.GUESS] = (then - guess) / q
+    first = then * (1.0 - guess) ** 2 + (1.0 - then) * guess**2 - guess * (1.0 - guess)
+    rows[:, Column.EXPECTED] = (1.0 - q) / q * first / q
+    left = then * (1.0 - then)
+    seen = second > 0.0
+    over = np.where(seen, second, 1.0)
+    rows[:, Column.EXPECTED] += np.where(seen, (1.0 - over) / over * left / q**2, 0.0)
+    rows[:, Column.BELOW] = np.where(seen, 0.0, then / q)
+    rows[:, Column.ABOVE] = np.where(seen, 0.0, (1.0 - then) / q)
+    rows[:, SUMS:] = confidence_sequence.judged(-guess, 1.0 - guess, chance, then, second)
+    return rows
+
+
+def of_experts(
+    guess: Array, q: Array, second: Array, then: Array, value: NDArray[Any], chance: Array
+) -> Array:
+    """What the answer of an expert adds after that of a judge; with ``chance`` for bets.
+
+    The weight is 1/(q q_2). Each answer estimates the variance of both draws::
+
+        [ (1 - q)/q (v - a)^2 + (1 - q_2)/(q q_2) (v - a_1)^2 ] / (q q_2)
+
+    >>> a, q, v = np.array([0.75]), np.array([0.5]), np.array([1.0])
+    >>> alone, both = of_answers(a, q, v, q), of_experts(a, q, np.ones(1), a, v, q)
+    >>> bool(np.allclose(both + of_replies(a, q, np.ones(1), a, q), alone))
+    True
+    """
+    v = value.astype(np.float64)
+    whole = q * second
+    rows = of_answers(then, whole, v)
+    rows = np.pad(rows, [(0, 0), (0, WIDTH - SUMS)])
+    before = (v - guess) ** 2 / whole
+    rows[:, Column.DD1] += before - before / q + (v - then) ** 2 * (1.0 / q - 1.0) / whole
+    rows[:, Column.U2] = (rows[:, Column.DD2] - rows[:, Column.DD1]) ** 2
+    rows[:, SUMS:] = confidence_sequence.escalated(
+        -guess, 1.0 - guess, v - guess, chance, then, second
+    )
     return rows
 
 

@@ -14,7 +14,7 @@ from lasec.contract import whole
 from lasec.learner import Book, Learner, Listener
 from lasec.parameters import Range, number
 from lasec.selector import Selector
-from lasec.types import Decision, Outcome, Vector
+from lasec.types import Decision, Outcome, Query, Vector
 
 _COUNTS = Range(1, 2**31)
 
@@ -50,8 +50,25 @@ class Carried(Protocol):
     def ask(self, row: Any, time: float | None) -> Asked:
         """Predict, and decide whether to query the label."""
 
-    def tell(self, ticket: int, label: Hashable) -> Outcome:
-        """Learn the label of an open question."""
+    @property
+    def selector(self) -> Selector:
+        """What decides on queries."""
+
+    @property
+    def hears_noise(self) -> bool:
+        """Whether it learns from labels that may be wrong with a known probability."""
+
+    def use(self, query: Query) -> None:
+        """Decide by another query from now on."""
+
+    def question(self, ticket: int) -> Asked:
+        """What was decided about the row of an open question."""
+
+    def tell(self, ticket: int, label: Hashable, noise: float = 0.0) -> Outcome:
+        """Learn the label of an open question, wrong with the probability ``noise``."""
+
+    def close(self, ticket: int) -> None:
+        """Close a question whose answer teaches nothing; nobody hears of it."""
 
     def learn(self, row: Any, label: Hashable, noise: float = 0.0) -> Outcome:
         """Learn a label that nobody asked for, which is wrong with the probability ``noise``."""
@@ -134,9 +151,31 @@ class OwnModel:
         fields = zip(*(column.tolist() for column in columns), found.ticket.tolist(), strict=True)
         return [self._heard(Decision(*one)) for one in fields]
 
-    def tell(self, ticket: int, label: Hashable) -> Outcome:
+    @property
+    def selector(self) -> Selector:
+        """What decides on queries, in the learner."""
+        return self.learner.selector
+
+    @property
+    def hears_noise(self) -> bool:
+        """Whether the rule learns from labels that may be wrong."""
+        return whole(self.learner.rule).facts.noise
+
+    def use(self, query: Query) -> None:
+        """Let the learner decide by another query."""
+        self.learner.query = query
+
+    def question(self, ticket: int) -> Asked:
+        """What was decided about the row of an open question."""
+        return self._heard(self.learner.question(ticket))
+
+    def tell(self, ticket: int, label: Hashable, noise: float = 0.0) -> Outcome:
         """Learn the label of an open question."""
-        return self.learner.tell(ticket, self.named(label))
+        return self.learner.tell(ticket, self.named(label), noise=noise)
+
+    def close(self, ticket: int) -> None:
+        """Close a question whose answer teaches nothing."""
+        self.learner.close(ticket)
 
     def learn(self, row: Any, label: Hashable, noise: float = 0.0) -> Outcome:
         """Learn a label that nobody asked for."""
@@ -300,8 +339,25 @@ class AnyModel:
         if self.max_age is not None:
             self.book.expire(before=float(ticket - self.max_age))
 
-    def tell(self, ticket: int, label: Hashable) -> Outcome:
+    hears_noise = False
+
+    def use(self, query: Query) -> None:
+        """Decide by another query from now on."""
+        self.selector.use(query)
+
+    def question(self, ticket: int) -> Asked:
+        """What was decided about the row of an open question."""
+        found: Asked = self.book.find(ticket, self.selector.rows).decision
+        return found
+
+    def close(self, ticket: int) -> None:
+        """Close a question whose answer teaches nothing."""
+        self.book.find(ticket, self.selector.rows)
+        self.book.settle(ticket)
+
+    def tell(self, ticket: int, label: Hashable, noise: float = 0.0) -> Outcome:
         """Let the model learn the label of an open question."""
+        self._check(noise)
         question = self.book.find(ticket, self.selector.rows)
         self._learn(question.x, label, ticket)
         self.book.settle(ticket)
@@ -310,13 +366,17 @@ class AnyModel:
 
     def learn(self, row: Any, label: Hashable, noise: float = 0.0) -> Outcome:
         """Let the model learn a label that nobody asked for; it counts as a row."""
-        if noise:
-            raise ValueError("noise: this model takes every label for true")
+        self._check(noise)
         judged, ticket = self.judge(row), self.selector.rows
         self._learn(row, label, ticket)
         self.selector.skip(1)
         decision = Decision(judged.label, judged.margin, judged.variance, 0.0, False, ticket)
         return Outcome(decision, label, bool(judged.label != label), updated=True)
+
+    @staticmethod
+    def _check(noise: float) -> None:
+        if noise:
+            raise ValueError("noise: this model takes every label for true")
 
     def predict(self, rows: Any) -> list[Any]:
         """The classes of rows, without a step."""

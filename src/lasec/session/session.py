@@ -16,6 +16,8 @@ from lasec.learner import GivenUp, Learner
 from lasec.metrics import Estimate, Meter
 from lasec.parameters import Range, number, shown
 from lasec.persistence.container import Arrays, bundle, pack, read, restored, unbundle
+from lasec.persistence.record import dump, load
+from lasec.queries import TwoPrices
 from lasec.session.models import Asked, Carried, OwnModel
 from lasec.session.saved import (
     Note,
@@ -27,10 +29,12 @@ from lasec.session.saved import (
     write_notes,
     write_rows,
 )
-from lasec.types import Decision, Outcome
+from lasec.sources import Buying, Money, Noise, Record, Source, Verdict
+from lasec.types import Decision, Outcome, Vector
 from lasec.validation import ticket_or_id
 
 KIND = "session"
+BELIEVED = 0.25  # a model that takes every label for true learns those that are wrong less often
 
 Reaction = Callable[["Session", Alarm], object]
 
@@ -60,6 +64,12 @@ class Session:
     remember
         Number of last rows with an id, not queried, whose label is taken all the same: a user
         report or a chargeback. It is learned, and no part of any estimate.
+    sources
+        A cheap judge and then the experts, whose word is the truth, where labels have two prices
+        (:mod:`lasec.sources`). Only a part of the rows that the judge answers goes on to an expert,
+        by a draw with a known probability.
+    money
+        What both may cost, in place of the model's own budget.
 
     Examples
     --------
@@ -88,6 +98,8 @@ class Session:
         on_alarm: Reaction | None = None,
         notes: Mapping[int, Note] | None = None,
         remember: int = 0,
+        sources: Sequence[Source] = (),
+        money: Money | None = None,
     ) -> None:
         self.model: Carried = (
             OwnModel(model, classes, positive) if isinstance(model, Learner) else model
@@ -101,6 +113,20 @@ class Session:
         self.rows: dict[Hashable, Any] = {}  # not queried, by their ids, the oldest first
         self._given_up: deque[GivenUp] = deque()
         self._listen()
+        self.buying: Buying | None = None
+        if sources or money is not None:
+            self._buy(sources, money, classes)
+
+    def _buy(
+        self, sources: Sequence[Source], money: Money | None, classes: Sequence[Hashable]
+    ) -> None:
+        """Ask by two prices from now on."""
+        if money is None or not sources:
+            raise ValueError("sources, money: give both, or neither")
+        names = self.classes if isinstance(self.model, OwnModel) else classes
+        query = money.query(sources)
+        self.buying = Buying.of(sources, names)
+        self.model.use(query)
 
     def ask(
         self,
@@ -138,7 +164,90 @@ class Session:
         >>> session.ask([1.0], id="mail-1").label
         'ham'
         """
-        return self.decide(row, id=id, time=time, cells=cells).shown
+        asked = self.decide(row, id=id, time=time, cells=cells)
+        return asked.shown if self.buying is None else self._routed(asked, row)
+
+    def _attach(self, buying: Buying | None) -> None:
+        """Take the sources of a file, if they are those of its learner."""
+        if buying is not None and not (
+            isinstance(self.model.selector.query, TwoPrices)
+            and all(self.model.is_open(ticket) for ticket in buying.asked)
+            and set(self.classes) <= set(buying.classes)
+        ):
+            raise ValueError("the sources are not those of the model")
+        self.buying = buying
+
+    def call(self, judge: Callable[[Any], Any] | None) -> None:
+        """Call this as the judge, with a row, from now on; a session that is loaded has no judge.
+
+        >>> import lasec
+        >>> sources = [lasec.Source("rules", 1.0), lasec.Source("people", 50.0)]
+        >>> session = Session(lasec.Tracker(1, seed=0), classes=["ham", "spam"], sources=sources,
+        ...                   money=lasec.Money(1.0))
+        >>> session.call(lambda row: "spam" if row[0] > 0 else "ham")
+        >>> session.ask([1.0]).source
+        'people'
+        """
+        self._sold.call = judge
+
+    def _routed(self, asked: Asked, row: Any) -> Decision:
+        """A decision with whom to ask; a judge who can be called has answered by then."""
+        buying, decision, shown_ = self._sold, asked.decision, asked.shown
+        buying.count(decision, asked.label)
+        if not decision.asked:
+            return shown_
+        buying.open(decision, asked.label, decision.propensity)
+        if buying.call is None:
+            return shown_._replace(source=buying.judge.name)
+        said = buying.call(row)
+        answer, confidence = said if isinstance(said, tuple) else (said, None)
+        verdict = self._judged(decision.ticket, answer, confidence)
+        chance = decision.propensity * verdict.second
+        if not verdict.escalated:
+            return shown_._replace(propensity=chance, asked=False)
+        return shown_._replace(propensity=chance, source=buying.expert.name)
+
+    def _need_one_source(self) -> None:
+        if self.buying is not None:
+            raise ValueError(
+                "sources: a judge's answer goes between rows: ask about each by itself"
+            )
+
+    @property
+    def _sold(self) -> Buying:
+        if self.buying is None:
+            raise TypeError("this session has one source of labels: give it sources and money")
+        return self.buying
+
+    @contextmanager
+    def _account(self) -> Iterator[tuple[TwoPrices, Vector]]:
+        """The query of two prices and what it remembers, to be written at the end."""
+        selector = self.model.selector
+        query, state = selector.query, selector.query_state.copy()
+        assert isinstance(query, TwoPrices)
+        yield query, state
+        selector.query_state = state
+
+    def _judged(self, ticket: int, answer: Hashable, confidence: float | None) -> Verdict:
+        """The judge has said something about an open question, or nothing."""
+        seed = self.model.selector.seed
+        with self._account() as (query, state):
+            verdict = self._sold.hear(ticket, answer, confidence, query, state, seed)
+        self.meter.reply(
+            ticket, probability=verdict.likely, second=verdict.second, escalated=verdict.escalated
+        )
+        if not verdict.escalated:
+            self._learn_of_judge(ticket, verdict.noise)
+        return verdict
+
+    def _learn_of_judge(self, ticket: int, noise: Noise | None) -> None:
+        """Close a question with what the judge has said, as far as that can be learned."""
+        if noise is None or (noise.wrong > BELIEVED and not self.model.hears_noise):
+            self.model.close(ticket)
+        else:
+            label = self._sold.classes[noise.label]
+            self.model.tell(ticket, label, noise.wrong if self.model.hears_noise else 0.0)
+        self._forget(ticket)
 
     def ask_many(
         self,
@@ -172,6 +281,7 @@ class Session:
         True
         """
         count = rows.shape[0] if hasattr(rows, "shape") else len(rows)  # sparse ones have no len
+        self._need_one_source()
         names = [None] * count if ids is None else list(ids)
         given = [name for name in names if name is not None]
         taken = len(set(given)) < len(given) or any(name in self._ids for name in given)
@@ -217,6 +327,7 @@ class Session:
         *,
         id: Hashable = None,  # noqa: A002
         by: str | None = None,
+        confidence: float | None = None,
     ) -> Outcome:
         """Learn the label of an open question, or of a row that the session remembers.
 
@@ -229,13 +340,16 @@ class Session:
         id
             The id of its row, in place of the ticket: a whole number here is never a ticket.
         by
-            Who answered: where several annotators answer, each name counts once.
+            Who answered: where several annotators answer, each name counts once. Where there are
+            two sources, the name of the judge, or of anybody else for an expert.
+        confidence
+            The judge's own probability that its answer is right, if it gives one.
 
         Returns
         -------
         Outcome
             Whether the prediction was correct (None where there was none), whether the question is
-            settled, and more.
+            settled, and more. An answer of the judge that is not settled goes on to ``source``.
 
         Raises
         ------
@@ -254,11 +368,13 @@ class Session:
         True
         """
         ticket, name = ticket_or_id(question, id)
-        if label is None:
+        if label is None and (self.buying is None or by != self.buying.judge.name):
             raise ValueError("label: expected the class of the row")
         if ticket is None and name not in self._ids and name in self.rows:
             return self.model.learn(self.rows.pop(name), label)
         ticket = self._ticket(name) if ticket is None else ticket
+        if self.buying is not None and self.buying.expect(ticket, by):
+            return self._told_by_judge(ticket, label, confidence)
         note = self.notes.get(ticket, Note())
         if by is not None and by in note.answered_by:
             raise TicketError(f"ticket {ticket}: {by!r} has answered already")
@@ -269,6 +385,15 @@ class Session:
         if outcome.settled:
             self._settled(outcome)
         return outcome
+
+    def _told_by_judge(self, ticket: int, label: Hashable, confidence: float | None) -> Outcome:
+        """What the judge's answer did, which is not the truth, but may teach the model."""
+        asked = self.model.question(ticket).shown
+        verdict = self._judged(ticket, label, confidence)
+        source = self._sold.expert.name if verdict.escalated else None
+        mistake = label is not None and label != asked.label
+        taught = verdict.noise is not None and not verdict.escalated
+        return Outcome(asked, label, mistake, taught, not verdict.escalated, source)
 
     def _scored(self, outcome: Outcome) -> Outcome:
         """An outcome that is neither right nor wrong where nothing was predicted."""
@@ -326,7 +451,11 @@ class Session:
         """
         ticket, name = ticket_or_id(question, id)
         with _meant_as_ticket(ticket, name):
-            self.model.cancel(self._ticket(name) if ticket is None else ticket)
+            known = self._ticket(name) if ticket is None else ticket
+            if self.buying is not None and self.buying.waits_for(known) == self.buying.judge.name:
+                self._judged(known, None, None)  # no answer is an answer
+                return
+            self.model.cancel(known)
         self._hear_of_given_up()
 
     def holds(self, id: Hashable) -> bool:  # noqa: A002
@@ -372,6 +501,36 @@ class Session:
         """
         return self.meter.reaching().estimate(**options)
 
+    def source(self, name: str) -> Record:
+        """The record of the judge: how often it is right, over all rows and by class.
+
+        >>> import lasec
+        >>> X, y = lasec.streams.stationary(4_000, dimension=3, seed=1)
+        >>> rng = iter(lasec.uniforms(seed=5, first=0, count=4_000)[:, 0])
+        >>> truth = iter(y)  # a judge who is right in nine of ten rows
+        >>> judge = lasec.Source("rules", 1.0)
+        >>> session = lasec.Session(
+        ...     lasec.Tracker(3, seed=0), classes=[-1, 1],
+        ...     sources=[judge, lasec.Source("people", 20.0)], money=lasec.Money(1.0))
+        >>> for x, label, draw in zip(X, y, rng):
+        ...     decision = session.ask(x)
+        ...     if decision.source == "rules":
+        ...         said = label if draw < 0.9 else -label
+        ...         step = session.tell(decision.ticket, said, by="rules")
+        ...         if step.source == "people":
+        ...             outcome = session.tell(decision.ticket, label, by="people")
+        >>> f'{session.source("rules").accuracy().value:.1f}'
+        '0.9'
+        """
+        if name != self._sold.judge.name:
+            raise ValueError(f"source: {shown(name)} has no record, only the judge has one")
+        return Record(self._sold)
+
+    @property
+    def spent(self) -> dict[str, float]:
+        """What each source has cost, in the unit of the prices."""
+        return self._sold.spent
+
     @property
     def learner(self) -> Learner:
         """The learner of lasec that this session carries."""
@@ -412,11 +571,13 @@ class Session:
         To freeze is quick, however many questions are open; to write them is not.
         """
         learner, meter = copy(self.learner), deepcopy(self.meter)
+        buying = deepcopy(self.buying)
         notes, rows, watched = self.notes.copy(), self.rows.copy(), write_detectors(self.detectors)
 
         def parts() -> dict[str, bytes]:
             made = {"learner": learner.to_bytes(), "meter": meter.to_bytes()}
             made["notes"] = write_notes({t: n for t, n in notes.items() if learner.is_open(t)})
+            made |= {"sources": dump(buying)} if buying else {}
             made |= {"rows": write_rows(rows)} if rows else {}
             return made | watched
 
@@ -480,6 +641,7 @@ class Session:
             detectors=read_detectors(parts), remember=header["remember"],
         )  # fmt: skip
         made.rows = read_rows(parts["rows"]) if "rows" in parts else {}
+        made._attach(load(Buying, parts["sources"]) if "sources" in parts else None)
         return made
 
     def __repr__(self) -> str:
@@ -510,6 +672,7 @@ class Session:
         place of the session, and let it :meth:`hear_asked` or :meth:`hear_told`. A branch that only
         asks shares the arrays that asking does not change.
         """
+        self._need_one_source()
         twin, model = object.__new__(type(self)), self.model
         model = model.asking() if isinstance(model, OwnModel) and not learns else copy(model)
         vars(twin).update(vars(self), model=model, _given_up=deque())
@@ -540,6 +703,9 @@ class Session:
 
     def _settled(self, outcome: Outcome) -> None:
         ticket = outcome.decision.ticket
+        if self.buying is not None:
+            with self._account() as (query, state):
+                self.buying.learn(outcome, outcome.y, query, state)
         self.meter.tell(outcome)
         for detector in self.detectors:
             self._raise(detector.tell(outcome))
@@ -550,6 +716,9 @@ class Session:
         """The one path of every question that will not be answered."""
         while self._given_up:
             gone = self._given_up.popleft()
+            if self.buying is not None:
+                with self._account() as (query, state):
+                    self.buying.give_up(gone.ticket, query, state)
             self.meter.cancel(gone.ticket)
             for detector in self.detectors:
                 self._raise(detector.cancel(gone.ticket))

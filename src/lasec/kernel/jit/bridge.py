@@ -18,7 +18,7 @@ from lasec import contract, linalg, methods, murmur, triangle
 from lasec.kernel import blocks, functions, loops, pack, philox, serve
 from lasec.kernel import words as text
 from lasec.kernel.jit.lean import WITHIN, overload
-from lasec.queries import account, budgeted, pacing
+from lasec.queries import account, budgeted, pacing, two_prices
 from lasec.rules import gaussian, kernel_second_order, one_vs_rest, probit
 from lasec.rules.perceptron import first_order
 from lasec.rules.tracker import (
@@ -218,6 +218,7 @@ PLAIN = {
     subspace.sample_row,
     budgeted.stretched,
     *(getattr(room, name) for room in (account, pacing) for name in room.__all__),
+    *(getattr(two_prices, name) for name in two_prices.__all__ if name.islower()),
     gaussian.look,
     gaussian.learn,
     gaussian.shrunk,

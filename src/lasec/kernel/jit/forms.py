@@ -85,6 +85,7 @@ def of_queries() -> Iterator[Any]:
     for query in inner:
         if query.has_propensity:
             yield queries.Budgeted(inner=query)
+    yield queries.TwoPrices()
 
 
 def tables() -> Iterator[tuple[Callable[..., Any], tuple[Any, ...]]]:
