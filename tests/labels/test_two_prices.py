@@ -157,6 +157,31 @@ def test_a_file_goes_on_where_it_was_between_the_judge_and_the_expert() -> None:
     assert first != rest[0]
 
 
+def test_an_evaluation_is_the_session_row_by_row() -> None:
+    X, y, said = stream(3)
+    one, other = made(lasec.Tracker(4, seed=0)), made(lasec.Tracker(4, seed=0))
+    rows = play(one, X, y, said)
+    run = lasec.evaluate(other, X, y, judged=said)
+    assert run.records.label.tolist()[1:] == [decision.label for decision, _ in rows][1:]
+    assert run.estimate == one.accuracy()
+    assert (one.spent, run.labels) == (other.spent, round(one.spent["people"] / 50.0))
+
+
+def test_a_judge_that_is_called_decides_the_same() -> None:
+    X, y, said = stream(8, 2_000)
+    one, other = made(lasec.Tracker(4, seed=0)), made(lasec.Tracker(4, seed=0))
+    play(one, X, y, said)
+    answers = {x.tobytes(): answer for x, answer in zip(X, said, strict=True)}
+    other.call(lambda x: answers[x.tobytes()])
+    for t in range(2_000):
+        decision = other.ask(X[t])
+        assert decision.asked == (decision.source is not None)
+        if decision.asked:
+            other.tell(decision.ticket, y[t], by="ann")
+    assert one.spent == other.spent
+    np.testing.assert_allclose(one.accuracy(), other.accuracy(), rtol=1e-12)
+
+
 def test_more_classes_and_a_judge_with_confidence() -> None:
     rng = np.random.default_rng(5)
     X = rng.normal(size=(6_000, 4))
@@ -258,6 +283,7 @@ def test_what_needs_one_source_says_so() -> None:
         lambda: session.ask_many(np.ones((2, 4))),
         session.branch,
         lambda: lasec.evaluate(session, np.ones((2, 4)), [1, -1]),
+        lambda: lasec.evaluate(lasec.Tracker(4), np.ones((2, 4)), [1, -1], judged=[1, 1]),
     ):
         with pytest.raises(ValueError, match="source"):
             call()

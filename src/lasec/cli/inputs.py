@@ -210,7 +210,10 @@ def build(
     opened: Opened, algorithm: str, asking: Asking, *, alarms: bool = False, **origin: Any
 ) -> TableLearner:
     """A new learner for a table."""
-    spec = asking.spec(algorithm, opened.reading, opened.classes, alarms=alarms, remember=REMEMBER)
+    judges = [column for _, column in asking.sources if column is not None]
+    spec = asking.spec(
+        algorithm, opened.reading, opened.classes, alarms=alarms, remember=REMEMBER, apart=judges
+    )
     return spec.table(opened.table.head, **origin)
 
 

@@ -22,6 +22,7 @@ from lasec.persistence.container import read
 from lasec.registry import ALGORITHMS, make
 from lasec.session import Session
 from lasec.session.saved import kind_of, read_learner
+from lasec.sources import Record
 from lasec.tables import TableLearner
 from lasec.tracker import DriftEstimate, Tracker
 
@@ -92,6 +93,9 @@ def info(
         }
     if isinstance(learner, Tracker) and learner.told:
         facts["drift_estimate"] = learner.drift_estimate._asdict()
+    if desk is not None and desk.session.buying is not None:
+        record = Record(desk.session.buying)
+        facts |= {fact.name: fact.line for fact in record.facts}
     if estimate is not None:
         facts["estimate"] = as_facts(estimate) | {
             "labels": estimate.labels, "rows": estimate.rows, "open_as_lost": lost,

@@ -11,6 +11,8 @@ import typer
 from lasec.clock import LEAD
 from lasec.errors import TableError
 from lasec.parameters import seconds
+from lasec.queries import TwoPrices
+from lasec.sources import Money, Source
 from lasec.tables import Kind
 from lasec.tables.cells import as_label
 from lasec.tables.kinds import nearest
@@ -85,6 +87,25 @@ WarmUp = Annotated[
         "--warm-up",
         metavar="LABELS",
         help="Labels that are queried early and repaid; at most a tenth of all. 0 for none.",
+        rich_help_panel=BUDGET,
+    ),
+]
+Sources = Annotated[
+    tuple[str, ...],
+    typer.Option(
+        "--source",
+        metavar="NAME:price=P",
+        help="Give twice: a cheap judge, such as gpt:price=1, then experts, such as "
+        "people:price=50. With lasec run, column=C has the judge's answers.",
+        rich_help_panel=BUDGET,
+    ),
+]
+Spend = Annotated[
+    str | None,
+    typer.Option(
+        "--money",
+        metavar="AMOUNT",
+        help="What both sources may cost a row, such as 1; or a day: 500/day, with --time.",
         rich_help_panel=BUDGET,
     ),
 ]
@@ -398,6 +419,8 @@ class Asking(NamedTuple):
     class_weight: ClassWeight = None
     total: Labels = None
     warm_up: WarmUp = None
+    source: Sources = ()
+    money: Spend = None
     rows: int | None = None  # of the file, where that is known: the warm-up is repaid by its end
 
     def budget(self, time: str | None) -> LabelBudget:
@@ -424,8 +447,45 @@ class Asking(NamedTuple):
             classes, algorithm, self.budget(reading.time), weights, self.parameters(), self.seed,
             self.oldest(reading.time), lead=self.lead, annotators=self.annotators,
             label=str(reading.label), positive=reading.positive, time=reading.time,
-            kinds=reading.kinds, standardize=reading.standardize, ngrams=reading.lengths, **more,
+            kinds=reading.kinds, standardize=reading.standardize, ngrams=reading.lengths,
+            sources=[source for source, _ in self.sources],
+            money=self.budget_of_money(reading.time), **more,
         )  # fmt: skip
+
+    @property
+    def sources(self) -> list[tuple[Source, str | None]]:
+        """The sources, each with the column of its answers, if that was given.
+
+        >>> Asking(source=("gpt:price=1,column=said", "people:price=50")).sources[0]
+        (Source(name='gpt', price=1.0, ask=None), 'said')
+        """
+        return [_source(given) for given in self.source]
+
+    def budget_of_money(self, time: str | None) -> Money | None:
+        """What both sources may cost, where there are two.
+
+        >>> both = ("gpt:price=1", "people:price=50")
+        >>> Asking(source=both, money="2/row").budget_of_money(None).amount
+        2.0
+        """
+        if not self.source and self.money is None:
+            return None
+        if len(self.source) != 2 or self.money is None:
+            raise TableError(
+                "--source, --money: give two sources, such as --source gpt:price=1 --source "
+                "people:price=50, and what they may cost a row, such as --money 1"
+            )
+        amount, _, per = self.money.partition("/")
+        try:
+            given = float(amount)
+        except ValueError:
+            raise TableError(f"--money {self.money}: expected an amount, such as 1") from None
+        if per not in ("", "row", "day") or (per == "day") > (time is not None):
+            raise TableError(f"--money {self.money}: expected 1, 1/row, or with --time 500/day")
+        if per == "day":
+            return Money.every("1d", given)
+        few = self.rows is not None and self.rows < TwoPrices().horizon
+        return Money(given, options={"horizon": float(max(self.rows or 1, 1))} if few else {})
 
     def over(self, rows: int | None) -> Asking:
         """The same, for a file of so many rows, over which a total is spread.
@@ -487,6 +547,20 @@ def span(option: str, given: str, *, timed: bool) -> float:
     if not timed:
         raise TableError(f"{option} {given}: expected a number of rows; a duration needs --time")
     return seconds(option, given)
+
+
+def _source(given: str) -> tuple[Source, str | None]:
+    """A source as an option has it: a name, a price and perhaps the column of its answers."""
+    name, _, rest = given.rpartition(":")
+    found = dict(part.split("=", 1) for part in rest.split(",") if "=" in part)
+    try:
+        made = Source(name.strip(), float(found.pop("price")))
+    except (KeyError, ValueError):
+        made = Source("")
+    column = found.pop("column", None)
+    if not made.name or found:
+        raise TableError(f"--source {given}: expected a name and a price, such as gpt:price=1")
+    return made, column
 
 
 def _parameter(setting: str) -> tuple[str, float]:

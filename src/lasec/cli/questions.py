@@ -51,10 +51,10 @@ Rows = Annotated[
 FORMS = "|".join(Form)
 ASKED = (
     "rate", "audit", "class_weight", "max_open", "annotators", "per_day", "warm_up", "seed",
-    "max_age", "lead",
+    "max_age", "lead", "source", "money",
 )  # fmt: skip
 OURS = {"ticket", "prediction", "probability", "margin", "query_probability", "asked", "age",
-        "error", "line"}  # fmt: skip
+        "source", "error", "line"}  # fmt: skip
 
 
 @honest
@@ -190,6 +190,9 @@ def tell(
     ] = Form.LINES,
 ) -> None:
     """Learn labels: JSON lines with "ticket" or "id", "label", and optionally "by" (who answered).
+
+    Where there are two sources, "by" names the judge or an expert. A judge's line may have a
+    "confidence", and no label; where "source" is in the answer, the question goes on to it.
 
     Labels that nobody asked for, such as a chargeback, come by "id" (of the last rows: see
     --remember) or with the columns of the row: they are learned, and no part of any estimate.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any
@@ -39,12 +39,14 @@ from lasec.evaluation.calendar import DAY
 from lasec.files import write as write_file
 from lasec.notebook import percent
 from lasec.queries import Budgeted
+from lasec.sources import Record
 from lasec.tables.kinds import nearest
 from lasec.tables.source import ROWS, rows_at_a_time
 
 RARE = 3  # rare classes in a terminal
 ASKED = (
     "rate", "audit", "class_weight", "total", "per_day", "warm_up", "settings", "seed", "lead",
+    "source", "money",
 )  # fmt: skip
 
 
@@ -120,9 +122,10 @@ def run(
         if group is not None and group not in opened.table.names:
             raise nearest(group, opened.table.names, "column")
         answers.check(reading.time, opened.table.names)
+        judge = _judge(asking, opened.table.names)
         choice = {
             "table": fingerprint(opened.table.head), "algorithm": algorithm, "group": group,
-            "predictions": predictions, "alarms": alarms, "answers": answers,
+            "predictions": predictions, "alarms": alarms, "answers": answers, "judge": judge,
             **asking._asdict(), **opened.reading.choice,
         }  # fmt: skip
         choice = json.loads(json.dumps(choice))  # as it comes back from a file
@@ -146,6 +149,18 @@ def run(
     _warn(task, opened)
     if not finished:
         raise typer.Exit(STOPPED)
+
+
+def _judge(asking: o.Asking, names: Sequence[str]) -> str | None:
+    """The column of a judge's answers, where labels have two prices."""
+    if not asking.source:
+        return None
+    column = asking.sources[0][1]
+    if column is None:
+        raise TableError(f"--source {asking.source[0]}: say the column of its answers: column=NAME")
+    if column not in names:
+        raise nearest(column, names, "column")
+    return column
 
 
 def _alone(out: Path | None) -> AbstractContextManager[None]:
@@ -230,6 +245,8 @@ def _baselines(run: RunSummary) -> dict[str, float]:
 def _tell(task: Run, summary: dict[str, Any], out: Path | None) -> None:
     """Print the result for people."""
     lines = [*_of_table(task, summary), *_of_run(task.run), *_alarms(task.run)]
+    if buying := task.desk.session.buying:
+        lines += [(fact.name, fact.line) for fact in Record(buying).facts]
     if out is not None:
         lines.append(("wrote" if summary["finished"] else "stopped", _written(summary, out)))
     title = f"{summary['algorithm']} on {summary['file']}"

@@ -20,6 +20,7 @@ from lasec.evaluation import RunSummary, evaluate
 from lasec.persistence.container import read
 from lasec.queries import Budgeted
 from lasec.records import Records
+from lasec.sources import Record
 from lasec.tables import TableLearner
 from lasec.tables.learner import Rows
 
@@ -108,6 +109,7 @@ class Run:
     ) -> None:  # fmt: skip
         self.desk, self.run, self.group = desk, run, choice["group"]
         self.answers = Answers(*choice["answers"])
+        self.judge: str | None = choice["judge"]
         self.folder, self.lines = folder, lines
         self.consumed: int = desk.origin.get("consumed", 0)
         self.seconds: float = desk.origin.get("seconds", 0.0)
@@ -151,11 +153,17 @@ class Run:
         )
         evaluate(
             self.desk.session, rows.X, rows.y, groups=groups, times=rows.times, cells=rows.cells,
-            into=self.run, **late,
+            into=self.run, judged=self._judged(batch), **late,
         )  # fmt: skip
         if self.lines is not None:
             self.lines.records(self.run.records, self.consumed)
         self.consumed += batch.num_rows
+
+    def _judged(self, batch: pa.RecordBatch) -> list[Any] | None:
+        """What the judge says of each row, where there is one."""
+        if self.judge is None:
+            return None
+        return [self.desk.named(cell) for cell in batch[self.judge].to_pylist()]
 
     def go(
         self, batches: Iterator[pa.RecordBatch], limit: int | None, stop: Stop
@@ -195,6 +203,15 @@ class Run:
         }
         self.desk.save(self.folder / MODEL, run=self.run.to_bytes())
 
+    def _sources(self) -> dict[str, Any]:
+        """The judge and the money, where labels have two prices."""
+        buying = self.desk.session.buying
+        if buying is None:
+            return {}
+        right = as_facts(Record(buying).accuracy())
+        counts = {"judged": buying.questions, "experts": buying.escalated}
+        return {"sources": counts | {"spent": buying.spent, "judge": right}}
+
     def summary(self) -> dict[str, Any]:
         """The run in numbers; see docs/output.md for what each is."""
         learner, run, recent = self.desk.learner, self.run, self.run.recent()
@@ -208,6 +225,7 @@ class Run:
             "labels": run.labels,
             "rate": run.labels / max(run.rows, 1),
             "cap": cap(learner.query, run.rows),
+            **self._sources(),
             "accuracy": run.accuracy,
             "estimate": as_facts(run.estimate),
             "recent": as_facts(recent) | {"rows": recent.rows, "labels": recent.labels},

@@ -6,7 +6,7 @@ import copy
 import heapq
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -47,6 +47,7 @@ def evaluate(
     on_alarm: Reaction | None = None,
     every: int | None = None,
     into: RunSummary | None = None,
+    judged: ArrayLike | None = None,
 ) -> RunSummary:
     """Prequential evaluation: ask and tell along a stream, with labels that come late or never.
 
@@ -82,6 +83,9 @@ def evaluate(
     into
         The summary of the call before, to continue a long stream in constant memory; it can be
         saved between calls.
+    judged
+        What the judge says of each row, for a session with sources; None is no answer. The labels
+        of the summary are then those of experts, and its accuracy is the nested estimate.
 
     Returns
     -------
@@ -106,17 +110,37 @@ def evaluate(
     if isinstance(learner, Session):
         if alarms or meter is not None:
             raise ValueError("alarms, meter: the session has its own")
-        if learner.buying is not None:
-            raise ValueError("learner: a session with sources is asked and told row by row")
+        if (learner.buying is None) != (judged is None):
+            raise ValueError("judged: give what the judge says to a session with sources")
         own, raised = learner.meter if into is None else None, len(into.alarms) if into else 0
-        made = evaluate(
-            learner.learner, X, y, delay=delay, answers=answers, times=times, groups=groups,
-            meter=own, alarms=learner.detectors, cells=cells, on_alarm=on_alarm, every=every,
-            into=into,
+        made = _along(
+            learner.learner, X, y, delay, answers, times, groups, own, learner.detectors, cells,
+            on_alarm, every, into, None if judged is None else _Sold(learner, _answers_of(judged)),
         )  # fmt: skip
         learner.meter = made.meter
         learner.alarms += made.alarms[raised:]
         return made
+    if judged is not None:
+        raise ValueError("judged: give a session with sources")
+    return _along(
+        learner, X, y, delay, answers, times, groups, meter, alarms, cells, on_alarm, every, into
+    )
+
+
+class _Sold(NamedTuple):
+    """A session with sources, and what the judge says of each row."""
+
+    session: Session
+    said: NDArray[Any]
+
+
+def _along(
+    learner: Learner, X: ArrayLike, y: ArrayLike, delay: ArrayLike, answers: ArrayLike | None,
+    times: ArrayLike | None, groups: Iterable[object] | None, meter: Meter | None,
+    alarms: Sequence[Detector], cells: ArrayLike | None, on_alarm: Reaction | None,
+    every: int | None, into: RunSummary | None, sold: _Sold | None = None,
+) -> RunSummary:  # fmt: skip
+    """:func:`evaluate` of a learner, or of the session with sources that it stands in."""
     rows: Any = X
     rows = csr("X", X) if is_sparse(X) else validation.finite("X", validation.real("X", X, 2))
     n = rows.shape[0]
@@ -135,14 +159,15 @@ def evaluate(
     stream.cells = rows if cells is None else validation.real("cells", cells, 2)
     _same(now, learner)
     alone = learner.aggregate is not Aggregate.MAJORITY  # one answer settles a question
-    if answers is None and alone and not (waits.any() or now.late or (alarms and on_alarm)):
+    prompt = answers is None and alone and not (waits.any() or now.late or (alarms and on_alarm))
+    if prompt and sold is None:
         records = _at_once(stream, now)
         stream.answers = _prompt(records, labels, now.rows) if into.keep else []
         now.alarms = now.alarms + raised_by(
             alarms, records, labels, one_by_one(stream.cells) if alarms else ()
         )
     else:
-        talk = _Conversation(stream, now, alarms, on_alarm)
+        talk = _Conversation(stream, now, alarms, on_alarm, sold)
         try:
             records = talk.run(said, waits)
         finally:
@@ -247,14 +272,18 @@ class _Conversation:
     """Every answer comes when its time has come: row by row, through a session."""
 
     def __init__(
-        self, stream: _Stream, now: Account, alarms: Sequence[Detector], on_alarm: Reaction | None
-    ) -> None:
+        self, stream: _Stream, now: Account, alarms: Sequence[Detector], on_alarm: Reaction | None,
+        sold: _Sold | None,
+    ) -> None:  # fmt: skip
         self.stream, self.now, self.on_alarm = stream, now, on_alarm
         now.listen()
         self.before = stream.learner.listen(None)
+        self.said = None if sold is None else sold.said
         self.session = Session(
             stream.learner, meter=now.meter, detectors=alarms, on_alarm=self._react
         )
+        if sold is not None:
+            self.session.buying = sold.session.buying
         self.updated: dict[int, bool] = {}
 
     def run(self, said: NDArray[np.int64], waits: Array) -> Records:
@@ -276,6 +305,8 @@ class _Conversation:
         stream, due = self.stream, self.now.due
         time = None if stream.times is None else float(stream.times[t])
         asked = self.session.decide(stream.X[t], time=time, cells=stream.cells[t])
+        if asked.decision.source is not None and self.said is not None:
+            asked = self.session.judge(asked, self.said[t])
         moment = float(stream.clock[t])
         if asked.decision.asked:
             for k in np.flatnonzero(np.isfinite(waits) & (said >= 0)).tolist():
@@ -358,6 +389,14 @@ def _replies(
             "delay, answers: expected numbers of at least 0 and labels, for each row, or for "
             "each row and annotator"
         ) from None
+
+
+def _answers_of(judged: ArrayLike) -> NDArray[Any]:
+    """What a judge says of each row, as a column of plain values."""
+    given = judged.tolist() if isinstance(judged, np.ndarray) else list(judged)  # type: ignore[arg-type]
+    column = np.empty(len(given), dtype=object)
+    column[:] = given
+    return column
 
 
 def _classes_of(now: Account, answers: ArrayLike) -> NDArray[np.int64]:

@@ -115,12 +115,19 @@ class Session:
         self._listen()
         self.buying: Buying | None = None
         if sources or money is not None:
-            self._buy(sources, money, classes)
+            self.buy(sources, money, classes)
 
-    def _buy(
-        self, sources: Sequence[Source], money: Money | None, classes: Sequence[Hashable]
+    def buy(
+        self, sources: Sequence[Source], money: Money | None, classes: Sequence[Hashable] = ()
     ) -> None:
-        """Ask by two prices from now on."""
+        """Ask by two prices from now on, with a budget of its own.
+
+        >>> import lasec
+        >>> session = Session(lasec.Tracker(1, seed=0), classes=["ham", "spam"])
+        >>> session.buy([lasec.Source("gpt"), lasec.Source("people", 50.0)], lasec.Money(1.0))
+        >>> session.ask([1.0]).source
+        'gpt'
+        """
         if money is None or not sources:
             raise ValueError("sources, money: give both, or neither")
         names = self.classes if isinstance(self.model, OwnModel) else classes
@@ -164,10 +171,9 @@ class Session:
         >>> session.ask([1.0], id="mail-1").label
         'ham'
         """
-        asked = self.decide(row, id=id, time=time, cells=cells)
-        return asked.shown if self.buying is None else self._routed(asked, row)
+        return self.decide(row, id=id, time=time, cells=cells).shown
 
-    def _attach(self, buying: Buying | None) -> None:
+    def attach(self, buying: Buying | None) -> None:
         """Take the sources of a file, if they are those of its learner."""
         if buying is not None and not (
             isinstance(self.model.selector.query, TwoPrices)
@@ -190,22 +196,35 @@ class Session:
         """
         self._sold.call = judge
 
-    def _routed(self, asked: Asked, row: Any) -> Decision:
+    def _routed(self, asked: Asked, row: Any) -> Asked:
         """A decision with whom to ask; a judge who can be called has answered by then."""
-        buying, decision, shown_ = self._sold, asked.decision, asked.shown
+        buying, decision = self._sold, asked.decision
         buying.count(decision, asked.label)
         if not decision.asked:
-            return shown_
+            return asked
         buying.open(decision, asked.label, decision.propensity)
         if buying.call is None:
-            return shown_._replace(source=buying.judge.name)
+            return asked._replace(decision=decision._replace(source=buying.judge.name))
         said = buying.call(row)
-        answer, confidence = said if isinstance(said, tuple) else (said, None)
+        return self.judge(asked, *(said if isinstance(said, tuple) else (said, None)))
+
+    def judge(self, asked: Asked, answer: Hashable, confidence: float | None = None) -> Asked:
+        """The decision about a row once the judge has said something about it, or nothing.
+
+        >>> import lasec
+        >>> sources = [lasec.Source("rules", 1.0), lasec.Source("people", 50.0)]
+        >>> session = Session(lasec.Tracker(1, seed=0), classes=["ham", "spam"], sources=sources,
+        ...                   money=lasec.Money(1.0))
+        >>> asked = session.decide([1.0])
+        >>> asked.decision.source, session.judge(asked, "spam").decision.source
+        ('rules', 'people')
+        """
+        decision = asked.decision
         verdict = self._judged(decision.ticket, answer, confidence)
+        source = self._sold.expert.name if verdict.escalated else None
         chance = decision.propensity * verdict.second
-        if not verdict.escalated:
-            return shown_._replace(propensity=chance, asked=False)
-        return shown_._replace(propensity=chance, source=buying.expert.name)
+        after = decision._replace(propensity=chance, asked=verdict.escalated, source=source)
+        return asked._replace(decision=after)
 
     def _need_one_source(self) -> None:
         if self.buying is not None:
@@ -301,13 +320,13 @@ class Session:
         time: float | None = None,
         cells: Any = None,
     ) -> Asked:
-        """:meth:`ask`, with the decision as the meter hears it."""
+        """:meth:`ask`, with the decision as the meter hears it, and whom to ask."""
         if id is not None and id in self._ids:
             raise ValueError(f"id: the question about {id!r} is still open")
         asked = self.model.ask(row, time)
         self._hear(asked, row, id, cells)
         self._hear_of_given_up()
-        return asked
+        return asked if self.buying is None else self._routed(asked, row)
 
     def _hear(self, asked: Asked, row: Any, id: Hashable, cells: Any = None) -> None:  # noqa: A002
         """Keep the name of a row, and let meter and detectors hear of the decision about it."""
@@ -488,6 +507,8 @@ class Session:
         for one in self.model.questions:
             known = self.meter.has_prediction(one.ticket)
             shown = one.shown if known else one.shown._replace(label=None)
+            if self.buying is not None:
+                shown = shown._replace(source=self.buying.waits_for(one.ticket))
             found.append((shown, self.notes.get(one.ticket, Note())))
         return found
 
@@ -641,7 +662,7 @@ class Session:
             detectors=read_detectors(parts), remember=header["remember"],
         )  # fmt: skip
         made.rows = read_rows(parts["rows"]) if "rows" in parts else {}
-        made._attach(load(Buying, parts["sources"]) if "sources" in parts else None)
+        made.attach(load(Buying, parts["sources"]) if "sources" in parts else None)
         return made
 
     def __repr__(self) -> str:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from lasec.errors import TicketError
 from lasec.metrics import Confusion, Estimate, Meter
 from lasec.metrics.sums import SMALLEST, SURE
+from lasec.metrics.words import Fact, estimated
 from lasec.parameters import Range, number, shown
 from lasec.persistence.record import Count, Shape
 from lasec.queries import TwoPrices
@@ -299,6 +300,21 @@ class Record(NamedTuple):
     def precision(self, label: Hashable, level: float = 0.95) -> Estimate:
         """Of the rows in which the judge says a class, the share that is of it."""
         return self._rate("precision", label, level)
+
+    @property
+    def facts(self) -> list[Fact]:
+        """How good the judge is, how often people were asked after it, and what was paid.
+
+        >>> sources = [Source("rules", price=1.0), Source("people", price=50.0)]
+        >>> for fact in Record(Buying.of(sources, classes=["ham", "spam"])).facts:
+        ...     print(fact.name, "-", fact.line)
+        judge right - unknown (no labels yet)
+        spent - 0 on 'rules', 0 on 'people' (0 judged, 0 seen by an expert)
+        """
+        buying = self.buying
+        paid = ", ".join(f"{paid:,.0f} on {name!r}" for name, paid in buying.spent.items())
+        seen = f"{buying.questions:,} judged, {buying.escalated:,} seen by an expert"
+        return [estimated("judge right", self.accuracy()), Fact("spent", paid, seen)]
 
     def _rate(self, metric: str, label: Hashable, level: float) -> Estimate:
         positive = self.buying.classes.index(label)

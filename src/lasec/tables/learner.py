@@ -20,6 +20,7 @@ from lasec.persistence import record
 from lasec.persistence.container import Arrays, checking, pack, read
 from lasec.session import Note, Session
 from lasec.session.saved import read_detectors, read_learner, read_notes, read_rows
+from lasec.sources import Buying
 from lasec.sparse import one_by_one
 from lasec.tables.cells import as_label, batch_of, folded, moment, moments
 from lasec.tables.encoder import Encoder
@@ -223,13 +224,20 @@ class TableLearner:
         *,
         id: str | int | None = None,  # noqa: A002
         by: str | None = None,
+        confidence: float | None = None,
     ) -> Outcome:
         """Learn the class of a row that was asked about, by its ticket or its id.
 
         A whole number is a ticket, unless it is given as ``id``. ``by`` names who answered: with
-        several annotators, each name counts once.
+        several annotators, each name counts once. A judge may have no answer, and a ``confidence``.
         """
-        return self.session.tell(question, self._class(label), id=id, by=by)
+        name = self.named(label) if self.is_judge(by) else self._class(label)
+        return self.session.tell(question, name, id=id, by=by, confidence=confidence)
+
+    def is_judge(self, by: str | None) -> bool:
+        """Whether answers by this name are those of a cheap judge."""
+        buying = self.session.buying
+        return buying is not None and by == buying.judge.name
 
     def learn(self, row: Mapping[str, Any], label: object) -> None:
         """Learn a row that nobody asked for; it is no part of any estimate."""
@@ -288,6 +296,8 @@ class TableLearner:
             )  # fmt: skip
             if "rows" in parts:
                 made.session.rows = read_rows(parts.pop("rows"))
+            if "sources" in parts:
+                made.session.attach(record.load(Buying, parts.pop("sources")))
         if made.learner.dimension != file.encoder.dimension:
             raise StateError("invalid: the learner takes other rows than the encoder makes")
         return made, parts

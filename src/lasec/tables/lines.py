@@ -30,6 +30,7 @@ def line(decision: Decision, probability: Mapping[str, float] | None = None) -> 
         "margin": float(f"{decision.margin:.6g}"),
         "query_probability": float(f"{decision.propensity:.6g}"),
         "asked": decision.asked,
+        **({} if decision.source is None else {"source": decision.source}),
     }
 
 
@@ -133,13 +134,13 @@ def told(desk: TableLearner, row: Row, *, as_text: bool = False) -> Row:
     label = row.get("label", row.get(desk.label))
     name = {key: row[key] for key in ("ticket", desk.id or "id") if row.get(key) is not None}
     try:
-        if label is None:
+        by = None if row.get("by") is None else str(row["by"])
+        if label is None and not desk.is_judge(by):
             raise TableError('expected "label"')
         ticket, id_ = _question(desk, row, as_text=as_text)
         if ticket is None and id_ is None:
             return name | _unasked(desk, row, label)
-        by = None if row.get("by") is None else str(row["by"])
-        outcome = desk.tell(ticket, label, id=id_, by=by)
+        outcome = desk.tell(ticket, label, id=id_, by=by, confidence=row.get("confidence"))
     except (TicketError, ValueError, OverflowError) as error:
         return name | {"error": str(error)}
     asked = {} if outcome.decision.propensity else {"asked": False}
@@ -147,6 +148,7 @@ def told(desk: TableLearner, row: Row, *, as_text: bool = False) -> Row:
     return {
         **name, "ticket": outcome.decision.ticket, "label": outcome.y, **asked, **judged,
         "learned": outcome.updated, "settled": outcome.settled,
+        **({} if outcome.source is None else {"source": outcome.source}),
     }  # fmt: skip
 
 

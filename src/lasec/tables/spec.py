@@ -14,6 +14,7 @@ from lasec.learner import Learner
 from lasec.queries import Budgeted
 from lasec.registry import find, make
 from lasec.session import Session
+from lasec.sources import Money, Source
 from lasec.tables.encoder import Encoder
 from lasec.tables.kinds import Kind
 from lasec.tables.learner import TableLearner
@@ -95,6 +96,8 @@ class TableSpec(NamedTuple):
     kinds: Mapping[str, Kind] = NONE
     standardize: bool = True
     ngrams: tuple[int, int] | None = None
+    sources: Sequence[Source] = ()
+    money: Money | None = None
 
     def learner(self, dimension: int, *, sparse: bool = False, dense: int = 0) -> Learner:
         """A learner; of sparse rows, the first ``dense`` columns are no words."""
@@ -135,11 +138,14 @@ class TableSpec(NamedTuple):
     def table(self, head: pa.RecordBatch, **origin: Any) -> TableLearner:
         """A model that has seen nothing, of tables whose first rows are these."""
         encoder = self.encoder(head)
-        return TableLearner(
+        made = TableLearner(
             self.learner_of(encoder), encoder, label=self.label, positive=self.positive,
             time=self.time, id=self.id, origin=origin, detectors=detectors(self.alarms, encoder),
             remember=self.remember,
         )  # fmt: skip
+        if self.sources:
+            made.session.buy(self.sources, self.money)
+        return made
 
     def session(self, features: int) -> Session:
         """A model that has seen nothing, of rows of so many numbers.

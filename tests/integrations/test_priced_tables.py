@@ -1,0 +1,104 @@
+"""Labels of two prices from the command line: a file with a judge's column, and ask and tell."""
+
+import json
+import subprocess
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+
+import lasec
+import warm
+from lasec.tables import TableLearner
+
+BOTH = ("--source", "gpt:price=1,column=gpt", "--source", "people:price=50", "--money", "1")
+
+
+def call(*arguments, given=""):
+    command = warm.command(*map(str, arguments))
+    return subprocess.run(
+        command, input=given, capture_output=True, text=True, check=False, timeout=300
+    )
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    X, y = lasec.streams.walking(3_000, dimension=4, speed=0.01, seed=1)
+    right = np.random.default_rng(2).random(3_000) < 0.9
+    columns = {f"x{j}": np.round(X[:, j], 4) for j in range(4)}
+    columns["fate"] = np.where(y > 0, "win", "loss").tolist()
+    columns["gpt"] = np.where(right == (y > 0), "win", "loss").tolist()
+    path = tmp_path_factory.mktemp("prices") / "table.csv"
+    pa.csv.write_csv(pa.table(columns), path)
+    return path
+
+
+def test_a_run_replays_the_column_of_a_judge(file, tmp_path):
+    done = call("run", file, "--label", "fate", *BOTH, "--seed", "0", "--out", tmp_path, "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    sources, estimate = found["sources"], found["estimate"]
+    assert found["features"] == 4  # the judge's answers are no feature
+    assert sources["spent"] == {"gpt": sources["judged"], "people": 50.0 * sources["experts"]}
+    assert found["labels"] == sources["experts"]
+    assert estimate["low"] <= found["accuracy"] <= estimate["high"]
+    assert 0.8 < sources["judge"]["value"] < 0.97
+    said = call("info", tmp_path).stdout
+    assert "judge right" in said
+    assert f"{sources['judged']:,} judged, {sources['experts']:,} seen by an expert" in said
+
+
+def test_a_run_that_is_resumed_is_the_same_run(file, tmp_path):
+    options = (file, "--label", "fate", *BOTH, "--seed", "0", "--json")
+    whole = json.loads(call("run", *options, "--out", tmp_path / "a").stdout)
+    call("run", *options, "--out", tmp_path / "b", "--limit", "1700")
+    parts = json.loads(call("run", *options, "--out", tmp_path / "b", "--resume").stdout)
+    assert parts["sources"]["spent"] == whole["sources"]["spent"]
+    assert parts["accuracy"] == whole["accuracy"]
+    assert parts["estimate"]["value"] == pytest.approx(whole["estimate"]["value"], rel=1e-9)
+
+
+def lines(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_ask_and_tell_say_who_is_asked(tmp_path):
+    model = tmp_path / "model.lasec"
+    rows = [{"id": f"row-{t}", "x": float(np.sin(t)), "z": float(np.cos(3 * t))} for t in range(60)]
+    given = "".join(json.dumps(row) + "\n" for row in rows)
+    new = ("--classes", "ham,spam", "--source", "gpt:price=1", "--source", "people:price=20")
+    asked = lines(call("ask", "--model", model, *new, "--money", "5", given=given).stdout)
+    open_ = [line["ticket"] for line in asked if line["asked"]]
+    assert {line.get("source") for line in asked} == {"gpt", None}
+    said = [{"ticket": t, "label": "spam", "by": "gpt", "confidence": 0.8} for t in open_[:-1]]
+    said.append({"ticket": open_[-1], "by": "gpt"})  # no answer
+    told = call("tell", "--model", model, given="".join(json.dumps(s) + "\n" for s in said))
+    assert {line["source"] for line in lines(told.stdout)} == {"people"}  # the first ten at least
+    waiting = lines(call("questions", "--model", model).stdout)
+    assert {line["source"] for line in waiting} == {"people"}
+    wrong = json.dumps({"ticket": open_[0], "label": "spam", "by": "gpt"})
+    refused = call("tell", "--model", model, given=wrong)
+    assert "'people' is asked about it, and 'gpt' answered" in refused.stdout
+    right = json.dumps({"ticket": open_[0], "label": "ham", "by": "ann"})
+    assert lines(call("tell", "--model", model, given=right).stdout)[0]["settled"]
+    desk = TableLearner.load(model)
+    assert desk.session.spent == {"gpt": len(open_), "people": 20.0 * len(open_)}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--source", "gpt:price=1,column=gpt"), "give two sources"),
+        (BOTH[:4], "give two sources"),
+        (("--source", "gpt", "--source", "people:price=2", "--money", "1"), "a name and a price"),
+        ((*BOTH[:4], "--money", "1/day"), "or with --time 500/day"),
+        (("--source", "gpt:price=1", *BOTH[2:]), "column=NAME"),
+        (("--source", "gpt:price=1,column=gtp", *BOTH[2:]), "gpt"),
+        (("--source", "gpt:price=90,column=gpt", *BOTH[2:]), "may not cost more"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(file, options, message):
+    done = call("run", file, "--label", "fate", *options)
+    assert done.returncode == 2, done.stdout
+    assert message in done.stderr
