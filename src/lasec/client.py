@@ -57,13 +57,17 @@ class AwayError(ConnectionError):
 
 
 class Told(NamedTuple):
-    """What a label has done: whether the prediction was correct, the model learned, and so on."""
+    """What a label has done: whether the prediction was correct, the model learned, and so on.
+
+    ``source`` is who is asked next, where there are two sources of labels.
+    """
 
     ticket: int | None
     label: Any
     correct: bool | None
     learned: bool
     settled: bool | None
+    source: str | None = None
 
 
 class Given(NamedTuple):
@@ -305,9 +309,13 @@ class _Words:
         body = {"rows": [_plain(row) for row in rows]}
         return self._post("predict", body, _predictions)
 
-    def tell(self, question: Hashable, label: Hashable, id: Hashable, by: str | None) -> _Call:  # noqa: A002
+    def tell(
+        self, question: Hashable, label: Hashable, id: Hashable, by: str | None,  # noqa: A002
+        confidence: float | None,
+    ) -> _Call:  # fmt: skip
         """Learn a label."""
         answer = _named(question, id) | {"label": label, "by": by}
+        answer |= {} if confidence is None else {"confidence": confidence}
         return self._post("tell", {"answers": [answer]}, lambda reply: _told(reply["outcomes"][0]))
 
     def learn(self, row: Any, label: Hashable) -> _Call:
@@ -392,13 +400,13 @@ class Model:
 
     def tell(
         self, question: Hashable = None, label: Hashable = None, *, id: Hashable = None,  # noqa: A002
-        by: str | None = None,
+        by: str | None = None, confidence: float | None = None,
     ) -> Told:  # fmt: skip
         """Learn the label of a question, by its ticket or the id of its row.
 
         A whole number is a ticket, unless it is given as ``id``.
         """
-        found: Told = self._send(self._words.tell(question, label, id, by))
+        found: Told = self._send(self._words.tell(question, label, id, by, confidence))
         return found
 
     def learn(self, row: Any, label: Hashable) -> None:
@@ -415,7 +423,8 @@ class Model:
         """Up to 1,000 open questions after a ticket, with what people have said.
 
         Also those that were closed in the last ``closed`` seconds; or, with a ``status``, those
-        that are "open", "settled" (a second person is wanted), "answered" or "gone".
+        that are "open", "settled" (a second person is wanted), "answered", "gone" or "judging" (a
+        cheap judge is asked).
         """
         found: list[Question] = self._send(self._words.questions(after, closed, status))
         return found
@@ -496,10 +505,10 @@ class AsyncModel:
 
     async def tell(
         self, question: Hashable = None, label: Hashable = None, *, id: Hashable = None,  # noqa: A002
-        by: str | None = None,
+        by: str | None = None, confidence: float | None = None,
     ) -> Told:  # fmt: skip
         """As :meth:`Model.tell`."""
-        found: Told = await self._send(self._words.tell(question, label, id, by))
+        found: Told = await self._send(self._words.tell(question, label, id, by, confidence))
         return found
 
     async def learn(self, row: Any, label: Hashable) -> None:
@@ -613,7 +622,7 @@ def _decision(said: Mapping[str, Any]) -> Decision:
         raise RefusedError(422, said["error"])
     return Decision(
         said["prediction"], said["margin"], math.nan, said["query_probability"], said["asked"],
-        said["ticket"],
+        said["ticket"], said.get("source"),
     )  # fmt: skip
 
 
@@ -627,7 +636,7 @@ def _predictions(reply: Any) -> list[Any]:
 def _told(said: Mapping[str, Any]) -> Told:
     if said.get("error"):
         raise RefusedError(422, said["error"])
-    found = {name: said.get(name) for name in ("ticket", "label", "correct", "settled")}
+    found = {name: said.get(name) for name in ("ticket", "label", "correct", "settled", "source")}
     return Told(learned=bool(said.get("learned")), **found)
 
 

@@ -45,12 +45,16 @@ class PredictBody(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class AnswerBody(msgspec.Struct, forbid_unknown_fields=True):
-    """A label, for the question of a ticket or of the row with an id."""
+    """A label, for the question of a ticket or of the row with an id.
 
-    label: Label
+    A cheap judge (``by`` its name) may have a ``confidence``, and no label: null is an answer, too.
+    """
+
+    label: Label | None
     ticket: Ticket | None = None
     id: Id | None = None
     by: Text | None = None
+    confidence: Annotated[float, Meta(ge=0.0, le=1.0)] | None = None
 
 
 class TellBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -122,8 +126,8 @@ class QuestionsQuery(msgspec.Struct, forbid_unknown_fields=True):
     person), and those that were closed in the last ``closed`` seconds; else all of a ``status``.
     """
 
-    status: Literal["open", "settled", "answered", "gone"] | None = None
-
+    status: Literal["open", "settled", "answered", "gone", "judging"] | None = None
+    """Those that a cheap judge is asked about are "judging": people do not see them yet."""
     after: Annotated[int, msgspec.Meta(ge=-1, le=2**62)] = -1
     limit: Annotated[int, msgspec.Meta(ge=1, le=1_000)] = 1_000
     closed: Annotated[float, msgspec.Meta(ge=0.0, le=1e12)] = 0.0
@@ -161,6 +165,7 @@ class Decision(msgspec.Struct, omit_defaults=True):
     margin: float | None = None
     query_probability: float | None = None
     asked: bool = False
+    source: str | None = None
     id: Id | None = None
     error: str = ""
 
@@ -195,6 +200,8 @@ class Outcome(msgspec.Struct, omit_defaults=True):
     correct: bool | None = None
     learned: bool = False
     settled: bool | None = None
+    source: str | None = None
+    """Who is asked next, where there are two sources of labels."""
     canceled: bool = False
     error: str = ""
 
@@ -323,6 +330,8 @@ class Figures(msgspec.Struct):
     all: Accuracy
     recent: Accuracy
     unpredicted: int
+    judge: Accuracy | None = None
+    """How often the cheap judge is right, where there is one."""
 
 
 class Budget(msgspec.Struct):
@@ -344,6 +353,8 @@ class Budget(msgspec.Struct):
     warm_up: float
     repaid_by: float | None
     cap: float | None
+    spent: dict[str, float] = {}
+    """The money that each source was paid, where there are two."""
 
 
 class Model(msgspec.Struct):

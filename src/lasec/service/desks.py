@@ -202,16 +202,19 @@ def _shown(decision: Decision, more: Decided | None = None) -> Reply:
         "ticket": decision.ticket, "prediction": decision.label, **known,
         "margin": decision.margin, "query_probability": decision.propensity,
         "asked": decision.asked,
+        **({} if decision.source is None else {"source": decision.source}),
     }  # fmt: skip
 
 
 def _told(model: Session | TableLearner, answer: Answer) -> Reply:
     """The outcome of an answer; a number as an id is never a ticket, nor a text the same id."""
     of = answer.of
-    outcome = model.tell(of.ticket, answer.label, id=of.id, by=answer.by)
+    sure = answer.confidence
+    outcome = model.tell(of.ticket, answer.label, id=of.id, by=answer.by, confidence=sure)
     return {
         "ticket": outcome.decision.ticket, "label": outcome.y, "correct": outcome.correct,
         "learned": outcome.updated, "settled": outcome.settled,
+        **({} if outcome.source is None else {"source": outcome.source}),
     }  # fmt: skip
 
 

@@ -113,11 +113,18 @@ class ServedModel:
         return [self._canceled(of) for of in operation.questions]
 
     def _canceled(self, of: Ref) -> Reply:
+        session = self.desk.session
         try:
-            self.desk.session.cancel(of.ticket, id=of.id)
+            source = session.cancel(of.ticket, id=of.id)
         except (LookupError, ValueError, TypeError) as error:
             return {"error": str(error)}
-        return {"canceled": True}
+        return {"canceled": True} if source is None else {"canceled": False, "source": source}
+
+    @property
+    def judge(self) -> str | None:
+        """The name of the cheap judge, where there is one."""
+        buying = self.desk.session.buying
+        return None if buying is None else buying.judge.name
 
     def journal(self, tx: Transaction, operation: Operation, applied: Applied) -> None:
         """Write an operation that was applied, and what follows from it."""
@@ -131,7 +138,7 @@ class ServedModel:
             self.queue.close(ticket)
             tx.put(
                 "UPDATE questions SET status = 'gone', closed_at = ? "
-                "WHERE tenant = ? AND model = ? AND ticket = ? AND status = 'open'",
+                "WHERE tenant = ? AND model = ? AND ticket = ? AND status IN ('open', 'judging')",
                 operation.at, *key, ticket,
             )  # fmt: skip
         for alarm in applied.alarms:

@@ -82,11 +82,12 @@ class Ref(msgspec.Struct, array_like=True, frozen=True):
 
 
 class Answer(msgspec.Struct, array_like=True):
-    """A label for a question, and who gave it."""
+    """A label for a question, who gave it, and how sure a judge is."""
 
     of: Ref
     label: Any
     by: str | None = None
+    confidence: float | None = None
 
 
 class Tell(msgspec.Struct, array_like=True, tag="tell"):

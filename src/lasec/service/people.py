@@ -48,17 +48,38 @@ def wanted(model: ServedModel, ticket: int) -> int:
 
 def open_question(
     tx: Transaction, now: float, model: ServedModel, name: Id | None, item: Any,
-    decided: dict[str, Any],
+    decided: dict[str, Any], *, judging: bool = False,
 ) -> None:  # fmt: skip
-    """Put a question into the queue of people."""
-    ticket = decided["ticket"]
+    """Put a question into the queue of people; not as long as a judge is asked about it."""
+    ticket, status = decided["ticket"], "judging" if judging else "open"
     tx.put(
-        "INSERT INTO questions VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'open', NULL, ?)",
+        f"INSERT INTO questions VALUES (?, ?, ?, ?, ?, ?, ?, ?, '{status}', NULL, ?)",
         *model.key, ticket, None if name is None else str(name), json.dumps(item),
         decided["query_probability"], wanted(model, ticket), now,
         json.dumps(decided["prediction"]),
     )  # fmt: skip
-    model.queue.add(ticket, now, wanted(model, ticket))
+    if not judging:
+        model.queue.add(ticket, now, wanted(model, ticket))
+
+
+def judged(tx: Transaction, now: float, model: ServedModel, outcome: dict[str, Any]) -> None:
+    """A judge has answered: the question goes to people, who do not see the answer, or ends."""
+    ticket = outcome["ticket"]
+    if outcome.get("settled"):
+        tx.put(_JUDGED, "answered", now, *model.key, ticket)
+    else:
+        tx.put(_JUDGED, "open", None, *model.key, ticket)
+        model.queue.add(ticket, now, wanted(model, ticket))
+
+
+def given_up(
+    tx: Transaction, now: float, model: ServedModel, of: Ref, reply: dict[str, Any]
+) -> None:
+    """A judge will not answer: the question goes to people, or ends."""
+    where, name = ("ticket", of.ticket) if of.id is None else ("event", str(of.id))
+    tickets = tx.read(_JUDGING.format(where), *model.key, name)
+    for (ticket,) in tickets:
+        judged(tx, now, model, {"ticket": ticket, "settled": bool(reply["canceled"])})
 
 
 def listed(store: Store, now: float, model: ServedModel, query: QuestionsQuery) -> Questions:
@@ -228,6 +249,8 @@ _LISTED = (
     f"SELECT ticket, event, item, status, wanted FROM questions WHERE {_WHERE} AND ticket > ? "
     "AND {} ORDER BY ticket LIMIT ?"
 )
+_JUDGED = f"UPDATE questions SET status = ?, closed_at = ? WHERE {_ONE} AND status = 'judging'"
+_JUDGING = f"SELECT ticket FROM questions WHERE {_WHERE} AND {{}} = ? AND status = 'judging'"
 _OPEN, _OF_STATUS = "(status IN ('open', 'settled') OR closed_at > ?)", "status = ?"
 _GIVEN = (
     f"SELECT ticket, person, label, status FROM answers WHERE {_WHERE} AND ticket BETWEEN ? AND ?"

@@ -198,7 +198,8 @@ class Asking:
         """Keep a question for people, and the reply for who asks again."""
         model, name = self.model, self._ids[at]
         if reply.get("asked"):
-            people.open_question(tx, now, model, name, self._item(at), reply)
+            judging = model.judge is not None and reply.get("source") == model.judge
+            people.open_question(tx, now, model, name, self._item(at), reply, judging=judging)
         if name is not None and "error" not in reply:
             remember(tx, now, known, _asked_name(model, name), self._digest(at), reply)
 
@@ -261,7 +262,10 @@ class Telling:
         if "error" not in reply:
             name = _told_name(self.model, answer)
             remember(tx, now, known, name, _label_digest(answer), reply)
-            people.sent(tx, now, self.model, answer, reply)
+            if answer.by is not None and answer.by == self.model.judge:
+                people.judged(tx, now, self.model, reply)
+            else:
+                people.sent(tx, now, self.model, answer, reply)
 
 
 class Learning:
@@ -308,6 +312,9 @@ class Canceling:
         """Whether each was given up."""
         some = [self._questions[at] for at in places]
         replies = self._apply(self.model, Cancel(now, some), tx)
+        for of, reply in zip(some, replies, strict=True):
+            if "canceled" in reply and self.model.judge is not None:
+                people.given_up(tx, now, self.model, of, reply)
         return [
             ({"ticket": of.ticket} if of.id is None else {"id": of.id}) | reply
             for of, reply in zip(some, replies, strict=True)
@@ -359,10 +366,11 @@ def _answer(model: ServedModel, body: AnswerBody) -> Answer | Reply:
     if (body.ticket is None) == (body.id is None):
         return {"error": 'give "ticket" or "id"'}
     try:
-        _need_class(model, body.label)
+        if body.by is None or body.by != model.judge:  # what a judge says may be anything
+            _need_class(model, body.label)
     except Problem as problem:
         return {"error": problem.detail}
-    return Answer(Ref(body.ticket, body.id), body.label, body.by)
+    return Answer(Ref(body.ticket, body.id), body.label, body.by, body.confidence)
 
 
 def _need_class(model: ServedModel, label: Any) -> None:
@@ -405,4 +413,5 @@ def _told_name(model: ServedModel, answer: Answer) -> Name:
 
 
 def _label_digest(answer: Answer) -> str:
-    return digest_of(json.dumps(answer.label).encode())
+    said = answer.label if answer.confidence is None else [answer.label, answer.confidence]
+    return digest_of(json.dumps(said).encode())

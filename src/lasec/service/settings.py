@@ -12,8 +12,9 @@ from msgspec import Meta
 from lasec.classes import against_others
 from lasec.errors import TableError
 from lasec.registry import ALGORITHMS, find
-from lasec.service.bodies import MOST_ROWS, InstructionsText, Label, ModelName
+from lasec.service.bodies import MOST_ROWS, InstructionsText, Label, ModelName, Text
 from lasec.service.desks import Desk, NumberDesk, TableDesk, opened
+from lasec.sources import Money, Source
 from lasec.tables import Kind
 from lasec.tables.cells import as_label, head_of
 from lasec.tables.spec import LabelBudget, TableSpec
@@ -49,6 +50,13 @@ class Asking(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tr
     """Seconds that items, labels and replies are kept after their question is closed."""
 
 
+class SourceBody(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Somebody who gives labels, at a price."""
+
+    name: Text
+    price: Positive
+
+
 class NewModel(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """A model that is to be made."""
 
@@ -68,6 +76,11 @@ class NewModel(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
     labels_per_day: Positive | None = None
     """Label budget by time, in place of the rate."""
     audit: Share | None = None
+    sources: Annotated[list[SourceBody], Meta(max_length=2)] = []
+    """A cheap judge and then people, where labels have two prices; then "money" is the budget."""
+    money: Positive | None = None
+    """What both may cost a row, in the unit of the prices; or with "money_per" a day."""
+    money_per: Literal["row", "day"] = "row"
     max_open: Annotated[int, Meta(ge=0, le=2**31)] = 0
     """Query less as the number of open questions nears this; 0 is no limit."""
     max_age: Positive | None = None
@@ -84,7 +97,19 @@ class NewModel(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
     @property
     def timed(self) -> bool:
         """Whether the budget is by time."""
-        return self.labels_per_day is not None
+        return self.labels_per_day is not None or (bool(self.sources) and self.money_per == "day")
+
+    @property
+    def budget_of_money(self) -> Money | None:
+        """What both sources may cost."""
+        if not self.sources and self.money is None:
+            return None
+        if self.money is None or len(self.sources) != 2:
+            raise TableError('"sources", "money": give two sources, and what they may cost')
+        options = {"max_open": self.max_open}
+        if self.money_per == "day":
+            return Money.every("1d", self.money, **options)
+        return Money(self.money, options=options)
 
 
 def desk_of(new: NewModel) -> Desk:
@@ -170,6 +195,7 @@ def _spec(new: NewModel, classes: list[Any]) -> TableSpec:
         new.class_weight, seed=new.seed, max_age=new.max_age, max_pending=OPEN,
         annotators=new.asking.annotators, alarms=new.alarms, positive=new.positive,
         time="time" if new.timed else None, apart=("id", "time"), kinds=kinds,
+        sources=[Source(one.name, one.price) for one in new.sources], money=new.budget_of_money,
     )  # fmt: skip
 
 

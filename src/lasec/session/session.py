@@ -30,7 +30,7 @@ from lasec.session.saved import (
     write_rows,
 )
 from lasec.sources import Buying, Money, Noise, Record, Source, Verdict
-from lasec.types import Decision, Outcome, Vector
+from lasec.types import Aggregate, Decision, Outcome, Vector
 from lasec.validation import ticket_or_id
 
 KIND = "session"
@@ -130,7 +130,11 @@ class Session:
         """
         if money is None or not sources:
             raise ValueError("sources, money: give both, or neither")
-        names = self.classes if isinstance(self.model, OwnModel) else classes
+        names = classes
+        if isinstance(self.model, OwnModel):
+            names = self.classes
+            if self.learner.aggregate is Aggregate.MAJORITY:
+                raise ValueError("sources: one expert answers each question, not a majority")
         query = money.query(sources)
         self.buying = Buying.of(sources, names)
         self.model.use(query)
@@ -459,8 +463,10 @@ class Session:
         question: Hashable = None,
         *,
         id: Hashable = None,  # noqa: A002
-    ) -> None:
+    ) -> str | None:
         """Give up an open question, by its ticket or by the id of its row, as in :meth:`tell`.
+
+        Where a judge was asked, it has no answer then, and an expert may be asked: gives its name.
 
         >>> import lasec
         >>> session = Session(lasec.LASEC(dimension=1))
@@ -472,10 +478,11 @@ class Session:
         with _meant_as_ticket(ticket, name):
             known = self._ticket(name) if ticket is None else ticket
             if self.buying is not None and self.buying.waits_for(known) == self.buying.judge.name:
-                self._judged(known, None, None)  # no answer is an answer
-                return
+                after = self._judged(known, None, None)  # no answer is an answer
+                return self.buying.expert.name if after.escalated else None
             self.model.cancel(known)
         self._hear_of_given_up()
+        return None
 
     def holds(self, id: Hashable) -> bool:  # noqa: A002
         """Whether a label for the row of this id is taken: it is asked about, or remembered.

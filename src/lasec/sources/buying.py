@@ -25,7 +25,7 @@ from lasec.validation import class_label
 Array = NDArray[np.float64]
 Code = Annotated[int, Range(-1, 2**31)]
 Share = Annotated[float, Range(0.0, 1.0)]
-UNDECIDED, ENOUGH, UNSAID = -1, 10, -1.0
+UNDECIDED, ENOUGH, UNSAID, FEW = -1, 10, -1.0, 100
 
 
 class Priced(NamedTuple):
@@ -314,7 +314,11 @@ class Record(NamedTuple):
         buying = self.buying
         paid = ", ".join(f"{paid:,.0f} on {name!r}" for name, paid in buying.spent.items())
         seen = f"{buying.questions:,} judged, {buying.escalated:,} seen by an expert"
-        return [estimated("judge right", self.accuracy()), Fact("spent", paid, seen)]
+        made = [estimated("judge right", self.accuracy()), Fact("spent", paid, seen)]
+        if 0 < buying.escalated < FEW:
+            few = f"fewer than {FEW} answers of experts: intervals may be a little too narrow"
+            made.append(Fact("few experts", few))
+        return made
 
     def _rate(self, metric: str, label: Hashable, level: float) -> Estimate:
         positive = self.buying.classes.index(label)

@@ -155,7 +155,7 @@ class TableSpec(NamedTuple):
         """
         return Session(
             self.learner(features), positive=self.positive, detectors=detectors(self.alarms),
-            remember=self.remember,
+            remember=self.remember, sources=self.sources, money=self.money,
         )  # fmt: skip
 
 
