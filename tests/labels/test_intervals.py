@@ -19,7 +19,6 @@ from labels.synthetic import tossed, world
 from lasec.metrics.confidence_sequence import evidence
 from lasec.metrics.proportion import student
 from lasec.metrics.sums import MINUS, PLUS, SUMS, Column
-from lasec.persistence.container import unpack
 
 ROOT = Path(__file__).parents[2]
 PUBLISHED = ROOT / "docs" / "results" / "intervals"
@@ -81,8 +80,7 @@ def test_every_round_is_held_against_the_sequence_of_the_meter():
         part = [getattr(run.records, column)[:rounds] for column in columns]
         meter = lasec.Meter(window=None)
         meter.extend(lasec.Records(*part, first=0), run.y[:rounds])
-        _, arrays = unpack(meter.to_bytes())
-        plus, minus = (arrays["total"] + arrays["waiting"].sum(axis=0))[[PLUS, MINUS]]
+        plus, minus = meter.scope().block[[PLUS, MINUS]]
         guess = plus[Column.ROUNDS] - plus[Column.GUESS] + minus[Column.GUESS]
         missing = run.records.mistake[:rounds].sum() - guess
         expected = evidence(plus[SUMS:][::-1] + minus[SUMS:], missing)

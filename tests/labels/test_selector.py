@@ -135,7 +135,7 @@ def test_bad_files_are_refused():
         Selector.from_bytes(good.to_bytes())
     with pytest.raises(lasec.StateError, match="foreign"):
         Selector.from_bytes(lasec.LASEC(2).to_bytes())
-    with pytest.raises(lasec.StateError, match="invalid"):
+    with pytest.raises(lasec.StateError, match="its kind is 'selector'"):
         lasec.Learner.from_bytes(Selector(Budgeted()).to_bytes())
 
 

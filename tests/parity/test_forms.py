@@ -62,7 +62,8 @@ def by_ask_and_tell(learner, X, y):
         updated = learner.tell(decision.ticket, label).updated if decision.asked else False
         rows.append((decision, decision.label != label, updated))
     decisions, mistake, updated = zip(*rows, strict=True)
-    label, margin, variance, propensity, asked, ticket = map(np.array, zip(*decisions, strict=True))
+    columns = [*zip(*decisions, strict=True)][:6]  # the last one is the source
+    label, margin, variance, propensity, asked, ticket = map(np.array, columns)
     np.testing.assert_array_equal(ticket, np.arange(len(X)))
     return lasec.Records(
         label, margin, variance, propensity, asked, np.array(mistake), np.array(updated), first=0
