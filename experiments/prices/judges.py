@@ -50,6 +50,8 @@ def fitted(X: Any, y: Signs, seed: int) -> Signs:
     from sklearn.preprocessing import StandardScaler  # noqa: PLC0415
 
     rows = np.random.default_rng([seed, 5]).choice(len(y), LABELED, replace=False)
+    for sign in (-1, 1):  # at least one label of each class
+        rows[sign] = rows[sign] if (y[rows] == sign).any() else np.flatnonzero(y == sign)[0]
     scaler = StandardScaler(with_mean=not hasattr(X, "tocsr"))
     model = make_pipeline(scaler, LogisticRegression(max_iter=1_000))
     return np.asarray(model.fit(X[rows], y[rows]).predict(X), dtype=np.int64)
