@@ -38,8 +38,9 @@ def study(journal: Journal, out: Path, streams: int, seeds: int) -> str:
     ]
     keys = ("judge", "money", "price", "classes", "seed")
     drawn = _run(journal, "drawn", simulated.one, keys, cells)
-    text = "## Drawn streams\n\n" + table_drawn(drawn)
+    text = table_drawn(drawn)
     write_csv(out / "drawn.csv", [_every(row) for row in drawn])
+    (out / "drawn.md").write_text(text)
     if seeds:
         runs = [
             (name, judge, arm, seed)
@@ -50,9 +51,9 @@ def study(journal: Journal, out: Path, streams: int, seeds: int) -> str:
         ]
         rows = _run(journal, "real", real, ("stream", "judge", "arm", "seed"), runs)
         write_csv(out / "real.csv", rows)
-        text += "\n## Real streams\n\n" + table_real(rows)
+        (out / "real.md").write_text(table_real(rows))
+        text += "\n" + table_real(rows)
     write_json(out / "two_prices.json", streams=streams, seeds=seeds)
-    (out / "two_prices.md").write_text(text)
     return text
 
 
