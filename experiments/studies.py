@@ -167,7 +167,7 @@ LABELS = (
           "prices.command:study",
           (OUT, number("streams", 500, "How many drawn streams of each cell.", 2),
            number("seeds", 10, "How many draws of each real stream.", 0), DATA, JOBS),
-          "two-prices"),
+          "prices"),
     Study("metrics", "Every metric from queried labels against the truth: bias and coverage.",
           "intervals.metrics:measure",
           (OUT, number("streams", 500, "How many streams of each cell.", 2), JOBS), "intervals"),
