@@ -565,14 +565,17 @@ def test_times_of_any_form_in_a_pipe(tmp_path):
     assert ["error" in entry for entry in said] == [False, False, False, True, True, True]
 
 
-def test_a_model_goes_on_being_that_of_its_run(file, tmp_path):
-    call("run", file, "-l", "fate", "-o", tmp_path, "--limit", "2000")
+@pytest.mark.parametrize(("seed", "opened"), [(0, 0), (3, 1)])
+def test_a_model_goes_on_being_that_of_its_run(file, seed, opened, tmp_path):
+    call("run", file, "-l", "fate", "-o", tmp_path, "--limit", "2000", "--seed", str(seed))
     model = tmp_path / "model.lasec"
-    before = json.loads(call("info", model, "--json").stdout)["estimate"]
+    before = json.loads(call("info", model, "--json").stdout)
     call("ask", "-m", model, given=as_lines(table(6_000), 3))
-    after = json.loads(call("info", model, "--json").stdout)["estimate"]
-    assert after["rows"] >= before["rows"]
-    assert after["labels"] == before["labels"]
+    after = json.loads(call("info", model, "--json").stdout)
+    assert (before["open"], after["open"]) == (0, opened)
+    assert (after["estimate"]["rows"] > before["estimate"]["rows"]) == (opened == 0)
+    lost = before["estimate"]["labels"] - after["estimate"]["labels"]
+    assert lost == 0 if opened == 0 else lost > 0, "young rows wait while a question is open"
     gone = call("run", file, "-l", "fate", "-o", tmp_path, "--resume")
     assert "was used by lasec ask since: it cannot be resumed" in gone.stderr
 
