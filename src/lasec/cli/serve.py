@@ -52,6 +52,20 @@ def serve(
         Role,
         typer.Option("--role", metavar="owner|app|annotator|viewer", help="What the new key opens.")
     ] = Role.OWNER,
+    hook_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--hook-host", metavar="HOST[:PORT]", envvar="LASEC_HOOK_HOSTS",
+            help="Host that questions for a judge may be posted to; can be repeated.",
+        ),
+    ] = None,
+    hook_private: Annotated[
+        bool,
+        typer.Option(
+            "--hook-private", envvar="LASEC_HOOK_PRIVATE",
+            help="Such hosts may be in this machine or a private network, there also without TLS.",
+        ),
+    ] = False,
 ) -> None:  # fmt: skip
     """Serve models over HTTP: rows in, questions to people, answers learned, all of it durable.
 
@@ -60,7 +74,7 @@ def serve(
     applications, also by the API (/openapi.json). Each annotator works on the page / with a key.
     Everything that was acknowledged is in the store.
     """
-    service = _service(store)
+    service = _service(store, hook_host or [], hook_private)
     if new_key is not None:
         with _opened(service):
             put_lines([service.new_key(tenant, new_key, role.value) + "\n"])
@@ -87,11 +101,12 @@ def _shown(store: str) -> str:
     return re.sub(r"(password=)[^&]*", r"\1***", hidden)
 
 
-def _service(store: str) -> Any:
+def _service(store: str, hosts: list[str], private: bool) -> Any:
     try:
         from lasec.service import Service  # noqa: PLC0415
+        from lasec.service.outgoing import Outgoing  # noqa: PLC0415
 
-        return Service(store)
+        return Service(store, outgoing=Outgoing(frozenset(hosts), private))
     except ImportError as error:
         extra = "postgres" if "psycopg" in str(error) else "serve"
         raise TableError(

@@ -321,6 +321,7 @@ class Api:
             self.service.writer.waiting,
             len(self.service.aside),
             counted,
+            self.service.hooks,
         )
         return Response(text, media_type=figures.PROMETHEUS)
 

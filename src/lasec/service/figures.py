@@ -15,6 +15,7 @@ from lasec.alarms import described as described_alarm
 from lasec.metrics import Estimate
 from lasec.queries import Budgeted
 from lasec.service import bodies as b
+from lasec.service.hooks import Hooks
 from lasec.service.model import ServedModel
 from lasec.service.operations import Ask, Operation, Tell, unpacked
 from lasec.service.settings import DAY, NewModel
@@ -211,14 +212,20 @@ class Counted:
         return MORE if self._left else None
 
 
-def prometheus(commits: int, waiting: int, aside: int, counted: Counted) -> bytes:
+def prometheus(commits: int, waiting: int, aside: int, counted: Counted, hooks: Hooks) -> bytes:
     """Figures of the process, and of a tenant's models; nothing of rows or people."""
     lines = [
         "# TYPE lasec_commits_total counter", f"lasec_commits_total {commits}",
         "# TYPE lasec_requests_waiting gauge", f"lasec_requests_waiting {waiting}",
         "# TYPE lasec_models gauge", f"lasec_models {counted.models}",
         "# TYPE lasec_models_set_aside gauge", f"lasec_models_set_aside {aside}",
+        "# TYPE lasec_hook_posts_total counter", f"lasec_hook_posts_total {hooks.posted}",
+        "# TYPE lasec_hook_unanswered_total counter",
     ]  # fmt: skip
+    lines += [
+        f'lasec_hook_unanswered_total{{reason="{kind}"}} {count}'
+        for kind, count in sorted(hooks.unanswered.items())
+    ]
     for name, kind in _COUNTED.items():
         suffix = f"{name}_total" if kind == "counter" else name
         lines += [f"# TYPE lasec_{suffix} {kind}", f"lasec_{suffix} {counted.sums[name]}"]

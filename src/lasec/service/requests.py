@@ -288,7 +288,7 @@ class Learning:
         need_active(self.model)
         if places.start == 0:  # a request with a wrong label is refused as a whole
             for label in dict.fromkeys(self._labels):
-                _need_class(self.model, label)
+                need_class(self.model, label)
         labels = [self._labels[at] for at in places]
         return self._apply(self.model, Learn(now, self._rows.some(places), labels), tx)
 
@@ -367,13 +367,14 @@ def _answer(model: ServedModel, body: AnswerBody) -> Answer | Reply:
         return {"error": 'give "ticket" or "id"'}
     try:
         if body.by is None or body.by != model.judge:  # what a judge says may be anything
-            _need_class(model, body.label)
+            need_class(model, body.label)
     except Problem as problem:
         return {"error": problem.detail}
     return Answer(Ref(body.ticket, body.id), body.label, body.by, body.confidence)
 
 
-def _need_class(model: ServedModel, label: Any) -> None:
+def need_class(model: ServedModel, label: Any) -> None:
+    """Refuse a label that is none of the classes."""
     session = model.desk.session
     known = session.classes
     if session.positive is None and label not in known and as_label(label) not in known:

@@ -18,13 +18,15 @@ import msgspec
 from lasec.errors import TableError
 from lasec.metrics.proportion import student
 from lasec.service import people, removal
-from lasec.service.bodies import AskBody, CancelBody, LearnBody, PersonBody, TellBody
+from lasec.service.bodies import AnswerBody, AskBody, CancelBody, LearnBody, PersonBody, TellBody
 from lasec.service.desks import Reply
 from lasec.service.errors import Problem
 from lasec.service.figures import known_or_none
+from lasec.service.hooks import Hooks
 from lasec.service.limits import Accounts, Limits
 from lasec.service.model import DELETED, EVERY, ServedModel
 from lasec.service.operations import Cancel, Operation, Ref, Rows, Tell
+from lasec.service.outgoing import Outgoing
 from lasec.service.queue import Queue
 from lasec.service.requests import (
     Asking,
@@ -135,7 +137,7 @@ class Service:
 
     def __init__(
         self, url: str, *, at: Callable[[str], None] = lambda point: None, every: int = EVERY,
-        limits: Limits = Limits(), room: Room = Room(),  # noqa: B008
+        limits: Limits = Limits(), room: Room = Room(), outgoing: Outgoing = Outgoing(),  # noqa: B008
     ) -> None:  # fmt: skip
         self.store, self._at, self.every = Store(url), at, every
         self.models: dict[tuple[str, str], ServedModel] = {}
@@ -143,6 +145,7 @@ class Service:
         self.accounts = Accounts(limits)
         self.keys: dict[str, Who] = {}
         self.writer = Writer(self.store, after=self._after, doubt=self._in_doubt, at=at, room=room)
+        self.hooks = Hooks(outgoing, self.store, self.models, self._judged)
         self._doubtful: dict[ServedModel, int] = {}
         self._telling: dict[ServedModel, Work] = {}
         self._packing = ThreadPoolExecutor(1, "lasec snapshots")
@@ -166,6 +169,7 @@ class Service:
 
     def load(self) -> None:
         """Read every model, replay its journal; then it is ready."""
+        self.hooks.start()
         student(0.95, 1.0)  # loads SciPy, for which the first estimate would hold everybody up
         for tenant, name, settings, status, made in self.store.read(_MODELS):
             if self._stopped.is_set():
@@ -213,11 +217,13 @@ class Service:
         """Let the writer use a model."""
         self.models[model.key] = model
         self.accounts.note(model)
+        self.hooks.look(model)
 
     def stop(self) -> None:
         """Carry out what waits, keep a snapshot of every model, and let the store go."""
         self.ready = False
         self._stopped.set()
+        self.hooks.stop()
         self._packing.shutdown()
         self.writer.stop()
         for model in list(self.models.values()):
@@ -313,6 +319,8 @@ class Service:
         """Make a model: a new one, or that of a ``.lasec`` file."""
         self._need_new(tenant, new.name)
         self.accounts.need_room(tenant, 0)
+        if new.hooked is not None:
+            self.hooks.check(new.hooked)
         try:
             desk = desk_of(new) if data is None else brought(data)
         except (ValueError, TypeError, OverflowError) as error:
@@ -380,6 +388,7 @@ class Service:
                 raise Problem(409, f"{model.name} is retired")
             tx.run(f"UPDATE models SET status = ? WHERE {_NAMED}", status, *model.key)
             model.status = status
+            self.hooks.look(model)
             return model
 
         return put
@@ -405,6 +414,10 @@ class Service:
     def tell(self, model: ServedModel, body: TellBody, key: Key | None = None) -> Request:
         """Learn labels."""
         return Request(Telling(model, body.answers, self._applied), key)
+
+    async def _judged(self, model: ServedModel, answer: AnswerBody) -> Any:
+        """Tell what a judge has answered to whom the question was posted."""
+        return await self.do(model.tenant, self.tell(model, TellBody([answer])))
 
     def learn(
         self, model: ServedModel, rows: Rows, body: LearnBody, key: Key | None = None
@@ -589,6 +602,7 @@ class Service:
             if self.models.get(model.key) is not model:
                 continue  # it was deleted since
             self.accounts.note(model)
+            self.hooks.look(model)
             if model.rows_since >= self.every and not model.doubt:
                 model.rows_since = 0
                 if not self._is_too_large(model):

@@ -55,6 +55,12 @@ class SourceBody(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     name: Text
     price: Positive
+    hook: Annotated[str, Meta(max_length=2_000)] = ""
+    """Address to which the questions of a cheap judge are posted; without one they are listed."""
+    secret: Annotated[str, Meta(max_length=100, pattern=r"^(LASEC_SECRET_[A-Z0-9_]+)?$")] = ""
+    """Environment variable of the server whose value is posted as a bearer token."""
+    timeout: Annotated[float, Meta(ge=0.1, le=600.0)] = 30.0
+    """Seconds that each try may take."""
 
 
 class NewModel(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -100,12 +106,19 @@ class NewModel(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
         return self.labels_per_day is not None or (bool(self.sources) and self.money_per == "day")
 
     @property
+    def hooked(self) -> SourceBody | None:
+        """The judge that is posted questions, where there is one."""
+        return self.sources[0] if self.sources and self.sources[0].hook else None
+
+    @property
     def budget_of_money(self) -> Money | None:
         """What both sources may cost."""
         if not self.sources and self.money is None:
             return None
         if self.money is None or len(self.sources) != 2:
             raise TableError('"sources", "money": give two sources, and what they may cost')
+        if self.sources[1].hook:
+            raise TableError('"hook": people are not posted questions, only the judge is')
         options = {"max_open": self.max_open}
         if self.money_per == "day":
             return Money.every("1d", self.money, **options)
