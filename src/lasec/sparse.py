@@ -256,9 +256,9 @@ def matrix(arrays: dict[str, NDArray[Any]], dimension: int) -> Any:
     >>> matrix(split([row([0.0, 2.0], 2, PAIR)]), 2).toarray().tolist()
     [[0.0, 2.0]]
     """
+    starts, pairs = joined(arrays, dimension).arrays
     from scipy.sparse import csr_array  # noqa: PLC0415, importing lasec imports no SciPy
 
-    starts, pairs = joined(arrays, dimension).arrays
     shape = starts.size - 1, dimension
     return csr_array((pairs["value"].copy(), pairs["column"].copy(), starts), shape)
 

@@ -114,6 +114,8 @@ class Tracker(Learner):
     0.9
     """
 
+    _chooses = False  # the rule by the form of the first row
+
     def __init__(
         self,
         dimension: int | None = None,
@@ -223,7 +225,6 @@ class Tracker(Learner):
         made = super().from_bytes(data, rules=rules, queries=queries)
         if not is_tracker(*(type(part).__name__ for part in (made.rule, made.query))):
             raise StateError("foreign: this is no Tracker, load it with lasec.Learner")
-        made._chooses = False
         return made
 
 

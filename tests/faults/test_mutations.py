@@ -7,6 +7,7 @@ model: what an attacker would write, not an accident.
 import copy
 import json
 import math
+import re
 import struct
 import sys
 import warnings
@@ -95,7 +96,9 @@ def table_file():
 
 
 def session_file():
-    session = lasec.Session(lasec.Tracker(3, rate=0.5), classes=["a", "b"], remember=8)
+    session = lasec.Session(
+        lasec.Tracker(3, rate=0.5), classes=["a", "b"], remember=8, detectors=[DropAlarm()]
+    )
     for i in range(60):
         decision = session.ask(ROWS[i], id=f"row-{i}")
         if decision.asked and i % 3:
@@ -220,6 +223,7 @@ def kinds():
 # Mutations ---------------------------------------------------------------------------------------
 
 DEEP = (340, 100_000)
+INNER = re.compile(r"^parts\.|detectors\.")
 HOSTILE = (
     None, True, False, "", "text", "inf", "1", [], {}, [1], [[1, 2], [3]], {"a": 1}, -1, 0, 1, 2, 7,
     0.5, -0.5, 1e300, -1e300, 1e-300, 2**31, 2**53, 2**62, 2**63, 2**64, 10**30, -(10**30), 10**400,
@@ -366,36 +370,36 @@ def revalue(data, rng):
     return sealed(header, blobs, rng)
 
 
-def notes(rng):
-    """Notes of open questions that nobody has written so."""
+def cells(data, rng):
+    """Cells of open questions that nobody has written so; of files without them, edit."""
+    header, blobs = opened(data)
+    notes = header.get("session", header).get("notes")
+    if notes is None or not notes["1"]["columns"]:
+        return edit(data, rng)
     depth = DEEP[int(rng.integers(2))]
     values = [pick(rng, HOSTILE) for _ in range(rng.integers(1, 5))]
-    return pick(rng, (json.dumps([values]), json.dumps(values), "[" * depth, "[[0, {}")).encode()
+    columns = notes["1"]["columns"]
+    columns[int(rng.integers(len(columns)))] = pick(
+        rng, (json.dumps(values), json.dumps(dict(enumerate(values))), "[" * depth, "[[0, {}")
+    )
+    return sealed(header, blobs, rng)
 
 
 def inside(data, rng):
     """Damage a file that is kept inside of this one; of others, their numbers."""
     header, blobs = opened(data)
-    kept = [i for i, e in enumerate(header["arrays"]) if e["name"].startswith(("part.", "parts."))]
+    kept = [i for i, e in enumerate(header["arrays"]) if INNER.search(e["name"])]
     if not kept:
         return revalue(data, rng)
     at = pick(rng, kept)
-    entry = header["arrays"][at]
-    if entry["name"].endswith(".notes"):
-        mutant = notes(rng)
-    else:
-        whole = struct.unpack("<Q", blobs[at][16:24])[0]
-        mutant = pick(rng, (edit, nudge, rekey, resize, revalue))(blobs[at][:whole], rng)
-    if "parts" in header:
-        header["parts"][entry["name"].removeprefix("part.")] = len(mutant)
-    blobs[at] = mutant + bytes(-len(mutant) % int(entry["dtype"][2]))
-    entry["shape"] = [len(blobs[at]) // int(entry["dtype"][2])]
+    blobs[at] = pick(rng, (edit, nudge, rekey, resize, revalue))(blobs[at], rng)
+    header["arrays"][at]["shape"] = [len(blobs[at])]
     return sealed(header, blobs, rng)
 
 
 MUTATIONS = (
     flip, flip_sealed, truncate, edit, edit, edit, nudge, nudge, rekey, resize, revalue, revalue,
-    inside, inside,
+    inside, inside, cells,
 )  # fmt: skip
 
 

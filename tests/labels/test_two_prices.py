@@ -147,7 +147,7 @@ def test_a_file_goes_on_where_it_was_between_the_judge_and_the_expert() -> None:
     again = lasec.Session.from_bytes(one.to_bytes())
     steps = [s.tell(decision.ticket, 1, by="judge") for s in (one, again)]
     assert steps[0] == steps[1]
-    assert again.parts()["learner"] == one.parts()["learner"]
+    assert again.learner.to_bytes() == one.learner.to_bytes()
     rest = [play(s, X, y, said, begin=1_501) for s in (one, again)]
     assert rest[0] == rest[1]
     np.testing.assert_allclose(one.accuracy(), again.accuracy(), rtol=1e-9)  # sums in parts

@@ -6,7 +6,7 @@ from lasec.alarms.alarm import Detector
 from lasec.alarms.drop import DropAlarm
 from lasec.alarms.inputs import InputAlarm
 from lasec.errors import StateError
-from lasec.persistence.container import unpack
+from lasec.persistence.container import kind_of
 
 _KINDS = {kind.KIND: kind.from_bytes for kind in (DropAlarm, InputAlarm)}
 
@@ -18,7 +18,7 @@ def read(data: bytes) -> Detector:
     >>> read(lasec.alarms.DropAlarm(drop=0.1).to_bytes()).drop
     0.1
     """
-    kind = unpack(data)[0].get("kind")
-    if not isinstance(kind, str) or kind not in _KINDS:
+    kind = kind_of(data)
+    if kind not in _KINDS:
         raise StateError("foreign: this is not a detector")
     return _KINDS[kind](data)

@@ -18,10 +18,10 @@ from lasec.metrics import Estimate
 from lasec.metrics.words import estimated
 from lasec.notebook import about, counted, percent
 from lasec.persistence.codec import describe
-from lasec.persistence.container import read
+from lasec.persistence.container import kind_of, read
 from lasec.registry import ALGORITHMS, make
 from lasec.session import Session
-from lasec.session.saved import kind_of, read_learner
+from lasec.session.saved import read_learner
 from lasec.sources import Record
 from lasec.tables import TableLearner
 from lasec.tracker import DriftEstimate, Tracker

@@ -16,9 +16,9 @@ from lasec.cli.options import Asking
 from lasec.errors import TableError
 from lasec.learner import Learner
 from lasec.parameters import seconds
-from lasec.persistence.container import read
+from lasec.persistence.container import kind_of, read
 from lasec.registry import make
-from lasec.session.saved import kind_of, read_learner
+from lasec.session.saved import read_learner
 from lasec.sparse import takes_pairs
 from lasec.tables.kinds import nearest
 from lasec.text import TextHasher

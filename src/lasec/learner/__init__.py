@@ -1,7 +1,8 @@
 """The learner: a rule that predicts and learns, a query that asks, and the state between them."""
 
 from lasec.learner.book import Book, GivenUp, Listener, Why
-from lasec.learner.learner import Learner, Options, class_margins, leads
+from lasec.learner.learner import Learner, Options, class_margins, filed, leads, revived
+from lasec.learner.saved import LearnerFile
 from lasec.learner.terms import ALWAYS, check_weights, class_weights, with_classes
 
 __all__ = [
@@ -9,12 +10,15 @@ __all__ = [
     "Book",
     "GivenUp",
     "Learner",
+    "LearnerFile",
     "Listener",
     "Options",
     "Why",
     "check_weights",
     "class_margins",
     "class_weights",
+    "filed",
     "leads",
+    "revived",
     "with_classes",
 ]

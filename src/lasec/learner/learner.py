@@ -18,8 +18,9 @@ from lasec.busy import Busy
 from lasec.classes import ClassNames, class_names
 from lasec.clock import LEAD
 from lasec.files import write
-from lasec.learner import reading, running, saved
+from lasec.learner import reading, running
 from lasec.learner.book import Book, GivenUp, Listener, Question, decided
+from lasec.learner.saved import LearnerFile
 from lasec.learner.state import LearnerState
 from lasec.learner.terms import (
     ALWAYS,
@@ -31,8 +32,8 @@ from lasec.learner.terms import (
 )
 from lasec.nested import leaves, rebuilt
 from lasec.parameters import Range, number
-from lasec.persistence import codec
-from lasec.persistence.container import read
+from lasec.persistence import codec, record
+from lasec.persistence.container import checking, read
 from lasec.records import Records
 from lasec.rules.growth import widened
 from lasec.rules.tracker.costs import GIVEN
@@ -50,6 +51,7 @@ from lasec.types import (
 )
 
 T = TypeVar("T")
+L = TypeVar("L", bound="Learner")
 _STEPS = Range(0, 2**62)
 
 
@@ -861,10 +863,7 @@ class Learner:
         >>> lasec.Learner.from_bytes(learner.to_bytes())
         Learner('LASEC', dimension=3, rows=0, asked=0, updates=0)
         """
-        with self._busy:
-            if not self._now.sized:
-                raise ValueError("dimension: this learner has seen no row yet, so it has no state")
-            return saved.packed(self.name, self._now)
+        return record.dump(filed(self))
 
     @classmethod
     def from_bytes(
@@ -879,11 +878,7 @@ class Learner:
         >>> lasec.Learner.from_bytes(lasec.SOP(dimension=3).to_bytes()).rule
         SecondOrder(drift=0.0, ridge=1.0)
         """
-        known = codec.known(codec.RULES, rules), codec.known(codec.QUERIES, queries)
-        made = cls.__new__(cls)
-        made.name, made._now = saved.unpacked(data, *known)
-        made._busy, made._in_place = Busy("learner"), False
-        return made
+        return revived(cls, record.load(LearnerFile, data), rules=rules, queries=queries)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the learner to a file, all of it or nothing.
@@ -995,6 +990,31 @@ def _learned(now: LearnerState, decision: Decision, x: Vector, y: int, noise: fl
     """Let a label in, under the model of this moment."""
     predicted, wanted = now.teach(x, y, decision.ticket, noise)
     return Outcome(now.named(decision), now.classes.name(y), predicted != y, wanted)
+
+
+def filed(learner: Learner) -> LearnerFile:
+    """The record of a learner, as a file of it, or of what it is a part of, holds it.
+
+    >>> import lasec
+    >>> revived(lasec.Learner, filed(lasec.LASEC(dimension=3)))
+    Learner('LASEC', dimension=3, rows=0, asked=0, updates=0)
+    """
+    with learner._busy:
+        if not learner._now.sized:
+            raise ValueError("dimension: this learner has seen no row yet, so it has no state")
+        return LearnerFile.of(learner.name, learner._now)
+
+
+def revived(
+    kind: type[L], file: LearnerFile, *, rules: Iterable[type] = (), queries: Iterable[type] = ()
+) -> L:
+    """The learner of a record, or a :class:`~lasec.errors.StateError`."""
+    known = codec.known(codec.RULES, rules), codec.known(codec.QUERIES, queries)
+    made = kind.__new__(kind)
+    with checking():
+        made.name, made._now = file.name, file.restored(*known)
+    made._busy, made._in_place = Busy("learner"), False
+    return made
 
 
 def leads(learner: Learner, X: ArrayLike) -> Vector:

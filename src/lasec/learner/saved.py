@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
 from lasec import validation
 from lasec.classes import ClassNames
@@ -14,8 +14,8 @@ from lasec.learner.book import Book, Pending
 from lasec.learner.state import Counts, LearnerState
 from lasec.learner.terms import DIMENSIONS, Terms
 from lasec.nested import named
-from lasec.persistence import codec, record
-from lasec.persistence.container import Arrays, checking
+from lasec.persistence import codec
+from lasec.persistence.container import Arrays
 from lasec.selector import SelectorFile
 
 
@@ -45,35 +45,28 @@ class LearnerFile:
         )
         return "" if possible else "the counters contradict each other"
 
-
-def packed(name: str, state: LearnerState) -> bytes:
-    """A learner as bytes; a state that could not be loaded again is refused."""
-    arrays, classes = named(state.model), list(state.classes.names)
-    codec.restore(state.rule, state.dimension, arrays)
-    pending = state.book.saved(state.dimension, len(classes))
-    return record.dump(
-        LearnerFile(
+    @classmethod
+    def of(cls, name: str, state: LearnerState) -> Self:
+        """What is saved of a learner; a state that could not be loaded again is refused."""
+        arrays, classes = named(state.model), list(state.classes.names)
+        codec.restore(state.rule, state.dimension, arrays)
+        pending = state.book.saved(state.dimension, len(classes))
+        return cls(
             name, codec.describe(state.rule), state.dimension, state.terms, state.counts, classes,
             SelectorFile.of(state.selector), arrays, pending,
-        )
-    )  # fmt: skip
-
-
-def unpacked(
-    data: bytes, rules: Mapping[str, Any], queries: Mapping[str, Any]
-) -> tuple[str, LearnerState]:  # fmt: skip
-    """The name and the state of the learner that a file holds, all of it checked."""
-    file = record.load(LearnerFile, data)
-    with checking():
-        rule = codec.rebuild(file.rule, rules)
-        model = codec.restore(rule, file.dimension, file.state)
-        state = LearnerState(
-            rule, model, file.dimension, file.selector.selector(queries),
-            Book(file.pending.limit), file.terms, file.counts, classes=_classes(rule, file.classes),
         )  # fmt: skip
-        issued, classes = file.selector.rows, len(file.classes)
-        state.book = Book.restored(file.pending, file.dimension, issued, state.kind, classes)
-    return file.name, state
+
+    def restored(self, rules: Mapping[str, Any], queries: Mapping[str, Any]) -> LearnerState:
+        """The state of the learner, all of it checked; rule and query are among these."""
+        rule = codec.rebuild(self.rule, rules)
+        model = codec.restore(rule, self.dimension, self.state)
+        state = LearnerState(
+            rule, model, self.dimension, self.selector.selector(queries),
+            Book(self.pending.limit), self.terms, self.counts, classes=_classes(rule, self.classes),
+        )  # fmt: skip
+        issued, classes = self.selector.rows, len(self.classes)
+        state.book = Book.restored(self.pending, self.dimension, issued, state.kind, classes)
+        return state
 
 
 def _classes(rule: Any, listed: list[Any]) -> ClassNames:

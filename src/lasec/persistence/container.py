@@ -119,29 +119,14 @@ def checking() -> Iterator[None]:
         raise StateError(f"invalid: {error}") from error
 
 
-def bundle(parts: Mapping[str, bytes]) -> tuple[dict[str, int], Arrays]:
-    """Whole files as arrays of another: how long each is, for the header, and the arrays.
+def kind_of(data: bytes) -> str:
+    """What a file holds: a "learner", a "session", a "table", or another of the records.
 
-    >>> sizes, arrays = bundle({"learner": b"some bytes"})
-    >>> unbundle(sizes, arrays)
-    {'learner': b'some bytes'}
+    >>> import lasec
+    >>> kind_of(lasec.LASEC(dimension=2).to_bytes())
+    'learner'
     """
-    arrays: Arrays = {}
-    for name, data in parts.items():
-        arrays[f"part.{name}"] = np.frombuffer(data + b"\0" * (-len(data) % 8), "<i8")
-    return {name: len(data) for name, data in parts.items()}, arrays
-
-
-def unbundle(sizes: Mapping[str, Any], arrays: Arrays) -> dict[str, bytes]:
-    """The files that :func:`bundle` put away."""
-    parts = {}
-    for name, size in sizes.items():
-        padded = arrays[f"part.{name}"]
-        data = padded.astype("<i8").tobytes()
-        if type(size) is not int or not 0 <= len(data) - size < 8 or padded.dtype != np.int64:
-            raise StateError("invalid: a part is not as long as it says")
-        parts[name] = data[:size]
-    return parts
+    return restored(data, lambda header, _: str(header["kind"]))
 
 
 def unpack(data: bytes) -> tuple[dict[str, Any], Arrays]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lasec.errors import TicketError
-from lasec.persistence.container import unpack
+from lasec.persistence.container import kind_of
 from lasec.service.operations import Answer, Ask, Learn, Rows
 from lasec.session import Session
 from lasec.session.saved import read_learner
@@ -188,7 +188,7 @@ class TableDesk:
 
 def opened(data: bytes) -> TableDesk | NumberDesk:
     """The desk of a file: a table's, a session's, or a plain learner's."""
-    kind = unpack(data)[0].get("kind")
+    kind = kind_of(data)
     if kind == "table":
         return TableDesk(TableLearner.from_bytes(data)[0])
     session = Session.from_bytes(data) if kind == "session" else Session(read_learner(data))

@@ -1,21 +1,27 @@
-"""A session as bytes: its learner, its meter, and what is kept with its open questions."""
+"""A session as a record: its learner, its meter, and what is kept with its open questions."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from lasec.alarms import Detector, DropAlarm, InputAlarm, read
-from lasec.errors import StateError
-from lasec.learner import Learner
-from lasec.parameters import Range, number
-from lasec.persistence.container import Arrays, pack, restored
+from lasec.learner import Learner, LearnerFile, revived
+from lasec.metrics import Meter
+from lasec.parameters import Range
+from lasec.persistence.container import Arrays, checking
+from lasec.persistence.record import load
+from lasec.sources import Buying
 from lasec.sparse import PAIR, is_sparse, matrix, one_by_one, row, split
 from lasec.tracker import Tracker, is_tracker
+from lasec.validation import class_label
+
+Ticket = Annotated[int, Range(0, 2**62)]
 
 
 class Note(NamedTuple):
@@ -30,94 +36,91 @@ class Note(NamedTuple):
     answered_by: tuple[str, ...] = ()
 
 
-Notes = Mapping[int, Note]
+def row_id(name: Any) -> str | int | None:
+    """The id of a row, if a file can keep it."""
+    if not isinstance(name, str | int | None):
+        raise TypeError(f"id: only text and whole numbers can be saved, got {name!r}")
+    return name
 
 
-def write_notes(notes: Notes) -> bytes:
-    """Notes as JSON.
+class KeptNote(NamedTuple):
+    """A :class:`Note` as a file has it, with the cells as JSON.
 
-    >>> write_notes({7: Note(id="mail-7")})
-    b'[[7, {}, [], "mail-7"]]'
+    >>> KeptNote.of(Note("mail-7", {"subject": "hi"}, ("ann",))).note.columns
+    {'subject': 'hi'}
     """
-    plain = []
-    for ticket, note in notes.items():
-        if not isinstance(note.id, str | int | None):
-            raise TypeError(f"id: only text and whole numbers can be saved, got {note.id!r}")
-        plain.append([ticket, dict(note.columns), note.answered_by, note.id])
-    return json.dumps(plain).encode()
+
+    id: Annotated[Any, row_id]
+    columns: str
+    answered_by: list[str]
+
+    @classmethod
+    def of(cls, note: Note) -> Self:
+        """What is saved of a note."""
+        return cls(row_id(note.id), json.dumps(dict(note.columns)), list(note.answered_by))
+
+    @property
+    def note(self) -> Note:
+        """The note that was saved."""
+        columns = json.loads(self.columns)
+        if not isinstance(columns, dict):
+            raise TypeError("a note has no cells by name")
+        return Note(self.id, columns, tuple(self.answered_by))
 
 
-def read_notes(data: bytes) -> dict[int, Note]:
-    """The notes of a file.
+class KeptRows(NamedTuple):
+    """Rows by their ids; sparse ones have so many ``columns``, those of dense ones are 0.
 
-    >>> read_notes(b'[[7, {"subject": "hi"}, ["ann"], null]]')[7].answered_by
-    ('ann',)
-    """
-    notes: dict[int, Note] = {}
-    for ticket, columns, names, name in json.loads(data.decode()):
-        sound = type(ticket) is int and isinstance(columns, dict) and isinstance(names, list)
-        if not (sound and isinstance(name, str | int | None)):
-            raise ValueError("a note is not that of a question")
-        notes[ticket] = Note(name, columns, tuple(map(str, names)))
-    return notes
-
-
-def write_rows(rows: Mapping[Any, Any]) -> bytes:
-    """Rows that were not asked about, by their ids.
-
-    >>> read_rows(write_rows({"mail-7": [1.0, 2.0]}))["mail-7"].tolist()
+    >>> KeptRows.of({"mail-7": [1.0, 2.0]}).rows["mail-7"].tolist()
     [1.0, 2.0]
     """
-    kept = list(rows.values())
-    if kept and is_sparse(kept[0]):
-        width = int(kept[0].shape[-1])
-        pairs = split([row(x, width, PAIR) for x in kept])
-        return pack({"ids": list(rows), "columns": width}, pairs)
-    return pack({"ids": list(rows)}, {"rows": np.array(kept, dtype=np.float64)})
+
+    ids: list[Annotated[Any, row_id]]
+    columns: Annotated[int, Range(0, 2**31)]
+    arrays: Arrays
+
+    @classmethod
+    def of(cls, rows: Mapping[Any, Any]) -> Self:
+        """What is saved of rows."""
+        kept, names = list(rows.values()), list(map(row_id, rows))
+        if kept and is_sparse(kept[0]):
+            width = int(kept[0].shape[-1])
+            return cls(names, width, split([row(x, width, PAIR) for x in kept]))
+        return cls(names, 0, {"rows": np.array(kept, dtype=np.float64)})
+
+    @property
+    def rows(self) -> dict[Any, Any]:
+        """The rows that were saved."""
+        rows = matrix(self.arrays, self.columns) if self.columns else self.arrays["rows"]
+        if self.ids and rows.ndim != 2:
+            raise ValueError("rows: expected a row for each id")
+        return dict(zip(self.ids, one_by_one(rows), strict=True))
 
 
-def read_rows(data: bytes) -> dict[Any, Any]:
-    """The rows that :func:`write_rows` wrote."""
+@dataclass(frozen=True)
+class SessionFile:
+    """What a file holds of a session; each of the ``detectors`` is a file of its own."""
 
-    def listed(header: dict[str, Any], arrays: Arrays) -> dict[Any, Any]:
-        ids, rows = header["ids"], arrays.get("rows", np.empty(0))
-        if "columns" in header:
-            rows = matrix(arrays, number("columns", header["columns"], int, Range(1, 2**31)))
-        if not all(isinstance(name, str | int) for name in ids) or rows.ndim != 2:
-            raise ValueError("rows: expected ids, and a row for each")
-        return dict(zip(ids, one_by_one(rows), strict=True))
+    KIND: ClassVar[str] = "session"
 
-    return restored(data, listed)
+    learner: LearnerFile
+    meter: Meter
+    positive: Annotated[Any, class_label] | None
+    notes: dict[Ticket, KeptNote]
+    remember: Annotated[int, Range(0, 2**31)]
+    rows: KeptRows
+    detectors: Arrays
+    sources: Buying | None
 
-
-def write_detectors(detectors: Sequence[Detector]) -> dict[str, bytes]:
-    """The detectors that can be saved, each as a part of its own.
-
-    >>> list(write_detectors([DropAlarm()]))
-    ['detector.0']
-    """
-    kept = [one for one in detectors if isinstance(one, DropAlarm | InputAlarm)]
-    return {f"detector.{place}": one.to_bytes() for place, one in enumerate(kept)}
+    def watching(self) -> list[Detector]:
+        """The detectors that were saved."""
+        return [read(data.tobytes()) for data in self.detectors.values()]
 
 
-def read_detectors(parts: dict[str, bytes]) -> list[Detector]:
-    """The detectors among the parts of a file, which are taken out.
-
-    >>> read_detectors({"detector.0": DropAlarm().to_bytes()})[0].raised
-    False
-    """
-    names = sorted((n for n in parts if n.startswith("detector.")), key=lambda n: int(n[9:]))
-    return [read(parts.pop(name)) for name in names]
-
-
-def kind_of(data: bytes) -> str:
-    """What a file holds: a "learner", a "session", or a "table" (a learner with its encoder).
-
-    >>> import lasec
-    >>> kind_of(lasec.LASEC(dimension=2).to_bytes())
-    'learner'
-    """
-    return restored(data, lambda header, _: str(header["kind"]))
+def saved_detectors(detectors: Sequence[Detector]) -> Arrays:
+    """The files of the detectors that can be saved."""
+    kept = [one.to_bytes() for one in detectors if isinstance(one, DropAlarm | InputAlarm)]
+    return {str(place): np.frombuffer(data, np.uint8) for place, data in enumerate(kept)}
 
 
 def read_learner(data: bytes) -> Learner:
@@ -127,14 +130,11 @@ def read_learner(data: bytes) -> Learner:
     >>> type(read_learner(lasec.Tracker(2, seed=0).to_bytes())).__name__
     'Tracker'
     """
-    return restored(data, _class_of).from_bytes(data)
+    return learner_of(load(LearnerFile, data))
 
 
-def _class_of(header: dict[str, Any], arrays: Arrays) -> type[Learner]:
-    kind = header["kind"]
-    if kind == "table":
-        raise StateError("foreign: this is a learner at a table; load it with tables.TableLearner")
-    if kind != "learner":
-        raise StateError(f"foreign: this is a {kind}, not a learner")
-    parts = (header["rule"], header["selector"]["query"])
-    return Tracker if is_tracker(*(part["kind"] for part in parts)) else Learner
+def learner_of(file: LearnerFile) -> Learner:
+    """The learner of a record: a Tracker where it is one."""
+    with checking():
+        its = is_tracker(*(part["kind"] for part in (file.rule, file.selector.query)))
+    return revived(Tracker if its else Learner, file)

@@ -10,30 +10,27 @@ from copy import copy, deepcopy
 from typing import Any, Self
 
 from lasec.alarms import Alarm, Detector
-from lasec.errors import StateError, TicketError
+from lasec.errors import TicketError
 from lasec.files import write
-from lasec.learner import GivenUp, Learner
+from lasec.learner import GivenUp, Learner, filed
 from lasec.metrics import Estimate, Meter
 from lasec.parameters import Range, number, shown
-from lasec.persistence.container import Arrays, bundle, pack, read, restored, unbundle
+from lasec.persistence.container import checking, read
 from lasec.persistence.record import dump, load
 from lasec.queries import TwoPrices
 from lasec.session.models import Asked, Carried, OwnModel
 from lasec.session.saved import (
+    KeptNote,
+    KeptRows,
     Note,
-    read_detectors,
-    read_learner,
-    read_notes,
-    read_rows,
-    write_detectors,
-    write_notes,
-    write_rows,
+    SessionFile,
+    learner_of,
+    saved_detectors,
 )
 from lasec.sources import Buying, Money, Noise, Record, Source, Verdict
 from lasec.types import Aggregate, Decision, Outcome, Vector
 from lasec.validation import ticket_or_id
 
-KIND = "session"
 BELIEVED = 0.25  # a model that takes every label for true learns those that are wrong less often
 
 Reaction = Callable[["Session", Alarm], object]
@@ -59,8 +56,6 @@ class Session:
         Drift detectors (:mod:`lasec.alarms`).
     on_alarm
         Called with the session and each alarm; they are also kept in ``alarms``.
-    notes
-        What was kept of open questions, for a session that is restored.
     remember
         Number of last rows with an id, not queried, whose label is taken all the same: a user
         report or a chargeback. It is learned, and no part of any estimate.
@@ -96,7 +91,6 @@ class Session:
         meter: Meter | None = None,
         detectors: Sequence[Detector] = (),
         on_alarm: Reaction | None = None,
-        notes: Mapping[int, Note] | None = None,
         remember: int = 0,
         sources: Sequence[Source] = (),
         money: Money | None = None,
@@ -107,8 +101,8 @@ class Session:
         self.meter = Meter() if meter is None else meter
         self.detectors, self.on_alarm = tuple(detectors), on_alarm
         self.alarms: list[Alarm] = []
-        self.notes = dict(notes or {})
-        self._ids = {n.id: ticket for ticket, n in self.notes.items() if n.id is not None}
+        self.notes: dict[int, Note] = {}
+        self._ids: dict[Hashable, int] = {}
         self.remember: int = number("remember", remember, int, Range(0, 2**31))
         self.rows: dict[Hashable, Any] = {}  # not queried, by their ids, the oldest first
         self._given_up: deque[GivenUp] = deque()
@@ -589,27 +583,37 @@ class Session:
             raise TypeError("this session carries a model that is not lasec's")
         return self.model
 
-    def parts(self) -> dict[str, bytes]:
-        """Learner, meter, notes, remembered rows and detectors, each as bytes of its own."""
-        return self.frozen()()
+    def frozen(self) -> Callable[[], SessionFile]:
+        """What gives the record of the session as it is now, at any time and in any thread.
 
-    def frozen(self) -> Callable[[], dict[str, bytes]]:
-        """What writes :meth:`parts` as they are now, at any time and in any thread.
-
-        To freeze is quick, however many questions are open; to write them is not.
+        To freeze is quick, however many questions are open; to make the record is not.
         """
-        learner, meter = copy(self.learner), deepcopy(self.meter)
-        buying = deepcopy(self.buying)
-        notes, rows, watched = self.notes.copy(), self.rows.copy(), write_detectors(self.detectors)
+        learner, meter, sources = copy(self.learner), deepcopy(self.meter), deepcopy(self.buying)
+        notes, rows, remember = self.notes.copy(), self.rows.copy(), self.remember
+        positive: Any = self.positive
+        watching = saved_detectors(self.detectors)
 
-        def parts() -> dict[str, bytes]:
-            made = {"learner": learner.to_bytes(), "meter": meter.to_bytes()}
-            made["notes"] = write_notes({t: n for t, n in notes.items() if learner.is_open(t)})
-            made |= {"sources": dump(buying)} if buying else {}
-            made |= {"rows": write_rows(rows)} if rows else {}
-            return made | watched
+        def record() -> SessionFile:
+            kept = {t: KeptNote.of(note) for t, note in notes.items() if learner.is_open(t)}
+            return SessionFile(
+                filed(learner), meter, positive, kept, remember, KeptRows.of(rows), watching,
+                sources,
+            )  # fmt: skip
 
-        return parts
+        return record
+
+    @classmethod
+    def of(cls, file: SessionFile) -> Self:
+        """The session of a record."""
+        made = cls(
+            learner_of(file.learner), positive=file.positive, meter=file.meter,
+            detectors=file.watching(), remember=file.remember,
+        )  # fmt: skip
+        for ticket, kept in file.notes.items():
+            made._note(ticket, **kept.note._asdict())
+        made.rows = file.rows.rows
+        made.attach(file.sources)
+        return made
 
     def to_bytes(self) -> bytes:
         """The session as bytes that :meth:`from_bytes` reads.
@@ -628,19 +632,15 @@ class Session:
 
     def packing(self) -> Callable[[], bytes]:
         """What gives :meth:`to_bytes` as it is now, at any time and in any thread."""
-        parts = self.frozen()
-        header = {"kind": KIND, "positive": self.positive, "remember": self.remember}
-
-        def packed() -> bytes:
-            sizes, arrays = bundle(parts())
-            return pack(header | {"parts": sizes}, arrays)
-
-        return packed
+        frozen = self.frozen()
+        return lambda: dump(frozen())
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """The session that :meth:`to_bytes` wrote, or a :class:`~lasec.errors.StateError`."""
-        return restored(data, cls._restore)
+        file = load(SessionFile, data)
+        with checking():
+            return cls.of(file)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the session to a file, all of it or nothing.
@@ -657,20 +657,6 @@ class Session:
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """The session of a file, or a :class:`~lasec.errors.StateError` that says what is wrong."""
         return cls.from_bytes(read(path))
-
-    @classmethod
-    def _restore(cls, header: dict[str, Any], arrays: Arrays) -> Self:
-        if header.get("kind") != KIND:
-            raise StateError("foreign: this is not a session")
-        parts = unbundle(header["parts"], arrays)
-        made = cls(
-            read_learner(parts["learner"]), positive=header["positive"],
-            meter=Meter.from_bytes(parts["meter"]), notes=read_notes(parts["notes"]),
-            detectors=read_detectors(parts), remember=header["remember"],
-        )  # fmt: skip
-        made.rows = read_rows(parts["rows"]) if "rows" in parts else {}
-        made.attach(load(Buying, parts["sources"]) if "sources" in parts else None)
-        return made
 
     def __repr__(self) -> str:
         name = self.model.learner.name if isinstance(self.model, OwnModel) else "any model"

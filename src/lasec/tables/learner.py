@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -11,16 +12,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from lasec.alarms import Detector
 from lasec.errors import StateError, TableError
 from lasec.files import write
 from lasec.learner import Learner
 from lasec.metrics import Meter
 from lasec.persistence import record
-from lasec.persistence.container import Arrays, checking, pack, read
-from lasec.session import Note, Session
-from lasec.session.saved import read_detectors, read_learner, read_notes, read_rows
-from lasec.sources import Buying
+from lasec.persistence.container import Arrays, checking, read
+from lasec.session import Session
+from lasec.session.saved import SessionFile
 from lasec.sparse import one_by_one
 from lasec.tables.cells import as_label, batch_of, folded, moment, moments
 from lasec.tables.encoder import Encoder
@@ -55,16 +54,15 @@ class Read(NamedTuple):
 
 @dataclass(frozen=True)
 class TableFile:
-    """What a file holds of a learner for tables; ``parts`` are files of the session and others."""
+    """What a file holds of a learner for tables; ``parts`` are files of the caller."""
 
     KIND: ClassVar[str] = "table"
 
+    session: SessionFile
     encoder: Encoder
     label: str
-    positive: str | None
     time: str | None
     id: str | None
-    remember: int
     origin: dict  # type: ignore[type-arg]
     parts: Arrays
 
@@ -72,11 +70,10 @@ class TableFile:
 class TableLearner:
     """Predicts, asks and learns rows of a table, whose classes have names.
 
-    It holds a learner, the encoder of its rows, and a meter of its accuracy. ``label`` is the label
-    column, ``classes`` are the names of the classes; those not given are taken from the labels as
-    they come. With ``positive``, it is that class against all others together. ``time`` is the
-    column with the time of a row, for budgets by time, ``id`` the one with its name; so many last
-    rows with an id are kept for labels that nobody asked for, as ``remember`` says.
+    It holds a learner, or a session of one, and the encoder of its rows. ``label`` is the label
+    column, ``classes`` are the names of a learner's classes; those not given are taken from the
+    labels as they come. With ``positive``, it is that class against all others together. ``time``
+    is the column with the time of a row, for budgets by time, ``id`` the one with its name.
 
     >>> import lasec
     >>> head = pa.RecordBatch.from_pylist([{"price": 1.0}, {"price": 3.0}])
@@ -90,7 +87,7 @@ class TableLearner:
 
     def __init__(
         self,
-        learner: Learner,
+        learner: Learner | Session,
         encoder: Encoder,
         *,
         label: str = "label",
@@ -98,19 +95,13 @@ class TableLearner:
         positive: str | None = None,
         time: str | None = None,
         id: str | None = None,  # noqa: A002
-        meter: Meter | None = None,
         origin: Mapping[str, Any] | None = None,
-        notes: Mapping[int, Note] | None = None,
-        detectors: Sequence[Detector] = (),
-        remember: int = 0,
     ) -> None:
         self.encoder, self.label, self.time, self.id = encoder, label, time, id
-        names = [as_label(name) or "" for name in classes]
-        self.session = Session(
-            learner, classes=names, positive=as_label(positive), meter=meter, notes=notes,
-            detectors=detectors, remember=remember,
-        )  # fmt: skip
-        self.learner = learner
+        if isinstance(learner, Learner):
+            names = [as_label(name) or "" for name in classes]
+            learner = Session(learner, classes=names, positive=as_label(positive))
+        self.session, self.learner = learner, learner.learner
         self.origin = dict(origin or {})
 
     @property
@@ -264,18 +255,10 @@ class TableLearner:
 
     def packing(self, **parts: bytes) -> Callable[[], bytes]:
         """What gives :meth:`to_bytes` as it is now, at any time and in any thread."""
-        file = TableFile(
-            self.encoder, self.label, self.positive, self.time, self.id, self.session.remember,
-            self.origin, {},
-        )  # fmt: skip
-        (header, arrays), frozen = record.taken(file), self.session.frozen()
-
-        def packed() -> bytes:
-            files = (frozen() | parts).items()
-            named = {f"parts.{name}": np.frombuffer(data, np.uint8) for name, data in files}
-            return pack(header, arrays | named)
-
-        return packed
+        frozen, encoder, origin = self.session.frozen(), deepcopy(self.encoder), dict(self.origin)
+        label, time, name = self.label, self.time, self.id
+        files = {part: np.frombuffer(data, np.uint8) for part, data in parts.items()}
+        return lambda: record.dump(TableFile(frozen(), encoder, label, time, name, origin, files))
 
     def save(self, path: str | os.PathLike[str], **parts: bytes) -> None:
         """Write it to a file, atomically."""
@@ -285,22 +268,16 @@ class TableLearner:
     def from_bytes(cls, data: bytes) -> tuple[Self, dict[str, bytes]]:
         """Restore what :meth:`to_bytes` wrote; returns it and the caller's parts."""
         file = record.load(TableFile, data)
-        parts = {name: array.tobytes() for name, array in file.parts.items()}
         with checking():
             made = cls(
-                read_learner(parts.pop("learner")), file.encoder, label=file.label,
-                positive=file.positive, time=file.time, id=file.id,
-                meter=Meter.from_bytes(parts.pop("meter")), origin=file.origin,
-                notes=read_notes(parts.pop("notes")), detectors=read_detectors(parts),
-                remember=file.remember,
+                Session.of(file.session), file.encoder, label=file.label, time=file.time,
+                id=file.id, origin=file.origin,
             )  # fmt: skip
-            if "rows" in parts:
-                made.session.rows = read_rows(parts.pop("rows"))
-            if "sources" in parts:
-                made.session.attach(record.load(Buying, parts.pop("sources")))
         if made.learner.dimension != file.encoder.dimension:
             raise StateError("invalid: the learner takes other rows than the encoder makes")
-        return made, parts
+        if not all(isinstance(name, str) for name in made.classes):
+            raise StateError("invalid: the names of classes of a table are text")
+        return made, {name: array.tobytes() for name, array in file.parts.items()}
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

@@ -15,6 +15,7 @@ from lasec.queries import Budgeted
 from lasec.registry import find, make
 from lasec.session import Session
 from lasec.sources import Money, Source
+from lasec.tables.cells import as_label
 from lasec.tables.encoder import Encoder
 from lasec.tables.kinds import Kind
 from lasec.tables.learner import TableLearner
@@ -138,14 +139,10 @@ class TableSpec(NamedTuple):
     def table(self, head: pa.RecordBatch, **origin: Any) -> TableLearner:
         """A model that has seen nothing, of tables whose first rows are these."""
         encoder = self.encoder(head)
-        made = TableLearner(
-            self.learner_of(encoder), encoder, label=self.label, positive=self.positive,
-            time=self.time, id=self.id, origin=origin, detectors=detectors(self.alarms, encoder),
-            remember=self.remember,
-        )  # fmt: skip
-        if self.sources:
-            made.session.buy(self.sources, self.money)
-        return made
+        session = self._session(self.learner_of(encoder), as_label(self.positive), encoder)
+        return TableLearner(
+            session, encoder, label=self.label, time=self.time, id=self.id, origin=origin
+        )
 
     def session(self, features: int) -> Session:
         """A model that has seen nothing, of rows of so many numbers.
@@ -153,8 +150,11 @@ class TableSpec(NamedTuple):
         >>> TableSpec(["down", "up"], alarms=True).session(3)
         Session('Tracker', rows=0, queried=0, open=0)
         """
+        return self._session(self.learner(features), self.positive)
+
+    def _session(self, learner: Learner, positive: Any, encoder: Encoder | None = None) -> Session:
         return Session(
-            self.learner(features), positive=self.positive, detectors=detectors(self.alarms),
+            learner, positive=positive, detectors=detectors(self.alarms, encoder),
             remember=self.remember, sources=self.sources, money=self.money,
         )  # fmt: skip
 

@@ -28,6 +28,11 @@ class Vocabulary(Counter[str]):
                 raise ValueError("vocabulary: a word is no text")
             self[word] = number("vocabulary", count, int, Range(1, 2**62))
 
+    def __deepcopy__(self, memo: object) -> Vocabulary:
+        twin = Vocabulary({})
+        dict.update(twin, self)  # none of them is to be checked again
+        return twin
+
     def hear(self, words: Sequence[str]) -> None:
         """Count words."""
         if max(map(len, words), default=0) > _LONGEST:
