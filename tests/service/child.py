@@ -2,7 +2,8 @@
 
 ``python -m service.child`` loads its code and waits for a line on its input, the list
 ``[STORE, PORT, POINT, PASS]`` as JSON, of which the last two can be left out: at the pass of that
-number through the point ("before commit", "after commit", "snapshot", "replay") it is killed.
+number through the point ("before commit", "after commit", "snapshot", "replay") it is killed. The
+hosts in ``LASEC_HOOK_HOSTS`` can be posted to.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Callable
 
 from lasec.service import Service
 from lasec.service.listen import Server
+from lasec.service.outgoing import Outgoing
 
 EVERY = 100  # rows between two snapshots: many of them
 
@@ -34,7 +36,9 @@ def killer(point: str, number: int) -> Callable[[str], None]:
 
 def main(store: str, port: int, point: str = "", number: int = 1) -> None:
     """Serve until killed, as ``lasec serve`` does."""
-    service = Service(store, at=killer(point, number), every=EVERY)
+    hosts = frozenset(os.environ.get("LASEC_HOOK_HOSTS", "").split())
+    allowed = Outgoing(hosts, private=True, pauses=(0.05, 0.05))
+    service = Service(store, at=killer(point, number), every=EVERY, outgoing=allowed)
     service.open()
     try:
         Server(service, host="127.0.0.1", port=port).run()
