@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import sys
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +11,7 @@ import pytest
 
 import lasec
 import warm
+from lasec.cli.judge import Judge
 from lasec.tables import TableLearner
 
 BOTH = ("--source", "gpt:price=1,column=gpt", "--source", "people:price=50", "--money", "1")
@@ -102,3 +104,81 @@ def test_options_that_do_not_go_together_are_refused(file, options, message):
     done = call("run", file, "--label", "fate", *options)
     assert done.returncode == 2, done.stdout
     assert message in done.stderr
+
+
+JUDGE = """
+import json, os, sys, time
+for number, line in enumerate(sys.stdin):
+    row = json.loads(line)
+    assert "fate" not in row and "gpt" in row
+    with open(os.environ["SEEN"], "a") as seen:
+        seen.write(line)
+    if number == 3:
+        print("what?", flush=True)
+    elif number == 5:
+        sys.exit(1)
+    else:
+        print(json.dumps({"label": row["gpt"]}), flush=True)
+"""
+
+
+@pytest.fixture
+def command(tmp_path, monkeypatch):
+    """A command that says what the column says, and fails now and then; and where it writes."""
+    seen, script = tmp_path / "seen", tmp_path / "judge.py"
+    script.write_text(JUDGE)
+    seen.touch()
+    monkeypatch.setenv("SEEN", str(seen))
+    return f"{sys.executable} {script}", seen
+
+
+def test_a_command_answers_for_the_rows_that_the_judge_is_asked_about(file, command):
+    given = f"gpt:price=1,command={command[0]}"
+    options = ("--source", "people:price=50", "--money", "1", "--seed", "0", "--limit", "400")
+    done = call("run", file, "--label", "fate", "--source", given, *options, "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)["sources"]
+    rows = lines(command[1].read_text())
+    assert len(rows) == found["judged"] < 400
+    silent = sum(number % 6 in (3, 5) for number in range(len(rows)))
+    assert f"no answer of the judge to {silent} rows" in done.stderr
+    assert found["judge"]["value"] > 0.6
+
+
+def test_a_command_answers_for_rows_that_are_asked(command, tmp_path):
+    model = tmp_path / "model.lasec"
+    given = "".join(json.dumps({"x": float(np.sin(t)), "gpt": "spam", "fate": "ham"}) + "\n"
+                    for t in range(60))  # fmt: skip
+    new = ("--classes", "ham,spam", "--label", "fate", "--source", "people:price=20",
+           "--ignore", "gpt", "--money", "5")  # fmt: skip
+    judge = ("--source", f"gpt:price=1,command={command[0]}")
+    done = call("ask", "--model", model, *judge, *new, given=given)
+    assert done.returncode == 0, done.stderr
+    asked = lines(done.stdout)
+    assert {line.get("source") for line in asked} == {"people", None}
+    desk = TableLearner.load(model)
+    heard = desk.session.buying.asked
+    assert sorted(heard) == [line["ticket"] for line in asked if line["asked"]]
+    answers = [heard[ticket].answer for ticket in sorted(heard)]
+    assert answers[:7] == [1, 1, 1, -1, 1, -1, 1]
+    again = call("ask", "--model", model, "--source", f"llm:price=1,command={command[0]}",
+                 given=given)  # fmt: skip
+    assert again.returncode == 2
+    assert "it is not the judge of" in again.stderr
+
+
+def test_a_command_that_cannot_be_started_is_refused(file):
+    done = call("run", file, "--label", "fate", "--source", "gpt:price=1,command=/no/such/judge",
+                *BOTH[2:])  # fmt: skip
+    assert done.returncode == 2
+    assert "command=/no/such/judge: cannot be started" in done.stderr
+
+
+def test_a_command_that_takes_too_long_is_ended_and_started_again():
+    slow = f"{sys.executable} -c \"import time; input(); time.sleep(9); print('late')\""
+    judge = Judge(slow, patience=0.5)
+    try:
+        assert [judge({"x": 1}), judge({"x": 2})] == [(None, None), (None, None)]
+        assert judge.silent == 2
+    finally:
+        judge.close()

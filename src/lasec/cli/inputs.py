@@ -210,7 +210,7 @@ def build(
     opened: Opened, algorithm: str, asking: Asking, *, alarms: bool = False, **origin: Any
 ) -> TableLearner:
     """A new learner for a table."""
-    judges = [column for _, column in asking.sources if column is not None]
+    judges = [one.column for one in asking.sources if one.column is not None]
     spec = asking.spec(
         algorithm, opened.reading, opened.classes, alarms=alarms, remember=REMEMBER, apart=judges
     )

@@ -96,7 +96,7 @@ Sources = Annotated[
         "--source",
         metavar="NAME:price=P",
         help="Give twice: a cheap judge, such as gpt:price=1, then experts, such as "
-        "people:price=50. With lasec run, column=C has the judge's answers.",
+        "people:price=50. A judge's answers come from column=C (lasec run), or from command=CMD.",
         rich_help_panel=BUDGET,
     ),
 ]
@@ -448,18 +448,23 @@ class Asking(NamedTuple):
             self.oldest(reading.time), lead=self.lead, annotators=self.annotators,
             label=str(reading.label), positive=reading.positive, time=reading.time,
             kinds=reading.kinds, standardize=reading.standardize, ngrams=reading.lengths,
-            sources=[source for source, _ in self.sources],
+            sources=[priced.source for priced in self.sources],
             money=self.budget_of_money(reading.time), **more,
         )  # fmt: skip
 
     @property
-    def sources(self) -> list[tuple[Source, str | None]]:
-        """The sources, each with the column of its answers, if that was given.
+    def sources(self) -> list[Priced]:
+        """The sources, and where the answers of each come from.
 
         >>> Asking(source=("gpt:price=1,column=said", "people:price=50")).sources[0]
-        (Source(name='gpt', price=1.0, ask=None), 'said')
+        Priced(source=Source(name='gpt', price=1.0, ask=None), column='said', command=None)
         """
         return [_source(given) for given in self.source]
+
+    @property
+    def command(self) -> str | None:
+        """The command that answers for the judge, if there is one."""
+        return self.sources[0].command if self.source else None
 
     def budget_of_money(self, time: str | None) -> Money | None:
         """What both sources may cost, where there are two.
@@ -549,8 +554,17 @@ def span(option: str, given: str, *, timed: bool) -> float:
     return seconds(option, given)
 
 
-def _source(given: str) -> tuple[Source, str | None]:
-    """A source as an option has it: a name, a price and perhaps the column of its answers."""
+class Priced(NamedTuple):
+    """A source as an option has it: the column of its answers, or the command that gives them."""
+
+    source: Source
+    column: str | None
+    command: str | None
+
+
+def _source(given: str) -> Priced:
+    """A source as an option has it; a command comes last, and may hold colons and commas."""
+    given, _, command = given.partition(",command=")
     name, _, rest = given.rpartition(":")
     found = dict(part.split("=", 1) for part in rest.split(",") if "=" in part)
     try:
@@ -560,7 +574,7 @@ def _source(given: str) -> tuple[Source, str | None]:
     column = found.pop("column", None)
     if not made.name or found:
         raise TableError(f"--source {given}: expected a name and a price, such as gpt:price=1")
-    return made, column
+    return Priced(made, column, command or None)
 
 
 def _parameter(setting: str) -> tuple[str, float]:

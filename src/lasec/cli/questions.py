@@ -17,6 +17,7 @@ from lasec.cli import columns
 from lasec.cli import options as o
 from lasec.cli.handfuls import Handful, Row, is_table, of_answers, of_lines, of_table
 from lasec.cli.inputs import REMEMBER, model_file
+from lasec.cli.judge import called
 from lasec.cli.lock import held
 from lasec.cli.output import (
     REFUSED,
@@ -138,7 +139,9 @@ def ask(
 
     def answer(desk: TableLearner, rows: list[Row]) -> list[Row | None]:
         _check_kept(desk, keep or ())
-        said = zip(rows, map(_entry, decided(desk, rows)), strict=True)
+        if judge is not None and not desk.is_judge(asking.sources[0].source.name):
+            raise TableError(f"--source {asking.source[0]}: it is not the judge of {model}")
+        said = zip(rows, map(_entry, decided(desk, rows, judge)), strict=True)
         return [
             entry | _kept(desk, entry, {name: row.get(name) for name in keep or ()})
             if entry.get("asked", True) or not questions
@@ -146,7 +149,8 @@ def ask(
             for row, entry in said
         ]
 
-    _serve(_rows(file, model, reading, id), model, begin, answer)
+    with called(asking.command) as judge:
+        _serve(_rows(file, model, reading, id), model, begin, answer)
 
 
 def _check_kept(desk: TableLearner, names: Iterable[str]) -> None:

@@ -15,6 +15,7 @@ from lasec.cli import columns
 from lasec.cli import options as o
 from lasec.cli.answers import Answers
 from lasec.cli.inputs import Opened, build, fingerprint, open_file
+from lasec.cli.judge import called
 from lasec.cli.leaks import warn_of_leaks
 from lasec.cli.lock import held
 from lasec.cli.output import (
@@ -139,7 +140,8 @@ def run(
             warn_of_leaks(
                 opened.table.head, opened.label, task.desk.encoder, opened.reading.positive
             )
-            finished = _go(task, opened, limit, quiet=as_json)
+            with called(asking.command) as task.command:
+                finished = _go(task, opened, limit, quiet=as_json)
         result = task.summary()
     summary = {"file": opened.title, "finished": finished, **result}
     if out is not None:
@@ -155,9 +157,14 @@ def _judge(asking: o.Asking, names: Sequence[str]) -> str | None:
     """The column of a judge's answers, where labels have two prices."""
     if not asking.source:
         return None
-    column = asking.sources[0][1]
+    column, command = asking.sources[0][1:]
+    if (column is None) == (command is None):
+        raise TableError(
+            f"--source {asking.source[0]}: say where its answers come from: column=NAME, or "
+            "command=COMMAND"
+        )
     if column is None:
-        raise TableError(f"--source {asking.source[0]}: say the column of its answers: column=NAME")
+        return None
     if column not in names:
         raise nearest(column, names, "column")
     return column

@@ -6,7 +6,7 @@ import json
 import math
 import signal
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from lasec.cli.answers import Answers
+from lasec.cli.judge import Judge
 from lasec.cli.output import as_facts
 from lasec.errors import TableError
 from lasec.evaluation import RunSummary, evaluate
@@ -110,6 +111,7 @@ class Run:
         self.desk, self.run, self.group = desk, run, choice["group"]
         self.answers = Answers(*choice["answers"])
         self.judge: str | None = choice["judge"]
+        self.command: Judge | None = None
         self.folder, self.lines = folder, lines
         self.consumed: int = desk.origin.get("consumed", 0)
         self.seconds: float = desk.origin.get("seconds", 0.0)
@@ -159,8 +161,16 @@ class Run:
             self.lines.records(self.run.records, self.consumed)
         self.consumed += batch.num_rows
 
-    def _judged(self, batch: pa.RecordBatch) -> list[Any] | None:
-        """What the judge says of each row, where there is one."""
+    def _judged(self, batch: pa.RecordBatch) -> list[Any] | Callable[[int], Any] | None:
+        """What the judge says of each row, or of the row that it is asked about."""
+        if (command := self.command) is not None:
+            rows, named = batch.drop_columns([self.desk.label]), self.desk.named
+
+            def ask(place: int) -> tuple[Any, float | None]:
+                label, sure = command(rows.slice(place, 1).to_pylist()[0])
+                return named(label), sure
+
+            return ask
         if self.judge is None:
             return None
         return [self.desk.named(cell) for cell in batch[self.judge].to_pylist()]

@@ -47,7 +47,7 @@ def evaluate(
     on_alarm: Reaction | None = None,
     every: int | None = None,
     into: RunSummary | None = None,
-    judged: ArrayLike | None = None,
+    judged: ArrayLike | Callable[[int], Any] | None = None,
 ) -> RunSummary:
     """Prequential evaluation: ask and tell along a stream, with labels that come late or never.
 
@@ -84,8 +84,10 @@ def evaluate(
         The summary of the call before, to continue a long stream in constant memory; it can be
         saved between calls.
     judged
-        What the judge says of each row, for a session with sources; None is no answer. The labels
-        of the summary are then those of experts, and its accuracy is the nested estimate.
+        What the judge says of each row, for a session with sources; None is no answer. Or a
+        function that is called with the number of a row when the judge is asked, for an answer or
+        a pair (answer, confidence). The labels of the summary are then those of experts, and its
+        accuracy is the nested estimate.
 
     Returns
     -------
@@ -131,7 +133,7 @@ class _Sold(NamedTuple):
     """A session with sources, and what the judge says of each row."""
 
     session: Session
-    said: NDArray[Any]
+    said: Callable[[int], Any]
 
 
 def _along(
@@ -306,7 +308,9 @@ class _Conversation:
         time = None if stream.times is None else float(stream.times[t])
         asked = self.session.decide(stream.X[t], time=time, cells=stream.cells[t])
         if asked.decision.source is not None and self.said is not None:
-            asked = self.session.judge(asked, self.said[t])
+            answer = self.said(t)
+            pair = answer if isinstance(answer, tuple) else (answer, None)
+            asked = self.session.judge(asked, *pair)
         moment = float(stream.clock[t])
         if asked.decision.asked:
             for k in np.flatnonzero(np.isfinite(waits) & (said >= 0)).tolist():
@@ -391,12 +395,14 @@ def _replies(
         ) from None
 
 
-def _answers_of(judged: ArrayLike) -> NDArray[Any]:
-    """What a judge says of each row, as a column of plain values."""
+def _answers_of(judged: ArrayLike | Callable[[int], Any]) -> Callable[[int], Any]:
+    """What a judge says of a row, by its number: of a column, as plain values."""
+    if callable(judged):
+        return judged
     given = judged.tolist() if isinstance(judged, np.ndarray) else list(judged)  # type: ignore[arg-type]
     column = np.empty(len(given), dtype=object)
     column[:] = given
-    return column
+    return column.__getitem__
 
 
 def _classes_of(now: Account, answers: ArrayLike) -> NDArray[np.int64]:

@@ -5,7 +5,8 @@ An object that cannot be taken gets an "error" in its place, and the others go o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from lasec.errors import TableError, TicketError
@@ -55,8 +56,12 @@ class Decided(NamedTuple):
         return line(self.decision, self.probability)
 
 
-def decided(desk: TableLearner, rows: Sequence[Row]) -> list[Decided | str]:
+def decided(
+    desk: TableLearner, rows: Sequence[Row], judge: Callable[[Row], Any] | None = None
+) -> list[Decided | str]:
     """The decision about each row, or why it cannot be taken.
+
+    A ``judge`` is called with the rows that a session with sources asks it about.
 
     >>> import lasec, pyarrow
     >>> from lasec.tables import Encoder
@@ -69,21 +74,31 @@ def decided(desk: TableLearner, rows: Sequence[Row]) -> list[Decided | str]:
     """
     most = rows_at_a_time(desk.encoder.dense_dimension, MOST)
     cuts = (rows[at : at + most] for at in range(0, len(rows), most))
-    return [found for some in cuts for found in _at_once(desk, some)]
+    return [found for some in cuts for found in _at_once(desk, some, judge)]
 
 
-def _at_once(desk: TableLearner, rows: Sequence[Row]) -> list[Decided | str]:
+def _at_once(
+    desk: TableLearner, rows: Sequence[Row], judge: Callable[[Row], Any] | None
+) -> list[Decided | str]:
     """The same for rows that are encoded together."""
     wrong = {i: text for i, row in enumerate(rows) if (text := _unreadable(desk, row))}
     sound = [row for i, row in enumerate(rows) if i not in wrong]
     read = desk.read(sound).one_by_one([desk.id_of(row) for row in sound])
     said: list[Decided | str] = []
-    for i in range(len(rows)):
+    for i, row in enumerate(rows):
         try:
+            if judge is not None:
+                desk.session.call(partial(_judged, desk, judge, row))
             said.append(wrong[i] if i in wrong else _asked(desk, *next(read)))
         except (ValueError, OverflowError) as error:
             said.append(str(error))
     return said
+
+
+def _judged(desk: TableLearner, judge: Callable[[Row], Any], row: Row, x: Any) -> Any:
+    """What a judge says of a row without its label, as the table names classes."""
+    label, sure = judge({name: cell for name, cell in row.items() if name != desk.label})
+    return desk.named(label), sure
 
 
 def _asked(desk: TableLearner, x: Any, *more: Any) -> Decided:

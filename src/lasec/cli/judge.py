@@ -1,0 +1,108 @@
+"""A judge that is a command: it reads a row as a line of JSON, and writes its answer as one."""
+
+from __future__ import annotations
+
+import json
+import queue
+import shlex
+import subprocess
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import IO, Any
+
+from lasec.cli.output import say
+from lasec.errors import TableError
+
+PATIENCE = 60.0  # seconds until there is no answer
+Answer = tuple[Any, float | None]
+NONE: Answer = None, None
+
+
+class Judge:
+    """A process that stays open, and is started again when it has ended or takes too long.
+
+    >>> judge = Judge('''sed -u 's/.*/{"label": "spam", "confidence": 0.8}/' ''')
+    >>> judge({"text": "win a prize"}), judge.silent
+    (('spam', 0.8), 0)
+    >>> judge.close()
+    """
+
+    def __init__(self, command: str, patience: float = PATIENCE) -> None:
+        self._command, self._patience = command, patience
+        self.silent = 0  # rows without an answer
+        self._start()
+
+    def _start(self) -> None:
+        try:
+            words = shlex.split(self._command)
+            self._process = subprocess.Popen(  # noqa: S603 - the user's own command
+                words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+            )
+        except (OSError, ValueError, IndexError) as error:
+            raise TableError(f"command={self._command}: cannot be started: {error}") from None
+        self._lines: queue.Queue[str] = queue.Queue()
+        given = self._process.stdout, self._lines
+        threading.Thread(target=_read, args=given, daemon=True).start()
+
+    def __call__(self, row: Mapping[str, Any]) -> Answer:
+        """What it says of a row, and how sure it is; without an answer, None."""
+        if self._process.poll() is not None:
+            self._start()
+        try:
+            found = json.loads(self._line(row))
+            label, sure = found["label"], found.get("confidence")
+            if isinstance(label, str | int) and (sure is None or 0.0 <= sure <= 1.0):
+                return label, sure
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            pass
+        self.silent += 1
+        return NONE
+
+    def _line(self, row: Mapping[str, Any]) -> str:
+        """The line that a process writes after a row; without one it is ended."""
+        line = ""
+        with suppress(OSError, queue.Empty):
+            assert self._process.stdin is not None
+            self._process.stdin.write(json.dumps(row, default=str) + "\n")
+            self._process.stdin.flush()
+            line = self._lines.get(timeout=self._patience)
+        if not line:  # an answer that comes later would be taken for the next row's
+            self.close()
+        return line
+
+    def __deepcopy__(self, memo: object) -> Judge:
+        """Itself: copies of a session have one process."""
+        return self
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            with suppress(OSError, ValueError):
+                assert pipe is not None
+                pipe.close()
+
+
+def _read(lines: IO[str], into: queue.Queue[str]) -> None:
+    """Hand over what a process writes, and an empty line where it ends."""
+    with suppress(OSError, ValueError):
+        for line in lines:
+            into.put(line)
+    into.put("")
+
+
+@contextmanager
+def called(command: str | None) -> Iterator[Judge | None]:
+    """A judge as long as it is needed, where there is one; how often it had no answer is said."""
+    if command is None:
+        yield None
+        return
+    judge = Judge(command)
+    try:
+        yield judge
+    finally:
+        judge.close()
+        if judge.silent:
+            say(f"lasec: warning: no answer of the judge to {judge.silent:,} rows")
