@@ -359,7 +359,7 @@ class _Words:
 
     def accuracy(self, over: str) -> _Call:
         """Estimate the accuracy."""
-        name = {"all": "all", "window": "recent"}[over]
+        name = {"all": "all", "window": "recent", "judge": "judge"}[over]
         return _Call("GET", f"{self._path}/accuracy", read=lambda reply: _estimate(reply[name]))
 
     def budget(self) -> _Call:
@@ -471,7 +471,10 @@ class Model:
         return found
 
     def accuracy(self, *, over: str = "all") -> Estimate:
-        """The estimated accuracy over "all" rows or the last ones ("window"), with an interval."""
+        """The estimated accuracy over "all" rows or the last ones ("window"), with an interval.
+
+        That of the "judge", where labels have two prices, is over the rows that it answered.
+        """
         found: Estimate = self._send(self._words.accuracy(over))
         return found
 
@@ -558,7 +561,10 @@ class AsyncModel:
         return found
 
     async def accuracy(self, *, over: str = "all") -> Estimate:
-        """The estimated accuracy over "all" rows or the last ones ("window"), with an interval."""
+        """The estimated accuracy over "all" rows or the last ones ("window"), with an interval.
+
+        That of the "judge", where labels have two prices, is over the rows that it answered.
+        """
         found: Estimate = await self._send(self._words.accuracy(over))
         return found
 

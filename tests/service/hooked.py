@@ -189,7 +189,7 @@ def run(kills: int, folder: Path, seed: int = 0) -> dict[str, Any]:
         environment.setenv("LASEC_HOOK_HOSTS", judge.place)
         trial, row, last = Trial(judge, folder, random.Random(seed)), 0, LAST
         try:
-            trial.plan()
+            trial.strike(ANY)  # from now on, each start has its plan
             while trial.where.total() < kills or last:
                 last -= trial.where.total() >= kills
                 trial.row(row, kills)
