@@ -22,7 +22,6 @@ from lasec.persistence.container import kind_of, read
 from lasec.registry import ALGORITHMS, make
 from lasec.session import Session
 from lasec.session.saved import read_learner
-from lasec.sources import Record
 from lasec.tables import TableLearner
 from lasec.tracker import DriftEstimate, Tracker
 
@@ -93,8 +92,7 @@ def info(
         }
     if isinstance(learner, Tracker) and learner.told:
         facts["drift_estimate"] = learner.drift_estimate._asdict()
-    if desk is not None and desk.session.buying is not None:
-        record = Record(desk.session.buying)
+    if desk is not None and (record := desk.session.record):
         facts |= {fact.name: fact.line for fact in record.facts}
     if estimate is not None:
         facts["estimate"] = as_facts(estimate) | {

@@ -16,7 +16,7 @@ from lasec.sources import Money, Source
 from lasec.tables import Kind
 from lasec.tables.cells import as_label
 from lasec.tables.kinds import nearest
-from lasec.tables.spec import DAYS, ROWS, LabelBudget, TableSpec
+from lasec.tables.spec import DAYS, ROWS, LabelBudget, TableSpec, shorter
 
 BUDGET, COLUMNS, INPUT, OUTPUT = "Label budget", "Columns", "Input", "Output"  # groups of options
 NEW = "Options for a new model"
@@ -489,8 +489,7 @@ class Asking(NamedTuple):
             raise TableError(f"--money {self.money}: expected 1, 1/row, or with --time 500/day")
         if per == "day":
             return Money.every("1d", given)
-        few = self.rows is not None and self.rows < TwoPrices().horizon
-        return Money(given, options={"horizon": float(max(self.rows or 1, 1))} if few else {})
+        return Money(given, options=shorter(self.rows, TwoPrices().horizon))
 
     def over(self, rows: int | None) -> Asking:
         """The same, for a file of so many rows, over which a total is spread.

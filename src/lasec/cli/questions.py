@@ -139,7 +139,7 @@ def ask(
 
     def answer(desk: TableLearner, rows: list[Row]) -> list[Row | None]:
         _check_kept(desk, keep or ())
-        if judge is not None and not desk.is_judge(asking.sources[0].source.name):
+        if judge is not None and not desk.session.is_judge(asking.sources[0].source.name):
             raise TableError(f"--source {asking.source[0]}: it is not the judge of {model}")
         said = zip(rows, map(_entry, decided(desk, rows, judge)), strict=True)
         return [

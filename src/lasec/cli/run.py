@@ -40,7 +40,6 @@ from lasec.evaluation.calendar import DAY
 from lasec.files import write as write_file
 from lasec.notebook import percent
 from lasec.queries import Budgeted
-from lasec.sources import Record
 from lasec.tables.kinds import nearest
 from lasec.tables.source import ROWS, rows_at_a_time
 
@@ -252,8 +251,8 @@ def _baselines(run: RunSummary) -> dict[str, float]:
 def _tell(task: Run, summary: dict[str, Any], out: Path | None) -> None:
     """Print the result for people."""
     lines = [*_of_table(task, summary), *_of_run(task.run), *_alarms(task.run)]
-    if buying := task.desk.session.buying:
-        lines += [(fact.name, fact.line) for fact in Record(buying).facts]
+    if record := task.desk.session.record:
+        lines += [(fact.name, fact.line) for fact in record.facts]
     if out is not None:
         lines.append(("wrote" if summary["finished"] else "stopped", _written(summary, out)))
     title = f"{summary['algorithm']} on {summary['file']}"

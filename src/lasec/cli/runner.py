@@ -21,7 +21,6 @@ from lasec.evaluation import RunSummary, evaluate
 from lasec.persistence.container import read
 from lasec.queries import Budgeted
 from lasec.records import Records
-from lasec.sources import Record
 from lasec.tables import TableLearner
 from lasec.tables.learner import Rows
 
@@ -215,10 +214,10 @@ class Run:
 
     def _sources(self) -> dict[str, Any]:
         """The judge and the money, where labels have two prices."""
-        buying = self.desk.session.buying
-        if buying is None:
+        record = self.desk.session.record
+        if record is None:
             return {}
-        right = as_facts(Record(buying).accuracy())
+        buying, right = record.buying, as_facts(record.accuracy())
         counts = {"judged": buying.questions, "experts": buying.escalated}
         return {"sources": counts | {"spent": buying.spent, "judge": right}}
 

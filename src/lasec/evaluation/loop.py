@@ -109,74 +109,72 @@ def evaluate(
     >>> lasec.evaluate(lasec.Tracker(rate=0.2, seed=0), X, y, delay=500)
     RunSummary(rows=3000, accuracy=0.793, labels=629, answers=508, alarms=0)
     """
-    if isinstance(learner, Session):
-        if alarms or meter is not None:
-            raise ValueError("alarms, meter: the session has its own")
-        if (learner.buying is None) != (judged is None):
-            raise ValueError("judged: give what the judge says to a session with sources")
-        own, raised = learner.meter if into is None else None, len(into.alarms) if into else 0
-        made = _along(
-            learner.learner, X, y, delay, answers, times, groups, own, learner.detectors, cells,
-            on_alarm, every, into, None if judged is None else _Sold(learner, _answers_of(judged)),
-        )  # fmt: skip
-        learner.meter = made.meter
-        learner.alarms += made.alarms[raised:]
-        return made
-    if judged is not None:
-        raise ValueError("judged: give a session with sources")
-    return _along(
-        learner, X, y, delay, answers, times, groups, meter, alarms, cells, on_alarm, every, into
-    )
-
-
-class _Sold(NamedTuple):
-    """A session with sources, and what the judge says of each row."""
-
-    session: Session
-    said: Callable[[int], Any]
-
-
-def _along(
-    learner: Learner, X: ArrayLike, y: ArrayLike, delay: ArrayLike, answers: ArrayLike | None,
-    times: ArrayLike | None, groups: Iterable[object] | None, meter: Meter | None,
-    alarms: Sequence[Detector], cells: ArrayLike | None, on_alarm: Reaction | None,
-    every: int | None, into: RunSummary | None, sold: _Sold | None = None,
-) -> RunSummary:  # fmt: skip
-    """:func:`evaluate` of a learner, or of the session with sources that it stands in."""
+    whom = _whom(learner, judged, alarms, meter, new=into is None)
     rows: Any = X
     rows = csr("X", X) if is_sparse(X) else validation.finite("X", validation.real("X", X, 2))
-    n = rows.shape[0]
-    fresh = into is None
-    if into is None:
-        if n == 0:
-            raise ValueError("X: there are no rows to evaluate on")
-        into = RunSummary(every=every or max(1, n // 200), meter=meter, keep=True)
-    elif meter is not None or every is not None:
-        raise ValueError("meter, every: the summary that is given has its own")
-    now = into.begin(0 if fresh else n)  # a new summary takes the meter that was given itself
+    n, raised = rows.shape[0], len(into.alarms) if into else 0
+    made, now = _begun(into, n, every, whom.meter)
     labels = labels_of(y, n)
     true = now.places(labels, new=True)
     said, waits = _replies(now, true, np.asarray(delay, dtype=np.float64), answers)
-    stream = _Stream(learner, rows, (labels, true), now.ids(groups, n), times)
-    stream.cells = rows if cells is None else validation.real("cells", cells, 2)
-    _same(now, learner)
-    alone = learner.aggregate is not Aggregate.MAJORITY  # one answer settles a question
-    prompt = answers is None and alone and not (waits.any() or now.late or (alarms and on_alarm))
-    if prompt and sold is None:
-        records = _at_once(stream, now)
-        stream.answers = _prompt(records, labels, now.rows) if into.keep else []
-        now.alarms = now.alarms + raised_by(
-            alarms, records, labels, one_by_one(stream.cells) if alarms else ()
-        )
+    stream = _Stream(whom.learner, rows, (labels, true), now.ids(groups, n), times, cells)
+    _same(now, whom.learner)
+    alone = whom.learner.aggregate is not Aggregate.MAJORITY  # one answer settles a question
+    waiting = waits.any() or now.late or (whom.alarms and on_alarm)
+    if answers is not None or not alone or waiting or whom.judged is not None:
+        records = _Conversation(whom, stream, now, on_alarm).run(said, waits)
     else:
-        talk = _Conversation(stream, now, alarms, on_alarm, sold)
-        try:
-            records = talk.run(said, waits)
-        finally:
-            learner.listen(talk.before)  # a session of the caller's, if there is one
-    now.learner = _identity(learner)
-    into.commit(now, records, stream.answers)
-    return into
+        records = _at_once(stream, now)
+        stream.answers = _prompt(records, labels, now.rows) if made.keep else []
+        seen = one_by_one(stream.cells) if whom.alarms else ()
+        now.alarms = now.alarms + raised_by(whom.alarms, records, labels, seen)
+    now.learner = _identity(whom.learner)
+    made.commit(now, records, stream.answers)
+    if whom.session is not None:
+        whom.session.meter = made.meter
+        whom.session.alarms += made.alarms[raised:]
+    return made
+
+
+class _Whom(NamedTuple):
+    """The learner that is evaluated, the session it stands in, and what its judge says of rows."""
+
+    learner: Learner
+    session: Session | None
+    meter: Meter | None
+    alarms: Sequence[Detector]
+    judged: Callable[[int], Any] | None = None
+
+
+def _whom(
+    given: Learner | Session, judged: ArrayLike | Callable[[int], Any] | None,
+    alarms: Sequence[Detector], meter: Meter | None, *, new: bool,
+) -> _Whom:  # fmt: skip
+    """Who is evaluated; the meter of a session goes on in a ``new`` summary."""
+    if not isinstance(given, Session):
+        if judged is not None:
+            raise ValueError("judged: give a session with sources")
+        return _Whom(given, None, meter, alarms)
+    if alarms or meter is not None:
+        raise ValueError("alarms, meter: the session has its own")
+    if (given.buying is None) != (judged is None):
+        raise ValueError("judged: give what the judge says to a session with sources")
+    said = None if judged is None else _answers_of(judged)
+    return _Whom(given.learner, given, given.meter if new else None, given.detectors, said)
+
+
+def _begun(
+    into: RunSummary | None, count: int, every: int | None, meter: Meter | None
+) -> tuple[RunSummary, Account]:
+    """The summary of so many rows, and the account of what they bring."""
+    if into is not None:
+        if meter is not None or every is not None:
+            raise ValueError("meter, every: the summary that is given has its own")
+        return into, into.begin(count)
+    if count == 0:
+        raise ValueError("X: there are no rows to evaluate on")
+    made = RunSummary(every=every or max(1, count // 200), meter=meter, keep=True)
+    return made, made.begin(0)  # a new summary takes the meter that was given itself
 
 
 def labels_of(y: ArrayLike, count: int) -> NDArray[Any]:
@@ -197,7 +195,7 @@ class _Stream:
 
     def __init__(
         self, learner: Learner, X: Any, labels: tuple[NDArray[Any], NDArray[np.int64]],
-        group: NDArray[Any], times: ArrayLike | None,
+        group: NDArray[Any], times: ArrayLike | None, cells: ArrayLike | None,
     ) -> None:  # fmt: skip
         self.learner, self.X, self.group = learner, X, group
         self.y, self.true = labels
@@ -205,7 +203,8 @@ class _Stream:
         rounds = learner.rows + 1.0 + np.arange(X.shape[0], dtype=np.float64)
         self.clock = rounds if self.times is None else self.times
         self.answers: list[Answer] = []
-        self.cells: Any = X  # what detectors see
+        # What detectors see.
+        self.cells: Any = X if cells is None else validation.real("cells", cells, 2)
 
     def when(self, cut: slice) -> Array | None:
         """The times of some rows, where there are any."""
@@ -274,41 +273,41 @@ class _Conversation:
     """Every answer comes when its time has come: row by row, through a session."""
 
     def __init__(
-        self, stream: _Stream, now: Account, alarms: Sequence[Detector], on_alarm: Reaction | None,
-        sold: _Sold | None,
-    ) -> None:  # fmt: skip
-        self.stream, self.now, self.on_alarm = stream, now, on_alarm
+        self, whom: _Whom, stream: _Stream, now: Account, on_alarm: Reaction | None
+    ) -> None:
+        self.stream, self.now, self.on_alarm, self.judged = stream, now, on_alarm, whom.judged
         now.listen()
-        self.before = stream.learner.listen(None)
-        self.said = None if sold is None else sold.said
+        self.before = whom.learner.listen(None)
         self.session = Session(
-            stream.learner, meter=now.meter, detectors=alarms, on_alarm=self._react
+            whom.learner, meter=now.meter, detectors=whom.alarms, on_alarm=self._react
         )
-        if sold is not None:
-            self.session.buying = sold.session.buying
+        if whom.session is not None:
+            self.session.buying = whom.session.buying
         self.updated: dict[int, bool] = {}
 
     def run(self, said: NDArray[np.int64], waits: Array) -> Records:
         """Ask about every row, and tell each answer that is due by then."""
         decisions: list[Asked] = []
-        now = self.now
-        for cut in pieces(now, self.stream.X.shape[0]):
-            made = [self._step(t, said[t], waits[t]) for t in range(cut.start, cut.stop)]
-            decisions += made
-            clock = self.stream.clock[cut]
-            rows = self.stream.rows(self._records(made, cut), cut, now)
-            status = _status(self.stream.learner, now, clock, rows)
-            now.add(rows, self.stream.dated(status, cut))
-        now.alarms = now.alarms + self.session.alarms
-        return self._records(decisions, slice(0, len(decisions)))
+        now, learner = self.now, self.stream.learner
+        try:
+            for cut in pieces(now, self.stream.X.shape[0]):
+                made = [self._step(t, said[t], waits[t]) for t in range(cut.start, cut.stop)]
+                decisions += made
+                rows = self.stream.rows(self._records(made, cut), cut, now)
+                status = _status(learner, now, self.stream.clock[cut], rows)
+                now.add(rows, self.stream.dated(status, cut))
+            now.alarms = now.alarms + self.session.alarms
+            return self._records(decisions, slice(0, len(decisions)))
+        finally:
+            learner.listen(self.before)  # a session of the caller's, if there is one
 
     def _step(self, t: int, said: NDArray[np.int64], waits: Array) -> Asked:
         """One row, and the answers that have come by then."""
         stream, due = self.stream, self.now.due
         time = None if stream.times is None else float(stream.times[t])
         asked = self.session.decide(stream.X[t], time=time, cells=stream.cells[t])
-        if asked.decision.source is not None and self.said is not None:
-            answer = self.said(t)
+        if asked.decision.source is not None and self.judged is not None:
+            answer = self.judged(t)
             pair = answer if isinstance(answer, tuple) else (answer, None)
             asked = self.session.judge(asked, *pair)
         moment = float(stream.clock[t])

@@ -340,8 +340,11 @@ class Learner:
             self._now = now
             return outcome
 
-    def cancel(self, ticket: int) -> None:
+    def cancel(self, ticket: int, *, lost: bool = True) -> None:
         """Give up an open question: its answer will not come, and would be refused if it did.
+
+        One that is not ``lost`` is settled: its answer came from elsewhere. Nobody hears of it,
+        and nothing is counted.
 
         >>> import lasec
         >>> learner = lasec.LASEC(dimension=2)
@@ -352,23 +355,12 @@ class Learner:
         with self._busy:
             now = self._now
             now.book.find(ticket, now.selector.rows)
-            now.book.give_up(int(ticket))
-            now.counts = now.counts.plus(dropped=1)
-            now.book.report()
-
-    def close(self, ticket: int) -> None:
-        """Close a question whose answer teaches nothing: nobody hears of it, nothing is counted.
-
-        >>> import lasec
-        >>> learner = lasec.LASEC(dimension=2)
-        >>> learner.close(learner.ask([0.5, -1.0]).ticket)
-        >>> learner.pending, learner.dropped
-        ((), 0)
-        """
-        with self._busy:
-            now = self._now
-            now.book.find(ticket, now.selector.rows)
-            now.book.settle(int(ticket))
+            if lost:
+                now.book.give_up(int(ticket))
+                now.counts = now.counts.plus(dropped=1)
+                now.book.report()
+            else:
+                now.book.settle(int(ticket))
 
     def learn(self, x: ArrayLike, y: Hashable, *, noise: float = 0.0) -> Outcome:
         """Learn a labeled row that nobody asked for.

@@ -21,7 +21,6 @@ from lasec.service.operations import Ask, Operation, Tell, unpacked
 from lasec.service.settings import DAY, NewModel
 from lasec.service.store import Store, Transaction
 from lasec.service.writer import MORE, Known
-from lasec.sources import Record
 
 PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 LONGEST = 64  # characters of a column's name in the text of an alarm
@@ -58,13 +57,13 @@ def set_aside(name: str, new: NewModel | None, made: float, why: str) -> b.Model
 
 def accuracy(model: ServedModel) -> b.Figures:
     """The accuracy, over all rows and over the last ones, and what lost answers can make of it."""
-    buying = model.desk.session.buying
+    record = model.desk.session.record
     meter = model.desk.session.meter.reaching()
     return b.Figures(
         _shown(meter.estimate()),
         _shown(meter.estimate(over="window")),
         meter.unpredicted,
-        None if buying is None else _shown(Record(buying).accuracy()),
+        None if record is None else _shown(record.accuracy()),
     )
 
 
@@ -84,11 +83,10 @@ def budget(tx: Transaction, now: float, model: ServedModel) -> b.Budget:
     )  # fmt: skip
     learner = model.desk.session.learner
     rate, per_day = _rates(learner.query)
-    buying = model.desk.session.buying
     return b.Budget(
         meter.rows, meter.asked, meter.labels, meter.lost, meter.open, rate, per_day,
         model.queue.today(now), now - found[0][0] if found else None, *_early(learner),
-        {} if buying is None else buying.spent,
+        model.desk.session.spent,
     )  # fmt: skip
 
 

@@ -120,12 +120,6 @@ class ServedModel:
             return {"error": str(error)}
         return {"canceled": True} if source is None else {"canceled": False, "source": source}
 
-    @property
-    def judge(self) -> str | None:
-        """The name of the cheap judge, where there is one."""
-        buying = self.desk.session.buying
-        return None if buying is None else buying.judge.name
-
     def journal(self, tx: Transaction, operation: Operation, applied: Applied) -> None:
         """Write an operation that was applied, and what follows from it."""
         key = self.key

@@ -198,7 +198,7 @@ class Asking:
         """Keep a question for people, and the reply for who asks again."""
         model, name = self.model, self._ids[at]
         if reply.get("asked"):
-            judging = model.judge is not None and reply.get("source") == model.judge
+            judging = model.desk.session.is_judge(reply.get("source"))
             people.open_question(tx, now, model, name, self._item(at), reply, judging=judging)
         if name is not None and "error" not in reply:
             remember(tx, now, known, _asked_name(model, name), self._digest(at), reply)
@@ -262,7 +262,7 @@ class Telling:
         if "error" not in reply:
             name = _told_name(self.model, answer)
             remember(tx, now, known, name, _label_digest(answer), reply)
-            if answer.by is not None and answer.by == self.model.judge:
+            if self.model.desk.session.is_judge(answer.by):
                 people.judged(tx, now, self.model, reply)
             else:
                 people.sent(tx, now, self.model, answer, reply)
@@ -313,7 +313,7 @@ class Canceling:
         some = [self._questions[at] for at in places]
         replies = self._apply(self.model, Cancel(now, some), tx)
         for of, reply in zip(some, replies, strict=True):
-            if "canceled" in reply and self.model.judge is not None:
+            if "canceled" in reply and self.model.desk.session.buying is not None:
                 people.given_up(tx, now, self.model, of, reply)
         return [
             ({"ticket": of.ticket} if of.id is None else {"id": of.id}) | reply
@@ -366,7 +366,7 @@ def _answer(model: ServedModel, body: AnswerBody) -> Answer | Reply:
     if (body.ticket is None) == (body.id is None):
         return {"error": 'give "ticket" or "id"'}
     try:
-        if body.by is None or body.by != model.judge:  # what a judge says may be anything
+        if not model.desk.session.is_judge(body.by):  # what a judge says may be anything
             need_class(model, body.label)
     except Problem as problem:
         return {"error": problem.detail}

@@ -67,17 +67,14 @@ class Carried(Protocol):
     def tell(self, ticket: int, label: Hashable, noise: float = 0.0) -> Outcome:
         """Learn the label of an open question, wrong with the probability ``noise``."""
 
-    def close(self, ticket: int) -> None:
-        """Close a question whose answer teaches nothing; nobody hears of it."""
-
     def learn(self, row: Any, label: Hashable, noise: float = 0.0) -> Outcome:
         """Learn a label that nobody asked for, which is wrong with the probability ``noise``."""
 
     def predict(self, rows: Any) -> list[Any]:
         """The classes of rows, without a step."""
 
-    def cancel(self, ticket: int) -> None:
-        """Give up an open question."""
+    def cancel(self, ticket: int, *, lost: bool = True) -> None:
+        """Give up an open question; of one that is not ``lost``, nobody hears."""
 
     def listen(self, listener: Listener | None) -> Listener | None:
         """Let this one hear of every question that is given up; gives who did before."""
@@ -173,10 +170,6 @@ class OwnModel:
         """Learn the label of an open question."""
         return self.learner.tell(ticket, self.named(label), noise=noise)
 
-    def close(self, ticket: int) -> None:
-        """Close a question whose answer teaches nothing."""
-        self.learner.close(ticket)
-
     def learn(self, row: Any, label: Hashable, noise: float = 0.0) -> Outcome:
         """Learn a label that nobody asked for."""
         return self.learner.learn(row, self.named(label), noise=noise)
@@ -197,9 +190,9 @@ class OwnModel:
             return label
         return against_others(self.positive)[0]
 
-    def cancel(self, ticket: int) -> None:
+    def cancel(self, ticket: int, *, lost: bool = True) -> None:
         """Give up an open question."""
-        self.learner.cancel(ticket)
+        self.learner.cancel(ticket, lost=lost)
 
     def listen(self, listener: Listener | None) -> Listener | None:
         """Let this one hear of what the learner gives up; gives who did before."""
@@ -350,11 +343,6 @@ class AnyModel:
         found: Asked = self.book.find(ticket, self.selector.rows).decision
         return found
 
-    def close(self, ticket: int) -> None:
-        """Close a question whose answer teaches nothing."""
-        self.book.find(ticket, self.selector.rows)
-        self.book.settle(ticket)
-
     def tell(self, ticket: int, label: Hashable, noise: float = 0.0) -> Outcome:
         """Let the model learn the label of an open question."""
         self._check(noise)
@@ -382,11 +370,14 @@ class AnyModel:
         """The classes of rows, without a step."""
         return [self.judge(row).label for row in rows]
 
-    def cancel(self, ticket: int) -> None:
+    def cancel(self, ticket: int, *, lost: bool = True) -> None:
         """Give up an open question."""
         self.book.find(ticket, self.selector.rows)
-        self.book.give_up(ticket)
-        self.book.report()
+        if lost:
+            self.book.give_up(ticket)
+            self.book.report()
+        else:
+            self.book.settle(ticket)
 
     def listen(self, listener: Listener | None) -> Listener | None:
         """Let this one hear of every question that is given up; gives who did before."""

@@ -260,7 +260,7 @@ class Session:
     def _learn_of_judge(self, ticket: int, noise: Noise | None) -> None:
         """Close a question with what the judge has said, as far as that can be learned."""
         if noise is None or (noise.wrong > BELIEVED and not self.model.hears_noise):
-            self.model.close(ticket)
+            self.model.cancel(ticket, lost=False)
         else:
             label = self._sold.classes[noise.label]
             self.model.tell(ticket, label, noise.wrong if self.model.hears_noise else 0.0)
@@ -385,7 +385,7 @@ class Session:
         True
         """
         ticket, name = ticket_or_id(question, id)
-        if label is None and (self.buying is None or by != self.buying.judge.name):
+        if label is None and not self.is_judge(by):
             raise ValueError("label: expected the class of the row")
         if ticket is None and name not in self._ids and name in self.rows:
             return self.model.learn(self.rows.pop(name), label)
@@ -471,9 +471,9 @@ class Session:
         ticket, name = ticket_or_id(question, id)
         with _meant_as_ticket(ticket, name):
             known = self._ticket(name) if ticket is None else ticket
-            if self.buying is not None and self.buying.waits_for(known) == self.buying.judge.name:
+            if self.is_judge(self._waits_for(known)):
                 after = self._judged(known, None, None)  # no answer is an answer
-                return self.buying.expert.name if after.escalated else None
+                return self._sold.expert.name if after.escalated else None
             self.model.cancel(known)
         self._hear_of_given_up()
         return None
@@ -508,8 +508,7 @@ class Session:
         for one in self.model.questions:
             known = self.meter.has_prediction(one.ticket)
             shown = one.shown if known else one.shown._replace(label=None)
-            if self.buying is not None:
-                shown = shown._replace(source=self.buying.waits_for(one.ticket))
+            shown = shown._replace(source=self._waits_for(one.ticket))
             found.append((shown, self.notes.get(one.ticket, Note())))
         return found
 
@@ -548,10 +547,23 @@ class Session:
             raise ValueError(f"source: {shown(name)} has no record, only the judge has one")
         return Record(self._sold)
 
+    def is_judge(self, by: str | None) -> bool:
+        """Whether answers by this name are those of a cheap judge."""
+        return self.buying is not None and by == self.buying.judge.name
+
+    def _waits_for(self, ticket: int) -> str | None:
+        """Who is asked about an open question, where there are two sources."""
+        return None if self.buying is None else self.buying.waits_for(ticket)
+
+    @property
+    def record(self) -> Record | None:
+        """The record of the judge, where there is one."""
+        return None if self.buying is None else Record(self.buying)
+
     @property
     def spent(self) -> dict[str, float]:
-        """What each source has cost, in the unit of the prices."""
-        return self._sold.spent
+        """What each source has cost, in the unit of the prices; empty where there is one source."""
+        return {} if self.buying is None else self.buying.spent
 
     @property
     def learner(self) -> Learner:

@@ -18,7 +18,7 @@ from lasec.persistence.record import Count, Shape
 from lasec.queries import TwoPrices
 from lasec.random import words
 from lasec.sources.judge import Judge, Noise
-from lasec.sources.source import Source, checked
+from lasec.sources.source import PRICES, Source, checked
 from lasec.types import Decision, Outcome
 from lasec.validation import class_label
 
@@ -32,7 +32,7 @@ class Priced(NamedTuple):
     """The name and the price of a source."""
 
     name: str
-    price: Annotated[float, Range(1e-9, 1e12)]
+    price: Annotated[float, PRICES]
 
 
 class Asked(NamedTuple):

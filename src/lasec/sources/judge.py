@@ -103,7 +103,10 @@ class Judge:
         """The probabilities of the classes with what the judge said; None is no answer."""
         if answer is None:
             return p
-        score = self._inputs(p, answer, confidence) @ self.mean
+        return self._shares(self._inputs(p, answer, confidence))
+
+    def _shares(self, inputs: Array) -> Array:
+        score = inputs @ self.mean
         shares = np.exp(score - score.max())
         return np.asarray(shares / shares.sum())
 
@@ -112,7 +115,8 @@ class Judge:
         weight: float = 1.0,
     ) -> None:  # fmt: skip
         """An expert says which class is true, who was asked with one over ``weight``."""
-        inputs, said = self._inputs(p, answer, confidence), self.posterior(p, answer, confidence)
+        inputs = self._inputs(p, answer, confidence)
+        said = self._shares(inputs)
         middle = said @ inputs
         spread = (inputs - middle).T @ ((inputs - middle) * said[:, None])
         self.cov += WALK * np.eye(len(WEIGHTS))

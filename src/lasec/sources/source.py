@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 from lasec.parameters import Range, number, seconds, shown
 from lasec.queries import TwoPrices
 
-_PRICES, _SUMS = Range(1e-9, 1e12), Range(1e-12, 1e12)
+PRICES, _SUMS = Range(1e-9, 1e12), Range(1e-12, 1e12)
 
 
 class Source(NamedTuple):
@@ -97,7 +97,7 @@ def checked(sources: Sequence[Source]) -> tuple[Source, Source]:
     for one in given:
         if not isinstance(one, Source) or not isinstance(one.name, str) or not one.name:
             raise TypeError(f"sources: expected lasec.Source with a name, got {shown(one)}")
-        number(f"price of {one.name!r}", one.price, float, _PRICES)
+        number(f"price of {one.name!r}", one.price, float, PRICES)
     if judge.name == expert.name:
         raise ValueError(f"sources: two are called {shown(judge.name)}")
     if judge.price > expert.price:

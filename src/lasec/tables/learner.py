@@ -222,13 +222,8 @@ class TableLearner:
         A whole number is a ticket, unless it is given as ``id``. ``by`` names who answered: with
         several annotators, each name counts once. A judge may have no answer, and a ``confidence``.
         """
-        name = self.named(label) if self.is_judge(by) else self._class(label)
+        name = self.named(label) if self.session.is_judge(by) else self._class(label)
         return self.session.tell(question, name, id=id, by=by, confidence=confidence)
-
-    def is_judge(self, by: str | None) -> bool:
-        """Whether answers by this name are those of a cheap judge."""
-        buying = self.session.buying
-        return buying is not None and by == buying.judge.name
 
     def learn(self, row: Mapping[str, Any], label: object) -> None:
         """Learn a row that nobody asked for; it is no part of any estimate."""

@@ -150,7 +150,7 @@ def told(desk: TableLearner, row: Row, *, as_text: bool = False) -> Row:
     name = {key: row[key] for key in ("ticket", desk.id or "id") if row.get(key) is not None}
     try:
         by = None if row.get("by") is None else str(row["by"])
-        if label is None and not desk.is_judge(by):
+        if label is None and not desk.session.is_judge(by):
             raise TableError('expected "label"')
         ticket, id_ = _question(desk, row, as_text=as_text)
         if ticket is None and id_ is None:

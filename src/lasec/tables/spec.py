@@ -60,8 +60,7 @@ class LabelBudget(NamedTuple):
             return Budgeted.every("1d", labels=self.per_day, **options)
         if self.total is not None:
             return Budgeted(1.0, total=float(self.total), horizon=float(self.rows or 1), **options)
-        if self.rows is not None and self.rows < Budgeted().horizon:
-            options["horizon"] = float(max(self.rows, 1))
+        options |= shorter(self.rows, Budgeted().horizon)
         return Budgeted(self.rate, **options) if options else None
 
 
@@ -157,6 +156,15 @@ class TableSpec(NamedTuple):
             learner, positive=positive, detectors=detectors(self.alarms, encoder),
             remember=self.remember, sources=self.sources, money=self.money,
         )  # fmt: skip
+
+
+def shorter(rows: int | None, horizon: float) -> dict[str, float]:
+    """The horizon of a query for a file of so many rows, where they are fewer than the usual ones.
+
+    >>> shorter(1_500, 10_000.0), shorter(None, 10_000.0)
+    ({'horizon': 1500.0}, {})
+    """
+    return {} if rows is None or rows >= horizon else {"horizon": float(max(rows, 1))}
 
 
 def detectors(wanted: bool, encoder: Encoder | None = None) -> list[Detector]:
