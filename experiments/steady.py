@@ -12,6 +12,8 @@ import numpy as np
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
+import lasec
+
 WINDOW, AGGRESSIVENESS, AUDIT, CERTAIN = 1_000.0, 0.1, 0.2, 1.0 - 1e-6
 ROWS, TOKENS, BOOST, SHIFT = range(4)
 
@@ -34,6 +36,7 @@ def _account(rate: float, horizon: float, state: Any) -> tuple[float, float]:
     return tokens, max(0.0, state[BOOST] - early / horizon * ticks)
 
 
+@lasec.query
 class Steady(NamedTuple):
     """Ask by the margin, ``rate`` labels a row, in every window of 1,000 rows."""
 
@@ -70,20 +73,6 @@ class Steady(NamedTuple):
         shift = state[SHIFT] + self.rate * min(firm, 0.3) ** 2 / 4.0 * s
         state[SHIFT] = min(max(shift, -18.0), 18.0)
 
-    def validate_state(self, state: Any) -> str:
-        """Every array is a state: none is read from a file."""
-        return ""
-
     def probability(self, margin: Any, t: int) -> float:
         """The probability of asking in a first row."""
         return self.chance(margin, self.init(), None)
-
-    @property
-    def has_propensity(self) -> bool:
-        """Every row has at least the minimum, unless the bucket is empty."""
-        return True
-
-    @property
-    def reference(self) -> str:
-        """No paper."""
-        return ""

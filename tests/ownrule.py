@@ -69,12 +69,9 @@ class Failing(NamedTuple):
         state.weights[0] += y
 
 
+@lasec.query
 class Contrary(NamedTuple):
     """Asks the less, the larger the variance."""
 
     def probability(self, margin, t):
         return 1.0 / (1.0 + margin.variance)
-
-    @property
-    def has_propensity(self):
-        return True

@@ -16,7 +16,7 @@ from lasec.algorithms import (
     Perceptron_SS,
     Shifting,
 )
-from lasec.contract import rule
+from lasec.contract import query, rule
 from lasec.errors import StateError, TableError, TicketError
 from lasec.evaluation import RunSummary, evaluate
 from lasec.fleet import Fleet
@@ -77,6 +77,7 @@ __all__ = [
     "mercer",
     "metrics",
     "queries",
+    "query",
     "rule",
     "rules",
     "streams",

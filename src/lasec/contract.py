@@ -1,4 +1,4 @@
-"""The contract of a rule: three methods of its own, and what :func:`rule` fills in for the rest.
+"""The contracts of rules and queries: a few methods of their own, and the rest filled in.
 
 A default here is a method like any other: it is interpreted, and compiled, as it stands.
 """
@@ -6,6 +6,7 @@ A default here is a method like any other: it is interpreted, and compiled, as i
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, TypeVar, cast, overload
 
@@ -15,16 +16,18 @@ from lasec import methods
 from lasec.linalg import largest_of_all, largest_variance
 from lasec.nested import leaves, named
 from lasec.parameters import shown
-from lasec.types import Rule, S, Vector
+from lasec.types import Context, Margin, Query, Rule, S, Vector
 
 T = TypeVar("T")
 Kind = type[T]
+Needs = dict[str, tuple[str, ...]]
 
-OWN = {
+OWN: Needs = {
     "init": ("dimension",),
     "margin": ("state", "x", "t"),
     "update": ("state", "x", "y", "draw", "t"),
 }  # what a rule must have, and what it is called with
+ASKS: Needs = {"probability": ("margin", "t")}  # and a query
 
 
 class Facts(NamedTuple):
@@ -34,7 +37,7 @@ class Facts(NamedTuple):
     that may be wrong (``noise``, as ``rules.tracker.answers`` has them); these arrays of its state
     are ``symmetric`` to the last bit in their last two axes, so that a :class:`~lasec.Fleet` keeps
     one triangle. As :func:`rule` finds: asking writes its state (``notes``); it is for any number
-    of classes (``many``).
+    of classes (``many``); a state grows by a ``spare`` coordinate at its end.
     """
 
     probabilities: bool = False
@@ -43,6 +46,7 @@ class Facts(NamedTuple):
     symmetric: tuple[str, ...] = ()
     notes: bool = False
     many: bool = False
+    spare: bool = True
 
 
 class WholeRule(Rule[S], Protocol[S]):
@@ -66,7 +70,7 @@ class WholeRule(Rule[S], Protocol[S]):
         """Whether there is something to do between two rows (``renewed``); by default never."""
 
     def renewed(self, state: S) -> S:
-        """The state after that: the same, or one with more room."""
+        """The state after that: the same, or one with more room; needed with ``is_due``."""
 
     def conditioning(self, size: float, largest: float) -> float:
         """By what factor a label at an x of this size may shrink a covariance; by default none."""
@@ -94,6 +98,9 @@ class WholeRule(Rule[S], Protocol[S]):
 
     def with_more_classes(self, state: S, dimension: int) -> tuple[Any, S]:
         """The rule and the state with one more class, of a rule for any number of them."""
+
+    def widened(self, state: S, dimension: int, known: int) -> S:
+        """The state for more features, of which the first ``known`` are in use."""
 
     def probabilities(self, state: S, x: Any, t: int, out: Vector) -> None:
         """Out <- the probability of each class, of a rule for any number of them."""
@@ -152,6 +159,24 @@ def _validate_state(self: Any, state: Any) -> str:
     return flaw
 
 
+def _widened(self: Any, state: Any, dimension: int, known: int) -> Any:
+    """For states in which a coordinate that was always zero lives alone.
+
+    Its weight is zero, and its variance is that of any other such coordinate. So where a spare one
+    is kept at the end, which no feature uses, repeating it is exactly what the state had been with
+    all features from the start.
+    """
+    if self.facts.sparse:
+        return state
+    larger = self.init(dimension)
+    for before, after in zip(state, larger, strict=True):
+        after[tuple(map(slice, before.shape))] = before
+    if hasattr(state, "cov"):  # of one class, or of several with a first axis for them
+        fresh = np.arange(state.cov.shape[-1], larger.cov.shape[-1])
+        larger.cov[..., fresh, fresh] = state.cov[..., -1:, -1]
+    return larger
+
+
 DEFAULTS: dict[str, Any] = {
     "classes": 2,
     "conditioning": _conditioning,
@@ -163,6 +188,7 @@ DEFAULTS: dict[str, Any] = {
     "shapes": _shapes,
     "squared_norm": _squared_norm,
     "validate_state": _validate_state,
+    "widened": _widened,
 }
 
 
@@ -199,31 +225,37 @@ def rule(kind: Any = None, /, *, reference: str = "", **given: Any) -> Any:
 
 
 def _filled(kind: Any, reference: str, facts: Facts) -> Any:
-    for name, taken in OWN.items():
-        _check(kind, name, taken)
-    has = {name for name in (*DEFAULTS, "with_more_classes") if _is_own(kind, name)}
-    for name in DEFAULTS.keys() - has:
-        setattr(kind, name, DEFAULTS[name])
-    if not _is_own(kind, "strain"):
+    has = _fill(kind, "rule", OWN, DEFAULTS)
+    if not _is_own(kind, "strain", (_strain, _no_strain)):
         kind.strain = _strain if "conditioning" in has else _no_strain
     if reference:
         kind.reference = reference
     if not isinstance(getattr(kind, "facts", None), property):
-        notes = facts.sparse or "note" in has
-        kind.facts = facts._replace(notes=notes, many="with_more_classes" in has)
+        notes, many = facts.sparse or "note" in has, hasattr(kind, "with_more_classes")
+        kind.facts = facts._replace(notes=notes, many=many, spare="widened" not in has)
     return kind
 
 
-def _is_own(kind: Any, name: str) -> bool:
+def _fill(kind: Any, role: str, own: Needs, defaults: dict[str, Any]) -> set[str]:
+    """Give a class the defaults that it has none of its own for; what it has of them."""
+    for name, taken in own.items():
+        _check(kind, role, name, taken)
+    has = {name for name, default in defaults.items() if _is_own(kind, name, (default,))}
+    for name in defaults.keys() - has:
+        setattr(kind, name, defaults[name])
+    return has
+
+
+def _is_own(kind: Any, name: str, defaults: tuple[Any, ...]) -> bool:
     """Whether a class has more than a default of this name."""
-    return getattr(kind, name, None) not in (None, DEFAULTS.get(name), _strain, _no_strain)
+    return getattr(kind, name, None) not in (None, *defaults)
 
 
-def _check(kind: Any, name: str, taken: tuple[str, ...]) -> None:
-    """Refuse a rule without a method, or with one that cannot be called as rules are."""
+def _check(kind: Any, role: str, name: str, taken: tuple[str, ...]) -> None:
+    """Refuse a class without a method, or with one that cannot be called as it will be."""
     method = getattr(kind, name, None)
     if not callable(method):
-        raise TypeError(f"{kind.__name__}: a rule needs a method {name}({', '.join(taken)})")
+        raise TypeError(f"{kind.__name__}: a {role} needs a method {name}({', '.join(taken)})")
     try:
         inspect.signature(method).bind(None, *taken)
     except TypeError:
@@ -240,11 +272,116 @@ def whole(rule: Rule[S]) -> WholeRule[S]:
     >>> whole(lasec.rules.Perceptron()).facts.symmetric
     ()
     """
-    if not hasattr(rule, "facts"):
-        if all(hasattr(rule, name) for name in OWN):
-            raise TypeError(
-                f"{type(rule).__name__} is not a rule yet: write @lasec.rule above its class, "
-                "which fills in what a rule may leave out"
-            )
-        raise TypeError(f"rule must be one of lasec.rules, got {shown(rule)}")
+    _refuse_bare(rule, "rule", "rules", OWN, "facts")
     return cast("WholeRule[S]", rule)
+
+
+def _refuse_bare(part: Any, role: str, room: str, own: Needs, filled: str) -> None:
+    """Refuse a part whose class was given no defaults, and what is no such part at all."""
+    if isinstance(part, type) or not all(hasattr(part, name) for name in own):
+        raise TypeError(f"{role} must be one of lasec.{room}, got {shown(part)}")
+    if not hasattr(part, filled):
+        raise TypeError(
+            f"{type(part).__name__} is not a {role} yet: write @lasec.{role} above its class, "
+            f"which fills in what a {role} may leave out"
+        )
+
+
+class WholeQuery(Query, Protocol):
+    """A query with all that :func:`query` fills in."""
+
+    @property
+    def has_propensity(self) -> bool:
+        """Whether every probability is positive, so that unbiased estimates are possible."""
+
+    @property
+    def timed(self) -> bool:
+        """Whether every row must come with a time; by default none."""
+
+    @property
+    def max_open(self) -> int:
+        """0 where its chances do not depend on the open questions."""
+
+    def init(self) -> Vector:
+        """The state before the first row, an array that ``ask`` writes; by default an empty one."""
+
+    def chance(self, margin: Margin, state: Vector, now: Context) -> float:
+        """The probability of asking in the row ``now``; by default :meth:`probability`."""
+
+    def spend(self, margin: Margin, state: Vector, asked: bool, now: Context) -> None:
+        """Take note of a row, in place; by default nothing."""
+
+    def planned(self, state: Vector) -> float:
+        """The labels that the plan allows by now; by default NaN, for no plan."""
+
+    def boost(self, state: Vector, labels: float, ticks: float) -> None:
+        """Spend ``labels`` earlier, to be saved again over the next ``ticks``; refused if none."""
+
+    def validate_state(self, state: Vector) -> str:
+        """What makes an array no state of this query, as a phrase; empty if nothing does."""
+
+
+def _no_memory(self: Any) -> Vector:
+    return np.empty(0)
+
+
+def _chance(self: Any, margin: Any, state: Any, now: Any) -> float:
+    return methods.probability(self, margin, now.round)
+
+
+def _spend(self: Any, margin: Any, state: Any, asked: bool, now: Any) -> None:
+    pass
+
+
+def _planned(self: Any, state: Vector) -> float:
+    return math.nan
+
+
+def _boost(self: Any, state: Vector, labels: float, ticks: float) -> None:
+    raise TypeError(f"{type(self).__name__} holds no budget: there is nothing to spend earlier")
+
+
+def _sound(self: Any, state: Vector) -> str:
+    return ""
+
+
+ASKING: dict[str, Any] = {
+    "boost": _boost,
+    "chance": _chance,
+    "has_propensity": True,
+    "init": _no_memory,
+    "planned": _planned,
+    "spend": _spend,
+    "timed": False,
+    "validate_state": _sound,
+}
+
+
+def query(kind: Kind[T]) -> Kind[T]:
+    """Make a class of parameters a query, which has a method ``probability`` and may have more.
+
+    Where some probabilities are zero, it says so: ``has_propensity = False``.
+
+    >>> @query
+    ... class Often(NamedTuple):
+    ...     def probability(self, margin, t):
+    ...         return 0.9
+    >>> Often().init().size, Often().planned(np.empty(0)), Often().has_propensity
+    (0, nan, True)
+    """
+    plain: Any = kind
+    has = _fill(plain, "query", ASKS, ASKING)
+    if not hasattr(plain, "max_open"):
+        plain.max_open = 1 if "chance" in has else 0
+    return kind
+
+
+def whole_query(query: Query) -> WholeQuery:
+    """A query with all that it has; one that is none is refused.
+
+    >>> import lasec
+    >>> whole_query(lasec.queries.Always()).timed
+    False
+    """
+    _refuse_bare(query, "query", "queries", ASKS, "chance")
+    return cast("WholeQuery", query)

@@ -13,8 +13,8 @@ from typing import Any
 from lasec.types import Context, Margin, Vector
 
 __all__ = [
-    "admit", "conditioning", "is_due", "judge", "margin", "note", "probabilities", "probability",
-    "product", "squared_norm", "step", "strain", "update",
+    "admit", "chance", "conditioning", "is_due", "judge", "margin", "note", "probabilities",
+    "probability", "product", "spend", "squared_norm", "step", "strain", "update",
 ]  # fmt: skip
 
 
@@ -80,18 +80,15 @@ def product(kernel: Any, x: Vector, z: Vector) -> float:
 
 
 def probability(query: Any, margin: Margin, t: int) -> float:
-    """The probability of asking, of a query that remembers nothing."""
+    """The probability of asking in row ``t``, whatever came before."""
     return float(query.probability(margin, t))
 
 
 def chance(query: Any, margin: Margin, memory: Vector, now: Context) -> float:
-    """The probability of asking, by what the query remembers if it remembers anything."""
-    if hasattr(query, "spend"):
-        return float(query.chance(margin, memory, now))
-    return float(query.probability(margin, now.round))
+    """The probability of asking, by what the query remembers."""
+    return float(query.chance(margin, memory, now))
 
 
 def spend(query: Any, margin: Margin, memory: Vector, asked: bool, now: Context) -> None:
-    """Let a query that remembers take note of a row."""
-    if hasattr(query, "spend"):
-        query.spend(margin, memory, asked, now)
+    """Let a query take note of a row."""
+    query.spend(margin, memory, asked, now)

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from lasec import validation
 from lasec.busy import Busy
 from lasec.clock import LEAD, Clock
+from lasec.contract import whole_query
 from lasec.kernel import engine
 from lasec.kernel.given import GivenMargin
 from lasec.parameters import Range, number
@@ -23,7 +24,7 @@ from lasec.persistence.record import Count, Shape
 from lasec.queries import Always, MarginSampling, Uniform
 from lasec.random import SEEDS, seed_or_random, uniforms
 from lasec.sparse import plain
-from lasec.types import BudgetQuery, Matrix, Query, Vector
+from lasec.types import Matrix, Query, Vector
 from lasec.validation import LARGEST_ENTRY
 
 _COUNTS = Range(0, 2**62)
@@ -31,7 +32,7 @@ _NO_DRAWS: Vector = np.empty(0)
 
 
 # What these say of a row does not depend on the rows before it.
-_STEADY = (Always, Uniform, MarginSampling)
+_STEADY: tuple[type, ...] = (Always, Uniform, MarginSampling)
 _RULE = GivenMargin()
 _MODEL = _RULE.init(2)
 
@@ -165,21 +166,20 @@ class Selector:
         0.1
         """
         self.query_state: Vector = codec.query_state(query)
-        self.query = query
-        self._by_time = isinstance(query, BudgetQuery) and query.timed
+        self.query = whole_query(query)
         self.machine = engine.Machine()
 
     def moment(self, time: float | None) -> float:
         """When a row came: the time that was given, or the number of its step."""
         if time is not None:
             return self.clock.one(float(validation.times([time], 1)[0]))
-        if self._by_time:
-            validation.clock(self.query, None, 0)  # says what is missing
+        if self.query.timed:
+            validation.clock(self.query.timed, None, 0)  # says what is missing
         return self.rows + 1.0
 
     def times(self, times: ArrayLike | None, count: int) -> Vector:
         """When rows came; empty where steps are counted."""
-        return self.clock.trusted(validation.clock(self.query, times, count))
+        return self.clock.trusted(validation.clock(self.query.timed, times, count))
 
     def look(
         self, rule: Any, model: Any, x: Vector, draw: float, time: float, waiting: int

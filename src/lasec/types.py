@@ -6,7 +6,7 @@ This module imports nothing of lasec; everything else may import it.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,23 +93,6 @@ class Decision(NamedTuple):
 
     def __repr__(self) -> str:
         return _without_source(self)
-
-
-class Views(NamedTuple):
-    """What a learner says about rows, a column each, without asking for labels.
-
-    ``margin`` is what a query decides on: with two classes the margin, with more the lead of the
-    best class over the second. ``certainty`` is P(label) - P(any other class), or tanh of the lead
-    where margins are no probabilities.
-
-    >>> Views(np.array(["ham"]), np.array([-0.5]), np.array([0.5]), np.zeros(1)).label.tolist()
-    ['ham']
-    """
-
-    label: NDArray[Any]
-    margin: Vector
-    certainty: Vector
-    variance: Vector
 
 
 class Outcome(NamedTuple):
@@ -221,46 +204,14 @@ class Mercer(Protocol):
 
 
 class Query(Protocol):
-    """When to ask: a margin turned into a probability, as a NamedTuple of parameters."""
+    """When to ask: a margin turned into a probability, as a NamedTuple of parameters.
+
+    :func:`lasec.query` above the class fills in what a query may have beyond this
+    (:class:`lasec.contract.WholeQuery`).
+    """
 
     def probability(self, margin: Margin, t: int) -> float:
         """The probability of asking in row ``t`` (the first row is 1)."""
-
-    @property
-    def has_propensity(self) -> bool:
-        """Whether every probability is positive, so that unbiased estimates are possible."""
-
-
-@runtime_checkable
-class StatefulQuery(Protocol):
-    """A query with a state, an array that ``ask`` writes: what a budget has spent, for example."""
-
-    def init(self) -> Vector:
-        """The state before the first row."""
-
-    def chance(self, margin: Margin, state: Vector, now: Context) -> float:
-        """The probability of asking in the row ``now``; takes the place of ``probability``."""
-
-    def spend(self, margin: Margin, state: Vector, asked: bool, now: Context) -> None:
-        """Take note of a row, in place."""
-
-    def validate_state(self, state: Vector) -> str:
-        """What makes an array no state of this query, as a phrase; empty if nothing does."""
-
-
-@runtime_checkable
-class BudgetQuery(StatefulQuery, Protocol):
-    """A query that spends labels by a plan, counted in rows or, where ``timed``, in time."""
-
-    @property
-    def timed(self) -> bool:
-        """Whether every row must come with a time."""
-
-    def planned(self, state: Vector) -> float:
-        """The labels that the plan allows by now."""
-
-    def boost(self, state: Vector, labels: float, ticks: float) -> None:
-        """Spend ``labels`` earlier, to be saved again over the next ``ticks``."""
 
 
 class RandomQuery(Query, Protocol):

@@ -316,10 +316,10 @@ def times(values: ArrayLike, count: int) -> NDArray[np.float64]:
     return clean
 
 
-def clock(query: object, values: ArrayLike | None, count: int) -> NDArray[np.float64]:
-    """When each row came; empty where steps are counted, which a budget by time cannot do."""
+def clock(timed: bool, values: ArrayLike | None, count: int) -> NDArray[np.float64]:
+    """When each row came; empty where steps are counted, as a budget that is ``timed`` cannot."""
     if values is not None:
         return times(values, count)
-    if getattr(query, "timed", False):
+    if timed:
         raise ValueError("time: this budget is by time, so every row must say when it came")
     return np.empty(0)

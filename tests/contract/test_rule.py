@@ -1,5 +1,6 @@
-"""What ``@lasec.rule`` fills in, what it finds, and whom it refuses."""
+"""What ``@lasec.rule`` and ``@lasec.query`` fill in, what they find, and whom they refuse."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -7,9 +8,39 @@ import pytest
 
 import lasec
 from catalogue import RULES
-from lasec.contract import DEFAULTS, whole
-from lasec.types import Margin
-from ownrule import Averaging
+from lasec.contract import DEFAULTS, whole, whole_query
+from lasec.types import Context, Margin
+from ownrule import Averaging, Contrary, Weights
+
+
+class Bare(NamedTuple):
+    """A query without a decorator."""
+
+    def probability(self, margin, t):
+        return 0.5
+
+
+@lasec.rule
+class Counting(NamedTuple):
+    """Has as its only weight the rows that were asked about, and begins again after five."""
+
+    def init(self, dimension):
+        return Weights(np.zeros(dimension))
+
+    def margin(self, state, x, t):
+        return Margin(state.weights[0], 0.0, state.weights[0])
+
+    def update(self, state, x, y, draw, t):
+        state.weights[0] = 0.0
+
+    def note(self, state, x):
+        state.weights[0] += 1.0
+
+    def is_due(self, state):
+        return bool(state.weights[0] >= 5.0)
+
+    def renewed(self, state):
+        return Weights(state.weights - 5.0)
 
 
 class Plain(NamedTuple):
@@ -64,6 +95,63 @@ def test_a_class_that_inherits_from_a_rule_may_be_one_of_its_own():
     assert not Louder().facts.notes
     assert lasec.rule(Louder)().facts.notes
     assert not lasec.rules.Perceptron().facts.notes
+
+
+def test_what_a_rule_does_between_labels_it_does_for_each_class():
+    rule = lasec.rules.OneVsRest(Counting(), 3)
+    state, x = rule.init(1), np.ones(1)
+    assert whole(rule).facts.notes
+    for _ in range(6):
+        assert not rule.is_due(state) or state.weights[0, 0] == 5.0
+        rule.note(state, x)
+    rule.update(state, x, 2.0, 0.0, t=1)  # the second class missed it, the others said +1
+    assert state.weights.tolist() == [[0.0], [6.0], [0.0]]
+    assert rule.is_due(state)
+    assert rule.renewed(state).weights.tolist() == [[0.0], [1.0], [0.0]]
+
+
+def test_a_query_gets_what_it_leaves_out():
+    query, margin = whole_query(Contrary()), Margin(0.0, 1.0, 0.0)
+    state, now = query.init(), Context(3, 3.0, 0)
+    query.spend(margin, state, True, now)
+    assert (state.size, query.chance(margin, state, now)) == (0, 0.5)
+    assert (query.has_propensity, query.timed, query.max_open) == (True, False, 0)
+    assert math.isnan(query.planned(state))
+    assert query.validate_state(state) == ""
+    with pytest.raises(TypeError, match=r"^Contrary holds no budget: there is nothing to spend"):
+        query.boost(state, 1.0, 10.0)
+
+
+def test_a_query_of_its_own_chance_may_look_at_open_questions():
+    @lasec.query
+    class Shy(Bare):
+        def chance(self, margin, state, now):
+            return 1.0 / (1.0 + now.open)
+
+    assert (Shy().max_open, Contrary().max_open) == (1, 0)
+    assert lasec.queries.Budgeted(max_open=7).max_open == 7
+
+
+ASKERS = (
+    lambda query: lasec.queries.Budgeted(inner=query),
+    lambda query: lasec.Learner(Averaging(), query, dimension=2),
+    lambda query: lasec.Fleet(Averaging(), query, models=2, dimension=2),
+    lasec.selector.Selector,
+)
+
+
+@pytest.mark.parametrize("door", ASKERS)
+def test_what_is_no_query_is_refused_in_one_sentence(door):
+    with pytest.raises(TypeError, match=r"^Bare is not a query yet: write @lasec\.query above its"):
+        door(Bare())
+    for wrong in (None, 1.0, lasec.queries.Always):
+        with pytest.raises(TypeError, match=r"^(query|inner) must be (one of lasec|a query)"):
+            door(wrong)
+    with pytest.raises(TypeError, match=r"^Mute: a query needs a method probability"):
+
+        @lasec.query
+        class Mute(NamedTuple):
+            pass
 
 
 DOORS = (

@@ -30,7 +30,6 @@ from lasec.river import (
     RuleClassifier,
     TrackerClassifier,
 )
-from lasec.rules.growth import widened
 from lasec.rules.one_vs_rest import mirrored
 from lasec.selector import bvsb_margin
 
@@ -125,7 +124,7 @@ def test_a_tracker_that_grows_says_the_same_of_the_rows_it_knew():
     _, X, y = rows(d=4)
     for t, (x, label) in enumerate(zip(X, y, strict=True), 1):
         rule.update(state, x, label, 0.0, t)
-    larger = widened(rule, state, dimension=9, known=4)
+    larger = rule.widened(state, dimension=9, known=4)
     assert larger.validate() == ""
     for x in 0.3 * X:  # none so long that it is shortened
         wide = np.concatenate([x, np.zeros(5)])
@@ -140,7 +139,7 @@ def test_a_tracker_that_grows_keeps_the_rows_that_wait_for_a_label():
     for x in ([1.0, 2.0], [3.0, -1.0]):
         rule.note(small, np.array(x))
         rule.note(large, np.array([*x, 0.0, 0.0, 0.0]))
-    grown = widened(rule, small, dimension=5, known=2)
+    grown = rule.widened(small, dimension=5, known=2)
     np.testing.assert_array_equal(grown.tally, large.tally)
 
 

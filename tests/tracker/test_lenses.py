@@ -259,7 +259,7 @@ def test_a_third_class_can_come():
     assert np.median(moved) < 0.05  # but for rows like the one that was learned
 
 
-def test_with_more_features_lenses_begin_again():
+def test_widened_lenses_begin_again():
     X, y = curved()
     tracker = lensed()
     tracker.run(X[:400], y[:400])

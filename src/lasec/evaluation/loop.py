@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import heapq
-import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -26,7 +25,7 @@ from lasec.session import Session
 from lasec.session.models import Asked
 from lasec.sparse import csr, is_sparse, one_by_one
 from lasec.tracker import Tracker
-from lasec.types import Aggregate, BudgetQuery
+from lasec.types import Aggregate
 
 Array = NDArray[np.float64]
 Reaction = Callable[[Learner, Alarm], object]
@@ -361,10 +360,7 @@ class _Conversation:
 
 def _status(learner: Learner, now: Account, clock: Array, rows: Rows | None = None) -> Status:
     """What the learner says of itself after these rows."""
-    query: Any = learner.query
-    planned = (
-        query.planned(learner.selector.query_state) if isinstance(query, BudgetQuery) else math.nan
-    )
+    planned = learner.selector.query.planned(learner.selector.query_state)
     waiting = learner.pending if rows is not None else ()
     age = 0.0
     if waiting and rows is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ from lasec.evaluation.summary import RunSummary
 from lasec.evaluation.tally import Margins
 from lasec.records import Records
 from lasec.session import AnyModel
-from lasec.types import BudgetQuery
 
 Array = NDArray[np.float64]
 
@@ -111,6 +109,5 @@ def _step(
 
 def _status(model: AnyModel, now: Account, time: float | None) -> Status:
     selector = model.selector
-    query: Any = selector.query
-    planned = query.planned(selector.query_state) if isinstance(query, BudgetQuery) else math.nan
+    planned = selector.query.planned(selector.query_state)
     return Status(selector.asked - now.before, planned - now.before, time=time)

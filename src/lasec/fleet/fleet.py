@@ -16,6 +16,7 @@ from lasec import sparse, validation
 from lasec.busy import Busy
 from lasec.classes import SIGNS
 from lasec.clock import LEAD, Clock
+from lasec.contract import whole_query
 from lasec.files import write
 from lasec.fleet import batch, saved
 from lasec.fleet.stacked import tiled
@@ -97,7 +98,7 @@ class Fleet:
         self.learn_from = choice(LearnFrom, learn_from)
         every = self.learn_from == LearnFrom.LABELS
         self.rule, names = with_classes(rule, classes, every_label=every)
-        self.query, self._names = query, names.complete
+        self.query, self._names = whole_query(query), names.complete
         self.seed = seed_or_random(seed)
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         self.threads: int = number(
@@ -464,4 +465,4 @@ class Fleet:
 
     def _times(self, times: ArrayLike | None, count: int) -> NDArray[np.float64]:
         """When the rows of a batch came, as far as it can be trusted; empty for steps."""
-        return self.clock.trusted(validation.clock(self.query, times, count))
+        return self.clock.trusted(validation.clock(self.query.timed, times, count))

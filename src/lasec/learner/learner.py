@@ -35,13 +35,11 @@ from lasec.parameters import Range, number
 from lasec.persistence import codec, record
 from lasec.persistence.container import checking, read
 from lasec.records import Records
-from lasec.rules.growth import widened
 from lasec.rules.tracker.costs import GIVEN
 from lasec.selector import Selector
 from lasec.sparse import SparseRows
 from lasec.types import (
     Aggregate,
-    BudgetQuery,
     Decision,
     LearnFrom,
     Outcome,
@@ -544,8 +542,7 @@ class Learner:
 
         So had the rows of open questions. The first ``known`` of the features so far were in use,
         by default all of them. With one that was not, the last, a learner of the papers is what it
-        had been with all features from the start; see :mod:`lasec.rules.growth`, also for the
-        Tracker.
+        had been with all features from the start. A Tracker says the same about rows it knew.
 
         >>> import lasec
         >>> learner = lasec.LASEC(dimension=2)
@@ -562,7 +559,7 @@ class Learner:
             model = now.blank(size)
             if now.sized:
                 wide = zip(
-                    *map(leaves, (widened(now.rule, now.model, size, used), model)), strict=True
+                    *map(leaves, (now.rule.widened(now.model, size, used), model)), strict=True
                 )
                 model = rebuilt(model, (array.astype(blank.dtype) for array, blank in wide))
             self._now = now.resized(size, model)
@@ -655,17 +652,12 @@ class Learner:
         Traceback (most recent call last):
         TypeError: Always holds no budget: there is nothing to spend earlier
         """
-        query = self.query
-        if not isinstance(query, BudgetQuery):
-            raise TypeError(
-                f"{type(query).__name__} holds no budget: there is nothing to spend earlier"
-            )
         extra = number("labels", labels, float, Range(0.0, 1e12))
         ticks = number("over", over, float, Range(1e-12, 1e12))
         with self._busy:
             selector = self._now.selector
             state = selector.query_state.copy()
-            query.boost(state, extra, ticks)
+            selector.query.boost(state, extra, ticks)
             selector.query_state = state
 
     def run(

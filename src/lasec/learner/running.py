@@ -17,7 +17,7 @@ from lasec.learner.terms import ALWAYS
 from lasec.records import Records
 from lasec.selector import Selector
 from lasec.sparse import SparseRows
-from lasec.types import Decision, StatefulQuery, Vector
+from lasec.types import Decision, Vector
 
 
 def ask(
@@ -38,10 +38,9 @@ def ask(
 
 def _counts_closed(now: LearnerState, n: int, when: Vector) -> bool:
     """Whether the query asks how many questions are open, and some may close among n rows."""
-    query, age = now.selector.query, now.terms.max_age
-    if not isinstance(query, StatefulQuery) or getattr(query, "max_open", 1) == 0:
+    if now.selector.query.max_open == 0:
         return False
-    old = False
+    age, old = now.terms.max_age, False
     if age is not None and n > 0:
         first = now.selector.rows + 1.0
         begin, end = (when.min(), when.max()) if when.size else (first, first + n - 1)

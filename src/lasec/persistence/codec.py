@@ -15,17 +15,15 @@ from typing import Any
 import numpy as np
 
 from lasec import mercer, queries, rules
-from lasec.contract import whole
+from lasec.contract import whole, whole_query
 from lasec.errors import StateError
 from lasec.nested import named, rebuilt
-from lasec.parameters import shown
 from lasec.persistence.container import Arrays
 from lasec.types import (
     Mercer,
     Query,
     Rule,
     State,
-    StatefulQuery,
     Vector,
 )
 from lasec.validation import LARGEST_ENTRY
@@ -171,14 +169,12 @@ def query_state(query: Query, kept: Vector | None = None) -> Vector:
     >>> query_state(queries.Budgeted()).size, query_state(queries.Always()).size
     (11, 0)
     """
-    if not hasattr(query, "probability"):
-        raise TypeError(f"query must be one of lasec.queries, got {shown(query)}")
-    blank = query.init() if isinstance(query, StatefulQuery) else np.empty(0)
+    blank = whole_query(query).init()
     if kept is None:
         return blank
     if kept.shape != blank.shape or kept.dtype != blank.dtype or not np.isfinite(kept).all():
         raise StateError("invalid: the query's state has not the shape and type of this query")
-    defect = query.validate_state(kept) if isinstance(query, StatefulQuery) else ""
+    defect = whole_query(query).validate_state(kept)
     if defect:
         raise StateError(f"invalid: {defect}")
     return kept

@@ -24,11 +24,13 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from lasec.types import Context, Vector
 
-__all__ = ["covered", "purse", "settled", "surplus"]
+__all__ = ["covered", "passed", "purse", "settled", "surplus"]
 
-RESERVE = 8.0
+RESERVE, LARGEST_SHIFT = 8.0, 18.0
 
 # The state: rows, labels, the shift of the odds, tokens, the boost that is left and what is repaid
 # of it in a tick, the times of the first and the last step, the rows of a window (by time: a
@@ -60,6 +62,14 @@ def settled(query: Any) -> tuple[float, float, float]:
     if query.timed and query.burst == 0.0:
         burst = max(burst, 2.0 * labels)
     return rate, early, burst
+
+
+def opened(query: Any, size: int) -> Vector:
+    """A state of so many numbers, with nothing spent yet."""
+    _, early, burst = settled(query)
+    state = np.zeros(size)
+    state[TOKENS], state[BOOST], state[REPAY] = burst / 2.0, early, early / query.horizon
+    return state
 
 
 def purse(query: Any, state: Vector, now: Context) -> Purse:
@@ -94,3 +104,49 @@ def covered(query: Any, past: float, seen: float) -> float:
 def surplus(account: Purse) -> float:
     """How many labels the budget is behind its plan, before the row is asked or not."""
     return float(account.tokens - account.burst / 2.0 + account.boost)
+
+
+def passed(state: Vector, account: Purse, paid: float, taken: float, least: float) -> None:
+    """Remember a row that was decided: what it cost, what it took from the bucket.
+
+    It was blind where the bucket had less than ``least``.
+    """
+    if state[ROUNDS] == 0.0:
+        state[FIRST] = account.time
+    state[ROUNDS] += 1.0
+    state[LABELS] += paid
+    state[BLIND] += account.tokens < least
+    state[TOKENS], state[BOOST] = account.tokens - taken, account.boost
+    state[LAST], state[CROWD] = account.time, account.crowd
+    if account.boost == 0.0:
+        state[REPAY] = 0.0
+
+
+def promised(query: Any, state: Vector) -> float:
+    """The labels that a budget allows by now, without carry-over and boosts."""
+    ticks = state[LAST] - state[FIRST] if query.timed else state[ROUNDS]
+    if query.total > 0.0:
+        return float(min(query.rate * ticks, query.total * min(1.0, ticks / query.horizon)))
+    return float(query.rate * ticks)
+
+
+def lend(state: Vector, labels: float, ticks: float) -> None:
+    """Spend ``labels`` earlier, to be saved again over the next ``ticks``."""
+    state[BOOST] += labels
+    state[REPAY] += labels / ticks
+
+
+def ceiling(query: Any, ticks: float) -> float:
+    """The most labels that a budget asks for in the first so many ticks."""
+    most = query.rate * ticks + settled(query)[2] / 2.0
+    return float(round(min(most, query.total) if query.total > 0.0 else most, 6))
+
+
+def is_possible(state: Vector) -> bool:
+    """Whether an account can be in this state."""
+    return bool(
+        abs(state[SHIFT]) <= LARGEST_SHIFT
+        and min(state[BOOST], state[REPAY], state[CROWD]) >= 0.0
+        and state[FIRST] <= state[LAST]
+        and 0.0 <= state[BLIND] <= state[ROUNDS]
+    )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from lasec.contract import query
 from lasec.parameters import checked
 from lasec.types import Margin
 
 
 @checked
+@query
 class Always(NamedTuple):
     """Every label is asked for.
 

@@ -24,11 +24,11 @@ open, and only a fifth of the audit is left when all of them are.
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any, Literal, NamedTuple
 
-import numpy as np
-
 from lasec import methods
+from lasec.contract import query, whole_query
 from lasec.parameters import (
     LARGEST,
     SMALLEST,
@@ -41,23 +41,25 @@ from lasec.parameters import (
     seconds,
 )
 from lasec.queries.account import (
-    BLIND,
     BOOST,
-    CROWD,
-    FIRST,
     LABELS,
-    LAST,
-    REPAY,
+    LARGEST_SHIFT,
     RESERVE,
     ROUNDS,
     SHIFT,
     TOKENS,
     USUAL,
+    ceiling,
+    is_possible,
+    lend,
+    opened,
+    passed,
+    promised,
     purse,
     settled,
     surplus,
 )
-from lasec.queries.pacing import LARGEST_SHIFT, audited, held_back, step, wanted
+from lasec.queries.pacing import audited, held_back, step, wanted
 from lasec.queries.uncertainty_sampling import UncertaintySampling
 from lasec.types import Context, Margin, Query, Vector
 
@@ -75,6 +77,7 @@ def stretched(margin: Margin, state: Vector) -> Margin:
 
 
 @checked
+@query
 class Budgeted(NamedTuple):
     """Ask for ``rate`` labels a row (or a unit of time), where ``inner`` finds them most useful.
 
@@ -124,10 +127,7 @@ class Budgeted(NamedTuple):
 
     def init(self) -> Vector:
         """Nothing asked yet."""
-        _, early, burst = settled(self)
-        state = np.zeros(USUAL + 1)
-        state[TOKENS], state[BOOST], state[REPAY] = burst / 2.0, early, early / self.horizon
-        return state
+        return opened(self, USUAL + 1)
 
     def chance(self, margin: Margin, state: Vector, now: Context) -> float:
         """The probability of asking in the row that follows what is remembered."""
@@ -145,15 +145,7 @@ class Budgeted(NamedTuple):
     def spend(self, margin: Margin, state: Vector, asked: bool, now: Context) -> None:
         """Remember a row."""
         account = purse(self, state, now)
-        if state[ROUNDS] == 0.0:
-            state[FIRST] = account.time
-        state[ROUNDS] += 1.0
-        state[LABELS] += asked
-        state[BLIND] += account.tokens < 1.0
-        state[TOKENS], state[BOOST] = account.tokens - asked, account.boost
-        state[LAST], state[CROWD] = account.time, account.crowd
-        if account.boost == 0.0:
-            state[REPAY] = 0.0
+        passed(state, account, asked, asked, 1.0)
         p = methods.probability(self.inner, stretched(margin, state), now.round)
         shift = state[SHIFT] + step(self, p, state, account)
         state[SHIFT] = min(max(shift, -LARGEST_SHIFT), LARGEST_SHIFT)
@@ -169,10 +161,7 @@ class Budgeted(NamedTuple):
         >>> query.planned(state)
         0.1
         """
-        ticks = state[LAST] - state[FIRST] if self.timed else state[ROUNDS]
-        if self.total > 0.0:
-            return float(min(self.rate * ticks, self.total * min(1.0, ticks / self.horizon)))
-        return float(self.rate * ticks)
+        return promised(self, state)
 
     def cap(self, ticks: float) -> float:
         """The most labels that it asks for in the first so many rows (or units of time).
@@ -186,10 +175,10 @@ class Budgeted(NamedTuple):
         >>> Budgeted(rate=0.02, horizon=1_500).cap(1_500)
         51.0
         """
-        most = self.rate * ticks + self.slack
-        if not self.timed:
-            most = ticks if self.rate >= 1.0 else min(most, ticks)
-        return float(round(min(most, self.total) if self.total > 0.0 else most, 6))
+        most = ceiling(self, ticks)
+        if self.rate >= 1.0 and not self.timed:
+            most = min(self.total or math.inf, ticks)
+        return float(most if self.timed else min(most, ticks))
 
     @property
     def slack(self) -> float:
@@ -211,18 +200,14 @@ class Budgeted(NamedTuple):
 
     def boost(self, state: Vector, labels: float, ticks: float) -> None:
         """Spend ``labels`` earlier, to be saved again over the next ``ticks``."""
-        state[BOOST] += labels
-        state[REPAY] += labels / ticks
+        lend(state, labels, ticks)
 
     def validate_state(self, state: Vector) -> str:
         """Why an array is no state of this query, as a phrase; empty if it is."""
         possible = (
-            0.0 <= state[LABELS] <= state[ROUNDS]
-            and abs(state[SHIFT]) <= LARGEST_SHIFT
+            is_possible(state)
+            and 0.0 <= state[LABELS] <= state[ROUNDS]
             and 0.0 <= state[TOKENS] <= settled(self)[2]
-            and min(state[BOOST], state[REPAY], state[CROWD]) >= 0.0
-            and state[FIRST] <= state[LAST]
-            and 0.0 <= state[BLIND] <= state[ROUNDS]
             and state[USUAL] >= 0.0
         )
         return "" if possible else "the query's state holds impossible numbers"
@@ -233,7 +218,7 @@ class Budgeted(NamedTuple):
 
     def validate(self) -> str:
         """Why these parameters do not go together; empty if they do."""
-        if hasattr(self.inner, "spend"):
+        if whole_query(self.inner).init().size:
             return f"inner: {type(self.inner).__name__} holds a budget itself"
         if not self.timed and self.rate > 1.0:
             return f"rate must be at most one label a row, got {self.rate:g}"

@@ -15,11 +15,13 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, NamedTuple
 
+from lasec.contract import query
 from lasec.parameters import PositiveOrInfinite, Range, checked
 from lasec.types import Margin
 
 
 @checked
+@query
 class MarginSampling(NamedTuple):
     """Queries a label the more often, the nearer the margin is to zero.
 

@@ -23,7 +23,7 @@ from lasec.types import Vector
 
 __all__ = ["audited", "ease", "held_back", "pull", "step", "wanted"]
 
-LARGEST_SHIFT, CERTAIN = 18.0, 1.0 - 1e-6
+CERTAIN = 1.0 - 1e-6
 MANY, DAILY, MOST, FOLLOW, FREE, HARDEST = 0.02, 10.0, 0.3, 0.1, 6.0, 4.0
 AUDITED, LEFT = 0.25, 0.2
 

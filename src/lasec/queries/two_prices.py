@@ -27,22 +27,23 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any, Literal, NamedTuple
 
-import numpy as np
-
+from lasec.contract import query
 from lasec.parameters import NonNegative, Positive, Range, checked
 from lasec.queries.account import (
-    BLIND,
     BOOST,
-    CROWD,
-    FIRST,
     LABELS,
-    LAST,
-    REPAY,
+    LARGEST_SHIFT,
     RESERVE,
     ROUNDS,
     SHIFT,
     TOKENS,
     USUAL,
+    ceiling,
+    is_possible,
+    lend,
+    opened,
+    passed,
+    promised,
     purse,
     settled,
     surplus,
@@ -57,7 +58,7 @@ __all__ = ["TwoPrices", "capped", "doubt_of", "eager", "followed", "reach", "wan
 ASIDE = USUAL + 1
 LEFT, ROOT, DOUBLES, CHEAP, DEAR = range(ASIDE + 1, ASIDE + 6)
 SIZE = DEAR + 1
-LARGEST_SHIFT, FIRST_ROWS, FREE = 18.0, 500.0, 6.0
+FIRST_ROWS, FREE = 500.0, 6.0
 QUICK, SLOW, GENTLE, HARDEST = 0.025, 0.01, 0.1, 4.0
 LEAST_JUDGED, BOTH, MEMORY = 0.5, 10.0, 200.0
 TINY, USUAL_ROOT = 1e-3, 0.35
@@ -109,6 +110,7 @@ def capped(query: Any, state: Vector, account: Any) -> tuple[float, float]:
 
 
 @checked
+@query
 class TwoPrices(NamedTuple):
     """Ask a judge of the price ``price``, and after its answer perhaps an expert of the price 1.
 
@@ -144,9 +146,8 @@ class TwoPrices(NamedTuple):
 
     def init(self) -> Vector:
         """Nothing spent yet; of the judge nothing is known."""
-        rate, early, burst = settled(self)
-        state = np.zeros(SIZE)
-        state[TOKENS], state[BOOST], state[REPAY] = burst / 2.0, early, early / self.horizon
+        rate, _, burst = settled(self)
+        state = opened(self, SIZE)
         state[SHIFT] = math.log(min(rate, 1.0) / USUAL_ROOT)
         state[LEFT] = state[ROOT] = 1.0
         state[CHEAP], state[DEAR] = self.judges * burst / 2.0, self.experts * burst / 2.0
@@ -187,17 +188,9 @@ class TwoPrices(NamedTuple):
         """Remember a row; where the judge is asked, the price of an expert is set aside."""
         account = purse(self, state, now)
         cheap, dear = capped(self, state, account)
-        if state[ROUNDS] == 0.0:
-            state[FIRST] = account.time
-        state[ROUNDS] += 1.0
-        state[BLIND] += account.tokens < 1.0 + self.price
-        state[LABELS] += self.price * asked
+        passed(state, account, self.price * asked, (1.0 + self.price) * asked, 1.0 + self.price)
         state[ASIDE] += asked
-        state[TOKENS], state[BOOST] = account.tokens - (1.0 + self.price) * asked, account.boost
         state[CHEAP], state[DEAR] = cheap - self.price * asked, dear - asked
-        state[LAST], state[CROWD] = account.time, account.crowd
-        if account.boost == 0.0:
-            state[REPAY] = 0.0
         rate = max(account.share, 1e-9)
         gain = QUICK if state[ROUNDS] <= FIRST_ROWS else SLOW
         ahead = 1.0 - wanted_of(self, state, doubt_of(margin), rate) / rate
@@ -226,10 +219,7 @@ class TwoPrices(NamedTuple):
 
     def planned(self, state: Vector) -> float:
         """The money that the budget allows by now, in experts' labels."""
-        ticks = state[LAST] - state[FIRST] if self.timed else state[ROUNDS]
-        if self.total > 0.0:
-            return float(min(self.rate * ticks, self.total * min(1.0, ticks / self.horizon)))
-        return float(self.rate * ticks)
+        return promised(self, state)
 
     def cap(self, ticks: float) -> float:
         """The most that is spent in the first so many rows (or units of time), in experts' labels.
@@ -237,27 +227,23 @@ class TwoPrices(NamedTuple):
         >>> TwoPrices(rate=0.02).cap(5_000)
         138.0
         """
-        most = self.rate * ticks + settled(self)[2] / 2.0
-        return float(round(min(most, self.total) if self.total > 0.0 else most, 6))
+        return ceiling(self, ticks)
 
     def boost(self, state: Vector, labels: float, ticks: float) -> None:
         """Spend ``labels`` earlier, to be saved again over the next ``ticks``."""
-        state[BOOST] += labels
-        state[REPAY] += labels / ticks
+        lend(state, labels, ticks)
 
     def validate_state(self, state: Vector) -> str:
         """Why an array is no state of this query, as a phrase; empty if it is."""
         burst = settled(self)[2]
         possible = (
-            0.0 <= state[LABELS] <= state[ROUNDS] * (1.0 + self.price) + 1e-6
-            and abs(state[SHIFT]) <= LARGEST_SHIFT
+            is_possible(state)
+            and 0.0 <= state[LABELS] <= state[ROUNDS] * (1.0 + self.price) + 1e-6
             and -1e-6 <= state[TOKENS] <= burst
-            and min(state[BOOST], state[REPAY], state[CROWD], state[DOUBLES]) >= 0.0
             and 0.0 <= state[ASIDE] <= state[ROUNDS]
+            and state[DOUBLES] >= 0.0
             and 0.0 < state[LEFT] <= 1.0
             and 0.0 < state[ROOT] <= 1.0
-            and state[FIRST] <= state[LAST]
-            and 0.0 <= state[BLIND] <= state[ROUNDS]
         )
         return "" if possible else "the query's state holds impossible numbers"
 

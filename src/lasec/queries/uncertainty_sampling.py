@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, NamedTuple
 
+from lasec.contract import query
 from lasec.parameters import Range, checked
 from lasec.types import Margin
 
@@ -21,6 +22,7 @@ LEAST = 0.01
 
 
 @checked
+@query
 class UncertaintySampling(NamedTuple):
     """Queries a label the more often, the nearer the probabilities of the classes are.
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from lasec.contract import query
 from lasec.parameters import Share, checked
 from lasec.types import Margin
 
 
 @checked
+@query
 class Uniform(NamedTuple):
     """Every label is asked for with the same probability ``rate``.
 

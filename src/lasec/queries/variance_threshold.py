@@ -13,11 +13,13 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from lasec.contract import query
 from lasec.parameters import NonNegative, checked
 from lasec.types import Margin
 
 
 @checked
+@query
 class VarianceThreshold(NamedTuple):
     """BBQ's query: ask iff the variance is above a threshold that falls with time.
 

@@ -305,7 +305,7 @@ def _open_questions(source: RunSummary) -> list[str]:
 
 def _blind_rows(source: RunSummary, learner: Learner) -> list[str]:
     """What rows that could not be queried do to the estimates."""
-    if not learner.query.has_propensity:
+    if not learner.selector.query.has_propensity:
         return [
             "Warning: this query is deterministic, so some rows are never queried. For them "
             "estimates use the model's own probabilities, and intervals include the worst case. "

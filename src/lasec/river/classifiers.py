@@ -23,12 +23,11 @@ class TrackerClassifier(StreamClassifier):
     ``rate``; ``query`` is a query of :mod:`lasec.queries` to use instead. ``rule`` is another
     setting of the mixture. Features need no scaling; new ones may come at any time, up to
     ``max_features``, and missing ones are zero. ``dimension`` is the number of features, if it is
-    known: with fewer in the first row, a Tracker that grows is not quite one that knew them all
-    (:mod:`lasec.rules.growth`). ``labels`` are the classes that are known; others are added as they
-    come. ``class_weight`` is None, "balanced" or what it costs to miss a row of each class, as in
-    the Tracker: it changes predictions and queries. The probabilities mean what they say. Up to
-    ``max_pending`` rows wait for their labels; then the oldest is given up, as is any after
-    ``max_age`` rows.
+    known: with fewer in the first row, a Tracker that grows is not quite one that knew them all.
+    ``labels`` are the classes that are known; others are added as they come. ``class_weight`` is
+    None, "balanced" or what it costs to miss a row of each class, as in the Tracker: it changes
+    predictions and queries. The probabilities mean what they say. Up to ``max_pending`` rows wait
+    for their labels; then the oldest is given up, as is any after ``max_age`` rows.
 
     With ``columns``, such as 2**18, features are words: any number of them, whose names are hashed
     into so many columns by the rule of :class:`lasec.TextHasher`. Rows are never made dense, and

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from river import base
 
+from lasec.contract import whole
 from lasec.learner import Learner, leads
 from lasec.parameters import Range, number
 from lasec.river.asking import Asking, Row, named
 from lasec.river.rows import HashedRows, Rows, numbers
-from lasec.rules.growth import needs_spare
 from lasec.session.adapters import budget
 from lasec.tracker import AUDIT
 from lasec.types import Decision, LearnFrom, Matrix, Rule
@@ -43,7 +43,7 @@ class StreamClassifier(Asking, base.MiniBatchClassifier):
         """
         number("max_features", most, int, Range(1, 1_000_000))
         self._rows = Rows(most, intercept) if columns is None else HashedRows(columns)
-        self._spare, self._dimension = int(columns is None and needs_spare(rule)), dimension
+        self._spare, self._dimension = int(columns is None and whole(rule).facts.spare), dimension
         learner = Learner(
             rule, budget(self.rate, self.query, audit), dimension=columns, learn_from=learn_from,
             seed=self.seed, classes=tuple(map(named, labels)) or None,

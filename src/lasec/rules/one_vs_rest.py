@@ -73,12 +73,11 @@ class OneVsRest(NamedTuple):
     @property
     def facts(self) -> Facts:
         """Those of the rule of each class."""
-        return whole(self.inner).facts._replace(notes=False, many=True)
+        return whole(self.inner).facts._replace(many=True)
 
     def init(self, dimension: int) -> Any:
         """A new state for each class."""
-        one = self.inner.init(dimension)
-        return type(one)(*(np.stack([array] * self.classes) for array in one))
+        return _stacked([self.inner.init(dimension)] * self.classes)
 
     def margin(self, state: Any, x: Vector, t: int = 0) -> ClassMargin:
         """The class of the largest margin, P(class) - P(rest) or that margin, and its lead."""
@@ -115,7 +114,30 @@ class OneVsRest(NamedTuple):
 
     def with_more_classes(self, state: Any, dimension: int) -> tuple[OneVsRest, Any]:
         """The rule and the state with one more class, which has learned nothing."""
-        return self._replace(classes=self.classes + 1), _stacked([*_each(state)], self, dimension)
+        new = self.inner.init(dimension)
+        return self._replace(classes=self.classes + 1), _stacked([*_each(state), new])
+
+    def widened(self, state: Any, dimension: int, known: int) -> Any:
+        """The states for more features."""
+        inner = whole(self.inner)
+        return _stacked([inner.widened(one, dimension, known) for one in _each(state)])
+
+    def note(self, state: Any, x: Any) -> None:
+        """Let each class count a row that is asked about."""
+        for k in range(self.classes):
+            methods.note(self.inner, entry_of(state, k), x)
+
+    def is_due(self, state: Any) -> bool:
+        """Whether a class has something to do between two rows."""
+        due = False
+        for k in range(self.classes):
+            due = due or methods.is_due(self.inner, entry_of(state, k))
+        return due
+
+    def renewed(self, state: Any) -> Any:
+        """The states after that, which have one shape: what grows must grow alike in all."""
+        inner = whole(self.inner)
+        return _stacked([inner.renewed(o) if inner.is_due(o) else o for o in _each(state)])
 
     def conditioning(self, size: float, largest: float) -> float:
         """That of the rule of each class."""
@@ -141,7 +163,7 @@ def third_class(rule: Any, state: Any, dimension: int, *, every_label: bool) -> 
     (3, [[-1.0, -1.0], [1.0, 1.0], [0.0, 0.0]])
     """
     larger = OneVsRest(rule, 3, every_label)
-    return larger, _stacked([mirrored(state), state], larger, dimension)
+    return larger, _stacked([mirrored(state), state, rule.init(dimension)])
 
 
 def mirrored(state: Any) -> Any:
@@ -167,7 +189,7 @@ def _each(states: Any) -> Iterator[Any]:
     return (entry_of(states, k) for k in range(len(states[0])))
 
 
-def _stacked(states: list[Any], rule: OneVsRest, dimension: int) -> Any:
-    """The states of some classes, and a new one."""
-    new: Any = rule.inner.init(dimension)
-    return type(new)(*(np.stack(c).astype(c[0].dtype) for c in zip(*states, new, strict=True)))
+def _stacked(states: list[Any]) -> Any:
+    """The states of some classes as one."""
+    each = zip(*states, strict=True)
+    return type(states[0])(*(np.stack(c).astype(c[0].dtype) for c in each))

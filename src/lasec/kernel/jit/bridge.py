@@ -54,14 +54,6 @@ def _nothing(*given: Any) -> None:
     pass
 
 
-def _chance_forgetful(self: Any, margin: Any, memory: Any, now: Any) -> float:
-    return methods.probability(self, margin, now.round)
-
-
-def _spend_nothing(self: Any, margin: Any, memory: Any, asked: bool, now: Any) -> None:
-    pass
-
-
 @overload(contract.largest)
 def _largest(state: Any) -> Any:
     if "cov" not in state.fields:
@@ -92,17 +84,6 @@ def _margin_of(seen: Any) -> Any:
 def _has_probabilities(rule: Any) -> Any:
     known = rule.instance_class.facts.probabilities
     return lambda rule: known
-
-
-@overload(methods.chance)
-def _chance(self: Any, margin: Any, memory: Any, now: Any) -> Any:
-    query = self.instance_class
-    return query.chance if hasattr(query, "spend") else _chance_forgetful
-
-
-@overload(methods.spend)
-def _spend(self: Any, margin: Any, memory: Any, asked: Any, now: Any) -> Any:
-    return getattr(self.instance_class, "spend", _spend_nothing)
 
 
 def _method(function: Function, **options: Any) -> None:

@@ -35,8 +35,7 @@ def forms() -> Iterator[Form]:
     for rule, dimension in of_rules():
         yield from _functions(Handle(rule, rule.init(dimension)), row_kind(rule))
     for query in of_queries():
-        memory = query.init() if hasattr(query, "init") else np.zeros(0)
-        yield from _functions(Handle(query, memory), None)
+        yield from _functions(Handle(query, query.init()), None)
     for function, given in tables():
         example = Handle(*given)
         kinds, role = example.kinds, f"{function.__module__}.{function.__qualname__}"

@@ -239,10 +239,10 @@ class Lenses(NamedTuple):
             after.notes[:, SAID] = [coded(1.0 + (y > 0.0), noise_in(y)) for y in kept]
         return larger, after
 
-    def with_more_features(self, state: Lensed, dimension: int, known: int) -> Lensed:
+    def widened(self, state: Lensed, dimension: int, known: int) -> Lensed:
         """The state for more features: the raw rows' as a Tracker's, and lenses that begin again.
 
-        >>> Lenses().with_more_features(Lenses().init(2), dimension=3, known=2).raw.means.size
+        >>> Lenses().widened(Lenses().init(2), dimension=3, known=2).raw.means.size
         3
         """
         raw = more_features(self._tracking(), state.raw, dimension, known)

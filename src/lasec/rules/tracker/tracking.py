@@ -57,7 +57,7 @@ from lasec.parameters import Positive, Range, Share, checked
 from lasec.rules.tracker.beliefs import Beliefs
 from lasec.rules.tracker.costs import count_label, count_said, count_sign, first_costs, weigh_sign
 from lasec.rules.tracker.dense import dense_of, glimpse, sight
-from lasec.rules.tracker.enlarging import more_classes
+from lasec.rules.tracker.enlarging import more_classes, more_features
 from lasec.rules.tracker.hypotheses import HAZARDS, LAPSES, SPEEDS, marginals, prior_of
 from lasec.rules.tracker.mixture import best_of, class_probabilities, follow, mixture_of, sign
 from lasec.rules.tracker.seen import CLOCKS, INTERCEPT, LATEST, ROWS, count_row, extra, notice
@@ -213,6 +213,10 @@ class Tracking(NamedTuple):
         """
         larger = self._replace(classes=self.classes + 1)
         return larger, more_classes(self, state, larger.init(dimension))
+
+    def widened(self, state: Beliefs, dimension: int, known: int) -> Beliefs:
+        """The state for more features, which says the same about the rows it knew."""
+        return more_features(self, state, dimension, known)
 
     def is_due(self, state: Beliefs) -> bool:
         """Whether it is time for :meth:`renewed`."""
