@@ -138,6 +138,30 @@ def test_the_judge_makes_the_model_and_its_estimate_better_at_equal_money() -> N
     assert sum(both.spent.values()) <= 50.0 * both.learner.query.cap(len(y))
 
 
+@pytest.mark.parametrize(("right", "knows"), [(0.99, True), (0.5, False)])
+def test_a_record_says_whether_the_judge_knows_more_than_the_model(
+    right: float, knows: bool
+) -> None:
+    X, y = lasec.streams.walking(1_500, dimension=4, speed=0.01, seed=1)
+    said = np.where(np.random.default_rng(2).random(len(y)) < right, y, -y)
+    session = lasec.Session(
+        lasec.Tracker(4, seed=0), classes=[-1, 1], money=lasec.Money(3.0),
+        sources=[lasec.Source("rules", 1.0), lasec.Source("people", 20.0)],
+    )  # fmt: skip
+    assert session.source("rules").explained is None
+    assert "not known" in session.source("rules").verdict
+    for t, x in enumerate(X):
+        if session.ask(x).source is None:
+            continue
+        if session.tell(t, int(said[t]), by="rules").source is not None:
+            session.tell(t, int(y[t]), by="ann")
+    record = session.source("rules")
+    assert record.worth == pytest.approx(4.0 * 20.0 / 21.0**2)  # 4r/(1 + r)^2
+    assert record.explained is not None
+    assert (record.explained > 0.5) == (record.explained > record.worth) == knows
+    assert record.verdict.startswith("yes: " if knows else "not enough: ")
+
+
 def test_a_file_goes_on_where_it_was_between_the_judge_and_the_expert() -> None:
     X, y, said = stream(2, 3_000)
     one = made(lasec.Tracker(4, seed=3))

@@ -26,12 +26,13 @@ import pytest
 import lasec
 from lasec.service import Service
 from service.judges import Judge, dies, judging, reply, says, twice
-from service.kills import TRIES, Server
+from service.kills import POINTS, TRIES, Server
 
 ASKED, ANSWERED, ANY = "judge has the question", "judge has answered", "any moment"
 WHERE = (ASKED, ANSWERED, ANSWERED, "before commit", "after commit", ANY)
 SOURCES = [{"name": "gpt", "price": 1.0}, {"name": "people", "price": 20.0}]
-MONEY, CLASSES, LAST = 6.0, ["ham", "spam"], 20
+MONEY, CLASSES = 6.0, ["ham", "spam"]
+LAST, MANY = 20, 100  # rows after the last kill, and at most for each one
 
 
 def truth(row: int) -> str:
@@ -84,7 +85,7 @@ class Trial:
         self.posts[self.server.starts, row] += 1
         if row != self.row_now:
             self.late.append(row)
-        kind, self.kind = (self.kind, "") if self.kind in (ASKED, ANSWERED) else ("", self.kind)
+        kind = self.kind
         if kind == ASKED:
             self.strike(kind)
         if row % 11 == 3:
@@ -100,32 +101,24 @@ class Trial:
         return None
 
     def strike(self, kind: str) -> None:
-        """Kill the service."""
-        self.where[kind] += 1
-        with contextlib.suppress(ProcessLookupError):
+        """Kill the service, if it runs."""
+        if self.server.process.poll() is None:
+            self.where[kind] += 1
             self.server.process.send_signal(signal.SIGKILL)
 
-    def plan(self) -> None:
-        """Decide where the next kill is to be."""
-        self.kind = self.draw.choice(WHERE)
-        if self.kind == ANY:
-            kind, self.kind = self.kind, ""
-            threading.Timer(self.draw.random(), self.strike, [kind]).start()
-
     def again(self, kills: int) -> None:
-        """Start the service once more, if it has ended; perhaps to end at a point."""
+        """Start the service once more, if it has ended; decide where the next kill is to be."""
         if self.server.process.poll() is None:
             return
-        if self.kind:  # it has killed itself at a point
-            self.where[self.kind] += 1
-        self.kind = ""
-        if self.where.total() < kills:
-            self.plan()
-        is_point = self.kind not in ("", ASKED, ANSWERED)
+        self.where.update([self.kind] if self.kind in POINTS else [])  # there it kills itself
+        self.kind = self.draw.choice(WHERE) if self.where.total() < kills else ""
+        is_point = self.kind in POINTS
         self.server.again(*((self.kind, self.draw.randint(1, 8)) if is_point else ()))
         self.server.prepare()
-        self.vain = 0 if self.server.wait() else self.vain + 1
+        self.vain = 0 if self.server.wait() or is_point else self.vain + 1
         assert self.vain < TRIES, "the service does not start any more"
+        if self.kind == ANY:
+            threading.Timer(self.draw.random(), self.strike, [ANY]).start()
 
     def call(self, method: str, path: str, body: Any = None, kills: int = 0) -> Any:
         """The reply to a request that is sent until it has one."""
@@ -191,6 +184,7 @@ def run(kills: int, folder: Path, seed: int = 0) -> dict[str, Any]:
         try:
             trial.strike(ANY)  # from now on, each start has its plan
             while trial.where.total() < kills or last:
+                assert row < MANY * kills, "the service is not killed any more"
                 last -= trial.where.total() >= kills
                 trial.row(row, kills)
                 row += 1

@@ -402,6 +402,50 @@ def test_items_stay_text(asked, link, opened):
 # The owner's page
 
 
+def judged(server, name):
+    """A model of two sources, whose judge has answered the first 30 rows."""
+    server.call("POST", "/v1/models", {
+        "name": name, "classes": ["ham", "spam"], "features": 2, "seed": 0, "money": 8.0,
+        "sources": [{"name": "<b>gpt", "price": 1.0}, {"name": "people", "price": 20.0}],
+    })  # fmt: skip
+    for at in range(32):
+        row = {"rows": [[1.0, float(at % 2)]]}
+        (said,) = server.call("POST", f"/v1/models/{name}/ask", row)["decisions"]
+        if "source" not in said or at >= 30:
+            continue
+        for by, label in (("<b>gpt", at % 2 if at % 9 else 0), ("ann", at % 2)):
+            answer = {"ticket": said["ticket"], "label": ["ham", "spam"][label], "by": by}
+            path = f"/v1/models/{name}/tell"
+            (done,) = server.call("POST", path, {"answers": [answer]})["outcomes"]
+            if "source" not in done:
+                break
+    return server.call("GET", f"/v1/models/{name}/sources")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_owner_sees_what_the_judge_costs_and_knows(server, asked, opened, width):
+    found = judged(server, f"judged-{width}")
+    viewport = {"width": width, "height": 900}
+    page = opened(f"/owner#key={server.owner}&model=judged-{width}", viewport=viewport)
+    judge, people = found["sources"]
+    lines = [page.locator("#sources tr").nth(at).inner_text().split("\t") for at in range(2)]
+    assert lines[0] == ["<b>gpt", "1", f"{judge['asked']}", f"{judge['spent']:.0f}"]
+    assert lines[1] == ["people", "20", f"{people['asked']}", f"{people['spent']:.0f}"]
+    playwright.expect(page.locator("#verdict")).to_contain_text(found["verdict"][1:])
+    right = f"right in {100 * found['judge']['value']:.1f}\xa0% of the rows"
+    playwright.expect(page.locator("#judged")).to_contain_text(right)
+    share = people["asked"] / (judge["asked"] - found["judging"])
+    playwright.expect(page.locator("#escalated")).to_contain_text(f"{100 * share:.1f}\xa0% of its")
+    recall = f"{100 * found['classes'][0]['recall']['value']:.1f}\xa0%"
+    playwright.expect(page.locator("#judged-classes tr").first).to_contain_text(recall)
+    playwright.expect(page.locator("#left")).to_contain_text("The budget allows 256 by now")
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    plain = asked(["one"], suffix=f"-{width}")
+    page = opened(f"/owner#key={server.owner}&model={plain}", viewport=viewport)
+    playwright.expect(page.locator("#spent")).to_have_text("1")
+    assert page.locator("#sources-card").is_hidden()
+
+
 def test_names_stay_text_on_the_owners_page(server, asked, opened):
     hostile = "<img src=x onerror=window.pwned=1><script>window.pwned=1</script>"
     model = asked(["a", "b"], [hostile, "b"], overlap=1.0, grace=0.0)
@@ -834,6 +878,7 @@ def test_axe_finds_nothing_serious(server, asked, link, opened, axe, scheme, siz
         "/owner.js",
         "/owner-answers.js",
         "/owner-create.js",
+        "/owner-sources.js",
         "/owner-text.js",
         "/page.js",
     ],

@@ -295,7 +295,8 @@ ALLOWED = {  # o: owner, p: app, n: annotator, v: viewer
     "GET /v1/models/{model}/instructions": "opnv", "PUT /v1/models/{model}/instructions": "o",
     "POST /v1/models/{model}/answers": "opn", "GET /v1/models/{model}/accuracy": "opv",
     "GET /v1/models/{model}/budget": "opv", "GET /v1/models/{model}/alarms": "opv",
-    "GET /v1/models/{model}/agreement": "opv", "GET /v1/models/{model}/points": "opv",
+    "GET /v1/models/{model}/sources": "opv", "GET /v1/models/{model}/agreement": "opv",
+    "GET /v1/models/{model}/points": "opv",
     "GET /v1/models/{model}/journal": "o", "DELETE /v1/models/{model}/events/{event}": "o",
 }  # fmt: skip
 OPEN = {"GET /healthz", "GET /readyz", "GET /metrics"}

@@ -64,6 +64,15 @@ def test_people_see_a_question_only_when_the_judge_has_sent_it_on(api):
     assert spent == {"gpt": len(tickets), "people": 20.0 * len(tickets)}
     judge = api("GET", f"{path}/accuracy").json()["judge"]
     assert judge["labels"] == len(tickets) - 1
+    found = api("GET", f"{path}/sources").json()
+    assert {one["name"]: one["spent"] for one in found["sources"]} == spent
+    assert [one["asked"] for one in found["sources"]] == [len(tickets)] * 2
+    assert (found["judging"], found["judge"]) == (0, judge)
+    assert [one["label"] for one in found["classes"]] == ["ham", "spam"]
+    assert found["planned"] == pytest.approx(5.0 * 40)
+    assert sum(spent.values()) <= found["cap"]
+    assert found["explained"] is None  # no row had a prediction, and nobody had answered
+    assert found["verdict"] == "not known before 10 people have answered after it"
     labels = api("GET", f"{path}/labels").json()["labels"]
     assert {label["by"] for label in labels} == {"bob"}
 
@@ -78,6 +87,11 @@ def test_a_canceled_judgment_goes_to_people(api):
     done = api("POST", f"{path}/cancel", body).json()["outcomes"][0]
     assert done["canceled"]
     assert of_status(api, path, "gone") == tickets[:1]
+
+
+def test_a_model_of_one_source_has_no_sources(api):
+    path = api.made(name="one")
+    assert api("GET", f"{path}/sources").json()["sources"] == []
 
 
 def test_what_does_not_go_together_is_refused(api):

@@ -239,6 +239,7 @@ def _facts(task: Run, opened: Opened) -> dict[str, str]:
         "columns": columns.summary(task.desk.encoder),
         "label": f"{opened.label}: {few(task.desk.classes)}",
         "labels available": facts.available(task.run),
+        **dict(_of_sources(task)),
     }
 
 
@@ -251,14 +252,19 @@ def _baselines(run: RunSummary) -> dict[str, float]:
 def _tell(task: Run, summary: dict[str, Any], out: Path | None) -> None:
     """Print the result for people."""
     lines = [*_of_table(task, summary), *_of_run(task.run), *_alarms(task.run)]
-    if record := task.desk.session.record:
-        lines += [(fact.name, fact.line) for fact in record.facts]
+    lines += _of_sources(task)
     if out is not None:
         lines.append(("wrote" if summary["finished"] else "stopped", _written(summary, out)))
     title = f"{summary['algorithm']} on {summary['file']}"
     put_facts(((f"  {name}", value) for name, value in lines), title, 22)
     if out is None and not summary["finished"]:
         say("lasec: stopped; with --out, a stopped run can be continued")
+
+
+def _of_sources(task: Run) -> Iterator[tuple[str, str]]:
+    """How good the judge is, and what was spent, where labels have two prices."""
+    if record := task.desk.session.record:
+        yield from ((fact.name, fact.line) for fact in record.facts)
 
 
 def _of_table(task: Run, summary: dict[str, Any]) -> Iterator[tuple[str, str]]:

@@ -217,7 +217,8 @@ class Run:
         record = self.desk.session.record
         if record is None:
             return {}
-        buying, right = record.buying, as_facts(record.accuracy())
+        buying = record.buying
+        right = as_facts(record.accuracy()) | {"explained": record.explained}
         counts = {"judged": buying.questions, "experts": buying.escalated}
         return {"sources": counts | {"spent": buying.spent, "judge": right}}
 

@@ -269,6 +269,12 @@ class Api:
         )
         return found
 
+    async def sources(self, request: Request, who: Who) -> b.Sources:
+        """What each source of labels cost, and what the judge knows."""
+        model = self.model(request, who)
+        found: b.Sources = await self.service.read(model, lambda tx, now: figures.sources(model))
+        return found
+
     async def alarms(self, request: Request, who: Who) -> b.Alarms:
         """The alarms of a model."""
         return await self._seen(figures.alarms, request, who)
@@ -367,6 +373,8 @@ ROUTES = (
           b.Instructions, b.Instructions),
     Route("GET", f"{_M}/accuracy", Api.accuracy, "Estimate the accuracy", _SEES, reply=b.Figures),
     Route("GET", f"{_M}/budget", Api.budget, "Labels spent and waiting", _SEES, reply=b.Budget),
+    Route("GET", f"{_M}/sources", Api.sources, "What sources of labels cost and know", _SEES,
+          reply=b.Sources),
     Route("GET", f"{_M}/alarms", Api.alarms, "List alarms", _SEES, reply=b.Alarms),
     Route("GET", f"{_M}/agreement", Api.agreement, "Whether people agree", _SEES,
           reply=b.Agreement),
@@ -384,6 +392,7 @@ PAGES = {
     "/owner.js": "owner.js",
     "/owner-answers.js": "owner-answers.js",
     "/owner-create.js": "owner-create.js",
+    "/owner-sources.js": "owner-sources.js",
     "/owner-text.js": "owner-text.js",
     "/page.js": "page.js",
     "/page.css": "page.css",

@@ -334,6 +334,43 @@ class Figures(msgspec.Struct):
     """How often the cheap judge is right, where there is one."""
 
 
+class Spent(msgspec.Struct):
+    """A source of labels: the price of an answer, how often it was asked, and what that cost."""
+
+    name: str
+    price: float
+    asked: int
+    spent: float
+
+
+class JudgedClass(msgspec.Struct):
+    """How a cheap judge does with a class, over the rows that it answered."""
+
+    label: str | int
+    recall: Accuracy
+    precision: Accuracy
+
+
+class Sources(msgspec.Struct):
+    """Labels of two prices: what each source cost, and what the cheap judge knows.
+
+    Of ``judging`` questions its answer is awaited. ``explained`` is the share of the model's
+    uncertainty that its answers remove, null as long as that is not known; from ``worth`` on it is
+    worth its price; ``verdict`` says so in words. ``planned`` is what the budget allows by now, and
+    ``cap`` the most (null for a budget by days). Without two sources there are none.
+    """
+
+    sources: list[Spent] = []
+    judging: int = 0
+    judge: Accuracy | None = None
+    classes: list[JudgedClass] = []
+    explained: float | None = None
+    worth: float = 0.0
+    verdict: str = ""
+    planned: float = 0.0
+    cap: float | None = None
+
+
 class Budget(msgspec.Struct):
     """What was spent, and what waits; an algorithm without a budget has no rate.
 

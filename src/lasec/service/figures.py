@@ -67,6 +67,31 @@ def accuracy(model: ServedModel) -> b.Figures:
     )
 
 
+def sources(model: ServedModel) -> b.Sources:
+    """What each source of labels cost, and what the judge knows, where there are two."""
+    session = model.desk.session
+    if (record := session.record) is None:
+        return b.Sources()
+    buying = record.buying
+    asked = buying.questions, buying.escalated
+    spent = [
+        b.Spent(one.name, one.price, count, buying.spent[one.name])
+        for one, count in zip((buying.judge, buying.expert), asked, strict=True)
+    ]
+    classes = [
+        b.JudgedClass(label, _shown(record.recall(label)), _shown(record.precision(label)))
+        for label in buying.classes
+    ]
+    judging = sum(not one.second for one in buying.asked.values())
+    query: Any = session.learner.query
+    price, state = buying.expert.price, session.learner.selector.query_state
+    cap = None if query.timed else price * query.cap(session.learner.rows)
+    return b.Sources(
+        spent, judging, _shown(record.accuracy()), classes, record.explained, record.worth,
+        record.verdict, price * query.planned(state), cap,
+    )  # fmt: skip
+
+
 def _shown(found: Estimate) -> b.Accuracy:
     return b.Accuracy(
         known_or_none(found.value), found.low, found.high, found.rows, found.labels, found.lost,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, NamedTuple
 
@@ -17,7 +17,7 @@ from lasec.parameters import Range, number, shown
 from lasec.persistence.record import Count, Shape
 from lasec.queries import TwoPrices
 from lasec.random import words
-from lasec.sources.judge import Judge, Noise
+from lasec.sources.judge import MEMORY, Judge, Noise
 from lasec.sources.source import PRICES, Source, checked
 from lasec.types import Decision, Outcome
 from lasec.validation import class_label
@@ -26,6 +26,7 @@ Array = NDArray[np.float64]
 Code = Annotated[int, Range(-1, 2**31)]
 Share = Annotated[float, Range(0.0, 1.0)]
 UNDECIDED, ENOUGH, UNSAID, FEW = -1, 10, -1.0, 100
+SHOWN, WIDEST = 5, 40  # classes of which a record's facts tell, and characters of a fact's name
 
 
 class Priced(NamedTuple):
@@ -99,6 +100,8 @@ class Buying:
     asked: dict[Count, Asked] = field(default_factory=dict)
     questions: Count = 0
     escalated: Count = 0
+    # Variance of whether the prediction is right, without the judge's answers and with them
+    doubts: Annotated[Array, Shape(2), Range(0.0, 1e6)] = field(default_factory=lambda: np.zeros(2))
     call: Callable[[Any], Any] | None = field(default=None, init=False)
 
     @classmethod
@@ -188,6 +191,9 @@ class Buying:
         escalated = _draw(seed, ticket) < second
         query.follow(state, escalated)
         query.weigh(state, *doubts)
+        if asked.predicted >= 0 and self.known.doubles >= ENOUGH:
+            alone = self._doubt(self.known.alone(asked.before), asked.predicted)
+            self.doubts = (1.0 - 1.0 / MEMORY) * self.doubts + [alone, doubts[1]]
         place = self._judge_asked(answer, after, second, ticket, escalated)
         kept = asked._replace(
             answer=answer, after=after, second=second, place=place,
@@ -309,16 +315,62 @@ class Record(NamedTuple):
         >>> for fact in Record(Buying.of(sources, classes=["ham", "spam"])).facts:
         ...     print(fact.name, "-", fact.line)
         judge right - unknown (no labels yet)
+        judge knows more - not known before 10 people have answered after it
         spent - 0 on 'rules', 0 on 'people' (0 judged, 0 seen by an expert)
         """
         buying = self.buying
         paid = ", ".join(f"{paid:,.0f} on {name!r}" for name, paid in buying.spent.items())
         seen = f"{buying.questions:,} judged, {buying.escalated:,} seen by an expert"
-        made = [estimated("judge right", self.accuracy()), Fact("spent", paid, seen)]
+        made = [estimated("judge right", self.accuracy()), *self._of_classes()]
+        made += [Fact("judge knows more", self.verdict), Fact("spent", paid, seen)]
         if 0 < buying.escalated < FEW:
             few = f"fewer than {FEW} answers of experts: intervals may be a little too narrow"
             made.append(Fact("few experts", few))
         return made
+
+    def _of_classes(self) -> Iterator[Fact]:
+        """Recall and precision of the judge, for the first classes that people have seen."""
+        for label in self.buying.classes[:SHOWN]:
+            for metric in ("recall", "precision"):
+                found = self._rate(metric, label, 0.95)
+                if found.labels:
+                    yield estimated(f"judge {metric} {label}"[:WIDEST], found)
+
+    @property
+    def explained(self) -> float | None:
+        """The share of the model's uncertainty that the judge's answers remove, of late.
+
+        It is measured over the last 200 or so, on the rows that it was asked about, where the model
+        has most doubt. None until ten people have answered after it.
+        """
+        before, after = self.buying.doubts.tolist()
+        return 1.0 - min(after / before, 1.0) if before else None
+
+    @property
+    def worth(self) -> float:
+        """The share that a judge of this price has to remove to make intervals narrower.
+
+        Of the model's variance, with r the ratio of the prices and R the share: intervals have a
+        width of sqrt(1 - R) + sqrt(R r) of those of experts alone, below 1 from 4r/(1 + r)^2 on.
+
+        >>> sources = [Source("rules", price=1.0), Source("people", price=50.0)]
+        >>> round(Record(Buying.of(sources, classes=["ham", "spam"])).worth, 3)
+        0.077
+        """
+        ratio = self.buying.judge.price / self.buying.expert.price
+        return 4.0 * ratio / (1.0 + ratio) ** 2
+
+    @property
+    def verdict(self) -> str:
+        """Whether the judge knows more than the model, in words."""
+        found = self.explained
+        if found is None:
+            return f"not known before {ENOUGH} people have answered after it"
+        removed, needed = f"{100.0 * found:.0f} %", f"{100.0 * self.worth:.0f} %"
+        return (
+            f"{'yes' if found >= self.worth else 'not enough'}: its answers remove about {removed} "
+            f"of the model's uncertainty (worth its price from {needed} on)"
+        )
 
     def _rate(self, metric: str, label: Hashable, level: float) -> Estimate:
         positive = self.buying.classes.index(label)

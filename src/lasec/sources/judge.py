@@ -103,12 +103,11 @@ class Judge:
         """The probabilities of the classes with what the judge said; None is no answer."""
         if answer is None:
             return p
-        return self._shares(self._inputs(p, answer, confidence))
+        return _shares(self._inputs(p, answer, confidence) @ self.mean)
 
-    def _shares(self, inputs: Array) -> Array:
-        score = inputs @ self.mean
-        shares = np.exp(score - score.max())
-        return np.asarray(shares / shares.sum())
+    def alone(self, p: Array) -> Array:
+        """The probabilities without a judge, as sure of themselves as the weights make them."""
+        return _shares(self.mean[0] * np.log(np.clip(p, LEAST_KNOWN, None)))
 
     def learn(
         self, p: Array, answer: int, true: int, confidence: float | None = None,
@@ -116,7 +115,7 @@ class Judge:
     ) -> None:  # fmt: skip
         """An expert says which class is true, who was asked with one over ``weight``."""
         inputs = self._inputs(p, answer, confidence)
-        said = self._shares(inputs)
+        said = _shares(inputs @ self.mean)
         middle = said @ inputs
         spread = (inputs - middle).T @ ((inputs - middle) * said[:, None])
         self.cov += WALK * np.eye(len(WEIGHTS))
@@ -146,3 +145,9 @@ class Judge:
         if wrong < even:
             return Noise(answer, wrong)
         return Noise(1 - answer, 1.0 - wrong) if count == 2 else None
+
+
+def _shares(score: Array) -> Array:
+    """Probabilities of classes by their scores."""
+    made = np.exp(score - score.max())
+    return np.asarray(made / made.sum())

@@ -5,6 +5,7 @@ import {
 } from "./page.js";
 import { showAnswers, startAnswers } from "./owner-answers.js";
 import { startCreate } from "./owner-create.js";
+import { showSources } from "./owner-sources.js";
 import { cell, count, named, percent, plural, range, row, say, showTable, utc } from "./owner-text.js";
 
 const REFRESH = 10_000; // ms
@@ -17,7 +18,7 @@ const EDGE = { left: 48, right: 16, top: 12, bottom: 28 };
 // What is asked for, and what a reply must have.
 const PARTS = {
   accuracy: ["all", "recent"], budget: ["rows"], alarms: ["alarms", "total"], agreement: ["pairs", "corrected"],
-  points: ["points"],
+  points: ["points"], sources: ["sources"],
 };
 
 let models = [];
@@ -335,6 +336,7 @@ async function load() {
   showModel();
   showAccuracy(accuracy, budget.rows);
   showBudget(budget);
+  showSources(found[5]);
   showAlarms(total);
   showPeople(agreement);
   showChart();
