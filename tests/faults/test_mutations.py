@@ -91,7 +91,7 @@ def table_file():
         if decision.asked and i % 3:
             desk.tell(decision.ticket, "a" if i % 2 else "b", by="ann")
         elif decision.asked:
-            desk.keep(decision.ticket, {"id": i})
+            desk.session.keep(decision.ticket, {"id": i})
     return desk.to_bytes(run=lasec.RunSummary().to_bytes())
 
 
@@ -172,7 +172,7 @@ def use_table(made):
     yield lambda: desk.ask([{"price": 2.0, "shop": "east"}])
     for ticket in desk.learner.pending[:1]:
         yield lambda ticket=ticket: desk.tell(ticket, (desk.classes or ["a"])[0])
-    yield lambda: desk.meter.reaching().accuracy
+    yield lambda: desk.session.meter.reaching().accuracy
     yield lambda: desk.session.questions
     yield lambda: desk.to_bytes(**parts)
 

@@ -73,10 +73,10 @@ def test_what_is_given_up_reaches_the_meter(options):
         decision = table.ask([{"x": i % 7, "z": i % 5}])[0]
         if i > 10:
             table.tell(decision.ticket, "y")
-    assert table.meter.lost + table.meter.open == 11
-    assert table.meter.lost >= 8
+    assert table.session.meter.lost + table.session.meter.open == 11
+    assert table.session.meter.lost >= 8
     learner = table.learner
-    assert table.meter.lost == learner.expired + learner.dropped
+    assert table.session.meter.lost == learner.expired + learner.dropped
 
 
 def test_many_open_questions_hold_the_estimate_back_and_it_is_said(tmp_path):
@@ -89,7 +89,7 @@ def test_many_open_questions_hold_the_estimate_back_and_it_is_said(tmp_path):
     said = call("info", tmp_path / "model.lasec").stdout
     assert "of 2,000 rows; the rest waits for " in said
     assert "open questions (lasec questions lists them)" in said
-    estimate = table.meter.reaching().accuracy
+    estimate = table.session.meter.reaching().accuracy
     assert 950 <= estimate.rows <= 1_060
 
 
@@ -127,7 +127,7 @@ def test_forget_gives_up_and_says_what_it_could_not(tmp_path):
     assert "never given out" in third["error"]
     again = TableLearner.load(model)
     assert again.learner.pending == (1,)
-    assert again.meter.lost == 2
+    assert again.session.meter.lost == 2
     assert (
         call("tell", "-m", model, given='{"ticket": 0, "label": "y"}', check=False).returncode == 1
     )
@@ -189,7 +189,7 @@ def test_questions_have_their_own_tickets_and_ids_whatever_was_kept(tmp_path, fo
     table = desk()
     table.id = "id"
     ticket = table.ask([{"x": 1.0, "z": 2.0, "id": "mine"}])[0].ticket
-    table.keep(ticket, {"ticket": 99, "id": "other", "asked": False, "note": "hi"})
+    table.session.keep(ticket, {"ticket": 99, "id": "other", "asked": False, "note": "hi"})
     table.save(tmp_path / "model.lasec")
     said = call("questions", "-m", tmp_path / "model.lasec", "--format", form).stdout
     assert "99" not in said

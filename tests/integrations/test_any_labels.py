@@ -123,8 +123,8 @@ def test_a_run_is_the_desk_that_asks_and_tells(files, tmp_path):
         if decision.asked and label is not None:
             desk.tell(decision.ticket, label)
         elif decision.asked:
-            desk.cancel(decision.ticket)
-    assert desk.meter.lost > 10 < desk.meter.labels
+            desk.session.cancel(decision.ticket)
+    assert desk.session.meter.lost > 10 < desk.session.meter.labels
 
 
 def test_labels_by_ticket_by_id_and_by_row(tmp_path):

@@ -485,9 +485,9 @@ def test_ask_and_tell_by_name_keep_a_meter():
         decision = desk.ask([{"a": x}])[0]
         if decision.asked:
             desk.tell(decision.ticket, "up" if x > 0 else "down")
-    assert desk.meter.rows == 200
-    assert desk.meter.labels == desk.learner.told > 10
-    assert desk.meter.accuracy.value > 0.8
+    assert desk.session.meter.rows == 200
+    assert desk.session.meter.labels == desk.learner.told > 10
+    assert desk.session.meter.accuracy.value > 0.8
 
 
 def test_a_refused_row_changes_nothing():
@@ -527,7 +527,7 @@ def test_a_whole_number_of_more_than_64_bits_is_a_text():
 def test_rows_that_were_not_queried_are_kept_only_where_that_is_wanted(options):
     desk = TableLearner(lasec.Session(lasec.Tracker(1), **options), desk_of().encoder)
     x = np.zeros(desk.encoder.dimension)
-    decided = [desk.ask_read(x, None, id=f"row {at}") for at in range(300)]
+    decided = [desk.session.ask(x, id=f"row {at}") for at in range(300)]
     last = max(at for at, decision in enumerate(decided) if not decision.asked)
     assert desk.session.holds(f"row {last}") == bool(options)
 

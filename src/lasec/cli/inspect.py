@@ -54,10 +54,11 @@ def load(path: Path) -> Found:
     if kind != "table":
         return Found(read_learner(data))
     desk, _ = TableLearner.from_bytes(data)
-    if not desk.meter.labels:
+    meter = desk.session.meter
+    if not meter.labels:
         return Found(desk.learner, desk)
-    reaching = desk.meter.reaching()
-    return Found(desk.learner, desk, reaching.accuracy, reaching.lost - desk.meter.lost)
+    reaching = meter.reaching()
+    return Found(desk.learner, desk, reaching.accuracy, reaching.lost - meter.lost)
 
 
 @honest

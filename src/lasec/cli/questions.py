@@ -164,7 +164,7 @@ def _check_kept(desk: TableLearner, names: Iterable[str]) -> None:
 def _kept(desk: TableLearner, entry: Row, cells: Row) -> Row:
     """The cells to repeat, which are stored with a question for ``lasec questions``."""
     if cells and entry.get("asked"):
-        desk.keep(entry["ticket"], cells)
+        desk.session.keep(entry["ticket"], cells)
     return cells
 
 
@@ -252,7 +252,7 @@ def forget(
         desk, parts = _load(model)
         for ticket in tickets:
             try:
-                desk.cancel(ticket)
+                desk.session.cancel(ticket)
                 said.append({"ticket": ticket, "forgotten": True})
             except TicketError as error:
                 said.append({"ticket": ticket, "error": str(error)})

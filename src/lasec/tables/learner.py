@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from lasec.errors import StateError, TableError
 from lasec.files import write
 from lasec.learner import Learner
-from lasec.metrics import Meter
 from lasec.persistence import record
 from lasec.persistence.container import Arrays, checking, read
 from lasec.session import Session
@@ -46,10 +45,11 @@ class Read(NamedTuple):
     clock: Sequence[float | None]
     cells: Matrix | None
 
-    def one_by_one(self, ids: Sequence[str | int | None]) -> Iterator[tuple[Any, ...]]:
-        """Each row as :meth:`TableLearner.ask_read` takes it."""
+    def one_by_one(self, ids: Sequence[str | int | None]) -> Iterator[dict[str, Any]]:
+        """Each row with what else :meth:`~lasec.Session.ask` takes, as its arguments."""
         cells = [None] * len(ids) if self.cells is None else list(self.cells)
-        return zip(one_by_one(self.X), self.clock, ids, cells, strict=True)
+        columns = zip(one_by_one(self.X), self.clock, ids, cells, strict=True)
+        return (dict(zip(("row", "time", "id", "cells"), one, strict=True)) for one in columns)
 
 
 @dataclass(frozen=True)
@@ -105,19 +105,9 @@ class TableLearner:
         self.origin = dict(origin or {})
 
     @property
-    def meter(self) -> Meter:
-        """What estimates the accuracy."""
-        return self.session.meter
-
-    @property
     def classes(self) -> list[str]:
         """The names of the classes that are known."""
         return self.session.classes
-
-    @property
-    def positive(self) -> str | None:
-        """The class that is separated from all others, if it is one."""
-        return self.session.positive  # type: ignore[return-value]
 
     def named(self, label: object) -> Any:
         """The class of a label as a cell has it; None where it is empty.
@@ -162,7 +152,8 @@ class TableLearner:
     def ask(self, rows: Sequence[Mapping[str, Any]]) -> list[Decision]:
         """A decision for each row; if one cannot be read, none is asked."""
         read = self.read(rows)
-        return [self.ask_read(*one) for one in read.one_by_one([self.id_of(row) for row in rows])]
+        ids = [self.id_of(row) for row in rows]
+        return [self.session.ask(**one) for one in read.one_by_one(ids)]
 
     def read(self, rows: Sequence[Mapping[str, Any]]) -> Read:
         """Rows without a label, encoded, the time of each, and what detectors see of them."""
@@ -198,16 +189,6 @@ class TableLearner:
             return None if found is None else str(found)
         return found
 
-    def ask_read(
-        self,
-        x: Any,
-        time: float | None,
-        id: str | int | None = None,  # noqa: A002
-        cells: Any = None,
-    ) -> Decision:
-        """A decision for one row as :meth:`read` gives it; its label is the name of a class."""
-        return self.session.ask(x, id=id, time=time, cells=cells)
-
     def tell(
         self,
         question: str | int | None = None,
@@ -235,14 +216,6 @@ class TableLearner:
         if name is None:
             raise TableError(f"expected a label, got {label!r}")
         return name
-
-    def cancel(self, ticket: int) -> None:
-        """Give up an open question; the meter counts it as lost."""
-        self.session.cancel(ticket)
-
-    def keep(self, ticket: int, columns: Mapping[str, Any]) -> None:
-        """Keep some cells with an open question, for the people who answer it."""
-        self.session.keep(ticket, columns)
 
     def to_bytes(self, **parts: bytes) -> bytes:
         """The state as bytes for :meth:`from_bytes`, together with ``parts`` of the caller."""

@@ -89,7 +89,7 @@ def _at_once(
         try:
             if judge is not None:
                 desk.session.call(partial(_judged, desk, judge, row))
-            said.append(wrong[i] if i in wrong else _asked(desk, *next(read)))
+            said.append(wrong[i] if i in wrong else _asked(desk, next(read)))
         except (ValueError, OverflowError) as error:
             said.append(str(error))
     return said
@@ -101,10 +101,11 @@ def _judged(desk: TableLearner, judge: Callable[[Row], Any], row: Row, x: Any) -
     return desk.named(label), sure
 
 
-def _asked(desk: TableLearner, x: Any, *more: Any) -> Decided:
-    """The decision about a row, with what else :meth:`TableLearner.ask_read` takes."""
+def _asked(desk: TableLearner, read: dict[str, Any]) -> Decided:
+    """The decision about a row, with what else the session takes."""
+    x = read["row"]
     likely = desk.probabilities(x if is_sparse(x) else x[None])
-    return Decided(desk.ask_read(x, *more), likely[0] if likely else None)
+    return Decided(desk.session.ask(**read), likely[0] if likely else None)
 
 
 def predicted(desk: TableLearner, rows: Sequence[Row]) -> list[Row]:
