@@ -65,6 +65,19 @@ def without_length(handler: Any, body: dict[str, Any]) -> None:
     handler.wfile.write(b'{"label": "spam", "why": "a prize"}')
 
 
+def in_chunks(handler: Any, body: dict[str, Any]) -> None:
+    """A reply in chunks, after one that says that it takes a while."""
+    handler.wfile.write(b"HTTP/1.1 103 Early Hints\r\nLink: </>\r\n\r\n")
+    handler.wfile.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+    for part in (b'{"label":', b' "spam"}'):
+        handler.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
+        handler.wfile.flush()
+        time.sleep(0.05)
+    handler.wfile.write(b"0\r\n\r\n")
+    with suppress(OSError):
+        handler.server.released.wait(1.0)  # the connection stays open
+
+
 class Judge:
     """What was posted, and what is done with it: ``behave`` can be changed at any time."""
 

@@ -18,6 +18,7 @@ from service.judges import (
     dies,
     drips,
     hangs,
+    in_chunks,
     judging,
     reply,
     says,
@@ -106,7 +107,8 @@ def test_an_answer_is_told_and_people_do_not_see_it(api, judge):
 )  # fmt: skip
 def test_all_else_is_no_answer_and_goes_to_people(api, judge, behave, reason, posts, caplog):
     judge.behave = behave
-    path = hooked(api, judge, sources=sources(judge, timeout=0.3))
+    seconds = 0.3 if reason == "timeout" else 20.0
+    path = hooked(api, judge, sources=sources(judge, timeout=seconds))
     (ticket,) = asked(api, path, 1)
     with caplog.at_level(logging.WARNING, logger="lasec.service"):
         until(lambda: of_status(api, path, "open") == [ticket])
@@ -116,7 +118,7 @@ def test_all_else_is_no_answer_and_goes_to_people(api, judge, behave, reason, po
     assert list(judge.keys.values()) == [posts]
 
 
-@pytest.mark.parametrize("behave", [twice, without_length])
+@pytest.mark.parametrize("behave", [twice, without_length, in_chunks])
 def test_an_answer_is_heard_once(api, judge, behave):
     judge.behave = behave
     path = hooked(api, judge)
@@ -221,6 +223,11 @@ def test_a_secret_is_posted_and_written_nowhere(api, judge, tmp_path, monkeypatc
     tickets = asked(api, path, 3)
     until(lambda: of_status(api, path, "open") == tickets)
     assert {headers["Authorization"] for headers, _ in judge.posts} == {"Bearer very-secret-4077"}
+    monkeypatch.delenv("LASEC_SECRET_GPT")
+    (ticket,) = asked(api, path, 1)
+    until(lambda: of_status(api, path, "open") == [*tickets, ticket])
+    assert api.service.hooks.unanswered == {"secret": 1}
+    assert len(judge.posts) == len(tickets)
     file = api("GET", f"{path}/file").content
     shown = [api("GET", where).content for where in (path, f"{path}/journal", "/metrics")]
     files = [each.read_bytes() for each in tmp_path.iterdir()]
@@ -311,6 +318,13 @@ def test_a_name_is_resolved_once_and_connected_where_it_was_looked_at(judge, mon
     assert b"spam" in post(allowed, f"http://judge.example:{port}/label")
     assert set(looked[:1]) == {"judge.example"}
     assert "judge.example" not in looked[1:]
+
+
+def test_the_name_of_a_host_has_no_case():
+    allowed = Outgoing(frozenset(["Judge.Example:8443"]))
+    assert allowed.address("https://JUDGE.example:8443/Label").path == "/Label"
+    with pytest.raises(UnansweredError, match="is not among the hosts"):
+        allowed.address("https://judge.example/")  # another port
 
 
 def test_plain_text_goes_to_private_addresses_alone(monkeypatch):

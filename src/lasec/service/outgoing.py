@@ -12,6 +12,7 @@ import ssl
 from collections.abc import Mapping
 from functools import cache
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from socket import SOCK_STREAM
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -76,7 +77,7 @@ class Outgoing(NamedTuple):
             found = _address(url)
         except ValueError as error:
             raise UnansweredError("refused", f"{error}") from None
-        if found.place not in self.hosts:
+        if found.place not in map(str.lower, self.hosts):
             raise UnansweredError(
                 "refused", f"{found.place!r} is not among the hosts that this server may post to"
             )
@@ -108,7 +109,7 @@ class Outgoing(NamedTuple):
 
     async def _connected(self, to: Address) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """A connection to the first address of a host that takes it, of those that are allowed."""
-        found = await asyncio.get_running_loop().getaddrinfo(to.host, to.port, type=1)
+        found = await asyncio.get_running_loop().getaddrinfo(to.host, to.port, type=SOCK_STREAM)
         numbers = list(dict.fromkeys(str(place[4][0]) for place in found))
         allowed = [number for number in numbers if self._allows(to.scheme, number)]
         if not allowed:
