@@ -11,8 +11,18 @@ import asyncio
 import math
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Coroutine,
+    Hashable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from functools import update_wrapper
+from inspect import signature
+from typing import Any, Concatenate, Generic, NamedTuple, ParamSpec, Self, TypeVar
 from urllib.parse import urlencode
 
 import httpx
@@ -25,6 +35,10 @@ __all__ = [
     "AsyncClient", "AsyncModel", "AwayError", "Client", "Given", "Label", "Model", "Question",
     "RefusedError", "Told",
 ]  # fmt: skip
+
+P = ParamSpec("P")
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
 
 _AGAIN = (429, 502, 503, 504)
 _WAITS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 5.0, 5.0)  # seconds before each further try
@@ -139,20 +153,20 @@ class Label(NamedTuple):
     item: Any
 
 
-class _Call(NamedTuple):
+class _Call(NamedTuple, Generic[T]):
     """A request, and how its reply is read."""
 
     method: str
     path: str
     body: Any = None
-    read: Callable[[Any], Any] = lambda reply: reply
+    read: Callable[[Any], T] = lambda reply: reply
     once: bool = False
 
 
 class _Tries:
     """Whether, and after how many seconds, a request is sent again."""
 
-    def __init__(self, call: _Call, url: httpx.URL, patience: float) -> None:
+    def __init__(self, call: _Call[Any], url: httpx.URL, patience: float) -> None:
         self._call, self._url, self._patience = call, url, patience
         self._waits, self._until = iter(_WAITS), math.inf
 
@@ -222,7 +236,7 @@ class Client:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _send(self, call: _Call) -> Any:
+    def _send(self, call: _Call[Any]) -> Any:
         headers, tries = _headers(call), _Tries(call, self._http.base_url, self._patience)
         while True:
             try:
@@ -276,7 +290,7 @@ class AsyncClient:
     async def __aexit__(self, *error: object) -> None:
         await self.close()
 
-    async def _send(self, call: _Call) -> Any:
+    async def _send(self, call: _Call[Any]) -> Any:
         headers, tries = _headers(call), _Tries(call, self._http.base_url, self._patience)
         while True:
             try:
@@ -291,83 +305,143 @@ class AsyncClient:
             await asyncio.sleep(wait)
 
 
-class _Words:
-    """The requests about a model, by the words of the library."""
+class _Requests:
+    """The requests about a model; :class:`Model` sends them, and :class:`AsyncModel` too."""
 
     def __init__(self, name: str) -> None:
-        self.name, self._path = name, f"/v1/models/{name}"
+        self._path = f"/v1/models/{name}"
 
-    def ask_many(self, rows: Sequence[Any], ids: Any, times: Any, items: Any) -> _Call:
-        """Decide about rows."""
+    def ask(self, row: Any, *, id: Any = None, time: float | None = None) -> _Call[Decision]:  # noqa: A002
+        """Predict a row, and decide whether to query its label."""
+        many = self.ask_many([row], ids=[id], times=[time])
+        return self._post("ask", many.body, lambda reply: many.read(reply)[0])
+
+    def ask_many(
+        self, rows: Sequence[Any], *, ids: Any = None, times: Any = None, items: Any = None
+    ) -> _Call[list[Decision]]:
+        """The same for many rows; ``items`` are what people see of each."""
         given = {"ids": ids, "times": times, "items": items}
         body = {"rows": [_plain(row) for row in rows]}
         body |= {name: list(values) for name, values in given.items() if values is not None}
         return self._post("ask", body, lambda reply: [_decision(d) for d in reply["decisions"]])
 
-    def predict(self, rows: Sequence[Any]) -> _Call:
-        """Predict rows."""
+    def predict(self, rows: Sequence[Any]) -> _Call[list[Any]]:
+        """The classes of rows; nothing is counted."""
         body = {"rows": [_plain(row) for row in rows]}
         return self._post("predict", body, _predictions)
 
     def tell(
-        self, question: Hashable, label: Hashable, id: Hashable, by: str | None,  # noqa: A002
-        confidence: float | None,
-    ) -> _Call:  # fmt: skip
-        """Learn a label."""
+        self, question: Hashable = None, label: Hashable = None, *, id: Hashable = None,  # noqa: A002
+        by: str | None = None, confidence: float | None = None,
+    ) -> _Call[Told]:  # fmt: skip
+        """Learn the label of a question, by its ticket or the id of its row.
+
+        A whole number is a ticket, unless it is given as ``id``.
+        """
         answer = _named(question, id) | {"label": label, "by": by}
         answer |= {} if confidence is None else {"confidence": confidence}
         return self._post("tell", {"answers": [answer]}, lambda reply: _told(reply["outcomes"][0]))
 
-    def learn(self, row: Any, label: Hashable) -> _Call:
+    def learn(self, row: Any, label: Hashable) -> _Call[None]:
         """Learn a label that nobody asked for."""
-        body = {"rows": [_plain(row)], "labels": [label]}
-        return self._post("learn", body, lambda reply: _told(reply["outcomes"][0]))
+        return self._post("learn", {"rows": [_plain(row)], "labels": [label]}, _done)
 
-    def cancel(self, question: Hashable, id: Hashable) -> _Call:  # noqa: A002
-        """Give up a question."""
-        body = {"questions": [_named(question, id)]}
-        return self._post("cancel", body, lambda reply: _told(reply["outcomes"][0]))
+    def cancel(self, question: Hashable = None, *, id: Hashable = None) -> _Call[None]:  # noqa: A002
+        """Give up a question, by its ticket or the id of its row, as in :meth:`tell`."""
+        return self._post("cancel", {"questions": [_named(question, id)]}, _done)
 
-    def questions(self, after: int, closed: float, status: str | None) -> _Call:
-        """List questions."""
+    def questions(
+        self, *, after: int = -1, closed: float = 0.0, status: str | None = None
+    ) -> _Call[list[Question]]:
+        """Up to 1,000 open questions after a ticket, with what people have said.
+
+        Also those that were closed in the last ``closed`` seconds; or, with a ``status``, those
+        that are "open", "settled" (a second person is wanted), "answered", "gone" or "judging" (a
+        cheap judge is asked).
+        """
         query = {"after": after, "closed": closed} | ({"status": status} if status else {})
         return _Call("GET", f"{self._path}/questions?{urlencode(query)}", read=_questions)
 
-    def labels(self, after: str, by: str | None) -> _Call:
+    def labels(self, after: str, by: str | None) -> _Call[tuple[list[Label], str]]:
         """A page of labels."""
         query = {"after": after} | ({} if by is None else {"by": by})
         return _Call("GET", f"{self._path}/labels?{urlencode(query)}", read=_labels)
 
-    def correct(self, ticket: int, label: Hashable, by: str | None) -> _Call:
-        """Correct a label."""
+    def correct(self, ticket: int, label: Hashable, *, by: str | None = None) -> _Call[str]:
+        """Correct a label that was given, by whom it was given (None: an application).
+
+        Returns what follows: before the model has learned it, it learns the corrected label. After
+        that a model cannot unlearn: :meth:`labels` has the corrected label and what was learned.
+        """
         body = {"ticket": ticket, "label": label, "by": by}
         where = f"{self._path}/corrections"
-        return _Call("POST", where, body, read=lambda reply: reply["detail"])
+        return _Call("POST", where, body, read=lambda reply: str(reply["detail"]))
 
-    def instruct(self, text: str) -> _Call:
-        """Set what annotators are to know."""
-        return _Call("PUT", f"{self._path}/instructions", {"text": text})
+    def instruct(self, text: str) -> _Call[None]:
+        """Set what annotators see above each question, as plain text."""
+        return _Call("PUT", f"{self._path}/instructions", {"text": text}, read=lambda _: None)
 
-    def answer(self, ticket: int, label: Hashable, say: str, by: str | None) -> _Call:
-        """What a person says to a question."""
+    def answer(
+        self, ticket: int, label: Hashable = None, *, say: str = "label", by: str | None = None
+    ) -> _Call[str]:
+        """What a person says to a question: a "label", "dont_know", "later" or "undo".
+
+        Unlike :meth:`tell`, the answer is held for the grace time of the model, and counts for
+        the agreement of people. Returns what has become of it.
+        """
         body = {"ticket": ticket, "say": say, "label": label, "by": by}
-        return self._post("answers", body, lambda reply: reply["status"])
+        return self._post("answers", body, lambda reply: str(reply["status"]))
 
-    def info(self) -> _Call:
-        """Describe the model."""
+    def info(self) -> _Call[dict[str, Any]]:
+        """The model's algorithm, classes, columns and status."""
         return _Call("GET", self._path)
 
-    def accuracy(self, over: str) -> _Call:
-        """Estimate the accuracy."""
+    def accuracy(self, *, over: str = "all") -> _Call[Estimate]:
+        """The estimated accuracy over "all" rows or the last ones ("window"), with an interval.
+
+        That of the "judge", where labels have two prices, is over the rows that it answered.
+        """
         name = {"all": "all", "window": "recent", "judge": "judge"}[over]
         return _Call("GET", f"{self._path}/accuracy", read=lambda reply: _estimate(reply[name]))
 
-    def budget(self) -> _Call:
+    def budget(self) -> _Call[dict[str, Any]]:
         """What was spent, and what waits."""
         return _Call("GET", f"{self._path}/budget")
 
-    def _post(self, what: str, body: Any, read: Callable[[Any], Any]) -> _Call:
+    def _post(self, what: str, body: Any, read: Callable[[Any], T]) -> _Call[T]:
         return _Call("POST", f"{self._path}/{what}", body, read, once=True)
+
+
+def _sent(
+    make: Callable[Concatenate[_Requests, P], _Call[T]],
+) -> Callable[Concatenate[Model, P], T]:
+    """The method that sends a request, and gives what the reply says."""
+
+    def method(model: Model, /, *args: P.args, **options: P.kwargs) -> T:
+        found: T = model._send(make(model._requests, *args, **options))
+        return found
+
+    return _like(make, method)
+
+
+def _awaited(
+    make: Callable[Concatenate[_Requests, P], _Call[T]],
+) -> Callable[Concatenate[AsyncModel, P], Coroutine[Any, Any, T]]:
+    """The same, to be awaited."""
+
+    async def method(model: AsyncModel, /, *args: P.args, **options: P.kwargs) -> T:
+        found: T = await model._send(make(model._requests, *args, **options))
+        return found
+
+    return _like(make, method)
+
+
+def _like(make: Callable[..., Any], method: F) -> F:
+    """A method with the name and the words of a request, which gives what its reply says."""
+    known = signature(make)
+    said = str(known.return_annotation).removeprefix("_Call[").removesuffix("]")
+    vars(method)["__signature__"] = known.replace(return_annotation=said)
+    return update_wrapper(method, make, ("__doc__", "__name__"))  # type: ignore[return-value]
 
 
 class Model:
@@ -379,55 +453,22 @@ class Model:
     >>> client.close()
     """
 
-    def __init__(self, send: Callable[[_Call], Any], name: str) -> None:
-        self._send, self._words, self.name = send, _Words(name), name
+    def __init__(self, send: Callable[[_Call[Any]], Any], name: str) -> None:
+        self._send, self._requests, self.name = send, _Requests(name), name
 
-    def ask(self, row: Any, *, id: Any = None, time: float | None = None) -> Decision:  # noqa: A002
-        """Predict a row, and decide whether to query its label."""
-        return self.ask_many([row], ids=[id], times=[time])[0]
-
-    def ask_many(
-        self, rows: Sequence[Any], *, ids: Any = None, times: Any = None, items: Any = None
-    ) -> list[Decision]:
-        """The same for many rows; ``items`` are what people see of each."""
-        found: list[Decision] = self._send(self._words.ask_many(rows, ids, times, items))
-        return found
-
-    def predict(self, rows: Sequence[Any]) -> list[Any]:
-        """The classes of rows; nothing is counted."""
-        found: list[Any] = self._send(self._words.predict(rows))
-        return found
-
-    def tell(
-        self, question: Hashable = None, label: Hashable = None, *, id: Hashable = None,  # noqa: A002
-        by: str | None = None, confidence: float | None = None,
-    ) -> Told:  # fmt: skip
-        """Learn the label of a question, by its ticket or the id of its row.
-
-        A whole number is a ticket, unless it is given as ``id``.
-        """
-        found: Told = self._send(self._words.tell(question, label, id, by, confidence))
-        return found
-
-    def learn(self, row: Any, label: Hashable) -> None:
-        """Learn a label that nobody asked for."""
-        self._send(self._words.learn(row, label))
-
-    def cancel(self, question: Hashable = None, *, id: Hashable = None) -> None:  # noqa: A002
-        """Give up a question, by its ticket or the id of its row, as in :meth:`tell`."""
-        self._send(self._words.cancel(question, id))
-
-    def questions(
-        self, *, after: int = -1, closed: float = 0.0, status: str | None = None
-    ) -> list[Question]:
-        """Up to 1,000 open questions after a ticket, with what people have said.
-
-        Also those that were closed in the last ``closed`` seconds; or, with a ``status``, those
-        that are "open", "settled" (a second person is wanted), "answered", "gone" or "judging" (a
-        cheap judge is asked).
-        """
-        found: list[Question] = self._send(self._words.questions(after, closed, status))
-        return found
+    ask = _sent(_Requests.ask)
+    ask_many = _sent(_Requests.ask_many)
+    predict = _sent(_Requests.predict)
+    tell = _sent(_Requests.tell)
+    learn = _sent(_Requests.learn)
+    cancel = _sent(_Requests.cancel)
+    questions = _sent(_Requests.questions)
+    correct = _sent(_Requests.correct)
+    instruct = _sent(_Requests.instruct)
+    answer = _sent(_Requests.answer)
+    info = _sent(_Requests.info)
+    accuracy = _sent(_Requests.accuracy)
+    budget = _sent(_Requests.budget)
 
     def labels(self, *, by: str | None = None) -> Iterator[Label]:
         """The labels that were given, the oldest first; with ``by``, those of one person.
@@ -436,166 +477,67 @@ class Model:
         """
         after = ""
         while True:
-            labels, after = self._send(self._words.labels(after, by))
+            labels, after = self._send(self._requests.labels(after, by))
             if not labels:
                 return
             yield from labels
-
-    def correct(self, ticket: int, label: Hashable, *, by: str | None = None) -> str:
-        """Correct a label that was given, by whom it was given (None: an application).
-
-        Returns what follows: before the model has learned it, it learns the corrected label. After
-        that a model cannot unlearn: :meth:`labels` has the corrected label and what was learned.
-        """
-        detail: str = self._send(self._words.correct(ticket, label, by))
-        return detail
-
-    def instruct(self, text: str) -> None:
-        """Set what annotators see above each question, as plain text."""
-        self._send(self._words.instruct(text))
-
-    def answer(
-        self, ticket: int, label: Hashable = None, *, say: str = "label", by: str | None = None
-    ) -> str:
-        """What a person says to a question: a "label", "dont_know", "later" or "undo".
-
-        Unlike :meth:`tell`, the answer is held for the grace time of the model, and counts for
-        the agreement of people. Returns what has become of it.
-        """
-        found: str = self._send(self._words.answer(ticket, label, say, by))
-        return found
-
-    def info(self) -> dict[str, Any]:
-        """The model's algorithm, classes, columns and status."""
-        found: dict[str, Any] = self._send(self._words.info())
-        return found
-
-    def accuracy(self, *, over: str = "all") -> Estimate:
-        """The estimated accuracy over "all" rows or the last ones ("window"), with an interval.
-
-        That of the "judge", where labels have two prices, is over the rows that it answered.
-        """
-        found: Estimate = self._send(self._words.accuracy(over))
-        return found
-
-    def budget(self) -> dict[str, Any]:
-        """What was spent, and what waits."""
-        found: dict[str, Any] = self._send(self._words.budget())
-        return found
 
 
 class AsyncModel:
     """The same for ``asyncio``; every call is awaited."""
 
-    def __init__(self, send: Callable[[_Call], Any], name: str) -> None:
-        self._send, self._words, self.name = send, _Words(name), name
+    def __init__(self, send: Callable[[_Call[Any]], Any], name: str) -> None:
+        self._send, self._requests, self.name = send, _Requests(name), name
 
-    async def ask(self, row: Any, *, id: Any = None, time: float | None = None) -> Decision:  # noqa: A002
-        """Predict a row, and decide whether to query its label."""
-        return (await self.ask_many([row], ids=[id], times=[time]))[0]
-
-    async def ask_many(
-        self, rows: Sequence[Any], *, ids: Any = None, times: Any = None, items: Any = None
-    ) -> list[Decision]:
-        """The same for many rows; ``items`` are what people see of each."""
-        found: list[Decision] = await self._send(self._words.ask_many(rows, ids, times, items))
-        return found
-
-    async def predict(self, rows: Sequence[Any]) -> list[Any]:
-        """The classes of rows; nothing is counted."""
-        found: list[Any] = await self._send(self._words.predict(rows))
-        return found
-
-    async def tell(
-        self, question: Hashable = None, label: Hashable = None, *, id: Hashable = None,  # noqa: A002
-        by: str | None = None, confidence: float | None = None,
-    ) -> Told:  # fmt: skip
-        """As :meth:`Model.tell`."""
-        found: Told = await self._send(self._words.tell(question, label, id, by, confidence))
-        return found
-
-    async def learn(self, row: Any, label: Hashable) -> None:
-        """Learn a label that nobody asked for."""
-        await self._send(self._words.learn(row, label))
-
-    async def cancel(self, question: Hashable = None, *, id: Hashable = None) -> None:  # noqa: A002
-        """Give up a question, by its ticket or the id of its row, as in :meth:`tell`."""
-        await self._send(self._words.cancel(question, id))
-
-    async def questions(
-        self, *, after: int = -1, closed: float = 0.0, status: str | None = None
-    ) -> list[Question]:
-        """As :meth:`Model.questions`."""
-        found: list[Question] = await self._send(self._words.questions(after, closed, status))
-        return found
+    ask = _awaited(_Requests.ask)
+    ask_many = _awaited(_Requests.ask_many)
+    predict = _awaited(_Requests.predict)
+    tell = _awaited(_Requests.tell)
+    learn = _awaited(_Requests.learn)
+    cancel = _awaited(_Requests.cancel)
+    questions = _awaited(_Requests.questions)
+    correct = _awaited(_Requests.correct)
+    instruct = _awaited(_Requests.instruct)
+    answer = _awaited(_Requests.answer)
+    info = _awaited(_Requests.info)
+    accuracy = _awaited(_Requests.accuracy)
+    budget = _awaited(_Requests.budget)
 
     async def labels(self, *, by: str | None = None) -> AsyncIterator[Label]:
         """As :meth:`Model.labels`."""
         after = ""
         while True:
-            labels, after = await self._send(self._words.labels(after, by))
+            labels, after = await self._send(self._requests.labels(after, by))
             if not labels:
                 return
             for label in labels:
                 yield label
 
-    async def correct(self, ticket: int, label: Hashable, *, by: str | None = None) -> str:
-        """As :meth:`Model.correct`."""
-        detail: str = await self._send(self._words.correct(ticket, label, by))
-        return detail
 
-    async def instruct(self, text: str) -> None:
-        """Set what annotators see above each question, as plain text."""
-        await self._send(self._words.instruct(text))
-
-    async def answer(
-        self, ticket: int, label: Hashable = None, *, say: str = "label", by: str | None = None
-    ) -> str:
-        """As :meth:`Model.answer`."""
-        found: str = await self._send(self._words.answer(ticket, label, say, by))
-        return found
-
-    async def info(self) -> dict[str, Any]:
-        """The model's algorithm, classes, columns and status."""
-        found: dict[str, Any] = await self._send(self._words.info())
-        return found
-
-    async def accuracy(self, *, over: str = "all") -> Estimate:
-        """The estimated accuracy over "all" rows or the last ones ("window"), with an interval.
-
-        That of the "judge", where labels have two prices, is over the rows that it answered.
-        """
-        found: Estimate = await self._send(self._words.accuracy(over))
-        return found
-
-    async def budget(self) -> dict[str, Any]:
-        """What was spent, and what waits."""
-        found: dict[str, Any] = await self._send(self._words.budget())
-        return found
-
-
-_LIST = _Call("GET", "/v1/models", read=lambda reply: [one["name"] for one in reply["models"]])
+_LIST: _Call[list[str]] = _Call(
+    "GET", "/v1/models", read=lambda reply: [one["name"] for one in reply["models"]]
+)
 
 
 def _timeout(seconds: float) -> httpx.Timeout:
     return httpx.Timeout(seconds, connect=min(seconds, _CONNECT))
 
 
-def _made(name: str, classes: Sequence[Hashable], settings: Mapping[str, Any]) -> _Call:
+def _made(name: str, classes: Sequence[Hashable], settings: Mapping[str, Any]) -> _Call[Any]:
     body = {"name": name, "classes": list(classes), **settings}
     return _Call("POST", "/v1/models", body)
 
 
-def _key(name: str, role: str) -> _Call:
+def _key(name: str, role: str) -> _Call[Any]:
     return _Call("POST", "/v1/keys", {"name": name, "role": role}, lambda reply: reply["key"])
 
 
-def _headers(call: _Call) -> dict[str, str]:
+def _headers(call: _Call[Any]) -> dict[str, str]:
     """A name under which the service carries the request out once."""
     return {"Idempotency-Key": uuid.uuid4().hex} if call.once else {}
 
 
-def _read(call: _Call, reply: httpx.Response) -> Any:
+def _read(call: _Call[Any], reply: httpx.Response) -> Any:
     """What a reply says, or an error with the service's words."""
     if reply.is_error:
         kind = reply.headers.get("content-type", "")
@@ -644,6 +586,10 @@ def _told(said: Mapping[str, Any]) -> Told:
         raise RefusedError(422, said["error"])
     found = {name: said.get(name) for name in ("ticket", "label", "correct", "settled", "source")}
     return Told(learned=bool(said.get("learned")), **found)
+
+
+def _done(reply: Any) -> None:
+    _told(reply["outcomes"][0])
 
 
 def _questions(reply: Any) -> list[Question]:
