@@ -12,11 +12,12 @@ from experiments.journal import Journal, Task
 from experiments.output import write_csv, write_json
 from experiments.prices import simulated
 from experiments.prices.runs import PRICE, alone, nested
-from experiments.prices.streams import TUNED, UNSEEN, judges, said, stream
+from experiments.prices.streams import TEXTS, TUNED, UNSEEN, judges, said, stream
 
 Row = dict[str, Any]
 CELLS = ((1.0, PRICE, 2), (3.0, PRICE, 2), (1.0, 10.0, 2), (1.0, 200.0, 2), (1.0, PRICE, 5))
 ARMS = ("experts", "judge", "both")
+SLOWER = 10  # draws of a stream of numbers to one of texts
 
 
 def real(name: str, judge: str, arm: str, seed: int) -> Row:
@@ -29,7 +30,7 @@ def real(name: str, judge: str, arm: str, seed: int) -> Row:
 
 
 def study(journal: Journal, out: Path, streams: int, seeds: int) -> str:
-    """Both tables; ``seeds`` draws of each real stream, 0 for none of them."""
+    """Both tables; ``seeds`` draws of each real stream, a tenth of them of texts, 0 for none."""
     cells = [
         (judge, *cell, seed)
         for cell in CELLS
@@ -47,7 +48,7 @@ def study(journal: Journal, out: Path, streams: int, seeds: int) -> str:
             for name in (*TUNED, *UNSEEN)
             for judge in judges(name)
             for arm in ARMS
-            for seed in range(seeds)
+            for seed in range(max(1, seeds // SLOWER) if name in TEXTS else seeds)
         ]
         rows = _run(journal, "real", real, ("stream", "judge", "arm", "seed"), runs)
         write_csv(out / "real.csv", rows)

@@ -11,6 +11,7 @@ from lasec.metrics import Confusion, confidence_sequence, sums
 from lasec.metrics.means import total
 from lasec.metrics.sums import SUMS
 from lasec.queries import TwoPrices
+from lasec.queries.two_prices import ASIDE, PRICE
 from lasec.types import Context, Margin
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -356,10 +357,12 @@ def hostile(seed: int) -> None:
     burst = 2.0 * query.cap(0.0) if not query.total else 2.0 * query.cap(1e9)
     for t, doubt in enumerate(doubts.tolist()):
         margin, now = Margin(0.0, 0.0, doubt), Context(t + 1, t + 1.0, len(waiting))
+        if seed % 2:
+            state[PRICE] = min(1.0, query.price * float(rng.lognormal()))
         q = query.chance(margin, state, now)
         asked = bool(rng.random() < q)
         query.spend(margin, state, asked, now)
-        judge += query.price * asked
+        judge += float(state[PRICE]) * asked
         if asked:
             waiting.append(q)
         while waiting and rng.random() < 0.4:
@@ -375,3 +378,65 @@ def hostile(seed: int) -> None:
         if not query.total:
             assert judge <= query.judges * (query.rate * (t + 1.0) + burst / 2.0) + 1e-6
             assert expert <= query.experts * (query.rate * (t + 1.0) + burst / 2.0) + 1e-6
+
+
+def test_a_judge_may_take_more_for_some_rows() -> None:
+    X, y, said = stream(5, 4_000)
+    session, asked, paid = made(lasec.Tracker(4, seed=1)), [0, 0], 0.0
+    for t, x in enumerate(X):
+        price = (0.5, 8.0)[t % 2]
+        if t == 2_000:
+            session = lasec.Session.from_bytes(session.to_bytes())
+        decision = session.ask(x, price=price)
+        if decision.source is None:
+            continue
+        asked[t % 2] += 1
+        paid += price
+        if not session.tell(decision.ticket, said[t], by="judge").settled:
+            session.tell(decision.ticket, y[t], by="people")
+    assert session.spent["judge"] == pytest.approx(paid)
+    assert asked[1] < 0.7 * asked[0], "a dear judgment is asked for less often"
+    assert sum(session.spent.values()) <= 50.0 * session.learner.query.cap(len(y))
+    decision = session.ask(X[0])
+    assert session.learner.selector.query_state[PRICE] == 0.02, (
+        "without a price it is the usual one"
+    )
+
+
+@pytest.mark.parametrize("price", [0.0, -1.0, 51.0, float("nan"), "much"])
+def test_a_price_that_cannot_be_is_refused_and_changes_nothing(price: Any) -> None:
+    X, _, _ = stream(5, 10)
+    session = made(lasec.Tracker(4, seed=1))
+    before = session.to_bytes()
+    with pytest.raises((ValueError, TypeError), match="price"):
+        session.ask(X[0], price=price)
+    assert session.to_bytes() == before
+    with pytest.raises(TypeError, match="one source of labels"):
+        lasec.Session(lasec.Tracker(4, seed=1)).ask(X[0], price=1.0)
+
+
+def test_each_source_has_its_own_most_open_questions() -> None:
+    X, y, said = stream(6, 6_000)
+    for judge, people in ((20, 0), (0, 8)):
+        sources = [lasec.Source("judge", 1.0, max_open=judge),
+                   lasec.Source("people", 50.0, max_open=people)]  # fmt: skip
+        session = lasec.Session(
+            lasec.Tracker(4, seed=2, max_pending=5_000), classes=[-1, 1], sources=sources,
+            money=lasec.Money(2.0),
+        )  # fmt: skip
+        waiting = []
+        for t, x in enumerate(X):
+            decision = session.ask(x)
+            if decision.source is None:
+                continue
+            if judge and t > 3_000:  # the judge falls silent
+                waiting.append(t)
+            elif not session.tell(decision.ticket, said[t], by="judge").settled:
+                if people and t > 3_000:  # people do
+                    waiting.append(t)
+                else:
+                    session.tell(decision.ticket, y[t], by="people")
+        aside = session.learner.selector.query_state[ASIDE]
+        assert aside == (len(waiting) if judge else 0)
+        most = judge or people
+        assert most / 2 <= len(waiting) < 2.5 * most, (judge, people, len(waiting))

@@ -456,8 +456,9 @@ class Asking(NamedTuple):
     def sources(self) -> list[Priced]:
         """The sources, and where the answers of each come from.
 
-        >>> Asking(source=("gpt:price=1,column=said", "people:price=50")).sources[0]
-        Priced(source=Source(name='gpt', price=1.0, ask=None), column='said', command=None)
+        >>> both = ("gpt:price=1,max_open=9,column=said", "people:price=50")
+        >>> Asking(source=both).sources[0].source.max_open, Asking(source=both).sources[0].column
+        (9, 'said')
         """
         return [_source(given) for given in self.source]
 
@@ -475,6 +476,8 @@ class Asking(NamedTuple):
         """
         if not self.source and self.money is None:
             return None
+        if self.max_open:
+            raise TableError("--max-open: each source has its own: --source gpt:price=1,max_open=9")
         if len(self.source) != 2 or self.money is None:
             raise TableError(
                 "--source, --money: give two sources, such as --source gpt:price=1 --source "
@@ -567,7 +570,8 @@ def _source(given: str) -> Priced:
     name, _, rest = given.rpartition(":")
     found = dict(part.split("=", 1) for part in rest.split(",") if "=" in part)
     try:
-        made = Source(name.strip(), float(found.pop("price")))
+        price, most = float(found.pop("price")), int(found.pop("max_open", 0))
+        made = Source(name.strip(), price, max_open=most)
     except (KeyError, ValueError):
         made = Source("")
     column = found.pop("column", None)

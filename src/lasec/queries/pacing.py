@@ -21,7 +21,7 @@ from typing import Any
 from lasec.queries.account import RESERVE, SHIFT, Purse
 from lasec.types import Vector
 
-__all__ = ["audited", "ease", "held_back", "pull", "step", "wanted"]
+__all__ = ["audited", "ease", "held_back", "pull", "room_for", "step", "wanted"]
 
 CERTAIN = 1.0 - 1e-6
 MANY, DAILY, MOST, FOLLOW, FREE, HARDEST = 0.02, 10.0, 0.3, 0.1, 6.0, 4.0
@@ -60,10 +60,17 @@ def audited(query: Any, account: Purse, s: float, room: float) -> float:
 def held_back(query: Any, account: Purse, waiting: int) -> tuple[float, float]:
     """What the last tokens leave of the probability, and what open questions leave of it."""
     last = min(1.0, max(0.0, account.tokens / min(RESERVE, account.burst / 4.0) - 1.0))
-    room = 1.0
-    if query.max_open > 0:
-        room = min(1.0, max(0.0, 2.0 - 2.0 * waiting / query.max_open))
-    return last, room
+    return last, room_for(waiting, query.max_open)
+
+
+def room_for(waiting: float, most: int) -> float:
+    """What so many open questions leave of a probability, where there are to be at most ``most``.
+
+    Where ``most`` is 0 there may be any number.
+    """
+    if most == 0:
+        return 1.0
+    return float(min(1.0, max(0.0, 2.0 - 2.0 * waiting / most)))
 
 
 def step(query: Any, p: float, state: Vector, account: Purse) -> float:

@@ -48,16 +48,17 @@ from lasec.queries.account import (
     settled,
     surplus,
 )
+from lasec.queries.pacing import room_for
 from lasec.types import Context, Margin, Vector
 
 __all__ = ["TwoPrices", "capped", "doubt_of", "eager", "followed", "reach", "wanted_of"]
 
 # What is remembered beside the account: how many questions an expert's price is set aside for, what
-# a judge leaves of A and of its root, how many experts have answered after a judge, and the tokens
-# that the caps of judge and expert leave.
+# a judge leaves of A and of its root, how many experts have answered after a judge, the tokens that
+# the caps of judge and expert leave, and what a judge costs in the row that is next.
 ASIDE = USUAL + 1
-LEFT, ROOT, DOUBLES, CHEAP, DEAR = range(ASIDE + 1, ASIDE + 6)
-SIZE = DEAR + 1
+LEFT, ROOT, DOUBLES, CHEAP, DEAR, PRICE = range(ASIDE + 1, ASIDE + 7)
+SIZE = PRICE + 1
 FIRST_ROWS, FREE = 500.0, 6.0
 QUICK, SLOW, GENTLE, HARDEST = 0.025, 0.01, 0.1, 4.0
 LEAST_JUDGED, BOTH, MEMORY = 0.5, 10.0, 200.0
@@ -86,7 +87,7 @@ def eager(query: Any, state: Vector, doubt: float, scale: float) -> float:
     if state[DOUBLES] < BOTH:
         return float(min(1.0, scale * math.sqrt(doubt)))
     left = doubt * state[LEFT]
-    judge = math.sqrt(query.learn * max(doubt - left, 0.0) / query.price)
+    judge = math.sqrt(query.learn * max(doubt - left, 0.0) / state[PRICE])
     return float(min(1.0, scale * max(judge, math.sqrt(left))))
 
 
@@ -97,7 +98,7 @@ def wanted_of(query: Any, state: Vector, doubt: float, rate: float) -> float:
     after = q
     if state[DOUBLES] >= BOTH:
         after = min(q, max(scale * math.sqrt(doubt) * state[ROOT], query.audit * rate))
-    return float(query.price * q + after)
+    return float(state[PRICE] * q + after)
 
 
 def capped(query: Any, state: Vector, account: Any) -> tuple[float, float]:
@@ -117,7 +118,8 @@ class TwoPrices(NamedTuple):
     ``rate`` is the money a row (or a unit of time), in experts' labels. ``learn`` is k: 1 is best
     to measure, more asks the judge more often, to learn. An expert sees each row with a probability
     of ``audit`` times the rate at least, however sure model and judge are. ``judges`` and
-    ``experts`` are the largest shares of the money that each may get.
+    ``experts`` are the largest shares of the money that each may get. Experts and judge are asked
+    less where ``max_open`` and ``max_judging`` questions wait for them.
 
     >>> query = TwoPrices(rate=0.02, price=0.02)
     >>> state, now = query.init(), Context(round=1, time=1.0, open=0)
@@ -140,6 +142,7 @@ class TwoPrices(NamedTuple):
     burst: NonNegative = 0.0
     total: NonNegative = 0.0
     max_open: Annotated[int, Range(0, 2**31)] = 0
+    max_judging: Annotated[int, Range(0, 2**31)] = 0
     timed: bool = False
     judges: Annotated[float, Range(1e-6, 1.0)] = 1.0
     experts: Annotated[float, Range(1e-6, 1.0)] = 1.0
@@ -150,6 +153,7 @@ class TwoPrices(NamedTuple):
         state = opened(self, SIZE)
         state[SHIFT] = math.log(min(rate, 1.0) / USUAL_ROOT)
         state[LEFT] = state[ROOT] = 1.0
+        state[PRICE] = self.price
         state[CHEAP], state[DEAR] = self.judges * burst / 2.0, self.experts * burst / 2.0
         return state
 
@@ -157,40 +161,44 @@ class TwoPrices(NamedTuple):
         """The probability of asking the judge in the row that follows what is remembered."""
         account = purse(self, state, now)
         cheap, dear = capped(self, state, account)
-        spare = min(account.tokens - self.price - 1.0, cheap - self.price, dear - 1.0)
-        spent = state[LABELS] + state[ASIDE] + self.price + 1.0
+        price = state[PRICE]
+        spare = min(account.tokens - price - 1.0, cheap - price, dear - 1.0)
+        spent = state[LABELS] + state[ASIDE] + price + 1.0
         if spare < 0.0 or (self.total > 0.0 and spent > self.total):
             return 0.0
         pull = reach(state, surplus(account))
         last = min(1.0, (spare + 0.5) / min(RESERVE, account.burst / 4.0))
-        room = 1.0
-        if self.max_open > 0:
-            room = min(1.0, max(0.0, 2.0 - 2.0 * now.open / self.max_open))
+        room = room_for(state[ASIDE], self.max_judging)
+        if state[DOUBLES] < BOTH:  # each answer goes on to an expert
+            room *= room_for(now.open - state[ASIDE], self.max_open)
         q = eager(self, state, doubt_of(margin), math.exp(state[SHIFT] + pull)) * last * room
         least = LEAST_JUDGED * min(account.share, 0.5)
         least *= math.exp(min(0.0, pull + GENTLE * FREE)) * last * last * (0.2 + 0.8 * room)
         return float(min(1.0, max(q, least)))
 
-    def after(self, doubt: float, q: float, state: Vector) -> float:
+    def after(self, doubt: float, q: float, state: Vector, waiting: int = 0) -> float:
         """The probability of asking an expert, once the judge has answered.
 
-        ``doubt`` is B, ``q`` the probability with which the judge was asked.
+        ``doubt`` is B, ``q`` the probability with which the judge was asked, and so many questions
+        wait for experts.
         """
         if state[DOUBLES] < BOTH:
             return 1.0
         rate, _, burst = settled(self)
         ahead = state[TOKENS] - burst / 2.0 + state[BOOST]
         scale = math.exp(state[SHIFT] + reach(state, ahead))
-        seen = max(scale * math.sqrt(max(doubt, TINY)), self.audit * min(rate, 1.0))
+        room, least = room_for(waiting, self.max_open), self.audit * min(rate, 1.0)
+        seen = max(scale * math.sqrt(max(doubt, TINY)) * room, least * (0.2 + 0.8 * room))
         return float(min(1.0, seen / q))
 
     def spend(self, margin: Margin, state: Vector, asked: bool, now: Context) -> None:
         """Remember a row; where the judge is asked, the price of an expert is set aside."""
         account = purse(self, state, now)
         cheap, dear = capped(self, state, account)
-        passed(state, account, self.price * asked, (1.0 + self.price) * asked, 1.0 + self.price)
+        price = state[PRICE]
+        passed(state, account, price * asked, (1.0 + price) * asked, 1.0 + price)
         state[ASIDE] += asked
-        state[CHEAP], state[DEAR] = cheap - self.price * asked, dear - asked
+        state[CHEAP], state[DEAR] = cheap - price * asked, dear - asked
         rate = max(account.share, 1e-9)
         gain = QUICK if state[ROUNDS] <= FIRST_ROWS else SLOW
         ahead = 1.0 - wanted_of(self, state, doubt_of(margin), rate) / rate
@@ -238,7 +246,8 @@ class TwoPrices(NamedTuple):
         burst = settled(self)[2]
         possible = (
             is_possible(state)
-            and 0.0 <= state[LABELS] <= state[ROUNDS] * (1.0 + self.price) + 1e-6
+            and 0.0 <= state[LABELS] <= 2.0 * state[ROUNDS]
+            and 0.0 < state[PRICE] <= 1.0
             and -1e-6 <= state[TOKENS] <= burst
             and 0.0 <= state[ASIDE] <= state[ROUNDS]
             and state[DOUBLES] >= 0.0

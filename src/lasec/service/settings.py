@@ -61,6 +61,8 @@ class SourceBody(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Environment variable of the server whose value is posted as a bearer token."""
     timeout: Annotated[float, Meta(ge=0.1, le=600.0)] = 30.0
     """Seconds that each try may take."""
+    max_open: Annotated[int, Meta(ge=0, le=2**31)] = 0
+    """It is asked less, the more questions wait for it: hardly ever where so many do."""
 
 
 class NewModel(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -119,10 +121,11 @@ class NewModel(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
             raise TableError('"sources", "money": give two sources, and what they may cost')
         if self.sources[1].hook:
             raise TableError('"hook": people are not posted questions, only the judge is')
-        options = {"max_open": self.max_open}
+        if self.max_open:
+            raise TableError('"max_open": each source has its own')
         if self.money_per == "day":
-            return Money.every("1d", self.money, **options)
-        return Money(self.money, options=options)
+            return Money.every("1d", self.money)
+        return Money(self.money)
 
 
 def desk_of(new: NewModel) -> Desk:
@@ -208,7 +211,8 @@ def _spec(new: NewModel, classes: list[Any]) -> TableSpec:
         new.class_weight, seed=new.seed, max_age=new.max_age, max_pending=OPEN,
         annotators=new.asking.annotators, alarms=new.alarms, positive=new.positive,
         time="time" if new.timed else None, apart=("id", "time"), kinds=kinds,
-        sources=[Source(one.name, one.price) for one in new.sources], money=new.budget_of_money,
+        sources=[Source(one.name, one.price, max_open=one.max_open) for one in new.sources],
+        money=new.budget_of_money,
     )  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from lasec.parameters import Range, number, shown
 from lasec.persistence.container import checking, read
 from lasec.persistence.record import dump, load
 from lasec.queries import TwoPrices
+from lasec.queries.two_prices import PRICE
 from lasec.session.models import Asked, Carried, OwnModel
 from lasec.session.saved import (
     KeptNote,
@@ -140,6 +141,7 @@ class Session:
         id: Hashable = None,  # noqa: A002
         time: float | None = None,
         cells: Any = None,
+        price: float | None = None,
     ) -> Decision:
         """Predict the class of a row, and decide whether to query its label.
 
@@ -154,6 +156,8 @@ class Session:
         cells
             What detectors see of the row, if it is not ``row``: numbers before they were scaled,
             NaN where one is missing.
+        price
+            What the judge takes for this row, where that differs by row, as with tokens.
 
         Returns
         -------
@@ -169,7 +173,7 @@ class Session:
         >>> session.ask([1.0], id="mail-1").label
         'ham'
         """
-        return self.decide(row, id=id, time=time, cells=cells).shown
+        return self.decide(row, id=id, time=time, cells=cells, price=price).shown
 
     def attach(self, buying: Buying | None) -> None:
         """Take the sources of a file, if they are those of its learner."""
@@ -194,13 +198,20 @@ class Session:
         """
         self._sold.call = judge
 
-    def _routed(self, asked: Asked, row: Any) -> Asked:
+    def _quote(self, price: float | None) -> None:
+        """Let the judge take so much for the next row, None for its usual price."""
+        quoted = self._sold.quoted(price)
+        if self.model.selector.query_state[PRICE] != quoted:
+            with self._account() as (_, state):
+                state[PRICE] = quoted
+
+    def _routed(self, asked: Asked, row: Any, price: float | None) -> Asked:
         """A decision with whom to ask; a judge who can be called has answered by then."""
         buying, decision = self._sold, asked.decision
         buying.count(decision, asked.label)
         if not decision.asked:
             return asked
-        buying.open(decision, asked.label, decision.propensity)
+        buying.open(decision, asked.label, decision.propensity, price)
         if buying.call is None:
             return asked._replace(decision=decision._replace(source=buying.judge.name))
         said = buying.call(row)
@@ -317,14 +328,17 @@ class Session:
         id: Hashable = None,  # noqa: A002
         time: float | None = None,
         cells: Any = None,
+        price: float | None = None,
     ) -> Asked:
         """:meth:`ask`, with the decision as the meter hears it, and whom to ask."""
         if id is not None and id in self._ids:
             raise ValueError(f"id: the question about {id!r} is still open")
+        if self.buying is not None or price is not None:
+            self._quote(price)
         asked = self.model.ask(row, time)
         self._hear(asked, row, id, cells)
         self._hear_of_given_up()
-        return asked if self.buying is None else self._routed(asked, row)
+        return asked if self.buying is None else self._routed(asked, row, price)
 
     def _hear(self, asked: Asked, row: Any, id: Hashable, cells: Any = None) -> None:  # noqa: A002
         """Keep the name of a row, and let meter and detectors hear of the decision about it."""

@@ -14,8 +14,9 @@ from lasec.metrics import Confusion, Estimate, Meter
 from lasec.metrics.sums import SMALLEST, SURE
 from lasec.metrics.words import Fact, estimated
 from lasec.parameters import Range, number, shown
-from lasec.persistence.record import Count, Shape
+from lasec.persistence.record import Count, NotNegative, Shape
 from lasec.queries import TwoPrices
+from lasec.queries.two_prices import ASIDE
 from lasec.random import words
 from lasec.sources.judge import MEMORY, Judge, Noise
 from lasec.sources.source import PRICES, Source, checked
@@ -102,6 +103,7 @@ class Buying:
     escalated: Count = 0
     # Variance of whether the prediction is right, without the judge's answers and with them
     doubts: Annotated[Array, Shape(2), Range(0.0, 1e6)] = field(default_factory=lambda: np.zeros(2))
+    paid: NotNegative = 0.0  # to the judge
     call: Callable[[Any], Any] | None = field(default=None, init=False)
 
     @classmethod
@@ -134,10 +136,20 @@ class Buying:
         )
         return "" if sound else "the parts of the sources contradict each other"
 
-    def open(self, decision: Decision, label: Hashable, chance: float) -> None:
-        """The judge is asked about a row; the decision is as the meter hears it."""
+    def quoted(self, price: float | None) -> float:
+        """What the judge takes for the next row, in experts' labels; None is its usual price."""
+        dear = self.expert.price
+        given: Any = self.judge.price if price is None else price
+        return float(number("price", given, float, Range(1e-6 * dear, dear)) / dear)
+
+    def open(self, decision: Decision, label: Hashable, chance: float, price: float | None) -> None:
+        """The judge is asked about a row, at a price of its own or the usual one.
+
+        The decision is as the meter hears it.
+        """
         code = self.code(label) if decision.label else UNDECIDED
         self.questions += 1
+        self.paid += self.judge.price if price is None else price
         self.asked[decision.ticket] = Asked(
             code, int(decision.label), self._right(decision), chance, UNDECIDED, UNSAID, 0.0, -1,
             np.zeros(len(self.classes)),
@@ -187,7 +199,8 @@ class Buying:
         answer = self.classes.index(said) if said in self.classes else UNDECIDED
         after = self.known.posterior(asked.before, None if answer < 0 else answer, confidence)
         doubts = [self._doubt(p, asked.predicted) for p in (asked.before, after)]
-        second = query.after(doubts[1], asked.chance, state)
+        waiting = len(self.asked) - round(float(state[ASIDE]))
+        second = query.after(doubts[1], asked.chance, state, waiting)
         escalated = _draw(seed, ticket) < second
         query.follow(state, escalated)
         query.weigh(state, *doubts)
@@ -281,7 +294,7 @@ class Buying:
     def spent(self) -> dict[str, float]:
         """What each source was paid."""
         return {
-            self.judge.name: self.questions * self.judge.price,
+            self.judge.name: self.paid,
             self.expert.name: self.escalated * self.expert.price,
         }
 

@@ -17,7 +17,8 @@ class Source(NamedTuple):
 
     A judge with ``ask`` is called as soon as it is asked: with the row, for a label, a pair
     (label, confidence) of a label and the probability that it is right, or None for no answer.
-    Without ``ask``, answers are told.
+    Without ``ask``, answers are told. With ``max_open`` it is asked less, the more questions wait
+    for it: hardly ever where so many do.
 
     >>> judge = Source("rules", price=1.0, ask=lambda text: "spam" if "win" in text else "ham")
     >>> judge.ask("you win"), Source("people", price=50.0).ask
@@ -27,6 +28,7 @@ class Source(NamedTuple):
     name: str
     price: float = 1.0
     ask: Callable[[Any], Any] | None = None
+    max_open: int = 0
 
 
 class Money(NamedTuple):
@@ -34,8 +36,7 @@ class Money(NamedTuple):
 
     ``caps`` are the most that single sources get of it, by name, in the same unit. ``learn`` asks
     the judge more often than is best to measure (1), for the model to learn. ``options`` are those
-    of :class:`~lasec.queries.TwoPrices`: ``audit``, ``window``, ``horizon``, ``warm_up``,
-    ``max_open``.
+    of :class:`~lasec.queries.TwoPrices`: ``audit``, ``window``, ``horizon``, ``warm_up``.
 
     >>> judge, people = Source("rules", price=1.0), Source("people", price=50.0)
     >>> query = Money(2.0, caps={"rules": 0.5}).query([judge, people])
@@ -77,7 +78,8 @@ class Money(NamedTuple):
         shares = [min(1.0, self.caps.get(one.name, amount) / amount) for one in (judge, expert)]
         return TwoPrices(
             rate=amount / expert.price, price=judge.price / expert.price, learn=self.learn,
-            total=self.total / expert.price, judges=shares[0], experts=shares[1], **self.options,
+            total=self.total / expert.price, judges=shares[0], experts=shares[1],
+            max_judging=judge.max_open, max_open=expert.max_open, **self.options,
         )  # fmt: skip
 
 
