@@ -170,6 +170,24 @@ def test_what_is_pushed_or_canceled_meanwhile_stays_so(api, judge):
     assert api.service.models["acme", "m"].desk.session.buying.asked[told].answer == 0
 
 
+def test_what_fails_in_the_service_fails_for_one_question(api, judge, monkeypatch, caplog):
+    tell = api.service.hooks._tell
+
+    async def broken(model, answer):
+        if answer.ticket == 1:
+            raise RuntimeError("a fault")
+        return await tell(model, answer)
+
+    monkeypatch.setattr(api.service.hooks, "_tell", broken)
+    path = hooked(api, judge)
+    tickets = asked(api, path, 5)
+    rest = [ticket for ticket in tickets if ticket != 1]
+    assert len(rest) == len(tickets) - 1
+    until(lambda: of_status(api, path, "open") == rest)
+    until(lambda: "a question waits until the next start for its judge" in caplog.text)
+    assert of_status(api, path, "judging") == [1]
+
+
 def test_a_paused_model_posts_nothing_and_goes_on(api, judge):
     release = threading.Event()
     judge.behave = lambda handler, body: (release.wait(20.0), reply(handler, {"label": "spam"}))

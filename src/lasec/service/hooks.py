@@ -110,7 +110,12 @@ class Hooks:
     def _go(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._finished)
+
+    def _finished(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("a question waits until the next start for its judge", exc_info=error)
 
     def _model(self, name: Name) -> ServedModel | None:
         """The model by now: one that was read again is another object; None if it is gone."""
