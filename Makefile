@@ -4,6 +4,7 @@ JOBS ?= 2
 # Two processes of tests leave no core for the threads of BLAS; tests/faults has them, as users do.
 ONE = OPENBLAS_NUM_THREADS=1
 PYTEST = $(PYTHON) -m pytest --durations=20
+SPREAD = -n $(JOBS) --dist loadgroup
 BIN = $(dir $(shell which $(PYTHON)))
 LOWEST = build/lowest/bin/python
 
@@ -38,8 +39,8 @@ check:  ## formatting, lints, types, direction of imports, workflows
 	$(BIN)zizmor --offline --quiet --min-severity medium .github
 
 test: build  ## doctests and tests
-	$(ONE) $(PYTEST) -n $(JOBS) --ignore=tests/spark --ignore=tests/faults
-	$(PYTEST) -n $(JOBS) tests/faults
+	$(ONE) $(PYTEST) $(SPREAD) --ignore=tests/spark --ignore=tests/faults
+	$(PYTEST) $(SPREAD) tests/faults
 
 spark: build  ## the tests of lasec.spark: one Spark for all of them, which uses the cores by itself
 	$(ONE) $(PYTEST) tests/spark

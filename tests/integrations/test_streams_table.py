@@ -13,6 +13,8 @@ from experiments.whole import tables
 from experiments.whole.learners import LEARNERS, seeds_of, whole_run
 from experiments.whole.sources import SOURCES, scaled, whole
 
+pytestmark = pytest.mark.xdist_group("streams_table")  # what they stand on is made once
+
 ROOT = Path(__file__).parents[2]
 PUBLISHED = ROOT / "docs" / "results" / "streams"
 

@@ -13,6 +13,8 @@ from lasec.kernel import library
 from lasec.queries import Budgeted, MarginSampling
 from lasec.rules import KernelSecondOrder, Lenses, SecondOrder, SparseTracking, Tracking
 
+pytestmark = pytest.mark.xdist_group("codes")  # what they stand on is made once
+
 there = pytest.mark.skipif(bool(library.shipped().flaw), reason="there is no library: `make build`")
 # How far margins may be apart: covariances of the Tracker are in single precision.
 RUNS = {

@@ -12,6 +12,8 @@ from numpy.random import Philox
 import lasec
 from lasec.kernel import codes
 
+pytestmark = pytest.mark.xdist_group("forms")  # what they stand on is made once
+
 ROUNDS, DIMENSION = 3_000, 12
 RBF = lasec.mercer.RBF(bandwidth=4.0)
 

@@ -27,6 +27,8 @@ from experiments.output import read_csv
 import lasec
 from lasec.streams import Stream
 
+pytestmark = pytest.mark.xdist_group("benchmark")  # what they stand on is made once
+
 ROOT = Path(__file__).parents[2]
 OWN = ["tracker", "lasec-ss", "soal", "paa", "paa-paced", "persistence", "majority"]
 SMALL = [

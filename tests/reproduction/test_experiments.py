@@ -16,6 +16,8 @@ import pytest
 
 import lasec
 
+pytestmark = pytest.mark.xdist_group("experiments")  # what they stand on is made once
+
 ROOT = Path(__file__).parents[2]
 SMALL = ["--runs", "2", "--size", "0.01"]
 

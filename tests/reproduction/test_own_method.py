@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.xdist_group("own_method")  # what they stand on is made once
+
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "own-rule.md").read_text()
 SMALL = ["--runs", "2", "--size", "0.02"]
