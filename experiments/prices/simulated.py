@@ -18,7 +18,7 @@ Row = dict[str, Any]
 
 def one(judge: str, money: float, price: float, classes: int, seed: int) -> Row:
     """A stream; the judge "none" is experts alone, for all the money."""
-    p, said, true, answers = _stream(judge, classes, seed)
+    p, said, true, answers = stream(judge, classes, seed)
     names = list(range(classes))
     at = iter(range(ROWS))
     query = Budgeted(rate=money / price)
@@ -43,7 +43,7 @@ def one(judge: str, money: float, price: float, classes: int, seed: int) -> Row:
     return _found(session, said, true, answers, price)
 
 
-def _stream(judge: str, classes: int, seed: int) -> tuple[Any, Any, Any, Any]:
+def stream(judge: str, classes: int, seed: int) -> tuple[Any, Any, Any, Any]:
     """P(right) as the model has it, its predictions, the true classes, the judge's answers."""
     rng = np.random.default_rng([seed, 3])
     odds = np.abs(rng.normal(0.0, SPREAD, ROWS))
