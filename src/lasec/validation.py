@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lasec.parameters import REAL, WHOLE, shown
+from lasec.parameters import WHOLE, shown
 
 # No product that a rule forms from rows up to this size can overflow.
 LARGEST_ENTRY = 1e60
@@ -106,19 +106,13 @@ def rows(X: ArrayLike, dimension: int, kind: Any = np.float64) -> NDArray[Any]:
     return clean
 
 
-def labels(y: ArrayLike, count: int) -> NDArray[np.float64]:
-    """The labels of a chunk: -1 and +1, one for each row.
-
-    >>> labels([0, 1], count=2)
-    Traceback (most recent call last):
-    ValueError: y: labels must be -1 or +1, got 0
-    """
-    clean = finite("y", real("y", y, 1, kinds="fiu"))
+def column(name: str, values: ArrayLike, count: int, what: str) -> NDArray[np.float64]:
+    """A finite number for each row."""
+    clean = finite(name, real(name, values, 1))
     if clean.size != count:
-        raise ValueError(f"y: expected {count} labels, one for each row of X, got {clean.size}")
-    wrong = clean[np.abs(clean) != 1.0]
-    if wrong.size:
-        raise ValueError(f"y: labels must be -1 or +1, got {wrong[0]:g}")
+        raise ValueError(
+            f"{name}: expected {count} {what}, one for each row of X, got {clean.size}"
+        )
     return clean
 
 
@@ -236,21 +230,6 @@ def counters(name: str, values: ArrayLike) -> NDArray[np.uint64]:
     return clean
 
 
-def label(y: object) -> float:
-    """One label.
-
-    >>> label(-1)
-    -1.0
-    """
-    if type(y) is int and y in (1, -1):
-        return float(y)
-    if isinstance(y, (bool, np.bool_)) or not isinstance(y, REAL):
-        raise TypeError(f"y: a label must be -1 or +1, got {shown(y)}")
-    if y not in (-1, 1):
-        raise ValueError(f"y: a label must be -1 or +1, got {shown(y)}")
-    return 1.0 if y == 1 else -1.0
-
-
 def ticket(value: object) -> int:
     """One ticket, given out or not.
 
@@ -294,9 +273,7 @@ def uniforms(name: str, draws: ArrayLike, count: int) -> NDArray[np.float64]:
     Traceback (most recent call last):
     ValueError: draws: must lie in [0, 1), got 1
     """
-    clean = finite(name, real(name, draws, 1))
-    if clean.size != count:
-        raise ValueError(f"{name}: expected {count} draws, one for each row of X, got {clean.size}")
+    clean = column(name, draws, count, "draws")
     wrong = clean[(clean < 0.0) | (clean >= 1.0)]
     if wrong.size:
         raise ValueError(f"{name}: must lie in [0, 1), got {wrong[0]:g}")
@@ -310,10 +287,7 @@ def times(values: ArrayLike, count: int) -> NDArray[np.float64]:
     Traceback (most recent call last):
     ValueError: time: contains NaN or infinity
     """
-    clean = finite("time", real("time", values, 1))
-    if clean.size != count:
-        raise ValueError(f"time: expected {count} times, one for each row of X, got {clean.size}")
-    return clean
+    return column("time", values, count, "times")
 
 
 def clock(timed: bool, values: ArrayLike | None, count: int) -> NDArray[np.float64]:

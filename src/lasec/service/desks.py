@@ -62,7 +62,7 @@ class NumberDesk:
 
     def __init__(self, session: Session) -> None:
         self.session, self.table = session, None
-        self.timed = getattr(session.learner.query, "timed", False)
+        self.timed = session.learner.selector.query.timed
 
     def ask(self, operation: Ask) -> list[Reply]:
         """A decision about each row, or an error."""

@@ -76,7 +76,7 @@ class Snapshot:
 
     def __init__(self, data: bytes) -> None:
         model = Learner.from_bytes(data)
-        if getattr(model.query, "timed", False):
+        if model.selector.query.timed:
             raise ValueError("model: its budget is by time, and a scorer has no clock")
         self.version = blake2b(data, digest_size=6).hexdigest()
         self.dimension, self.kind = model.dimension, row_kind(model.rule)

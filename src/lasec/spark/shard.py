@@ -190,7 +190,7 @@ class Shard:
         given = self.config.labels.of_fleet(y[order])
         served = fleet.serve(
             codes, X[order], given, tickets=tickets[order], after=after[order],
-            times=known[order] if getattr(fleet.query, "timed", False) else None,
+            times=known[order] if fleet.query.timed else None,
             draws=fleet.draws(codes, numbers[order]),
         )  # fmt: skip
         self._told(batch, answers, served, place, fleet, codes)
