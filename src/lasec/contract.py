@@ -299,8 +299,12 @@ class WholeQuery(Query, Protocol):
         """Whether every row must come with a time; by default none."""
 
     @property
-    def max_open(self) -> int:
-        """0 where its chances do not depend on the open questions."""
+    def counts_open(self) -> bool:
+        """Whether its chances depend on how many questions are open.
+
+        By default where ``max_open`` is more than 0, or where it has its own ``chance`` and no
+        ``max_open``.
+        """
 
     def init(self) -> Vector:
         """The state before the first row, an array that ``ask`` writes; by default an empty one."""
@@ -345,6 +349,10 @@ def _sound(self: Any, state: Vector) -> str:
     return ""
 
 
+def _counts_open(self: Any) -> bool:
+    return bool(self.max_open > 0)
+
+
 ASKING: dict[str, Any] = {
     "boost": _boost,
     "chance": _chance,
@@ -371,8 +379,9 @@ def query(kind: Kind[T]) -> Kind[T]:
     """
     plain: Any = kind
     has = _fill(plain, "query", ASKS, ASKING)
-    if not hasattr(plain, "max_open"):
-        plain.max_open = 1 if "chance" in has else 0
+    if not hasattr(plain, "counts_open"):
+        limited = hasattr(plain, "max_open")
+        plain.counts_open = property(_counts_open) if limited else "chance" in has
     return kind
 
 
@@ -383,5 +392,5 @@ def whole_query(query: Query) -> WholeQuery:
     >>> whole_query(lasec.queries.Always()).timed
     False
     """
-    _refuse_bare(query, "query", "queries", ASKS, "chance")
+    _refuse_bare(query, "query", "queries", ASKS, "counts_open")
     return cast("WholeQuery", query)

@@ -20,6 +20,16 @@ class Bare(NamedTuple):
         return 0.5
 
 
+class Moody(NamedTuple):
+    """One with a chance of its own."""
+
+    def probability(self, margin, t):
+        return 0.5
+
+    def chance(self, margin, state, now):
+        return 0.5
+
+
 @lasec.rule
 class Counting(NamedTuple):
     """Has as its only weight the rows that were asked about, and begins again after five."""
@@ -115,7 +125,7 @@ def test_a_query_gets_what_it_leaves_out():
     state, now = query.init(), Context(3, 3.0, 0)
     query.spend(margin, state, True, now)
     assert (state.size, query.chance(margin, state, now)) == (0, 0.5)
-    assert (query.has_propensity, query.timed, query.max_open) == (True, False, 0)
+    assert (query.has_propensity, query.timed, query.counts_open) == (True, False, False)
     assert math.isnan(query.planned(state))
     assert query.validate_state(state) == ""
     with pytest.raises(TypeError, match=r"^Contrary holds no budget: there is nothing to spend"):
@@ -128,8 +138,8 @@ def test_a_query_of_its_own_chance_may_look_at_open_questions():
         def chance(self, margin, state, now):
             return 1.0 / (1.0 + now.open)
 
-    assert (Shy().max_open, Contrary().max_open) == (1, 0)
-    assert lasec.queries.Budgeted(max_open=7).max_open == 7
+    assert (Shy().counts_open, Contrary().counts_open) == (True, False)
+    assert [lasec.queries.Budgeted(max_open=n).counts_open for n in (7, 0)] == [True, False]
 
 
 ASKERS = (
@@ -144,6 +154,8 @@ ASKERS = (
 def test_what_is_no_query_is_refused_in_one_sentence(door):
     with pytest.raises(TypeError, match=r"^Bare is not a query yet: write @lasec\.query above its"):
         door(Bare())
+    with pytest.raises(TypeError, match=r"^Moody is not a query yet"):
+        door(Moody())
     for wrong in (None, 1.0, lasec.queries.Always):
         with pytest.raises(TypeError, match=r"^(query|inner) must be (one of lasec|a query)"):
             door(wrong)

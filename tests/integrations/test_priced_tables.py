@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +13,7 @@ import pytest
 import lasec
 import warm
 from lasec.cli.judge import Judge
+from lasec.errors import TableError
 from lasec.tables import TableLearner
 
 BOTH = ("--source", "gpt:price=1,column=gpt", "--source", "people:price=50", "--money", "1")
@@ -108,10 +110,13 @@ def test_options_that_do_not_go_together_are_refused(file, options, message):
 
 JUDGE = """
 import json, os, sys, time
-for number, line in enumerate(sys.stdin):
+print("Loading ...", flush=True)
+for line in sys.stdin:
     row = json.loads(line)
     assert "fate" not in row and "gpt" in row
-    with open(os.environ["SEEN"], "a") as seen:
+    with open(os.environ["SEEN"], "a+") as seen:
+        seen.seek(0)
+        number = len(seen.readlines()) % 6
         seen.write(line)
     if number == 3:
         print("what?", flush=True)
@@ -147,7 +152,7 @@ def test_a_command_answers_for_the_rows_that_the_judge_is_asked_about(file, comm
 
 def test_a_command_answers_for_rows_that_are_asked(command, tmp_path):
     model = tmp_path / "model.lasec"
-    given = "".join(json.dumps({"x": float(np.sin(t)), "gpt": "spam", "fate": "ham"}) + "\n"
+    given = "".join(json.dumps({"id": f"mail-{t}", "x": float(np.sin(t)), "gpt": "spam"}) + "\n"
                     for t in range(60))  # fmt: skip
     new = ("--classes", "ham,spam", "--label", "fate", "--source", "people:price=20",
            "--ignore", "gpt", "--money", "5")  # fmt: skip
@@ -172,6 +177,35 @@ def test_a_command_that_cannot_be_started_is_refused(file):
                 *BOTH[2:])  # fmt: skip
     assert done.returncode == 2
     assert "command=/no/such/judge: cannot be started" in done.stderr
+
+
+def test_a_command_that_does_not_answer_in_json_is_refused_with_what_it_wrote():
+    judge = Judge("sed -u s/.*/spam/", patience=0.5)
+    try:
+        with pytest.raises(TableError, match=r"'spam' is no answer: expected a line such as"):
+            judge({"x": 1})
+    finally:
+        judge.close()
+
+
+def test_a_command_that_does_not_read_is_ended():
+    judge = Judge("sleep 60", patience=0.5)
+    try:
+        begin = time.monotonic()
+        assert judge({"x": "long" * 100_000}) == (None, None)
+        assert time.monotonic() - begin < 5.0
+    finally:
+        judge.close()
+
+
+def test_a_class_that_a_judge_misspells_is_no_answer(file, tmp_path):
+    script = tmp_path / "judge.sh"
+    script.write_text("""sed -u 's/.*/{"label": "Win"}/'""")
+    given = f"gpt:price=1,command=sh {script}"
+    done = call("run", file, "--label", "fate", "--source", given, *BOTH[2:], "--limit", "300",
+                "--json")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["sources"]["judged"] > 0
 
 
 def test_a_command_that_takes_too_long_is_ended_and_started_again():

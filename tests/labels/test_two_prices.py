@@ -1,6 +1,10 @@
 """Labels of two prices: unbiased by enumeration, within the money, the same after a restart."""
 
 from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import replace
+from functools import partial
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -440,3 +444,64 @@ def test_each_source_has_its_own_most_open_questions() -> None:
         assert aside == (len(waiting) if judge else 0)
         most = judge or people
         assert most / 2 <= len(waiting) < 2.5 * most, (judge, people, len(waiting))
+
+
+def test_a_judge_that_raises_leaves_no_question_open() -> None:
+    def judge(row: Any) -> Any:
+        raise TimeoutError("the judge does not answer")
+
+    sources = [lasec.Source("judge", 1.0, ask=judge), lasec.Source("people", 50.0)]
+    session = lasec.Session(
+        lasec.Tracker(4, seed=0), classes=[-1, 1], sources=sources, money=lasec.Money(1.0)
+    )
+    with pytest.raises(TimeoutError):
+        session.ask(np.ones(4), id="mail-1")
+    state = session.learner.selector.query_state
+    assert (session.questions, session.holds("mail-1"), state[ASIDE]) == ([], False, 0.0)
+    session.call(None)
+    assert session.ask(np.ones(4), id="mail-1").source in ("judge", None)
+
+
+def test_a_session_is_saved_whatever_its_judge_is() -> None:
+    lock = Lock()
+
+    def judge(row: Any) -> Any:
+        with lock:
+            return 1
+
+    sources = [lasec.Source("judge", 1.0, ask=partial(judge)), lasec.Source("people", 50.0)]
+    session = lasec.Session(
+        lasec.Tracker(4, seed=0), classes=[-1, 1], sources=sources, money=lasec.Money(1.0)
+    )
+    session.ask(np.ones(4), id="mail-1")
+    session.record.buying.call = lambda row: (lock, row)[0]
+    assert lasec.Session.from_bytes(session.to_bytes()).spent == session.spent
+
+
+def test_sources_of_a_file_that_are_not_those_of_its_model_are_refused() -> None:
+    X, _, _ = stream(5, 50)
+    session = made(lasec.Tracker(4, seed=1))
+    for x in X:
+        if session.ask(x).source:
+            break
+    bought = session.record.buying
+    for wrong in (
+        lambda one: one.asked.clear(),
+        lambda one: setattr(one, "judge", one.judge._replace(price=2.0)),
+    ):
+        twin = deepcopy(bought)
+        wrong(twin)
+        with pytest.raises(ValueError, match="the sources are not those of the model"):
+            session.attach(twin)
+    dear = bought.judge._replace(price=60.0)
+    assert replace(bought, judge=dear).validate()
+    assert replace(bought, judge=bought.expert).validate()
+
+
+def test_what_a_judge_is_worth_follows_what_it_was_paid() -> None:
+    X, _, _ = stream(5, 50)
+    session = made(lasec.Tracker(4, seed=1))
+    assert session.record.worth == pytest.approx(0.077, abs=1e-3)
+    while not session.spent["judge"]:
+        session.ask(X[0], price=20.0)
+    assert session.record.worth == pytest.approx(4 * 0.4 / 1.4**2)

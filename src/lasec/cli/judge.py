@@ -7,6 +7,7 @@ import queue
 import shlex
 import subprocess
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import IO, Any
@@ -31,6 +32,7 @@ class Judge:
     def __init__(self, command: str, patience: float = PATIENCE) -> None:
         self._command, self._patience = command, patience
         self.silent = 0  # rows without an answer
+        self._heard = False  # whether it has ever given one
         self._start()
 
     def _start(self) -> None:
@@ -41,39 +43,53 @@ class Judge:
             )
         except (OSError, ValueError, IndexError) as error:
             raise TableError(f"command={self._command}: cannot be started: {error}") from None
-        self._lines: queue.Queue[str] = queue.Queue()
+        self._fresh, self._lines = True, queue.Queue[str]()
         given = self._process.stdout, self._lines
         threading.Thread(target=_read, args=given, daemon=True).start()
 
     def __call__(self, row: Mapping[str, Any]) -> Answer:
-        """What it says of a row, and how sure it is; without an answer, None."""
+        """What it says of a row, and how sure it is; without an answer, None.
+
+        Lines before the first answer of a process are passed over, such as a greeting.
+        """
         if self._process.poll() is not None:
             self._start()
-        try:
-            found = json.loads(self._line(row))
-            label, sure = found["label"], found.get("confidence")
-            if isinstance(label, str | int) and (sure is None or 0.0 <= sure <= 1.0):
-                return label, sure
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            pass
+        until = time.monotonic() + self._patience
+        said = line = self._line(row)
+        while not (found := _answer(line)) and line and self._fresh:
+            line = self._next(until)
+        if found:
+            self._fresh, self._heard = False, True
+            return found
+        self.close()  # what it writes later would be taken for the next row's answer
+        if said and not self._heard:
+            raise TableError(
+                f"command={self._command}: {said.strip()[:60]!r} is no answer: "
+                'expected a line such as {"label": "spam", "confidence": 0.8}'
+            )
         self.silent += 1
         return NONE
 
     def _line(self, row: Mapping[str, Any]) -> str:
-        """The line that a process writes after a row; without one it is ended."""
-        line = ""
-        with suppress(OSError, queue.Empty):
+        """The line that a process writes after a row; empty where there is none."""
+        late = threading.Timer(self._patience, self._process.kill)  # also where it does not read
+        late.start()
+        try:
+            while not (self._fresh or self._lines.empty()):  # a second answer to the row before
+                self._lines.get()
             assert self._process.stdin is not None
             self._process.stdin.write(json.dumps(row, default=str) + "\n")
             self._process.stdin.flush()
-            line = self._lines.get(timeout=self._patience)
-        if not line:  # an answer that comes later would be taken for the next row's
-            self.close()
-        return line
+            return self._next(time.monotonic() + self._patience)
+        except OSError:
+            return ""
+        finally:
+            late.cancel()
 
-    def __deepcopy__(self, memo: object) -> Judge:
-        """Itself: copies of a session have one process."""
-        return self
+    def _next(self, until: float) -> str:
+        with suppress(queue.Empty):
+            return self._lines.get(timeout=max(0.0, until - time.monotonic()))
+        return ""
 
     def close(self) -> None:
         """End the process."""
@@ -91,6 +107,17 @@ def _read(lines: IO[str], into: queue.Queue[str]) -> None:
         for line in lines:
             into.put(line)
     into.put("")
+
+
+def _answer(line: str) -> Answer | None:
+    """The answer that a line is, if it is one."""
+    try:
+        found = json.loads(line)
+        label, sure = found["label"], found.get("confidence")
+        sound = isinstance(label, str | int) and (sure is None or 0.0 <= sure <= 1.0)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    return (label, sure) if sound else None
 
 
 @contextmanager

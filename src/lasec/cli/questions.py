@@ -245,15 +245,19 @@ def forget(
     tickets: Annotated[list[int], typer.Argument(help="Tickets of open questions.")],
     model: o.Model = Path("model.lasec"),
 ) -> None:
-    """Drop questions that will not be answered; the accuracy estimate counts them as lost."""
+    """Drop questions that will not be answered; the accuracy estimate counts them as lost.
+
+    What a judge does not answer may go on to people: then "source" says to whom.
+    """
     refused, said = 0, list[Row]()
     model = model_file(model)
     with held(model):
         desk, parts = _load(model)
         for ticket in tickets:
             try:
-                desk.session.cancel(ticket)
-                said.append({"ticket": ticket, "forgotten": True})
+                source = desk.session.cancel(ticket)
+                after = {"forgotten": True} if source is None else {"source": source}
+                said.append({"ticket": ticket, **after})
             except TicketError as error:
                 said.append({"ticket": ticket, "error": str(error)})
                 refused += 1

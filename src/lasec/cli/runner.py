@@ -163,7 +163,7 @@ class Run:
     def _judged(self, batch: pa.RecordBatch) -> list[Any] | Callable[[int], Any] | None:
         """What the judge says of each row, or of the row that it is asked about."""
         if (command := self.command) is not None:
-            rows, named = batch.drop_columns([self.desk.label]), self.desk.named
+            rows, named = batch.drop_columns([self.desk.label]), self.desk.heard
 
             def ask(place: int) -> tuple[Any, float | None]:
                 label, sure = command(rows.slice(place, 1).to_pylist()[0])
@@ -172,7 +172,7 @@ class Run:
             return ask
         if self.judge is None:
             return None
-        return [self.desk.named(cell) for cell in batch[self.judge].to_pylist()]
+        return [self.desk.heard(cell) for cell in batch[self.judge].to_pylist()]
 
     def go(
         self, batches: Iterator[pa.RecordBatch], limit: int | None, stop: Stop

@@ -38,7 +38,7 @@ def ask(
 
 def _counts_closed(now: LearnerState, n: int, when: Vector) -> bool:
     """Whether the query asks how many questions are open, and some may close among n rows."""
-    if now.selector.query.max_open == 0:
+    if not now.selector.query.counts_open:
         return False
     age, old = now.terms.max_age, False
     if age is not None and n > 0:

@@ -28,7 +28,7 @@ import numpy as np
 
 from lasec.types import Context, Vector
 
-__all__ = ["covered", "passed", "purse", "settled", "surplus"]
+__all__ = ["covered", "passed", "purse", "settled", "surplus"]  # what compiled code calls
 
 RESERVE, LARGEST_SHIFT = 8.0, 18.0
 
@@ -130,13 +130,13 @@ def promised(query: Any, state: Vector) -> float:
     return float(query.rate * ticks)
 
 
-def lend(state: Vector, labels: float, ticks: float) -> None:
+def boosted(state: Vector, labels: float, ticks: float) -> None:
     """Spend ``labels`` earlier, to be saved again over the next ``ticks``."""
     state[BOOST] += labels
     state[REPAY] += labels / ticks
 
 
-def ceiling(query: Any, ticks: float) -> float:
+def most_asked(query: Any, ticks: float) -> float:
     """The most labels that a budget asks for in the first so many ticks."""
     most = query.rate * ticks + settled(query)[2] / 2.0
     return float(round(min(most, query.total) if query.total > 0.0 else most, 6))

@@ -49,9 +49,9 @@ from lasec.queries.account import (
     SHIFT,
     TOKENS,
     USUAL,
-    ceiling,
+    boosted,
     is_possible,
-    lend,
+    most_asked,
     opened,
     passed,
     promised,
@@ -175,7 +175,7 @@ class Budgeted(NamedTuple):
         >>> Budgeted(rate=0.02, horizon=1_500).cap(1_500)
         51.0
         """
-        most = ceiling(self, ticks)
+        most = most_asked(self, ticks)
         if self.rate >= 1.0 and not self.timed:
             most = min(self.total or math.inf, ticks)
         return float(most if self.timed else min(most, ticks))
@@ -200,7 +200,7 @@ class Budgeted(NamedTuple):
 
     def boost(self, state: Vector, labels: float, ticks: float) -> None:
         """Spend ``labels`` earlier, to be saved again over the next ``ticks``."""
-        lend(state, labels, ticks)
+        boosted(state, labels, ticks)
 
     def validate_state(self, state: Vector) -> str:
         """Why an array is no state of this query, as a phrase; empty if it is."""

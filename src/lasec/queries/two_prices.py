@@ -38,9 +38,9 @@ from lasec.queries.account import (
     SHIFT,
     TOKENS,
     USUAL,
-    ceiling,
+    boosted,
     is_possible,
-    lend,
+    most_asked,
     opened,
     passed,
     promised,
@@ -235,11 +235,11 @@ class TwoPrices(NamedTuple):
         >>> TwoPrices(rate=0.02).cap(5_000)
         138.0
         """
-        return ceiling(self, ticks)
+        return most_asked(self, ticks)
 
     def boost(self, state: Vector, labels: float, ticks: float) -> None:
         """Spend ``labels`` earlier, to be saved again over the next ``ticks``."""
-        lend(state, labels, ticks)
+        boosted(state, labels, ticks)
 
     def validate_state(self, state: Vector) -> str:
         """Why an array is no state of this query, as a phrase; empty if it is."""
@@ -248,7 +248,8 @@ class TwoPrices(NamedTuple):
             is_possible(state)
             and 0.0 <= state[LABELS] <= 2.0 * state[ROUNDS]
             and 0.0 < state[PRICE] <= 1.0
-            and -1e-6 <= state[TOKENS] <= burst
+            and min(state[TOKENS], state[CHEAP], state[DEAR]) >= -1e-6
+            and state[TOKENS] <= burst
             and 0.0 <= state[ASIDE] <= state[ROUNDS]
             and state[DOUBLES] >= 0.0
             and 0.0 < state[LEFT] <= 1.0

@@ -18,7 +18,7 @@ from lasec.parameters import Range, number, shown
 from lasec.persistence.container import checking, read
 from lasec.persistence.record import dump, load
 from lasec.queries import TwoPrices
-from lasec.queries.two_prices import PRICE
+from lasec.queries.two_prices import ASIDE, PRICE
 from lasec.session.models import Asked, Carried, OwnModel
 from lasec.session.saved import (
     KeptNote,
@@ -29,7 +29,7 @@ from lasec.session.saved import (
     saved_detectors,
 )
 from lasec.sources import Buying, Money, Noise, Record, Source, Verdict
-from lasec.types import Aggregate, Decision, Outcome, Vector
+from lasec.types import Aggregate, Decision, Outcome, Query, Vector
 from lasec.validation import ticket_or_id
 
 BELIEVED = 0.25  # a model that takes every label for true learns those that are wrong less often
@@ -177,8 +177,12 @@ class Session:
 
     def attach(self, buying: Buying | None) -> None:
         """Take the sources of a file, if they are those of its learner."""
+        selector = self.model.selector
+        query: Query = selector.query
         if buying is not None and not (
-            isinstance(self.model.selector.query, TwoPrices)
+            isinstance(query, TwoPrices)
+            and query.price == buying.quoted(None)
+            and selector.query_state[ASIDE] == buying.judging
             and all(self.model.is_open(ticket) for ticket in buying.asked)
             and set(self.classes) <= set(buying.classes)
         ):
@@ -214,7 +218,12 @@ class Session:
         buying.open(decision, asked.label, decision.propensity, price)
         if buying.call is None:
             return asked._replace(decision=decision._replace(source=buying.judge.name))
-        said = buying.call(row)
+        try:
+            said = buying.call(row)
+        except BaseException:
+            self.model.cancel(decision.ticket)
+            self._hear_of_given_up()
+            raise
         return self.judge(asked, *(said if isinstance(said, tuple) else (said, None)))
 
     def judge(self, asked: Asked, answer: Hashable, confidence: float | None = None) -> Asked:
@@ -251,7 +260,8 @@ class Session:
     def _account(self) -> Iterator[tuple[TwoPrices, Vector]]:
         """The query of two prices and what it remembers, to be written at the end."""
         selector = self.model.selector
-        query, state = selector.query, selector.query_state.copy()
+        query: Query = selector.query
+        state = selector.query_state.copy()
         assert isinstance(query, TwoPrices)
         yield query, state
         selector.query_state = state
@@ -636,6 +646,8 @@ class Session:
             detectors=file.watching(), remember=file.remember,
         )  # fmt: skip
         for ticket, kept in file.notes.items():
+            if not made.model.is_open(ticket):
+                raise ValueError("a note is not that of an open question")
             made._note(ticket, **kept.note._asdict())
         made.rows = file.rows.rows
         made.attach(file.sources)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
+from copy import copy, deepcopy
+from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,6 @@ from lasec.metrics.words import Fact, estimated
 from lasec.parameters import Range, number, shown
 from lasec.persistence.record import Count, NotNegative, Shape
 from lasec.queries import TwoPrices
-from lasec.queries.two_prices import ASIDE
 from lasec.random import words
 from lasec.sources.judge import MEMORY, Judge, Noise
 from lasec.sources.source import PRICES, Source, checked
@@ -127,7 +127,9 @@ class Buying:
         rows = [asked.place for asked in self.asked.values()]
         codes = [code for asked in self.asked.values() for code in asked[:5:4]]
         sound = (
-            len(set(self.classes)) == count >= 2
+            self.judge.name != self.expert.name
+            and self.judge.price <= self.expert.price
+            and len(set(self.classes)) == count >= 2
             and sizes | {len(asked.after) for asked in self.asked.values()} == {count}
             and max(codes, default=-1) < count
             and max(rows, default=-1) < self.meter.rows
@@ -135,6 +137,19 @@ class Buying:
             and len(self.asked) <= self.questions
         )
         return "" if sound else "the parts of the sources contradict each other"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Buying:
+        """A twin; the judge that is called is anybody's object, and is shared."""
+        made = copy(self)
+        for one in fields(self):
+            if one.name != "call":
+                setattr(made, one.name, deepcopy(getattr(self, one.name), memo))
+        return made
+
+    @property
+    def judging(self) -> int:
+        """How many questions wait for the judge."""
+        return sum(not one.second for one in self.asked.values())
 
     def quoted(self, price: float | None) -> float:
         """What the judge takes for the next row, in experts' labels; None is its usual price."""
@@ -149,7 +164,7 @@ class Buying:
         """
         code = self.code(label) if decision.label else UNDECIDED
         self.questions += 1
-        self.paid += self.judge.price if price is None else price
+        self.paid += self.judge.price if price is None else float(price)
         self.asked[decision.ticket] = Asked(
             code, int(decision.label), self._right(decision), chance, UNDECIDED, UNSAID, 0.0, -1,
             np.zeros(len(self.classes)),
@@ -199,7 +214,7 @@ class Buying:
         answer = self.classes.index(said) if said in self.classes else UNDECIDED
         after = self.known.posterior(asked.before, None if answer < 0 else answer, confidence)
         doubts = [self._doubt(p, asked.predicted) for p in (asked.before, after)]
-        waiting = len(self.asked) - round(float(state[ASIDE]))
+        waiting = len(self.asked) - self.judging
         second = query.after(doubts[1], asked.chance, state, waiting)
         escalated = _draw(seed, ticket) < second
         query.follow(state, escalated)
@@ -370,7 +385,9 @@ class Record(NamedTuple):
         >>> round(Record(Buying.of(sources, classes=["ham", "spam"])).worth, 3)
         0.077
         """
-        ratio = self.buying.judge.price / self.buying.expert.price
+        buying = self.buying
+        price = buying.paid / buying.questions if buying.questions else buying.judge.price
+        ratio = price / buying.expert.price
         return 4.0 * ratio / (1.0 + ratio) ** 2
 
     @property

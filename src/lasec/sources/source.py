@@ -100,6 +100,7 @@ def checked(sources: Sequence[Source]) -> tuple[Source, Source]:
         if not isinstance(one, Source) or not isinstance(one.name, str) or not one.name:
             raise TypeError(f"sources: expected lasec.Source with a name, got {shown(one)}")
         number(f"price of {one.name!r}", one.price, float, PRICES)
+        number(f"max_open of {one.name!r}", one.max_open, int, Range(0, 2**31))
     if judge.name == expert.name:
         raise ValueError(f"sources: two are called {shown(judge.name)}")
     if judge.price > expert.price:

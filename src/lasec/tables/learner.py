@@ -125,6 +125,20 @@ class TableLearner:
         self._check_spelling(name)
         return name
 
+    def heard(self, label: object) -> Any:
+        """The class that a judge says; None where that is none, or is misspelled.
+
+        >>> import lasec
+        >>> head = pa.RecordBatch.from_pylist([{"price": 1.0}])
+        >>> desk = TableLearner(lasec.Tracker(1), Encoder.fit(head), classes=["spam", "ham"])
+        >>> desk.heard("spam"), desk.heard("Spam")
+        ('spam', None)
+        """
+        try:
+            return self.named(label)
+        except TableError:
+            return None
+
     def _check_spelling(self, name: str) -> None:
         """Refuse a new class that differs from one that is known only in spelling."""
         known = self.classes
@@ -203,7 +217,7 @@ class TableLearner:
         A whole number is a ticket, unless it is given as ``id``. ``by`` names who answered: with
         several annotators, each name counts once. A judge may have no answer, and a ``confidence``.
         """
-        name = self.named(label) if self.session.is_judge(by) else self._class(label)
+        name = self.heard(label) if self.session.is_judge(by) else self._class(label)
         return self.session.tell(question, name, id=id, by=by, confidence=confidence)
 
     def learn(self, row: Mapping[str, Any], label: object) -> None:

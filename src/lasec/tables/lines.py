@@ -98,7 +98,7 @@ def _at_once(
 def _judged(desk: TableLearner, judge: Callable[[Row], Any], row: Row, x: Any) -> Any:
     """What a judge says of a row without its label, as the table names classes."""
     label, sure = judge({name: cell for name, cell in row.items() if name != desk.label})
-    return desk.named(label), sure
+    return desk.heard(label), sure
 
 
 def _asked(desk: TableLearner, read: dict[str, Any]) -> Decided:
