@@ -94,6 +94,13 @@ def test_a_model_of_one_source_has_no_sources(api):
     assert api("GET", f"{path}/sources").json()["sources"] == []
 
 
+def test_of_many_classes_the_first_are_shown(api):
+    names = [f"class {n}" for n in range(30)]
+    path = api.made(name="many", classes=names, rate=None, sources=SOURCES, money=5.0)
+    found = api("GET", f"{path}/sources").json()["classes"]
+    assert [one["label"] for one in found] == names[:20]
+
+
 def test_what_does_not_go_together_is_refused(api):
     for more, message in (
         ({"sources": SOURCES}, "what they may cost"),

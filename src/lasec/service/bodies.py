@@ -354,10 +354,11 @@ class JudgedClass(msgspec.Struct):
 class Sources(msgspec.Struct):
     """Labels of two prices: what each source cost, and what the cheap judge knows.
 
-    Of ``judging`` questions its answer is awaited. ``explained`` is the share of the model's
-    uncertainty that its answers remove, null as long as that is not known; from ``worth`` on it is
-    worth its price; ``verdict`` says so in words. ``planned`` is what the budget allows by now, and
-    ``cap`` the most (null for a budget by days). Without two sources there are none.
+    Of ``judging`` questions its answer is awaited. Of ``classes`` there are the first 20.
+    ``explained`` is the share of the model's uncertainty that its answers remove, null as long as
+    that is not known; from ``worth`` on it is worth its price; ``verdict`` says so in words.
+    ``planned`` is what the budget allows by now, and ``cap`` the most (null for a budget by days).
+    Without two sources there are none.
     """
 
     sources: list[Spent] = []
