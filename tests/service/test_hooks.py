@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import shutil
 import ssl
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 from lasec.service import outgoing
+from lasec.service.hooks import Hooks
 from lasec.service.outgoing import Outgoing, UnansweredError
 from service.judges import (
     dies,
@@ -100,6 +102,9 @@ def test_an_answer_is_told_and_people_do_not_see_it(api, judge):
         (lambda handler, body: reply(handler, {"label": "spam"}, 302, Location="/label"),
          "redirect", 1),
         (lambda handler, body: handler.wfile.write(b"SPAM!\r\n\r\n"), "protocol", 1),
+        (lambda handler, body: handler.wfile.write(
+            b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n"
+        ), "protocol", 1),
         (dies, "connection", 3),
         (hangs, "timeout", 3),
         (drips, "timeout", 3),
@@ -116,6 +121,23 @@ def test_all_else_is_no_answer_and_goes_to_people(api, judge, behave, reason, po
     assert f'lasec_hook_unanswered_total{{reason="{reason}"}} 1\n' in api("GET", "/metrics").text
     assert f"no answer of 'gpt' to question {ticket}: " in caplog.text
     assert list(judge.keys.values()) == [posts]
+
+
+@pytest.mark.parametrize("form", [{"features": 3}, {"features": None, "columns": {"a": "number"}}])
+@pytest.mark.parametrize(
+    "label", ["I'm sorry, I cannot help", "ham", "SPAM", 1, "not spam", "spam"]
+)
+def test_where_one_class_is_apart_a_judge_names_it_or_the_others(api, judge, form, label):
+    judge.behave = says(label)
+    path = hooked(api, judge, positive="spam", **form)
+    rows = ROWS[:1] if form["features"] else [{"a": 1.0}]
+    api("POST", f"{path}/ask", {"rows": rows})
+    until(lambda: of_status(api, path, "open") == [0])
+    ((_, posted),) = judge.posts
+    assert posted["classes"] == ["not spam", "spam"]
+    heard = api.service.models["acme", "m"].desk.session.buying.asked[0].answer
+    assert heard == (["not spam", "spam"].index(label) if label in posted["classes"] else -1)
+    assert api.service.hooks.unanswered == ({} if label in posted["classes"] else {"class": 1})
 
 
 @pytest.mark.parametrize("behave", [twice, without_length, in_chunks])
@@ -216,6 +238,16 @@ def test_what_was_open_is_posted_again_with_the_same_key(judge, tmp_path):
     assert list(judge.keys.values()) == [2] * len(tickets)
 
 
+def test_news_that_come_while_it_stops_are_left_for_the_next_start(api, judge, monkeypatch):
+    hooked(api, judge)
+    model, hooks = api.service.models["acme", "m"], api.service.hooks
+    reads = iter([hooks._loop])  # then there is none
+    with monkeypatch.context() as stopping:
+        stopping.setattr(Hooks, "_loop", property(lambda _: next(reads, None)), raising=False)
+        hooks.look(model)
+    assert next(reads, None) is None
+
+
 def test_a_deleted_model_is_not_asked_about(api, judge):
     judge.behave = hangs
     path = hooked(api, judge, sources=sources(judge, timeout=0.5))
@@ -308,7 +340,8 @@ def post(allowed, url, **more):
 
 @pytest.mark.parametrize(
     "number", ["127.0.0.1", "10.0.0.1", "169.254.169.254", "::1", "fe80::1", "fd00::1",
-               "::ffff:127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::1", "0.0.0.0", "224.0.0.1"]
+               "::ffff:127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::1", "0.0.0.0", "224.0.0.1",
+               "fec0::1", "::7f00:1", "::ffff:0:7f00:1", "64:ff9b:1::7f00:1", "5f00::1", "3fff::1"]
 )  # fmt: skip
 def test_a_name_that_leads_inside_is_refused(number, monkeypatch):
     resolved(monkeypatch, [number])
@@ -336,6 +369,43 @@ def test_a_name_is_resolved_once_and_connected_where_it_was_looked_at(judge, mon
     assert b"spam" in post(allowed, f"http://judge.example:{port}/label")
     assert set(looked[:1]) == {"judge.example"}
     assert "judge.example" not in looked[1:]
+
+
+@pytest.mark.parametrize("number", ["8.8.8.8", "2606:4700::1111", "64:ff9b::808:808"])
+def test_an_address_of_the_internet_is_allowed(number):
+    assert Outgoing()._allows("https", number)
+
+
+@pytest.mark.parametrize("first", ["unreachable", "black hole"])
+def test_an_address_that_leads_nowhere_leaves_time_for_the_next(judge, monkeypatch, first):
+    port, connect = judge.place.partition(":")[2], asyncio.open_connection
+    resolved(monkeypatch, ["10.0.0.1", "127.0.0.1"])
+    tried = []
+
+    async def connected(number, *given, **more):
+        tried.append(number)
+        if number == "127.0.0.1":
+            return await connect(number, *given, **more)
+        if first == "unreachable":
+            raise OSError(errno.ENETUNREACH, "Network is unreachable")
+        return await asyncio.sleep(60.0)
+
+    monkeypatch.setattr(asyncio, "open_connection", connected)
+    allowed = Outgoing(frozenset([f"judge.example:{port}"]), private=True)
+    assert b"spam" in post(allowed, f"http://judge.example:{port}/label", within=2.0)
+    assert tried == ["10.0.0.1", "127.0.0.1"]
+
+
+@pytest.mark.parametrize("url", ["https://judge.example/", "https://judge.example:443/"])
+@pytest.mark.parametrize("named", ["judge.example", "Judge.Example:443"])
+def test_the_usual_port_can_be_named(url, named):
+    assert Outgoing(frozenset([named])).address(url).port == 443
+
+
+def test_the_usual_port_of_tls_is_not_that_of_plain_text():
+    allowed = Outgoing(frozenset(["judge.example:443"]), private=True)
+    with pytest.raises(UnansweredError, match="is not among the hosts"):
+        allowed.address("http://judge.example/")
 
 
 def test_the_name_of_a_host_has_no_case():

@@ -95,9 +95,10 @@ class Hooks:
 
     def look(self, model: ServedModel) -> None:
         """There may be questions for the judge of a model; in any thread."""
-        if model.new.hooked is not None and self._loop is not None:
+        loop = self._loop  # another thread may stop it meanwhile
+        if model.new.hooked is not None and loop is not None:
             with suppress(RuntimeError):  # the loop has ended
-                self._loop.call_soon_threadsafe(self._wake, (*model.key, model.made))
+                loop.call_soon_threadsafe(self._wake, (*model.key, model.made))
 
     def _wake(self, name: Name) -> None:
         if name not in self._news:
@@ -171,7 +172,7 @@ class Hooks:
         try:
             said = await self._replied(source, _key(model, ticket), body)
             if said.label is not None:
-                need_class(model, said.label)
+                need_class(model, said.label, by_name=True)
         except (UnansweredError, Problem) as error:
             kind = error.kind if isinstance(error, UnansweredError) else "class"
             self.unanswered[kind] += 1

@@ -24,6 +24,8 @@ LARGEST = 64 * 2**10  # bytes of a reply, with its headers
 PAUSES = (1.0, 5.0)  # seconds before each further try
 PORTS = {"https": 443, "http": 80}
 _NAT64 = IPv6Network("64:ff9b::/96")
+_GIVEN_OUT = IPv6Network("2000::/3")  # of IPv6, all that is for the internet by now
+_DOCUMENTATION = IPv6Network("3fff::/20")
 _STRANGE = re.compile(r"[^\x21-\x7e]")
 
 
@@ -50,15 +52,28 @@ class Address(NamedTuple):
     @property
     def place(self) -> str:
         """The host, with the port where it is not the usual one."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return host if self.port == PORTS[self.scheme] else f"{host}:{self.port}"
+        return self._name if self.port == PORTS[self.scheme] else f"{self._name}:{self.port}"
+
+    @property
+    def places(self) -> set[str]:
+        """How a list may name it: the usual port may be given, too.
+
+        >>> sorted(_address("https://judge.example/label").places)
+        ['judge.example', 'judge.example:443']
+        """
+        return {self.place, f"{self._name}:{self.port}"}
+
+    @property
+    def _name(self) -> str:
+        return f"[{self.host}]" if ":" in self.host else self.host
 
 
 class Outgoing(NamedTuple):
     """Where the service may send requests: by default nowhere.
 
-    ``hosts`` are those that owners can name, with a port where it is not the usual one.
-    ``private`` allows addresses of this machine and of private networks, and there also ``http``.
+    ``hosts`` are those that owners can name, with a port where it is not the usual one; they have
+    no case. ``private`` allows addresses of this machine and of private networks, and there also
+    ``http``.
 
     >>> Outgoing(frozenset(["judge.example"])).address("https://judge.example/label?v=2").path
     '/label?v=2'
@@ -77,7 +92,7 @@ class Outgoing(NamedTuple):
             found = _address(url)
         except ValueError as error:
             raise UnansweredError("refused", f"{error}") from None
-        if found.place not in map(str.lower, self.hosts):
+        if found.places.isdisjoint(_lower(self.hosts)):
             raise UnansweredError(
                 "refused", f"{found.place!r} is not among the hosts that this server may post to"
             )
@@ -89,8 +104,9 @@ class Outgoing(NamedTuple):
         """What an address replies to JSON, with a status of success, within so many seconds."""
         to = self.address(url)
         try:
-            async with asyncio.timeout(within):
-                return await self._exchanged(to, _request(to, body, headers))
+            end = asyncio.get_running_loop().time() + within
+            async with asyncio.timeout_at(end):
+                return await self._exchanged(to, _request(to, body, headers), end)
         except TimeoutError:
             raise UnansweredError("timeout", again=True) from None
         except ssl.SSLCertVerificationError as error:
@@ -98,8 +114,8 @@ class Outgoing(NamedTuple):
         except OSError as error:
             raise UnansweredError("connection", f"{error}", again=True) from None
 
-    async def _exchanged(self, to: Address, request: bytes) -> bytes:
-        reader, writer = await self._connected(to)
+    async def _exchanged(self, to: Address, request: bytes, end: float) -> bytes:
+        reader, writer = await self._connected(to, end)
         try:
             writer.write(request)
             await writer.drain()
@@ -107,7 +123,9 @@ class Outgoing(NamedTuple):
         finally:
             writer.transport.abort()
 
-    async def _connected(self, to: Address) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async def _connected(
+        self, to: Address, end: float
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """A connection to the first address of a host that takes it, of those that are allowed."""
         found = await asyncio.get_running_loop().getaddrinfo(to.host, to.port, type=SOCK_STREAM)
         numbers = list(dict.fromkeys(str(place[4][0]) for place in found))
@@ -115,13 +133,14 @@ class Outgoing(NamedTuple):
         if not allowed:
             raise UnansweredError("refused", f"{to.host!r} leads to {numbers}, not allowed here")
         secured = (await asyncio.to_thread(_tls), to.host) if to.scheme == "https" else (None, None)
-        for number in allowed:
+        for left in range(len(allowed), 0, -1):
             try:
-                return await asyncio.open_connection(
-                    number, to.port, ssl=secured[0], server_hostname=secured[1]
-                )
-            except ConnectionError:
-                if number == allowed[-1]:
+                async with asyncio.timeout_at(_share(end, left)):
+                    return await asyncio.open_connection(
+                        allowed[-left], to.port, ssl=secured[0], server_hostname=secured[1]
+                    )
+            except OSError as error:  # also that its share of the time is over
+                if left == 1 or isinstance(error, ssl.SSLCertVerificationError):
                     raise
         raise AssertionError("there is a last address")
 
@@ -129,6 +148,18 @@ class Outgoing(NamedTuple):
         """Whether a connection may go to an address: in plain text to private ones alone."""
         is_public = _is_public(number)
         return self.private if not is_public else scheme == "https"
+
+
+def _share(end: float, left: int) -> float:
+    """When the first of so many addresses that are left has had its share of the time."""
+    now = asyncio.get_running_loop().time()
+    return now + (end - now) / left
+
+
+@cache
+def _lower(hosts: frozenset[str]) -> frozenset[str]:
+    """The names of hosts have no case."""
+    return frozenset(map(str.lower, hosts))
 
 
 def _address(url: str) -> Address:
@@ -154,12 +185,16 @@ def _is_public(number: str) -> bool:
 
     >>> [_is_public(n) for n in ("8.8.8.8", "10.0.0.1", "::ffff:127.0.0.1", "64:ff9b::a9fe:a9fe")]
     [True, False, False, False]
+    >>> [_is_public(n) for n in ("2606:4700::1111", "::127.0.0.1", "fec0::1", "3fff::1")]
+    [True, False, False, False]
     """
     found: IPv4Address | IPv6Address = ip_address(number.partition("%")[0])
     if isinstance(found, IPv6Address):
         inner = found.ipv4_mapped or found.sixtofour
         if found in _NAT64:
             inner = IPv4Address(int(found) & 0xFFFFFFFF)
+        if inner is None and (found not in _GIVEN_OUT or found in _DOCUMENTATION):
+            return False
         found = inner or found
     return found.is_global and not found.is_multicast
 
@@ -198,9 +233,9 @@ class _Reply:
                 raise UnansweredError("size", f"more than {LARGEST:,} bytes")
             try:
                 self._parser.feed_data(data)
-            except httptools.HttpParserError as error:
+            except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
                 if not self._done:
-                    raise UnansweredError("protocol", f"{error}") from None
+                    raise UnansweredError("protocol", f"{error!r}") from None
         if not self._done and (self._sized or not self._status):
             raise UnansweredError("connection", "it ended before the reply", again=True)
         if 300 <= self._status < 400:

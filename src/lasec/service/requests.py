@@ -373,11 +373,17 @@ def _answer(model: ServedModel, body: AnswerBody) -> Answer | Reply:
     return Answer(Ref(body.ticket, body.id), body.label, body.by, body.confidence)
 
 
-def need_class(model: ServedModel, label: Any) -> None:
-    """Refuse a label that is none of the classes."""
+def need_class(model: ServedModel, label: Any, *, by_name: bool = False) -> None:
+    """Refuse a label that is none of the classes.
+
+    Where one class is apart from all others, every label is one of these: except ``by_name``.
+    """
     session = model.desk.session
     known = session.classes
-    if session.positive is None and label not in known and as_label(label) not in known:
+    if session.positive is not None and not by_name:
+        return
+    spelled = label if by_name and model.desk.table is None else as_label(label)
+    if label not in known and spelled not in known:
         raise Problem(422, f"there is no class {label!r}: the classes are {known}")
 
 
