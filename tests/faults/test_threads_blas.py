@@ -55,8 +55,9 @@ def busy():
 
 def test_loading_takes_no_more_processor_time_with_threads(busy):
     """With 256 features it was 7 times as much, because 24 small factorizations were threaded."""
-    one = seconds(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
-    assert seconds() < BOUND * one
+    pairs = [(seconds(**dict.fromkeys(THREADS, "1")), seconds()) for _ in range(3)]
+    one, all_threads = map(min, zip(*pairs, strict=True))  # in turns: other processes come and go
+    assert all_threads < BOUND * one
 
 
 @pytest.mark.parametrize("n", [1, 2, TILE - 1, TILE, TILE + 1, 2 * TILE + 2])
