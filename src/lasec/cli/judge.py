@@ -55,7 +55,7 @@ class Judge:
         if self._process.poll() is not None:
             self._start()
         until = time.monotonic() + self._patience
-        said = line = self._line(row)
+        said = line = self._line(row, until)
         while not (found := _answer(line)) and line and self._fresh:
             line = self._next(until)
         if found:
@@ -70,7 +70,7 @@ class Judge:
         self.silent += 1
         return NONE
 
-    def _line(self, row: Mapping[str, Any]) -> str:
+    def _line(self, row: Mapping[str, Any], until: float) -> str:
         """The line that a process writes after a row; empty where there is none."""
         late = threading.Timer(self._patience, self._process.kill)  # also where it does not read
         late.start()
@@ -80,7 +80,7 @@ class Judge:
             assert self._process.stdin is not None
             self._process.stdin.write(json.dumps(row, default=str) + "\n")
             self._process.stdin.flush()
-            return self._next(time.monotonic() + self._patience)
+            return self._next(until)
         except OSError:
             return ""
         finally:

@@ -453,7 +453,7 @@ class Asking(NamedTuple):
         )  # fmt: skip
 
     @property
-    def sources(self) -> list[Priced]:
+    def sources(self) -> list[Answering]:
         """The sources, and where the answers of each come from.
 
         >>> both = ("gpt:price=1,max_open=9,column=said", "people:price=50")
@@ -556,7 +556,7 @@ def span(option: str, given: str, *, timed: bool) -> float:
     return seconds(option, given)
 
 
-class Priced(NamedTuple):
+class Answering(NamedTuple):
     """A source as an option has it: the column of its answers, or the command that gives them."""
 
     source: Source
@@ -564,7 +564,7 @@ class Priced(NamedTuple):
     command: str | None
 
 
-def _source(given: str) -> Priced:
+def _source(given: str) -> Answering:
     """A source as an option has it; a command comes last, and may hold colons and commas."""
     given, _, command = given.partition(",command=")
     name, _, rest = given.rpartition(":")
@@ -577,7 +577,7 @@ def _source(given: str) -> Priced:
     column = found.pop("column", None)
     if not made.name or found:
         raise TableError(f"--source {given}: expected a name and a price, such as gpt:price=1")
-    return Priced(made, column, command or None)
+    return Answering(made, column, command or None)
 
 
 def _parameter(setting: str) -> tuple[str, float]:

@@ -23,6 +23,7 @@ from lasec.queries import Budgeted
 from lasec.records import Records
 from lasec.tables import TableLearner
 from lasec.tables.learner import Rows
+from lasec.tables.lines import judged
 
 SAVE_EVERY = 10.0  # seconds
 MODEL, PREDICTIONS = "model.lasec", "predictions.jsonl"
@@ -163,13 +164,7 @@ class Run:
     def _judged(self, batch: pa.RecordBatch) -> list[Any] | Callable[[int], Any] | None:
         """What the judge says of each row, or of the row that it is asked about."""
         if (command := self.command) is not None:
-            rows, named = batch.drop_columns([self.desk.label]), self.desk.heard
-
-            def ask(place: int) -> tuple[Any, float | None]:
-                label, sure = command(rows.slice(place, 1).to_pylist()[0])
-                return named(label), sure
-
-            return ask
+            return lambda place: judged(self.desk, command, batch.slice(place, 1).to_pylist()[0])
         if self.judge is None:
             return None
         return [self.desk.heard(cell) for cell in batch[self.judge].to_pylist()]

@@ -306,9 +306,7 @@ class _Conversation:
         time = None if stream.times is None else float(stream.times[t])
         asked = self.session.decide(stream.X[t], time=time, cells=stream.cells[t])
         if asked.decision.source is not None and self.judged is not None:
-            answer = self.judged(t)
-            pair = answer if isinstance(answer, tuple) else (answer, None)
-            asked = self.session.judge(asked, *pair)
+            asked = self.session.consult(asked, self.judged, t)
         moment = float(stream.clock[t])
         if asked.decision.asked:
             for k in np.flatnonzero(np.isfinite(waits) & (said >= 0)).tolist():

@@ -218,10 +218,14 @@ class Session:
         buying.open(decision, asked.label, decision.propensity, price)
         if buying.call is None:
             return asked._replace(decision=decision._replace(source=buying.judge.name))
+        return self.consult(asked, buying.call, row)
+
+    def consult(self, asked: Asked, judge: Callable[[Any], Any], about: Any) -> Asked:
+        """:meth:`judge` with what a function says; where it raises, the question is given up."""
         try:
-            said = buying.call(row)
+            said = judge(about)
         except BaseException:
-            self.model.cancel(decision.ticket)
+            self.model.cancel(asked.decision.ticket)
             self._hear_of_given_up()
             raise
         return self.judge(asked, *(said if isinstance(said, tuple) else (said, None)))

@@ -17,6 +17,7 @@ from lasec.metrics.words import Fact, estimated
 from lasec.parameters import Range, number, shown
 from lasec.persistence.record import Count, NotNegative, Shape
 from lasec.queries import TwoPrices
+from lasec.queries.two_prices import ASIDE
 from lasec.random import words
 from lasec.sources.judge import MEMORY, Judge, Noise
 from lasec.sources.source import PRICES, Source, checked
@@ -214,7 +215,7 @@ class Buying:
         answer = self.classes.index(said) if said in self.classes else UNDECIDED
         after = self.known.posterior(asked.before, None if answer < 0 else answer, confidence)
         doubts = [self._doubt(p, asked.predicted) for p in (asked.before, after)]
-        waiting = len(self.asked) - self.judging
+        waiting = len(self.asked) - round(float(state[ASIDE]))
         second = query.after(doubts[1], asked.chance, state, waiting)
         escalated = _draw(seed, ticket) < second
         query.follow(state, escalated)

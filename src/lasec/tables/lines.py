@@ -88,14 +88,16 @@ def _at_once(
     for i, row in enumerate(rows):
         try:
             if judge is not None:
-                desk.session.call(partial(_judged, desk, judge, row))
+                desk.session.call(partial(judged, desk, judge, row))
             said.append(wrong[i] if i in wrong else _asked(desk, next(read)))
         except (ValueError, OverflowError) as error:
             said.append(str(error))
     return said
 
 
-def _judged(desk: TableLearner, judge: Callable[[Row], Any], row: Row, x: Any) -> Any:
+def judged(
+    desk: TableLearner, judge: Callable[[Row], Any], row: Row, x: Any = None
+) -> tuple[Any, float | None]:
     """What a judge says of a row without its label, as the table names classes."""
     label, sure = judge({name: cell for name, cell in row.items() if name != desk.label})
     return desk.heard(label), sure
