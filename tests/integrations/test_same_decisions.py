@@ -10,7 +10,7 @@ from sklearn.naive_bayes import GaussianNB
 
 import lasec
 from lasec import river, sklearn
-from lasec.learner import class_margins, leads
+from lasec.learner import class_margins, counted, leads
 from lasec.queries import Budgeted
 from lasec.rules import SecondOrder
 
@@ -214,9 +214,7 @@ def test_large_margins_are_told_apart(kind):
     learner.run(scale * X, y)
     margins = class_margins(learner, scale * X)
     assert kind == "LASEC" or (np.tanh(margins) == 1.0).sum(axis=1).max() > 1
-    assert learner.predict(scale * X).tolist() == [
-        learner.counted().ask(x).label for x in scale * X
-    ]
+    assert learner.predict(scale * X).tolist() == [counted(learner).ask(x).label for x in scale * X]
 
 
 # Rows without a label

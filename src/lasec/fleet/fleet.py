@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import replace
 from typing import Any, Self
 
@@ -15,20 +16,20 @@ from numpy.typing import ArrayLike, NDArray
 from lasec import sparse, validation
 from lasec.busy import Busy
 from lasec.classes import SIGNS
-from lasec.clock import LEAD, Clock
-from lasec.contract import whole_query
+from lasec.clock import LEAD
 from lasec.files import write
 from lasec.fleet import batch, saved
 from lasec.fleet.stacked import tiled
 from lasec.kernel import engine
-from lasec.learner import ALWAYS, Learner, with_classes
+from lasec.learner import ALWAYS, Learner, reading, standing
+from lasec.learner.state import Counts, LearnerState
+from lasec.learner.terms import Terms
 from lasec.nested import copied
 from lasec.parameters import Range, choice, number, shown
-from lasec.persistence import codec, record
+from lasec.persistence import record
 from lasec.persistence.container import checking, read
 from lasec.random import seed_or_random
 from lasec.records import Records
-from lasec.rules import OneVsRest
 from lasec.types import UNASKED, LearnFrom, Query, Rule
 
 # Fewer rows are not worth threads, which take longer to begin.
@@ -95,25 +96,25 @@ class Fleet:
     ) -> None:
         self.models: int = number("models", models, int, Range(1, 2**31))
         self.dimension: int = number("dimension", dimension, int, saved.dimensions(rule))
-        self.learn_from = choice(LearnFrom, learn_from)
-        every = self.learn_from == LearnFrom.LABELS
-        self.rule, names = with_classes(rule, classes, every_label=every)
-        self.query, self._names = whole_query(query), names.complete
-        self.seed = seed_or_random(seed)
+        self.seed, self.learn_from = seed_or_random(seed), choice(LearnFrom, learn_from)
+        terms = Terms.of(self.learn_from)
+        self._one = one = LearnerState.first(
+            rule, query, self.dimension, terms, classes=classes, seed=self.seed, lead=lead
+        )
+        one.classes = self._names = one.classes.complete
+        self.rule, self.query, self.clock = one.rule, one.selector.query, one.selector.clock
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         self.threads: int = number(
             "threads", cores if threads is None else threads, int, Range(1, 1024)
         )
-        one = codec.begin(self.rule, self.dimension)
         kept = saved.models_of(self.rule)
-        self._models = kept(self.rule, one, self.models, self.dimension)
-        self._kind = sparse.row_kind(self.rule)
-        self.memory = tiled(codec.query_state(query), self.models)
+        self._models = kept(self.rule, one.model, self.models, self.dimension)
+        self.memory = tiled(one.selector.query_state, self.models)
         self.seeds = batch.seeds(seeds, self.seed, self.models)
         self.rows, self.asked, self.told, self.updates, self.waiting = np.zeros(
             (5, self.models), dtype=np.int64
         )
-        self.clock, self._busy = Clock(lead), Busy("fleet")
+        self._busy = Busy("fleet")
 
     @classmethod
     def of(
@@ -190,14 +191,14 @@ class Fleet:
         >>> told.label.tolist(), told.learned.tolist(), fleet.waiting.tolist()
         ([1, 1], [False, True], [1, 1])
         """
-        rows = sparse.rows(X, self.dimension, self._kind)
+        with np.errstate(over="ignore"):  # of squares, which are told by their sum
+            rows = reading.usable(self._one, X)
         n = len(rows)
         labels, numbers = np.nan_to_num(self._codes(y, n)), self._keys(keys, n)
         given, clock = validation.given(draws, n), self._times(times, n)
         answered = batch.answered(after, numbers, labels)
         claimed = batch.claimed(tickets, numbers, (labels != 0.0) & (answered < 0), self.rows)
         with self._busy:
-            self._check(rows)
             order, begins = engine.group(numbers, self.models)
             requests = engine.Requests(labels, claimed, answered, clock, given, order, begins)
             return self._named(self._served(numbers, sparse.plain(rows), requests))
@@ -261,14 +262,13 @@ class Fleet:
         2
         """
         k: int = number("key", key, int, Range(0, self.models - 1))
-        learner = Learner(
-            self.rule, self.query, dimension=self.dimension, learn_from=self.learn_from,
-            seed=int(self.seeds[k]),
-            classes=None if self._names.are_signs else self.classes,
-        )  # fmt: skip
-        learner.state = copied(self._models[k])
-        learner.selector.query_state[:] = self.memory[k]
-        return learner.counted(**{name: int(getattr(self, name)[k]) for name in _COUNTERS})
+        asking, counts = copy(self._one.selector), Counts(int(self.told[k]), int(self.updates[k]))
+        asking.seed, asking.clock = int(self.seeds[k]), copy(self.clock)
+        asking.rows, asking.asked = int(self.rows[k]), int(self.asked[k])
+        asking.query_state[:] = self.memory[k]
+        model, book = copied(self._models[k]), copy(self._one.book)
+        now = replace(self._one, model=model, selector=asking, book=book, counts=counts)
+        return standing(f"{type(self.rule).__name__} + {type(self.query).__name__}", now)
 
     def put(self, key: int, learner: Learner) -> None:
         """Let model ``key`` be as this learner is: its arrays, its seed, its counters, its budget.
@@ -374,7 +374,7 @@ class Fleet:
         touched = np.flatnonzero(np.diff(requests.begins))
 
         def server(stack: Any, models: NDArray[np.int64], requests: Any) -> Any:
-            given = (stack, models, X, requests, self._mistakes_only, out)
+            given = (stack, models, X, requests, self._one.mistakes_only, out)
             return engine.serve_models(self.rule, self.query, *given)
 
         def share(models: NDArray[np.int64]) -> None:
@@ -395,11 +395,6 @@ class Fleet:
         else:
             with ThreadPoolExecutor(self.threads) as pool:
                 list(pool.map(share, shares))
-
-    @property
-    def _mistakes_only(self) -> bool:
-        """Whether a row whose class was predicted is not learned; each of many classes decides."""
-        return self.learn_from == LearnFrom.MISTAKES and not isinstance(self.rule, OneVsRest)
 
     def _codes(self, y: ArrayLike, count: int) -> NDArray[np.float64]:
         """The codes of labels; NaN where there is none, and where it is 0, unless that is one."""
@@ -442,12 +437,6 @@ class Fleet:
             for array, before in kept:
                 array[touched] = before
             raise
-
-    def _check(self, rows: Any) -> None:
-        """An error for the first row with an entry that cannot be used; sparse ones were seen."""
-        bad = -1 if self._kind.names else engine.first_unsound(rows)
-        if bad >= 0:
-            validation.finite("X", rows[bad])
 
     def _shares(self, begins: NDArray[np.int64]) -> list[NDArray[np.int64]]:
         """The models with rows, in shares of about equally many rows, one for each thread."""

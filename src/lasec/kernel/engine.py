@@ -26,7 +26,7 @@ from lasec.types import Counter, Matrix, Query, Rule, Vector
 
 __all__ = [
     "LARGEST_STRAIN", "Answers", "Chunk", "Counts", "Look", "Machine", "ModelStack", "Requests",
-    "draws", "first_infinite", "first_unsound", "group", "load", "renewed", "scale", "serve_models",
+    "draws", "first_infinite", "group", "load", "renewed", "scale", "serve_models",
     "stack_of_one", "store", "word_pairs",
 ]  # fmt: skip
 
@@ -420,11 +420,6 @@ def group(keys: Counter, models: int) -> tuple[Counter, Counter]:
     order, begins = np.empty_like(keys), np.empty(models + 1, dtype=np.int64)
     invoke(serve.sort_rows, keys, order, begins)
     return order, begins
-
-
-def first_unsound(X: NDArray[Any]) -> int:
-    """The first row with an entry that cannot be used, or -1."""
-    return invoke(serve.first_unsound, X)
 
 
 def draws(

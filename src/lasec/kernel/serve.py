@@ -16,11 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lasec.kernel.calls import call_decide, call_look, call_note, point
-from lasec.kernel.functions import sound
 from lasec.kernel.loops import AT, Flags, Model, Query, Rows, Scratch, entry, learned, place, write
 from lasec.kernel.philox import draw
 from lasec.kernel.places import ASKED, CHANCE, FAILED, FINE, LABEL, SHOWN, VARIANCE
-from lasec.types import UNASKED, Counter, Matrix, Vector
+from lasec.types import UNASKED, Counter, Vector
 
 
 class Requests(NamedTuple):
@@ -82,14 +81,6 @@ def sort_rows(keys: Counter, order: Counter, begins: Counter) -> None:
     for k in range(models, 0, -1):
         begins[k] = begins[k - 1]
     begins[0] = 0
-
-
-def first_unsound(X: Matrix) -> int:
-    """The first row with an entry that cannot be used, or -1."""
-    for i in range(X.shape[0]):
-        if not sound(X[i]):
-            return i
-    return -1
 
 
 class Counts(NamedTuple):

@@ -19,7 +19,7 @@ from lasec.classes import ClassNames, class_names
 from lasec.clock import LEAD
 from lasec.files import write
 from lasec.learner import reading, running
-from lasec.learner.book import Book, GivenUp, Listener, Question, decided
+from lasec.learner.book import GivenUp, Listener, Question, decided
 from lasec.learner.saved import LearnerFile
 from lasec.learner.state import LearnerState
 from lasec.learner.terms import (
@@ -28,7 +28,6 @@ from lasec.learner.terms import (
     Terms,
     check_weights,
     class_weights,
-    with_classes,
 )
 from lasec.nested import leaves, rebuilt
 from lasec.parameters import Range, number
@@ -195,15 +194,15 @@ class Learner:
         name: str = "",
     ) -> None:
         terms = Terms.of(learn_from, max_age, aggregate, annotators, max_classes)
-        size: int = 1 if dimension is None else number("dimension", dimension, int, DIMENSIONS)
-        rule, names = with_classes(rule, classes, every_label=terms.every_label)
-        self.name = name or f"{type(rule).__name__} + {type(query).__name__}"
-        self._busy, self._in_place = Busy("learner"), False
-        self._now = LearnerState(
-            rule, codec.begin(rule, size), size, Selector(query, seed=seed, lead=lead),
-            Book(number("max_pending", max_pending, int, DIMENSIONS)), terms,
-            sized=dimension is not None, classes=names,
+        now = LearnerState.first(
+            rule, query, dimension, terms, classes=classes, seed=seed, lead=lead,
+            max_pending=max_pending,
         )  # fmt: skip
+        self._begin(name or f"{type(now.rule).__name__} + {type(query).__name__}", now)
+
+    def _begin(self, name: str, now: LearnerState) -> Self:
+        self.name, self._now, self._busy, self._in_place = name, now, Busy("learner"), False
+        return self
 
     def ask(
         self, x: ArrayLike, *, time: float | None = None, draw: float | None = None
@@ -703,25 +702,6 @@ class Learner:
             self._now.book.report()
             return records
 
-    def counted(self, **counters: int) -> Self:
-        """The same learner with other counters, by name; what it has learned is shared, not copied.
-
-        >>> import lasec
-        >>> learner = lasec.LASEC(dimension=2)
-        >>> learner.counted(rows=7).rows, learner.rows
-        (7, 0)
-        """
-        given = {name: number(name, count, int, _STEPS) for name, count in counters.items()}
-        selector = copy(self._now.selector)
-        selector.rows = given.pop("rows", selector.rows)
-        selector.asked = given.pop("asked", selector.asked)
-        twin, book = object.__new__(type(self)), copy(self._now.book)
-        book.listener = None
-        counts = self._now.counts._replace(**given)
-        state = replace(self._now, selector=selector, book=book, counts=counts)
-        twin.__dict__.update(vars(self), _now=state, _busy=Busy("learner"))
-        return twin
-
     rows, asked = Fact("selector.rows"), Fact("selector.asked")
     told, updates, contradicted = (
         Fact("counts.told"), Fact("counts.updates"), Fact("counts.contradicted"),
@@ -994,11 +974,38 @@ def revived(
 ) -> L:
     """The learner of a record, or a :class:`~lasec.errors.StateError`."""
     known = codec.known(codec.RULES, rules), codec.known(codec.QUERIES, queries)
-    made = kind.__new__(kind)
     with checking():
-        made.name, made._now = file.name, file.restored(*known)
-    made._busy, made._in_place = Busy("learner"), False
-    return made
+        return kind.__new__(kind)._begin(file.name, file.restored(*known))
+
+
+def standing(name: str, now: LearnerState) -> Learner:
+    """The learner whose state this is.
+
+    >>> import lasec
+    >>> standing("Pegasos", LearnerState.first(lasec.rules.Perceptron(), ALWAYS, 3))
+    Learner('Pegasos', dimension=3, rows=0, asked=0, updates=0)
+    """
+    return Learner.__new__(Learner)._begin(name, now)
+
+
+def counted(learner: L, **counters: int) -> L:
+    """The same learner with other counters, by name; what it has learned is shared, not copied.
+
+    >>> import lasec
+    >>> learner = lasec.LASEC(dimension=2)
+    >>> counted(learner, rows=7).rows, learner.rows
+    (7, 0)
+    """
+    given = {name: number(name, count, int, _STEPS) for name, count in counters.items()}
+    now = learner._now
+    selector, book = copy(now.selector), copy(now.book)
+    selector.rows = given.pop("rows", selector.rows)
+    selector.asked = given.pop("asked", selector.asked)
+    book.listener = None
+    twin = object.__new__(type(learner))
+    vars(twin).update(vars(learner))
+    counts = now.counts._replace(**given)
+    return twin._begin(learner.name, replace(now, selector=selector, book=book, counts=counts))
 
 
 def leads(learner: Learner, X: ArrayLike) -> Vector:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lasec.classes import UNNAMED, ClassNames
+from lasec.clock import LEAD
 from lasec.contract import whole
 from lasec.kernel import engine
 from lasec.learner.book import Book
-from lasec.learner.terms import Terms
+from lasec.learner.terms import DIMENSIONS, FREE, Terms, with_classes
 from lasec.nested import copied
 from lasec.parameters import Range, number, shown
 from lasec.persistence import codec
@@ -24,7 +25,7 @@ from lasec.rules.one_vs_rest import third_class
 from lasec.rules.tracker.answers import coded
 from lasec.selector import Selector
 from lasec.sparse import SparseRows, row_kind
-from lasec.types import Aggregate, Decision, Vector
+from lasec.types import Aggregate, Decision, Query, Vector
 
 
 class Counts(NamedTuple):
@@ -61,9 +62,7 @@ class LearnerState:
     will set the dimension. ``classes`` are the names of the classes.
 
     >>> import lasec
-    >>> rule, terms = lasec.rules.Perceptron(), Terms.of("labels", None, "first", 3, 100)
-    >>> selector = Selector(lasec.queries.Always(), seed=0)
-    >>> state = LearnerState(rule, rule.init(2), 2, selector, Book(limit=10), terms)
+    >>> state = LearnerState.first(lasec.rules.Perceptron(), lasec.queries.Always(), 2)
     >>> other = state.copy()
     >>> other.model.weights[:] = 1.0
     >>> other.selector.skip(5)
@@ -81,6 +80,21 @@ class LearnerState:
     sized: bool = True
     classes: ClassNames = UNNAMED
     table: tuple[Any, NDArray[Any]] | None = None  # labels by their places, and whose they are
+
+    @classmethod
+    def first(
+        cls, rule: Any, query: Query, dimension: int | None, terms: Terms = FREE, *,
+        classes: Sequence[Hashable] | None = None, seed: int | None = None,
+        lead: float | None = LEAD, max_pending: int = 10_000,
+    ) -> Self:  # fmt: skip
+        """A state before the first row, of so many features or of as many as that row has."""
+        size: int = 1 if dimension is None else number("dimension", dimension, int, DIMENSIONS)
+        rule, names = with_classes(rule, classes, every_label=terms.every_label)
+        return cls(
+            rule, codec.begin(rule, size), size, Selector(query, seed=seed, lead=lead),
+            Book(number("max_pending", max_pending, int, DIMENSIONS)), terms,
+            sized=dimension is not None, classes=names,
+        )  # fmt: skip
 
     def copy(self) -> LearnerState:
         """A state of its own: nothing that happens to one changes the other."""

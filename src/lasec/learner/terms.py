@@ -23,7 +23,7 @@ _WEIGHTS = Range(1e-9, 1e9)
 class Terms(NamedTuple):
     """What no row changes: from which labels to learn, how long to wait, what several answers say.
 
-    >>> Terms.of("labels", None, "first", 3, 100).every_label
+    >>> Terms.of("labels").every_label
     True
     """
 
@@ -35,8 +35,8 @@ class Terms(NamedTuple):
 
     @classmethod
     def of(
-        cls, learn_from: LearnFrom | str, max_age: float | None, aggregate: Aggregate | str,
-        annotators: int, max_classes: int,
+        cls, learn_from: LearnFrom | str, max_age: float | None = None,
+        aggregate: Aggregate | str = Aggregate.FIRST, annotators: int = 3, max_classes: int = 100,
     ) -> Self:  # fmt: skip
         """The terms, all of them checked."""
         made = cls(
@@ -59,6 +59,9 @@ class Terms(NamedTuple):
     def every_label(self) -> bool:
         """Whether the model learns from labels that it has predicted."""
         return self.learn_from == LearnFrom.LABELS
+
+
+FREE = Terms.of(LearnFrom.MISTAKES)
 
 
 def with_classes(

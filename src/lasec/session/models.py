@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lasec.classes import against_others
 from lasec.contract import whole
-from lasec.learner import Book, Learner, Listener
+from lasec.learner import Book, Learner, Listener, counted
 from lasec.parameters import Range, number
 from lasec.selector import Selector
 from lasec.types import Decision, Outcome, Query, Vector
@@ -129,7 +129,7 @@ class OwnModel:
         if whole(learner.rule).facts.notes:
             return copy(self)
         twin = object.__new__(type(self))
-        vars(twin).update(vars(self), learner=learner.counted())
+        vars(twin).update(vars(self), learner=counted(learner))
         return twin
 
     @property

@@ -118,7 +118,6 @@ def tables() -> Iterator[tuple[Callable[..., Any], tuple[Any, ...]]]:
         serve.Answers.empty(1), whole, scratch,
     ),)  # fmt: skip
     yield serve.sort_rows, (whole, whole, whole)
-    yield serve.first_unsound, (matrix,)
     yield philox.draw_all, (seeds, whole, seeds, number)
     yield scaling.scale_rows, (matrix, number, number, number, matrix)
     bytes_ = np.zeros(1, np.uint8)
