@@ -1,5 +1,6 @@
 """A server in a process of its own, as people run it."""
 
+import shutil
 import signal
 from pathlib import Path
 
@@ -60,6 +61,17 @@ def server(tmp_path_factory):
     yield made
     made.stop()
     made.http.close()
+
+
+HAS_POSTGRES = shutil.which("initdb") or list(Path("/").glob("usr/lib/postgresql/*/bin/initdb"))
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def store(request):
+    """The database of a server that is killed."""
+    if request.param == "postgres" and not HAS_POSTGRES:
+        pytest.skip("PostgreSQL is not installed")
+    return request.param
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import random
 import signal
+import tempfile
 import threading
 import time
 from collections import Counter
@@ -22,6 +23,7 @@ from typing import Any
 import httpx
 import numpy as np
 import pytest
+from experiments.serving.databases import started
 
 import lasec
 from lasec.service import Service
@@ -56,8 +58,8 @@ def values(row: int) -> np.ndarray:
 class Trial:
     """A service that is killed, its judge, and the library that is given the same."""
 
-    def __init__(self, judge: Judge, folder: Path, draw: random.Random) -> None:
-        self.judge, self.draw, store = judge, draw, str(folder / "store.db")
+    def __init__(self, judge: Judge, store: str, draw: random.Random) -> None:
+        self.judge, self.draw = judge, draw
         self.where, self.differ = Counter[str](), list[str]()
         self.kind, self.row_now, self.vain = "", -1, 0
         self.posts = Counter[tuple[int, int]]()  # by the start of the service, and the ticket
@@ -176,11 +178,14 @@ def _prepared(store: str) -> str:
     return key
 
 
-def run(kills: int, folder: Path, seed: int = 0) -> dict[str, Any]:
-    """Kill so often, and compare."""
-    with judging(says(None)) as judge, pytest.MonkeyPatch.context() as environment:
+def run(kills: int, store: str, seed: int = 0) -> dict[str, Any]:
+    """Kill so often, with a database of SQLite or PostgreSQL, and compare."""
+    with (
+        judging(says(None)) as judge, pytest.MonkeyPatch.context() as environment,
+        tempfile.TemporaryDirectory() as folder, started(store, Path(folder)) as database,
+    ):  # fmt: skip
         environment.setenv("LASEC_HOOK_HOSTS", judge.place)
-        trial, row, last = Trial(judge, folder, random.Random(seed)), 0, LAST
+        trial, row, last = Trial(judge, database.url, random.Random(seed)), 0, LAST
         try:
             trial.strike(ANY)  # from now on, each start has its plan
             while trial.where.total() < kills or last:
@@ -188,7 +193,7 @@ def run(kills: int, folder: Path, seed: int = 0) -> dict[str, Any]:
                 last -= trial.where.total() >= kills
                 trial.row(row, kills)
                 row += 1
-            return _figures(trial, judge, row)
+            return {"store": store} | _figures(trial, judge, row)
         finally:
             trial.close()
 

@@ -9,8 +9,8 @@ import pytest
 from service import hooked
 
 
-def struck(number, folder, seed):
-    found = hooked.run(number, folder, seed)
+def struck(number, store, seed):
+    found = hooked.run(number, store, seed)
     assert found["kills"] >= number
     assert found["differ"] == []
     assert found["lost"] == 0
@@ -20,13 +20,13 @@ def struck(number, folder, seed):
     return found
 
 
-def test_kills_around_a_judges_answer_change_nothing(tmp_path):
-    struck(4, tmp_path, seed=1)
+def test_kills_around_a_judges_answer_change_nothing(store):
+    struck(4, store, seed=1)
 
 
 @pytest.mark.long
-def test_many_kills_around_a_judges_answer_change_nothing(option, tmp_path):
-    found = struck(option("--kills"), tmp_path, seed=0)
+def test_many_kills_around_a_judges_answer_change_nothing(store, option, tmp_path):
+    found = struck(option("--kills"), store, seed=0)
     out = option("--out") or tmp_path
     out.mkdir(parents=True, exist_ok=True)
-    (out / "kills_hooks.json").write_text(json.dumps(found, indent=1) + "\n")
+    (out / f"kills_hooks_{store}.json").write_text(json.dumps(found, indent=1) + "\n")

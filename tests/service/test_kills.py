@@ -2,21 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
-from pathlib import Path
-
 import pytest
 
 from service import kills
-
-HAS_POSTGRES = shutil.which("initdb") or list(Path("/").glob("usr/lib/postgresql/*/bin/initdb"))
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-def store(request):
-    if request.param == "postgres" and not HAS_POSTGRES:
-        pytest.skip("PostgreSQL is not installed")
-    return request.param
 
 
 def struck(number, store, out, crashes, seed):

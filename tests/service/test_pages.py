@@ -688,6 +688,42 @@ def test_a_model_is_made_from_the_form(server, opened):
     playwright.expect(page.locator("#new-problem")).to_contain_text("there is a model of the name")
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_model_with_a_judge_is_made_from_the_form(server, opened, width):
+    page = opened(f"/owner#key={server.owner}", viewport={"width": width, "height": 900})
+    playwright.expect(page.locator("#create")).to_be_visible()
+    if not page.locator("#new-model").is_visible():
+        page.click("#create summary")
+    name = f"judged-by-form-{width}"
+    page.fill("#new-name", name)
+    page.fill("#new-classes", "good, bad")
+    page.fill("#amount", "-1")  # hidden from now on, so nobody is kept from sending the form
+    page.select_option("#labelers", "judge")
+    playwright.expect(page.locator("#amount")).to_be_hidden()
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    problem = page.locator("#new-problem")
+    for field, wrong, right, said in (
+        ("#judge-name", "people", "gpt", "two are called"),
+        ("#judge-price", "60", "2", "may not cost more"),
+        ("#judge-hook", "http://elsewhere.example/", "", '"hook":'),
+    ):
+        page.fill("#judge-name", "gpt")
+        page.fill(field, wrong)
+        page.click("#make")
+        playwright.expect(problem).to_contain_text(said)
+        page.fill(field, right)
+    page.fill("#money", "700")
+    page.select_option("#money-per", "day")
+    page.click("#make")
+    example = page.locator("#example")
+    playwright.expect(example).to_contain_text('by="gpt"', timeout=300_000)
+    playwright.expect(page.locator("#of-judge")).to_be_hidden()
+    playwright.expect(page.locator("#sources tr")).to_have_count(2)
+    found = server.call("GET", f"/v1/models/{name}/sources")
+    assert [(one["name"], one["price"]) for one in found["sources"]] == [("gpt", 2), ("people", 50)]
+    assert server.call("GET", f"/v1/models/{name}/budget")["labels_per_day"] == 14.0
+
+
 def test_instructions_are_above_the_question_until_they_are_read(server, asked, link, opened):
     model = asked(["a", "b", "c"])
     page = opened(f"/owner#key={server.owner}&model={model}")

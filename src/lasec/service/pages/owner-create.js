@@ -20,6 +20,13 @@ function showKind() {
   }
 }
 
+function showLabelers() {
+  for (const kind of ["people", "judge"]) {
+    const fields = byId(`of-${kind}`);
+    fields.hidden = fields.disabled = byId("labelers").value !== kind;
+  }
+}
+
 /** The columns that have a name, and how each is read. */
 function columns() {
   const found = Array.from(byId("columns").children, (made) =>
@@ -36,15 +43,33 @@ function rows() {
   return { columns: found };
 }
 
+function budget() {
+  const text = (id) => byId(id).value.trim();
+  const number = (id) => Number(byId(id).value);
+  if (byId("labelers").value === "people") {
+    const amount = number("amount");
+    return byId("unit").value === "day" ? { labels_per_day: amount } : { rate: amount / 100 };
+  }
+  const judge = { name: text("judge-name"), price: number("judge-price"),
+    hook: text("judge-hook"), secret: text("judge-secret") };
+  const people = { name: "people", price: number("people-price") };
+  return { sources: [judge, people], money: number("money"), money_per: byId("money-per").value };
+}
+
 function settings() {
-  const amount = Number(byId("amount").value);
   const classes = byId("new-classes").value.split(",").map((name) => name.trim()).filter(Boolean);
   if (new Set(classes).size < 2) throw new Refused(422, "Give two or more classes.");
   return {
-    name: byId("new-name").value.trim(), classes, ...rows(),
-    ...(byId("unit").value === "day" ? { labels_per_day: amount } : { rate: amount / 100 }),
+    name: byId("new-name").value.trim(), classes, ...rows(), ...budget(),
     asking: { overlap: Number(byId("overlap").value) / 100 },
   };
+}
+
+/** How a program answers for a judge to whom nothing is posted. */
+function answers({ sources: [judge] = [] }) {
+  return !judge || judge.hook ? "" : `
+for question in model.questions(status="judging"):
+    model.tell(question.id, "...", by=${stringify(judge.name)})`;
 }
 
 /** What a program sends for this model. */
@@ -56,12 +81,13 @@ function example(body) {
 
 client = Client(${stringify(location.origin)}, key="...")
 model = client.model(${stringify(body.name)})
-decision = model.ask(${stringify(sent)}, id="row-1")`;
+decision = model.ask(${stringify(sent)}, id="row-1")${answers(body)}`;
 }
 
 /** Let the form work; `show` shows the new model. */
 export function startCreate(show) {
   byId("kind").onchange = showKind;
+  byId("labelers").onchange = showLabelers;
   byId("unit").onchange = () => { byId("amount").value = byId("unit").value === "day" ? 50 : 10; };
   byId("add").onclick = () => addColumn().focus();
   byId("new-model").onsubmit = async (event) => {
@@ -77,6 +103,7 @@ export function startCreate(show) {
       byId("send").hidden = false;
       byId("new-model").reset();
       showKind();
+      showLabelers();
       await show();
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
@@ -88,4 +115,5 @@ export function startCreate(show) {
   };
   addColumn();
   showKind();
+  showLabelers();
 }
