@@ -130,9 +130,8 @@ def run(rows: Drawn, gone: Bools, rate: float, seed: int) -> lasec.RunSummary:
     y = np.array(rows.true, dtype=object)
     y[gone] = None
     at = np.arange(len(y), dtype=np.float64)[:, None]
-    return lasec.evaluation.evaluate_peer(
-        replayed(rows, rate, seed), at, y, into=lasec.RunSummary(keep=True, every=EVERY)
-    )
+    into = lasec.RunSummary(keep=True, every=EVERY)
+    return lasec.evaluate(lasec.Session(replayed(rows, rate, seed)), at, y, into=into)
 
 
 def stream(errors: float, number: int, rows: int = ROWS) -> list[Found]:
@@ -281,9 +280,8 @@ def learned(number: int, rows: int) -> list[Found]:
     into = lasec.RunSummary(keep=True, every=EVERY)
     if name == "sgd":
         model = SGDClassifier(loss="log_loss", random_state=number)
-        done = lasec.evaluation.evaluate_peer(
-            around(model, classes=[-1, 1], rate=0.1, seed=number), X, y, into=into
-        )
+        session = lasec.Session(around(model, classes=[-1, 1], rate=0.1, seed=number))
+        done = lasec.evaluate(session, X, y, into=into)
     else:
         done = lasec.evaluate(make(name, 5, rate=0.1, seed=number), X, y, into=into)
     right = ~done.records.mistake[done.records.sign != 0]

@@ -85,7 +85,7 @@ def test_run_says_what_it_found(file):
         r"estimated accuracy +\d\d\.\d % \(95 % CI \d\d\.\d-\d\d\.\d %, 1,\d{3} labels\)",
         done.stdout,
     )
-    assert re.search(r"true accuracy +\d\d\.\d % \(all labels; 1 row before", done.stdout)
+    assert re.search(r"true accuracy +\d\d\.\d % \(all labels; \d rows? before", done.stdout)
     assert re.search(r"no-change \(previous label\) \d\d.\d %, majority class", done.stdout)
     assert not CONTROL.search(done.stdout + done.stderr)
 
@@ -336,6 +336,16 @@ def test_compare_runs_peers_with_the_same_budget(file, tmp_path):
     page = (tmp_path / "out" / "compare.html").read_text()
     assert "ARFClassifier" in page
     assert "own_model:make_model" in page
+
+
+def test_answers_of_peers_come_late_too(file):
+    options = ["-l", "fate", "-a", "perceptron-ss", "--peer", "sklearn-sgd", "--limit", "1500"]
+    prompt, late = (
+        json.loads(call("compare", file, *options, "--seed", "0", "--json", *more).stdout)
+        for more in ([], ["--delay", "700"])
+    )
+    for before, after in zip(prompt["algorithms"], late["algorithms"], strict=True):
+        assert after["accuracy"] < before["accuracy"]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from sklearn.linear_model import SGDClassifier
 
 import lasec
-from lasec.evaluation import evaluate_peer, paired_difference
+from lasec.evaluation import paired_difference
 from lasec.evaluation.paired import BLOCKS, batch_means
 from lasec.session import around
 
@@ -50,11 +50,11 @@ def test_rows_must_be_the_same_and_enough():
 
 def peer(seed=0):
     model = SGDClassifier(loss="log_loss", random_state=0)
-    return around(model, classes=[-1, 1], rate=0.2, seed=seed)
+    return lasec.Session(around(model, classes=[-1, 1], rate=0.2, seed=seed))
 
 
 def test_a_peer_has_the_budget_and_the_summary_of_a_learner():
-    run = evaluate_peer(peer(), X, Y)
+    run = lasec.evaluate(peer(), X, Y)
     own = lasec.evaluate(lasec.Tracker(rate=0.2, seed=0), X, Y)
     assert run.rows == own.rows
     assert run.labels == pytest.approx(own.labels, abs=60)
@@ -67,10 +67,21 @@ def test_a_peer_has_the_budget_and_the_summary_of_a_learner():
 
 
 def test_a_peer_runs_the_same_in_one_call_and_in_many():
-    whole = evaluate_peer(peer(), X, Y, times=np.arange(4_000.0))
-    model, cut = peer(), lasec.RunSummary()
+    whole = lasec.evaluate(peer(), X, Y, times=np.arange(4_000.0), into=lasec.RunSummary())
+    session, cut = peer(), lasec.RunSummary()
     for begin in range(0, 4_000, 700):
         rows = slice(begin, begin + 700)
-        evaluate_peer(model, X[rows], Y[rows], times=np.arange(4_000.0)[rows], into=cut)
+        lasec.evaluate(session, X[rows], Y[rows], times=np.arange(4_000.0)[rows], into=cut)
     assert cut.points == whole.points
     assert cut.to_bytes() == whole.to_bytes()
+
+
+def test_a_peer_waits_for_late_answers_as_a_learner_does():
+    session = peer()
+    late = lasec.evaluate(session, X, Y, delay=300)
+    assert late.points[0].open > 0
+    assert len(session.questions) == late.labels - late.answered > 0
+    assert late.accuracy < lasec.evaluate(peer(), X, Y).accuracy
+    assert late.accuracy in late.estimate
+    with pytest.raises(ValueError, match="this run has followed one up to row 4000"):
+        lasec.evaluate(peer(), X, Y, into=late)

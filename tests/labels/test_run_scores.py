@@ -6,7 +6,6 @@ from sklearn import metrics as sk
 from sklearn.linear_model import SGDClassifier
 
 import lasec
-from lasec.evaluation import evaluate_peer
 from lasec.persistence import record
 
 ROWS = 7_000
@@ -167,10 +166,10 @@ def test_models_of_other_libraries_have_them_too():
     X, y = drawn(7, 1_500)
     X, y = np.r_[X[y == y[0]][:20], X], np.r_[[y[0]] * 20, y]  # the first piece has one class
     sgd = SGDClassifier(loss="log_loss", learning_rate="constant", eta0=0.05, random_state=0)
-    model = lasec.session.around(sgd, classes=["ham", "spam"], rate=0.2, seed=0)
+    session = lasec.Session(lasec.session.around(sgd, classes=["ham", "spam"], rate=0.2, seed=0))
     run = lasec.RunSummary(keep=True)
     for cut in (slice(0, 20), slice(20, None)):
-        run = evaluate_peer(model, X[cut], y[cut], into=run)
+        run = lasec.evaluate(session, X[cut], y[cut], into=run)
     assert run.score_metrics == NAMES
     p, hit = (1.0 + run.records.margin) / 2.0, y == run.classes[1]
     for place, (of, score) in enumerate(((~hit, 1.0 - p), (hit, p))):

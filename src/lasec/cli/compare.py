@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
@@ -36,7 +36,6 @@ from lasec.evaluation import (
     Difference,
     RunSummary,
     evaluate,
-    evaluate_peer,
     paired_difference,
 )
 from lasec.files import write as write_file
@@ -45,6 +44,7 @@ from lasec.metrics.words import between
 from lasec.notebook import counted, percent
 from lasec.random import seed_or_random
 from lasec.registry import find
+from lasec.session import Session
 from lasec.tables import Encoder, TableLearner
 from lasec.tables.learner import Rows
 from lasec.tables.source import ROWS, rows_at_a_time
@@ -95,8 +95,6 @@ def compare(
     )
     if asking.class_weight is not None and not any(find(name).has_class_weights for name in names):
         raise TableError("--class-weight: none of these algorithms takes one, tracker does")
-    if peer and not answers.is_prompt:
-        raise TableError("--peer: a model of another library takes labels at once")
     opened = open_file(file, reading)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
@@ -153,19 +151,43 @@ def _go(race: Race, rows: int | None, limit: int | None, as_json: bool) -> Stop:
     return stop
 
 
-def _plain(asking: o.Asking) -> o.Asking:
-    """The same without class weights, for models that take none."""
-    return asking._replace(class_weight=None)
+def _learner(name: str, made: Encoder, asking: o.Asking, opened: Opened) -> Learner:
+    """A learner for these rows, without class weights where it takes none."""
+    one = find(name)
+    bare = one.has_intercept and not made.words
+    asked = asking if one.has_class_weights else asking._replace(class_weight=None)
+    spec = asked.spec(name, opened.reading, opened.separated)
+    return spec.learner(made.dimension - bare, sparse=made.words > 0, dense=made.dense)
+
+
+class Entrant(NamedTuple):
+    """One of those that are compared; a peer is a session with the model of another library.
+
+    ``bare`` ones take rows without the column of ones at their end.
+    """
+
+    name: str
+    model: Learner | Session
+    described: Learner | str
+    bare: bool
+    run: RunSummary
+
+    def go_on(self, rows: Rows, cut: slice, late: dict[str, Any]) -> None:
+        """Evaluate on some of these rows."""
+        X = np.ascontiguousarray(rows.X[cut, :-1]) if self.bare else rows.X[cut]
+        some = {name: column[cut] for name, column in late.items()}
+        times = None if rows.times is None else rows.times[cut]
+        evaluate(self.model, X, rows.y[cut], times=times, into=self.run, **some)
 
 
 class Race:
-    """Several learners on the same rows, in the same order."""
+    """Several models on the same rows, in the same order."""
 
     def __init__(
         self, opened: Opened, made: Encoder, names: list[str], asking: o.Asking,
         peers: Sequence[Peer] = (), answers: Answers = PROMPT,
     ) -> None:  # fmt: skip
-        self.opened, self.peers, self.answers = opened, peers, answers
+        self.opened, self.answers, rows = opened, answers, opened.length(None) or 0
         for name in names:
             check_algorithm(made, name)
         if peers and made.words:
@@ -173,52 +195,52 @@ class Race:
                 "--peer: models of other libraries take no sparse rows here, and "
                 f"{made.sparse}: ignore the column (--ignore COLUMN)"
             )
-        chosen = [find(name) for name in names]
-        self._bare = [each.has_intercept and not made.words for each in chosen]
-        asked = [asking if each.has_class_weights else _plain(asking) for each in chosen]
-        self.learners: list[Learner] = [
-            one.spec(name, opened.reading, opened.separated).learner(
-                made.dimension - bare, sparse=made.words > 0, dense=made.dense
-            )
-            for name, one, bare in zip(names, asked, self._bare, strict=True)
+        learners = [_learner(name, made, asking, opened) for name in names]
+        self.learners = [
+            Entrant(one.name, one, one, one.dimension < made.dimension, RunSummary(expected=rows))
+            for one in learners
         ]
+        self.peers = [
+            Entrant(one.name, Session(one.model), one.description, True, RunSummary(expected=rows))
+            for one in peers
+        ]
+        self.entrants = [*self.learners, *self.peers]
+        self.seed = learners[0].seed
         self._desk = TableLearner(
-            self.learners[0], made, label=opened.label, positive=opened.reading.positive,
+            learners[0], made, label=opened.label, positive=opened.reading.positive,
             time=opened.reading.time,
         )  # fmt: skip
-        self.names = [*(one.name for one in self.learners), *(peer.name for peer in peers)]
-        self.runs = [RunSummary(expected=opened.length(None) or 0) for _ in self.names]
+
+    @property
+    def names(self) -> list[str]:
+        """What each is called."""
+        return [one.name for one in self.entrants]
+
+    @property
+    def runs(self) -> list[RunSummary]:
+        """How each did."""
+        return [one.run for one in self.entrants]
 
     def go(self, limit: int | None, stop: Stop) -> Iterator[None]:
-        """Batch after batch, each learner in turn."""
+        """Batch after batch, each model in turn."""
         left = math.inf if limit is None else limit
         most = rows_at_a_time(self._desk.encoder.dense_dimension, ROWS)
         for whole in self.opened.table.batches(most=most):
             batch = whole.slice(0, int(min(left, whole.num_rows)))
             rows = self._desk.rows(batch)
             late = self.answers.options(
-                batch, rows.y, rows.times, self._desk.classes, self.learners[0].seed,
-                self.runs[0].rows,
-            )  # fmt: skip
+                batch, rows.y, rows.times, self._desk.classes, self.seed, self.runs[0].rows
+            )
             left -= whole.num_rows
-            sparse = self._desk.encoder.words > 0
-            inner = rows.X if sparse else np.ascontiguousarray(rows.X[:, :-1])
-            runs = iter(self.runs)
-            for one, bare in zip(self.learners, self._bare, strict=True):
-                X = inner if bare else rows.X
-                evaluate(one, X, rows.y, times=rows.times, into=next(runs), **late)
-            yield from self._let_peers_learn(inner, rows)
+            for learner in self.learners:
+                learner.go_on(rows, slice(None), late)
+            # Peers are slow: some rows at a time.
+            for start in range(0, batch.num_rows, PIECE if self.peers else ROWS):
+                for peer in self.peers:
+                    peer.go_on(rows, slice(start, start + PIECE), late)
+                yield
             if left <= 0 or stop.wanted:
                 break
-
-    def _let_peers_learn(self, X: Any, rows: Rows) -> Iterator[None]:
-        """The rows of a batch for the peers, which are slow: some at a time."""
-        for start in range(0, X.shape[0], PIECE if self.peers else ROWS):
-            cut = slice(start, start + PIECE)
-            when = None if rows.times is None else rows.times[cut]
-            for peer, run in zip(self.peers, self.runs[len(self.learners) :], strict=True):
-                evaluate_peer(peer.model, X[cut], rows.y[cut], times=when, into=run)
-            yield
 
     @property
     def done(self) -> int:
@@ -250,8 +272,7 @@ class Race:
 
     def named(self) -> dict[str, tuple[RunSummary, Learner | str]]:
         """The runs for the page, each with its learner or what a peer is."""
-        told: list[Learner | str] = [*self.learners, *(peer.description for peer in self.peers)]
-        return dict(zip(self.names, zip(self.runs, told, strict=True), strict=True))
+        return {one.name: (one.run, one.described) for one in self.entrants}
 
 
 def _finish(
@@ -266,7 +287,7 @@ def _finish(
         "rows": race.runs[0].rows,
         "labeled": race.runs[0].known,
         "classes": race.runs[0].classes,
-        "seed": race.learners[0].seed,
+        "seed": race.seed,
         "algorithms": rows,
         "persistence": no_change,
         "majority": majority,

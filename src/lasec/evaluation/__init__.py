@@ -3,7 +3,6 @@
 from lasec.evaluation.calendar import Calendar
 from lasec.evaluation.loop import evaluate
 from lasec.evaluation.paired import Difference, paired_difference
-from lasec.evaluation.peers import evaluate_peer
 from lasec.evaluation.points import Answer, Point
 from lasec.evaluation.summary import RunSummary
 from lasec.evaluation.tally import Bin, Margins, Part
@@ -18,6 +17,5 @@ __all__ = [
     "Point",
     "RunSummary",
     "evaluate",
-    "evaluate_peer",
     "paired_difference",
 ]

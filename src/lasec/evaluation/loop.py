@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import heapq
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,13 +22,13 @@ from lasec.learner import Learner
 from lasec.metrics import Meter
 from lasec.records import Records
 from lasec.session import Session
-from lasec.session.models import Asked
+from lasec.session.models import AnyModel, Asked, OwnModel
 from lasec.sparse import csr, is_sparse, one_by_one
 from lasec.tracker import Tracker
 from lasec.types import Aggregate
 
 Array = NDArray[np.float64]
-Reaction = Callable[[Learner, Alarm], object]
+Reaction = Callable[[Any, Alarm], object]
 
 
 def evaluate(
@@ -53,8 +53,8 @@ def evaluate(
     Parameters
     ----------
     learner
-        The learner, which is changed; or a session with one, whose detectors look and whose meter
-        goes on.
+        The learner, which is changed; or a session, whose detectors look and whose meter goes on.
+        A session can carry a model of another library (:func:`lasec.session.around`).
     X, y
         Rows and their labels, of any kind; None and NaN are rows without a label, whose questions
         go unanswered.
@@ -76,7 +76,7 @@ def evaluate(
         What they see of each row, if it is not ``X``: numbers before they were scaled, NaN where
         one is missing.
     on_alarm
-        Called with the learner and each alarm.
+        Called with the learner, or the model that the session carries, and each alarm.
     every
         Number of rows between two :class:`Point` of the summary.
     into
@@ -95,9 +95,10 @@ def evaluate(
 
     Notes
     -----
-    A row that is refused ends the call; with no delay and no ``on_alarm``, the learner and the
-    summary are as they were before it. Where answers get lost, give the learner a ``max_age`` or
-    the meter a ``patience``: estimates cover the rows before the oldest open question.
+    A row that is refused ends the call; with no delay and no ``on_alarm``, summary and learner (not
+    a model of another library) are as they were before it. Where answers get lost, give the learner
+    a ``max_age`` or the meter a ``patience``: estimates cover the rows before the oldest open
+    question.
 
     Examples
     --------
@@ -116,9 +117,9 @@ def evaluate(
     labels = labels_of(y, n)
     true = now.places(labels, new=True)
     said, waits = _replies(now, true, np.asarray(delay, dtype=np.float64), answers)
-    stream = _Stream(whom.learner, rows, (labels, true), now.ids(groups, n), times, cells)
-    _same(now, whom.learner)
-    alone = whom.learner.aggregate is not Aggregate.MAJORITY  # one answer settles a question
+    stream = _Stream(whom.model, rows, (labels, true), now.ids(groups, n), times, cells)
+    _same(now, whom.model)
+    alone = whom.model.aggregate is not Aggregate.MAJORITY  # one answer settles a question
     waiting = waits.any() or now.late or (whom.alarms and on_alarm)
     if answers is not None or not alone or waiting or whom.judged is not None:
         records = _Conversation(whom, stream, now, on_alarm).run(said, waits)
@@ -127,7 +128,7 @@ def evaluate(
         stream.answers = _prompt(records, labels, now.rows) if made.keep else []
         seen = one_by_one(stream.cells) if whom.alarms else ()
         now.alarms = now.alarms + raised_by(whom.alarms, records, labels, seen)
-    now.learner = _identity(whom.learner)
+    now.learner = _identity(whom.model)
     made.commit(now, records, stream.answers)
     if whom.session is not None:
         whom.session.meter = made.meter
@@ -136,9 +137,9 @@ def evaluate(
 
 
 class _Whom(NamedTuple):
-    """The learner that is evaluated, the session it stands in, and what its judge says of rows."""
+    """The model that is evaluated, the session it stands in, and what its judge says of rows."""
 
-    learner: Learner
+    model: Learner | AnyModel
     session: Session | None
     meter: Meter | None
     alarms: Sequence[Detector]
@@ -159,7 +160,8 @@ def _whom(
     if (given.buying is None) != (judged is None):
         raise ValueError("judged: give what the judge says to a session with sources")
     said = None if judged is None else _answers_of(judged)
-    return _Whom(given.learner, given, given.meter if new else None, given.detectors, said)
+    model = given.model.learner if isinstance(given.model, OwnModel) else given.model
+    return _Whom(model, given, given.meter if new else None, given.detectors, said)
 
 
 def _begun(
@@ -189,17 +191,20 @@ def labels_of(y: ArrayLike, count: int) -> NDArray[Any]:
     return np.array([*kinds, None], dtype=object)[which]
 
 
+_KINDS = (np.int8, np.float64, np.float64, np.float64, np.bool_, np.int64)  # of a Decision
+
+
 class _Stream:
     """The rows of a call, with their labels, their classes by number, groups and times."""
 
     def __init__(
-        self, learner: Learner, X: Any, labels: tuple[NDArray[Any], NDArray[np.int64]],
+        self, model: Learner | AnyModel, X: Any, labels: tuple[NDArray[Any], NDArray[np.int64]],
         group: NDArray[Any], times: ArrayLike | None, cells: ArrayLike | None,
     ) -> None:  # fmt: skip
-        self.learner, self.X, self.group = learner, X, group
+        self.model, self.X, self.group = model, X, group
         self.y, self.true = labels
         self.times = None if times is None else validation.times(times, X.shape[0])
-        rounds = learner.rows + 1.0 + np.arange(X.shape[0], dtype=np.float64)
+        rounds = model.selector.rows + 1.0 + np.arange(X.shape[0], dtype=np.float64)
         self.clock = rounds if self.times is None else self.times
         self.answers: list[Answer] = []
         # What detectors see.
@@ -209,30 +214,47 @@ class _Stream:
         """The times of some rows, where there are any."""
         return None if self.times is None else self.times[cut]
 
+    def time(self, t: int) -> float | None:
+        """The time of a row, where there is one."""
+        return None if self.times is None else float(self.times[t])
+
     def dated(self, status: Status, cut: slice) -> Status:
         """A status with the time of the last of some rows, where rows have times."""
         times = self.when(cut)
         return status if times is None or not times.size else status._replace(time=float(times[-1]))
 
     def rows(self, records: Records, cut: slice, now: Account) -> Rows:
-        """What an account takes of some rows."""
-        return heard(records, self.true[cut], self.group[cut], self.clock[cut], now)
+        """What an account takes of some rows: signs, and numbers of classes."""
+        sign, silent = records.sign.astype(np.float64), records.sign == 0
+        right = np.where(records.mistake, -sign, sign) + 0.0  # which is never -0.0
+        return Rows(
+            records.sign, records.margin, records.propensity, records.asked,
+            records.mistake & ~silent, records.ticket, np.where(records.labeled, right, np.nan),
+            self.group[cut], self.clock[cut], np.where(silent, -1, now.places(records.label)),
+            self.true[cut],
+        )  # fmt: skip
+
+    def records(
+        self, made: list[Asked], cut: slice, updated: Mapping[int, bool], classes: list[Any]
+    ) -> Records:
+        """Decisions that were made row by row as columns; a margin speaks for the second class."""
+        told = zip(*(one.decision[:6] for one in made), strict=True) if made else [()] * 6
+        columns: list[NDArray[Any]] = list(map(np.array, told, _KINDS))
+        sign, margin, variance, propensity, asked, ticket = columns
+        if isinstance(self.model, AnyModel):  # whose margin speaks for what it predicts
+            first = classes[:1] if len(classes) <= 2 else []
+            sign = np.where([one.label in first for one in made], -sign, sign)
+            margin = sign * margin
+        label = labels_of([one.label for one in made], len(made))
+        y, labeled = self.y[cut], self.true[cut] >= 0
+        learned = np.array([updated.get(number, False) for number in ticket.tolist()])
+        return Records(
+            label, margin, variance, propensity, asked, labeled & (label != y), learned,
+            first=int(ticket[0]) if made else self.model.selector.rows, sign=sign, labeled=labeled,
+        )  # fmt: skip
 
 
-def heard(
-    records: Records, true: NDArray[np.int64], group: NDArray[Any], clock: Array, now: Account
-) -> Rows:
-    """What an account takes of some rows: signs, and numbers of classes."""
-    sign, silent = records.sign.astype(np.float64), records.sign == 0
-    right = np.where(records.mistake, -sign, sign) + 0.0  # which is never -0.0
-    return Rows(
-        records.sign, records.margin, records.propensity, records.asked,
-        records.mistake & ~silent, records.ticket, np.where(records.labeled, right, np.nan), group,
-        clock, np.where(silent, -1, now.places(records.label)), true,
-    )  # fmt: skip
-
-
-def pieces(now: Account, count: int) -> Iterable[slice]:
+def _pieces(now: Account, count: int) -> Iterable[slice]:
     """Rows from one multiple of ``every`` to the next; one empty piece where there are none."""
     begin = 0
     while begin < count or count == 0:
@@ -244,21 +266,46 @@ def pieces(now: Account, count: int) -> Iterable[slice]:
 
 
 def _at_once(stream: _Stream, now: Account) -> Records:
-    """Every answer comes with its row: whole chunks in compiled code, all of them or none."""
-    learner, parts = stream.learner, list[Records]()
+    """Every answer comes with its row; a learner of lasec takes all rows or none."""
+    model = stream.model
+    if isinstance(model, AnyModel):
+        return _summed(stream, now, lambda cut: _one_by_one(model, stream, cut, now.classes))
     try:
-        with learner.attempt(many=True):
-            for cut in pieces(now, stream.X.shape[0]):
-                records = learner.run(stream.X[cut], stream.y[cut], times=stream.when(cut))
-                _check(records, cut.start)
-                status = _status(learner, now, stream.clock[cut])
-                now.add(stream.rows(records, cut, now), stream.dated(status, cut))
-                parts.append(records)
-            return Records.join(parts)
+        with model.attempt(many=True):
+            return _summed(
+                stream, now,
+                lambda cut: model.run(stream.X[cut], stream.y[cut], times=stream.when(cut)),
+            )  # fmt: skip
     except ValueError as error:
         refused = error
-    copy.copy(learner).run(stream.X, stream.y, times=stream.times)  # which counts rows as X does
+    copy.copy(model).run(stream.X, stream.y, times=stream.times)  # which counts rows as X does
     raise refused
+
+
+def _summed(stream: _Stream, now: Account, run: Callable[[slice], Records]) -> Records:
+    """All rows, piece by piece."""
+    parts = list[Records]()
+    for cut in _pieces(now, stream.X.shape[0]):
+        records = run(cut)
+        _check(records, cut.start)
+        status = _status(stream.model, now, stream.clock[cut])
+        now.add(stream.rows(records, cut, now), stream.dated(status, cut))
+        parts.append(records)
+    return Records.join(parts)
+
+
+def _one_by_one(model: AnyModel, stream: _Stream, cut: slice, classes: list[Any]) -> Records:
+    """Ask a model of another library about rows, and tell it each label that is queried."""
+    made, updated = list[Asked](), dict[int, bool]()
+    for t in range(cut.start, cut.stop):
+        asked = model.ask(stream.X[t], stream.time(t))
+        made.append(asked)
+        if asked.decision.asked and stream.true[t] < 0:
+            model.cancel(asked.ticket)
+        elif asked.decision.asked:
+            model.tell(asked.ticket, classes[stream.true[t]])
+            updated[asked.ticket] = True
+    return stream.records(made, cut, updated, classes)
 
 
 def _prompt(records: Records, y: NDArray[Any], rounds: int) -> list[Answer]:
@@ -276,9 +323,9 @@ class _Conversation:
     ) -> None:
         self.stream, self.now, self.on_alarm, self.judged = stream, now, on_alarm, whom.judged
         now.listen()
-        self.before = whom.learner.listen(None)
+        self.before = whom.model.listen(None)
         self.session = Session(
-            whom.learner, meter=now.meter, detectors=whom.alarms, on_alarm=self._react
+            whom.model, meter=now.meter, detectors=whom.alarms, on_alarm=self._react
         )
         if whom.session is not None:
             self.session.buying = whom.session.buying
@@ -287,24 +334,23 @@ class _Conversation:
     def run(self, said: NDArray[np.int64], waits: Array) -> Records:
         """Ask about every row, and tell each answer that is due by then."""
         decisions: list[Asked] = []
-        now, learner = self.now, self.stream.learner
+        now, model = self.now, self.stream.model
         try:
-            for cut in pieces(now, self.stream.X.shape[0]):
+            for cut in _pieces(now, self.stream.X.shape[0]):
                 made = [self._step(t, said[t], waits[t]) for t in range(cut.start, cut.stop)]
                 decisions += made
                 rows = self.stream.rows(self._records(made, cut), cut, now)
-                status = _status(learner, now, self.stream.clock[cut], rows)
+                status = _status(model, now, self.stream.clock[cut], rows)
                 now.add(rows, self.stream.dated(status, cut))
             now.alarms = now.alarms + self.session.alarms
             return self._records(decisions, slice(0, len(decisions)))
         finally:
-            learner.listen(self.before)  # a session of the caller's, if there is one
+            model.listen(self.before)  # a session of the caller's, if there is one
 
     def _step(self, t: int, said: NDArray[np.int64], waits: Array) -> Asked:
         """One row, and the answers that have come by then."""
         stream, due = self.stream, self.now.due
-        time = None if stream.times is None else float(stream.times[t])
-        asked = self.session.decide(stream.X[t], time=time, cells=stream.cells[t])
+        asked = self.session.decide(stream.X[t], time=stream.time(t), cells=stream.cells[t])
         if asked.decision.source is not None and self.judged is not None:
             asked = self.session.consult(asked, self.judged, t)
         moment = float(stream.clock[t])
@@ -338,35 +384,27 @@ class _Conversation:
 
     def _react(self, session: Session, alarm: Alarm) -> None:
         if self.on_alarm is not None:
-            self.on_alarm(self.stream.learner, alarm)
+            self.on_alarm(self.stream.model, alarm)
 
     def _records(self, made: list[Asked], cut: slice) -> Records:
         """The decisions as columns."""
-        if not made:
-            return self.stream.learner.run(self.stream.X[:0], self.stream.y[:0])
-        sign, margin, variance, propensity, asked, ticket = (
-            np.array(column) for column in zip(*(one.decision[:6] for one in made), strict=True)
-        )
-        label = labels_of([one.label for one in made], len(made))
-        y, labeled = self.stream.y[cut], self.stream.true[cut] >= 0
-        updated = np.array([self.updated.get(number, False) for number in ticket.tolist()])
-        return Records(
-            label, margin, variance, propensity, asked, labeled & (label != y), updated,
-            first=int(ticket[0]), sign=sign.astype(np.int8), labeled=labeled,
-        )  # fmt: skip
+        return self.stream.records(made, cut, self.updated, self.now.classes)
 
 
-def _status(learner: Learner, now: Account, clock: Array, rows: Rows | None = None) -> Status:
-    """What the learner says of itself after these rows."""
-    planned = learner.selector.query.planned(learner.selector.query_state)
-    waiting = learner.pending if rows is not None else ()
+def _status(
+    model: Learner | AnyModel, now: Account, clock: Array, rows: Rows | None = None
+) -> Status:
+    """What the model says of itself after these rows."""
+    selector = model.selector
+    planned = selector.query.planned(selector.query_state)
+    waiting = model.pending if rows is not None else ()
     age = 0.0
     if waiting and rows is not None:
         known = np.concatenate([now.rest.time, rows.time])
         place = min(max(waiting[0] - now.first - now.settled, 0), known.size - 1)
         age = float(clock[-1] - known[place]) if clock.size else now.status.age
-    drift = learner.drift_estimate if isinstance(learner, Tracker) else None
-    return Status(learner.asked - now.before, planned - now.before, len(waiting), age, drift)
+    drift = model.drift_estimate if isinstance(model, Tracker) else None
+    return Status(selector.asked - now.before, planned - now.before, len(waiting), age, drift)
 
 
 def _replies(
@@ -405,27 +443,25 @@ def _classes_of(now: Account, answers: ArrayLike) -> NDArray[np.int64]:
     return now.places(table.ravel(), new=True).reshape(table.shape)
 
 
-def _identity(learner: Learner) -> tuple[str, int]:
+def _identity(model: Learner | AnyModel) -> tuple[str, int] | None:
     """What tells a learner from another that has seen as many rows."""
-    return learner.name, learner.dimension
+    return (model.name, model.dimension) if isinstance(model, Learner) else None
 
 
-def _same(now: Account, learner: Learner) -> None:
-    """Refuse a learner that is not the one of the calls before."""
+def _same(now: Account, model: Learner | AnyModel) -> None:
+    """Refuse a model that is not the one of the calls before."""
+    rows, here = model.selector.rows, _identity(model)
     if now.rows == 0:
-        now.first, now.before = learner.rows, learner.asked
-        now.margins = Margins.none(bounded=learner.has_probabilities)
-    if learner.rows != now.first + now.rows:
+        now.first, now.before = rows, model.selector.asked
+        now.margins = Margins.none(bounded=model.has_probabilities)
+    if rows != now.first + now.rows:
         raise ValueError(
             f"learner: this run has followed one up to row {now.first + now.rows}, "
-            f"and this one is at row {learner.rows}"
+            f"and this one is at row {rows}"
         )
-    if now.rows and now.learner is not None and _identity(learner) != now.learner:
-        then, here = (
-            f"{name} ({dimension} features)"
-            for name, dimension in (now.learner, _identity(learner))
-        )
-        raise ValueError(f"learner: this run has followed {then}, and this one is {here}")
+    if now.rows and now.learner and here and here != now.learner:
+        then, found = (f"{name} ({dimension} features)" for name, dimension in (now.learner, here))
+        raise ValueError(f"learner: this run has followed {then}, and this one is {found}")
 
 
 def _check(records: Records, begin: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from copy import copy
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +14,7 @@ from lasec.contract import whole
 from lasec.learner import Book, Learner, Listener, counted
 from lasec.parameters import Range, number
 from lasec.selector import Selector
-from lasec.types import Decision, Outcome, Query, Vector
+from lasec.types import Aggregate, Decision, Outcome, Query, Vector
 
 _COUNTS = Range(1, 2**31)
 
@@ -42,49 +42,6 @@ class Asked(NamedTuple):
         """The decision as a caller sees it, with the class for a label."""
         label = None if self.is_cold else self.label
         return self.decision._replace(label=label, margin=self.margin)
-
-
-class Carried(Protocol):
-    """What a session needs of a model."""
-
-    def ask(self, row: Any, time: float | None) -> Asked:
-        """Predict, and decide whether to query the label."""
-
-    @property
-    def selector(self) -> Selector:
-        """What decides on queries."""
-
-    @property
-    def hears_noise(self) -> bool:
-        """Whether it learns from labels that may be wrong with a known probability."""
-
-    def use(self, query: Query) -> None:
-        """Decide by another query from now on."""
-
-    def question(self, ticket: int) -> Asked:
-        """What was decided about the row of an open question."""
-
-    def tell(self, ticket: int, label: Hashable, noise: float = 0.0) -> Outcome:
-        """Learn the label of an open question, wrong with the probability ``noise``."""
-
-    def learn(self, row: Any, label: Hashable, noise: float = 0.0) -> Outcome:
-        """Learn a label that nobody asked for, which is wrong with the probability ``noise``."""
-
-    def predict(self, rows: Any) -> list[Any]:
-        """The classes of rows, without a step."""
-
-    def cancel(self, ticket: int, *, lost: bool = True) -> None:
-        """Give up an open question; of one that is not ``lost``, nobody hears."""
-
-    def listen(self, listener: Listener | None) -> Listener | None:
-        """Let this one hear of every question that is given up; gives who did before."""
-
-    def is_open(self, ticket: int) -> bool:
-        """Whether a question still waits for its label."""
-
-    @property
-    def questions(self) -> tuple[Asked, ...]:
-        """The open questions, oldest first."""
 
 
 class OwnModel:
@@ -333,6 +290,8 @@ class AnyModel:
             self.book.expire(before=float(ticket - self.max_age))
 
     hears_noise = False
+    has_probabilities = True  # a certainty is one
+    aggregate = Aggregate.FIRST
 
     def use(self, query: Query) -> None:
         """Decide by another query from now on."""
@@ -388,6 +347,11 @@ class AnyModel:
         """Whether a question still waits for its label."""
         return ticket in self.book
 
+    @property
+    def pending(self) -> tuple[int, ...]:
+        """The open tickets, oldest first."""
+        return tuple(self.book)
+
     def __copy__(self) -> Self:
         twin = object.__new__(type(self))
         vars(twin).update(vars(self), selector=copy(self.selector), book=copy(self.book))
@@ -396,4 +360,4 @@ class AnyModel:
     @property
     def questions(self) -> tuple[Asked, ...]:
         """The open questions, oldest first."""
-        return tuple(self.book.find(t, self.selector.rows).decision for t in self.book)
+        return tuple(self.book.find(t, self.selector.rows).decision for t in self.pending)

@@ -19,7 +19,7 @@ from lasec.persistence.container import checking, read
 from lasec.persistence.record import dump, load
 from lasec.queries import TwoPrices
 from lasec.queries.two_prices import ASIDE, PRICE
-from lasec.session.models import Asked, Carried, OwnModel
+from lasec.session.models import AnyModel, Asked, OwnModel
 from lasec.session.saved import (
     KeptNote,
     KeptRows,
@@ -85,7 +85,7 @@ class Session:
 
     def __init__(
         self,
-        model: Learner | Carried,
+        model: Learner | OwnModel | AnyModel,
         *,
         classes: Sequence[Hashable] = (),
         positive: Hashable | None = None,
@@ -96,7 +96,7 @@ class Session:
         sources: Sequence[Source] = (),
         money: Money | None = None,
     ) -> None:
-        self.model: Carried = (
+        self.model: OwnModel | AnyModel = (
             OwnModel(model, classes, positive) if isinstance(model, Learner) else model
         )
         self.meter = Meter() if meter is None else meter
