@@ -18,6 +18,7 @@ from lasec import validation
 from lasec.contract import whole
 from lasec.types import Counter, Rule
 
+NUMBER = np.dtype(np.float64)
 PAIR = np.dtype([("column", np.int64), ("value", np.float64)])
 Pairs = NDArray[Any]
 
@@ -106,7 +107,7 @@ def row_kind(rule: Any) -> np.dtype[Any]:
     >>> row_kind(lasec.rules.Perceptron())
     dtype('float64')
     """
-    return PAIR if takes_pairs(rule) else np.dtype(np.float64)
+    return PAIR if takes_pairs(rule) else NUMBER
 
 
 def one_by_one(X: Any) -> list[Any]:

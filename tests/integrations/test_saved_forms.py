@@ -61,3 +61,19 @@ def test_what_is_saved_is_what_is_loaded(form, of_three):
         assert type(loaded.state) is type(model.state)
         assert loaded.to_bytes() == model.to_bytes()
         np.testing.assert_array_equal(loaded.margins(rows[60:]), model.margins(rows[60:]))
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_remembered_rows_of_another_width_are_refused_with_the_file(sparse):
+    """Else the label that comes for one of them would be refused, days later."""
+    wide = csr_array([[0.0, 2.0, 3.0]]) if sparse else [0.0, 2.0, 3.0]
+    narrow = csr_array([[0.0, 2.0]]) if sparse else [0.0, 2.0]
+    learner = lasec.Tracker(3, rule=SparseTracking() if sparse else None, rate=0.001, seed=0)
+    learner.learn(wide, -1)
+    session = lasec.Session(learner, remember=2)
+    kept = dict.fromkeys(("a", "b"), wide)
+    session.rows.update(kept)
+    assert lasec.Session.from_bytes(session.to_bytes()).tell("a", 1).settled
+    session.rows["a"] = session.rows["b"] = narrow if not sparse else csr_array([[0.0] * 7 + [1]])
+    with pytest.raises(lasec.errors.StateError, match="rows|invalid"):
+        lasec.Session.from_bytes(session.to_bytes())

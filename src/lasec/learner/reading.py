@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lasec import sparse, validation
-from lasec.contract import whole
 from lasec.learner.state import LearnerState, too_large
 from lasec.nested import entry_of
 from lasec.parameters import Range, number
@@ -57,7 +56,7 @@ def refusal(x: Vector, where: str = "x") -> ValueError:
 
 def probable(now: LearnerState) -> bool:
     """Whether margins are P(+1) - P(-1)."""
-    return whole(now.rule).facts.probabilities
+    return bool(now.rule.facts.probabilities)
 
 
 def look(now: LearnerState, rows: Any, first: int | None = None) -> Any:

@@ -8,7 +8,6 @@ from typing import Annotated, Any, ClassVar, Self
 
 from lasec import validation
 from lasec.classes import ClassNames
-from lasec.contract import whole
 from lasec.errors import StateError
 from lasec.learner.book import Book, Pending
 from lasec.learner.state import Counts, LearnerState
@@ -71,7 +70,7 @@ class LearnerFile:
 
 def _classes(rule: Any, listed: list[Any]) -> ClassNames:
     """The names of the classes of a file."""
-    wanted = whole(rule).classes
+    wanted = rule.classes
     given = [validation.class_label(name) for name in listed if name is not None]
     if len(listed) != wanted or len(set(given)) < len(given):
         raise StateError("invalid: the names of the classes are not those of this rule")

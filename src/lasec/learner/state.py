@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from lasec.classes import UNNAMED, ClassNames
 from lasec.clock import LEAD
-from lasec.contract import whole
 from lasec.kernel import engine
 from lasec.learner.book import Book
 from lasec.learner.terms import DIMENSIONS, FREE, Terms, with_classes
@@ -24,7 +23,7 @@ from lasec.rules import OneVsRest
 from lasec.rules.one_vs_rest import third_class
 from lasec.rules.tracker.answers import coded
 from lasec.selector import Selector
-from lasec.sparse import SparseRows, row_kind
+from lasec.sparse import NUMBER, PAIR, SparseRows
 from lasec.types import Aggregate, Decision, Query, Vector
 
 
@@ -105,7 +104,7 @@ class LearnerState:
     @property
     def kind(self) -> np.dtype[Any]:
         """The type of a row as the rule takes it."""
-        return row_kind(self.rule)
+        return PAIR if self.rule.facts.sparse else NUMBER
 
     @property
     def mistakes_only(self) -> bool:
@@ -160,9 +159,8 @@ class LearnerState:
         before, self.classes = self.classes, self.classes.placed(label)
         if len(self.classes.names) == len(before.names):
             return
-        rule = whole(self.rule)
-        if rule.facts.many:
-            self.rule, self.model = rule.with_more_classes(self.model, self.dimension)
+        if self.rule.facts.many:
+            self.rule, self.model = self.rule.with_more_classes(self.model, self.dimension)
         else:
             self.rule, self.model = third_class(
                 self.rule, self.model, self.dimension, every_label=self.terms.every_label
@@ -172,8 +170,10 @@ class LearnerState:
 
     def check_noise(self, noise: float) -> float:
         """An error for a noise that is none, or that the rule would not hear."""
+        if type(noise) is float and noise == 0.0:
+            return noise
         share: float = number("noise", noise, float, Range(0.0, 1.0))
-        if share and not whole(self.rule).facts.noise:
+        if share and not self.rule.facts.noise:
             raise ValueError("noise: this rule takes every label for true, the Tracker's does not")
         if share and self.terms.aggregate is Aggregate.MAJORITY:
             raise ValueError("noise: not where a majority of answers decides")

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lasec.classes import against_others
-from lasec.contract import whole
 from lasec.learner import Book, Learner, Listener, counted
 from lasec.parameters import Range, number
 from lasec.selector import Selector
@@ -83,7 +82,7 @@ class OwnModel:
         0
         """
         learner = self.learner
-        if whole(learner.rule).facts.notes:
+        if learner.rule.facts.notes:
             return copy(self)
         twin = object.__new__(type(self))
         vars(twin).update(vars(self), learner=counted(learner))
@@ -113,7 +112,7 @@ class OwnModel:
     @property
     def hears_noise(self) -> bool:
         """Whether the rule learns from labels that may be wrong."""
-        return whole(self.learner.rule).facts.noise
+        return bool(self.learner.rule.facts.noise)
 
     def use(self, query: Query) -> None:
         """Let the learner decide by another query."""

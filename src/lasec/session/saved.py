@@ -69,14 +69,13 @@ class KeptNote(NamedTuple):
 
 
 class KeptRows(NamedTuple):
-    """Rows by their ids; sparse ones have so many ``columns``, those of dense ones are 0.
+    """Rows by their ids: a matrix, or the arrays of sparse rows.
 
-    >>> KeptRows.of({"mail-7": [1.0, 2.0]}).rows["mail-7"].tolist()
+    >>> KeptRows.of({"mail-7": [1.0, 2.0]}).rows(dimension=2)["mail-7"].tolist()
     [1.0, 2.0]
     """
 
     ids: list[Annotated[Any, row_id]]
-    columns: Annotated[int, Range(0, 2**31)]
     arrays: Arrays
 
     @classmethod
@@ -84,16 +83,15 @@ class KeptRows(NamedTuple):
         """What is saved of rows."""
         kept, names = list(rows.values()), list(map(row_id, rows))
         if kept and is_sparse(kept[0]):
-            width = int(kept[0].shape[-1])
-            return cls(names, width, split([row(x, width, PAIR) for x in kept]))
-        return cls(names, 0, {"rows": np.array(kept, dtype=np.float64)})
+            return cls(names, split([row(x, int(x.shape[-1]), PAIR) for x in kept]))
+        return cls(names, {"rows": np.array(kept, dtype=np.float64)})
 
-    @property
-    def rows(self) -> dict[Any, Any]:
-        """The rows that were saved."""
-        rows = matrix(self.arrays, self.columns) if self.columns else self.arrays["rows"]
-        if self.ids and rows.ndim != 2:
-            raise ValueError("rows: expected a row for each id")
+    def rows(self, dimension: int) -> dict[Any, Any]:
+        """The rows that were saved, which have so many columns."""
+        is_dense = "rows" in self.arrays
+        rows = self.arrays["rows"] if is_dense else matrix(self.arrays, dimension)
+        if self.ids and (rows.ndim != 2 or rows.shape[1] != dimension):
+            raise ValueError("rows: those that are remembered do not fit the model")
         return dict(zip(self.ids, one_by_one(rows), strict=True))
 
 

@@ -653,7 +653,7 @@ class Session:
             if not made.model.is_open(ticket):
                 raise ValueError("a note is not that of an open question")
             made._note(ticket, **kept.note._asdict())
-        made.rows = file.rows.rows
+        made.rows = file.rows.rows(made.learner.dimension)
         made.attach(file.sources)
         return made
 

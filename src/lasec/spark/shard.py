@@ -33,7 +33,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lasec import Fleet, Records
-from lasec.contract import whole
 from lasec.metrics import sums
 from lasec.spark.config import ALARMS, Config
 from lasec.spark.index import Head
@@ -196,7 +195,7 @@ class Shard:
         self._told(batch, answers, served, place, fleet, codes)
         self._asked(batch, answers, served, place[:E], fleet, codes)
         changed = fleet.updates > before[0]
-        if whole(fleet.rule).facts.notes:  # a question is counted in the model, too
+        if fleet.rule.facts.notes:  # a question is counted in the model, too
             changed |= fleet.rows > before[1]
         self.state.save(fleet, rows, changed)
 
