@@ -11,12 +11,11 @@ import typer
 from lasec.clock import LEAD
 from lasec.errors import TableError
 from lasec.parameters import seconds
-from lasec.queries import TwoPrices
-from lasec.sources import Money, Source
+from lasec.sources import Source
 from lasec.tables import Kind
 from lasec.tables.cells import as_label
 from lasec.tables.kinds import nearest
-from lasec.tables.spec import DAYS, ROWS, LabelBudget, TableSpec, shorter
+from lasec.tables.spec import DAYS, ROWS, LabelBudget, TableSpec
 
 BUDGET, COLUMNS, INPUT, OUTPUT = "Label budget", "Columns", "Input", "Output"  # groups of options
 NEW = "Options for a new model"
@@ -428,8 +427,9 @@ class Asking(NamedTuple):
         if self.per_day is not None and time is None:
             raise TableError("--labels-per-day needs --time: the column with the time of a row")
         return LabelBudget(
-            self.rate, self.per_day, self.total, self.audit, self.max_open, self.warm_up, self.rows
-        )
+            self.rate, self.per_day, self.total, self.audit, self.max_open, self.warm_up, self.rows,
+            *self.amount(time),
+        )  # fmt: skip
 
     def spec(
         self, algorithm: str, reading: Reading, classes: Sequence[str] = (), **more: Any
@@ -448,8 +448,7 @@ class Asking(NamedTuple):
             self.oldest(reading.time), lead=self.lead, annotators=self.annotators,
             label=str(reading.label), positive=reading.positive, time=reading.time,
             kinds=reading.kinds, standardize=reading.standardize, ngrams=reading.lengths,
-            sources=[priced.source for priced in self.sources],
-            money=self.budget_of_money(reading.time), **more,
+            sources=[priced.source for priced in self.sources], **more,
         )  # fmt: skip
 
     @property
@@ -467,22 +466,14 @@ class Asking(NamedTuple):
         """The command that answers for the judge, if there is one."""
         return self.sources[0].command if self.source else None
 
-    def budget_of_money(self, time: str | None) -> Money | None:
-        """What both sources may cost, where there are two.
+    def amount(self, time: str | None) -> tuple[float | None, bool]:
+        """What both sources may cost, where there are two, and whether it is that of a day.
 
-        >>> both = ("gpt:price=1", "people:price=50")
-        >>> Asking(source=both, money="2/row").budget_of_money(None).amount
-        2.0
+        >>> Asking(money="2/row").amount(None), Asking(money="500/day").amount("when")
+        ((2.0, False), (500.0, True))
         """
-        if not self.source and self.money is None:
-            return None
-        if self.max_open:
-            raise TableError("--max-open: each source has its own: --source gpt:price=1,max_open=9")
-        if len(self.source) != 2 or self.money is None:
-            raise TableError(
-                "--source, --money: give two sources, such as --source gpt:price=1 --source "
-                "people:price=50, and what they may cost a row, such as --money 1"
-            )
+        if self.money is None:
+            return None, False
         amount, _, per = self.money.partition("/")
         try:
             given = float(amount)
@@ -490,9 +481,7 @@ class Asking(NamedTuple):
             raise TableError(f"--money {self.money}: expected an amount, such as 1") from None
         if per not in ("", "row", "day") or (per == "day") > (time is not None):
             raise TableError(f"--money {self.money}: expected 1, 1/row, or with --time 500/day")
-        if per == "day":
-            return Money.every("1d", given)
-        return Money(given, options=shorter(self.rows, TwoPrices().horizon))
+        return given, per == "day"
 
     def over(self, rows: int | None) -> Asking:
         """The same, for a file of so many rows, over which a total is spread.

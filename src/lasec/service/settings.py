@@ -14,7 +14,7 @@ from lasec.errors import TableError
 from lasec.registry import ALGORITHMS, find
 from lasec.service.bodies import MOST_ROWS, InstructionsText, Label, ModelName, Text
 from lasec.service.desks import Desk, NumberDesk, TableDesk, opened
-from lasec.sources import Money, Source
+from lasec.sources import Source
 from lasec.tables import Kind
 from lasec.tables.cells import as_label, head_of
 from lasec.tables.spec import LabelBudget, TableSpec
@@ -112,21 +112,6 @@ class NewModel(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
         """The judge that is posted questions, where there is one."""
         return self.sources[0] if self.sources and self.sources[0].hook else None
 
-    @property
-    def budget_of_money(self) -> Money | None:
-        """What both sources may cost."""
-        if not self.sources and self.money is None:
-            return None
-        if self.money is None or len(self.sources) != 2:
-            raise TableError('"sources", "money": give two sources, and what they may cost')
-        if self.sources[1].hook:
-            raise TableError('"hook": people are not posted questions, only the judge is')
-        if self.max_open:
-            raise TableError('"max_open": each source has its own')
-        if self.money_per == "day":
-            return Money.every("1d", self.money)
-        return Money(self.money)
-
 
 def desk_of(new: NewModel) -> Desk:
     """A model that has seen nothing.
@@ -188,6 +173,8 @@ def _check_budget(new: NewModel) -> None:
     Traceback (most recent call last):
     lasec.errors.TableError: "rate": lasec has no label budget: leave it out, or use one of ...
     """
+    if any(one.hook for one in new.sources[1:]):
+        raise TableError('"hook": people are not posted questions, only the judge is')
     given = {"rate": new.rate, "labels_per_day": new.labels_per_day, "audit": new.audit}
     given["max_open"] = new.max_open or None
     named = [name for name, value in given.items() if value is not None]
@@ -207,12 +194,14 @@ def _spec(new: NewModel, classes: list[Any]) -> TableSpec:
     rate = 0.1 if new.rate is None else new.rate
     return TableSpec(
         classes, new.algorithm,
-        LabelBudget(rate, new.labels_per_day, audit=new.audit, max_open=new.max_open),
+        LabelBudget(
+            rate, new.labels_per_day, audit=new.audit, max_open=new.max_open, money=new.money,
+            daily=new.money_per == "day",
+        ),
         new.class_weight, seed=new.seed, max_age=new.max_age, max_pending=OPEN,
         annotators=new.asking.annotators, alarms=new.alarms, positive=new.positive,
         time="time" if new.timed else None, apart=("id", "time"), kinds=kinds,
         sources=[Source(one.name, one.price, max_open=one.max_open) for one in new.sources],
-        money=new.budget_of_money,
     )  # fmt: skip
 
 

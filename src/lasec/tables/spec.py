@@ -11,7 +11,7 @@ from lasec.alarms import Detector, DropAlarm, InputAlarm
 from lasec.clock import LEAD
 from lasec.errors import TableError
 from lasec.learner import Learner
-from lasec.queries import Budgeted
+from lasec.queries import Budgeted, TwoPrices
 from lasec.registry import find, make
 from lasec.session import Session
 from lasec.sources import Money, Source
@@ -31,6 +31,7 @@ class LabelBudget(NamedTuple):
     """How many labels are queried: a ``rate``, so many ``per_day``, or a ``total`` over ``rows``.
 
     ``rows`` are those of the whole file, where they are known: a warm-up is repaid by its end.
+    Where labels have two prices, it is the ``money`` that both may cost a row, or ``daily``.
     """
 
     rate: float = 0.1
@@ -40,6 +41,8 @@ class LabelBudget(NamedTuple):
     max_open: int = 0
     warm_up: float | None = None
     rows: int | None = None
+    money: float | None = None
+    daily: bool = False
 
     def query(self, *, weighted: bool = False) -> Budgeted | None:
         """The query that holds it, if it is more than a rate; ``weighted`` are classes.
@@ -60,8 +63,34 @@ class LabelBudget(NamedTuple):
             return Budgeted.every("1d", labels=self.per_day, **options)
         if self.total is not None:
             return Budgeted(1.0, total=float(self.total), horizon=float(self.rows or 1), **options)
-        options |= shorter(self.rows, Budgeted().horizon)
+        options |= self._shorter(Budgeted().horizon)
         return Budgeted(self.rate, **options) if options else None
+
+    def spending(self, sources: Sequence[Source]) -> Money | None:
+        """What these sources may cost; None where labels have one price.
+
+        >>> LabelBudget().spending([]) is None
+        True
+        >>> LabelBudget(money=2.0).spending([Source("gpt"), Source("people", 50.0)]).amount
+        2.0
+        """
+        if not sources and self.money is None:
+            return None
+        if len(sources) != 2 or self.money is None:
+            raise TableError(
+                "sources, money: give two sources, a cheap judge and the experts, and what they "
+                "may cost"
+            )
+        if self.max_open:
+            raise TableError("max_open: each source has its own")
+        if self.daily:
+            return Money.every("1d", self.money)
+        return Money(self.money, options=self._shorter(TwoPrices().horizon))
+
+    def _shorter(self, horizon: float) -> dict[str, float]:
+        """The horizon of a query for a file of fewer rows than the usual one."""
+        known = self.rows is not None and self.rows < horizon
+        return {"horizon": float(max(self.rows or 1, 1))} if known else {}
 
 
 class TableSpec(NamedTuple):
@@ -97,7 +126,6 @@ class TableSpec(NamedTuple):
     standardize: bool = True
     ngrams: tuple[int, int] | None = None
     sources: Sequence[Source] = ()
-    money: Money | None = None
 
     def learner(self, dimension: int, *, sparse: bool = False, dense: int = 0) -> Learner:
         """A learner; of sparse rows, the first ``dense`` columns are no words."""
@@ -154,17 +182,9 @@ class TableSpec(NamedTuple):
     def _session(self, learner: Learner, positive: Any, encoder: Encoder | None = None) -> Session:
         return Session(
             learner, positive=positive, detectors=detectors(self.alarms, encoder),
-            remember=self.remember, sources=self.sources, money=self.money,
+            remember=self.remember, sources=self.sources,
+            money=self.budget.spending(self.sources),
         )  # fmt: skip
-
-
-def shorter(rows: int | None, horizon: float) -> dict[str, float]:
-    """The horizon of a query for a file of so many rows, where they are fewer than the usual ones.
-
-    >>> shorter(1_500, 10_000.0), shorter(None, 10_000.0)
-    ({'horizon': 1500.0}, {})
-    """
-    return {} if rows is None or rows >= horizon else {"horizon": float(max(rows, 1))}
 
 
 def detectors(wanted: bool, encoder: Encoder | None = None) -> list[Detector]:
