@@ -75,5 +75,5 @@ def test_remembered_rows_of_another_width_are_refused_with_the_file(sparse):
     session.rows.update(kept)
     assert lasec.Session.from_bytes(session.to_bytes()).tell("a", 1).settled
     session.rows["a"] = session.rows["b"] = narrow if not sparse else csr_array([[0.0] * 7 + [1]])
-    with pytest.raises(lasec.errors.StateError, match="rows|invalid"):
+    with pytest.raises(lasec.errors.StateError, match=r"rows|invalid"):
         lasec.Session.from_bytes(session.to_bytes())
