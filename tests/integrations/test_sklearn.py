@@ -885,3 +885,18 @@ def test_a_bad_parameter_is_named(model, name, stream):
     with pytest.raises((TypeError, ValueError), match=name):
         model.fit(*stream)
     assert not hasattr(model, "classes_")
+
+
+def test_a_classifier_that_cannot_learn_a_few_rows_is_said_to_be_refitted():
+    model = ActiveClassifier(make_pipeline(StandardScaler(), SGDClassifier(loss="log_loss")))
+    assert not hasattr(model, "partial_fit")
+    with pytest.raises(AttributeError) as error:
+        model.partial_fit([[1.0]], [1])
+    assert "Pipeline has no partial_fit: call refit" in str(error.value.__cause__)
+
+
+def test_a_class_that_comes_too_late_is_named_as_its_user_writes_it(blobs):
+    X, y = blobs
+    model = TrackerClassifier(seed=0).fit(X, y)
+    with pytest.raises(ValueError, match=r"^y: 9 is not one of the classes"):
+        model.partial_fit(X[:1], [9])

@@ -234,6 +234,7 @@ def test_around_a_scikit_learn_model_the_estimate_covers_the_truth():
             session.tell(decision.ticket, label)
     estimate = session.accuracy()
     assert estimate.low <= np.mean(right) <= estimate.high
+    assert type(decision.label) is int  # and no number of NumPy
     assert 0.15 < session.meter.asked / 4_000 < 0.25
     assert np.mean(right) > 0.7
     with pytest.raises(TypeError, match="not lasec's"):

@@ -175,7 +175,7 @@ class _Sklearn:
         score = self.model.predict_proba if likely else self.model.decision_function
         found = judged_rows(self.model.classes_, np.asarray(score([x]), float), likely=likely)
         margin, certainty = float(found.margin[0]), float(found.certainty[0])
-        return Judged(found.label[0], _known(margin), _known(certainty))
+        return Judged(found.label.tolist()[0], _known(margin), _known(certainty))
 
     def learn(self, x: Any, y: Any, ticket: int) -> None:
         first = {} if hasattr(self.classifier, "classes_") else {"classes": list(self.classes)}

@@ -27,8 +27,15 @@ F = TypeVar("F", bound=Callable[..., Any])
 def offered(method: F) -> F:
     """A method that is there where the classifier inside has one of the same name."""
     name = method.__name__
-    there = available_if(lambda self: hasattr(getattr(self, "estimator_", self.estimator), name))
-    return cast(F, there(method))
+
+    def there(self: Any) -> bool:
+        model = getattr(self, "estimator_", self.estimator)
+        if not hasattr(model, name):
+            remedy = ": call refit with all labels" if name == "partial_fit" else ""
+            raise AttributeError(f"{type(model).__name__} has no {name}{remedy}")
+        return True
+
+    return cast(F, available_if(there)(method))
 
 
 class ActiveClassifier(AskingMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]

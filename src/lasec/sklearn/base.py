@@ -218,7 +218,7 @@ class StreamClassifier(AskingMixin, ClassifierMixin, BaseEstimator):  # type: ig
         """Rows and labels, in order; with a new learner, so that a refusal changes nothing."""
         strange = np.setdiff1d(y, self.classes_)
         if strange.size:
-            raise ValueError(f"y: {strange[0]!r} is not one of the classes {self.classes_}")
+            raise ValueError(f"y: {shown(strange[0])} is not one of the classes {self.classes_}")
         self._session = self._session.branch()
         return taught(self._session, X, y, self._tickets(X), self._intercept)
 

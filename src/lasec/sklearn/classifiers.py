@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from lasec.alarms import Detector
 from lasec.learner import Learner
-from lasec.parameters import number
+from lasec.parameters import number, shown
 from lasec.queries import Budgeted
 from lasec.rules import SecondOrder, SparseTracking, Tracking
 from lasec.sklearn.base import StreamClassifier
@@ -97,7 +97,7 @@ class TrackerClassifier(StreamClassifier):
             strange = [label for label in self.class_weight if label not in classes.tolist()]
             if strange:
                 raise ValueError(
-                    f"class_weight: {strange[0]!r} is not one of the classes {classes}"
+                    f"class_weight: {shown(strange[0])} is not one of the classes {classes}"
                 )
             self._learner.weigh_classes(self.class_weight)
 
