@@ -12,7 +12,7 @@ import pytest
 import lasec
 from lasec import StateError
 from lasec.spark import Job, PlainStore, Shard, shard
-from lasec.spark.index import Head, ShardIndex
+from lasec.spark.index import FORMAT, Head, ShardIndex
 from lasec.spark.label_matching import KEY_LIMIT, LIMIT
 from lasec.spark.pages import REMEMBERED
 from spark.box import DAY, NOW, Box, dead, event, label, outcomes
@@ -210,8 +210,8 @@ def test_keys_that_do_not_fit_into_memory_together(monkeypatch: pytest.MonkeyPat
     assert {"learned", "again", "expired", "unknown"} <= set(tables[0].outcome)
 
 
-@pytest.mark.parametrize("number", [3, 5])
+@pytest.mark.parametrize("number", [FORMAT - 1, FORMAT + 1])
 def test_an_index_of_another_format_is_refused(number: int) -> None:
     data = ShardIndex(Head(job="")).to_bytes()
     with pytest.raises(StateError, match=f"^another format: the index is in format {number}, this"):
-        ShardIndex.from_bytes(data.replace(b'"format": 4', b'"format": %d' % number))
+        ShardIndex.from_bytes(data.replace(b'"format": %d' % FORMAT, b'"format": %d' % number))

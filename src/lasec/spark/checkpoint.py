@@ -26,9 +26,8 @@ _SAME = "StateRepartitionShufflePartitionsAlreadyMatchError"
 def state(spark: SparkSession, checkpoint: str) -> DataFrame:
     """The whole state of a job that is not running: shard, part, name and bytes.
 
-    Parts are ``ledger`` (one for each shard), ``page`` (models; where they grow, ``volume`` and
-    ``block``), ``question`` and ``queue`` (open and closed questions), and ``early`` (labels
-    without an event).
+    Parts are ``ledger`` (one for each shard), ``page`` and ``block`` (models),
+    ``question`` and ``queue`` (open and closed questions), and ``early`` (labels without an event).
     """
     kept = spark.read.format("statestore").option("stateVarName", "parts").load(checkpoint)
     return kept.select(

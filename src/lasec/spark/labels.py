@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lasec.classes import ClassNames
+
 MOST = 127  # classes of a job: a question keeps its prediction in one byte
 
 
@@ -27,18 +29,11 @@ class Labels:
     def __init__(self, classes: Sequence[Any]) -> None:
         if len(classes) > MOST:
             raise ValueError(f"classes: a job has at most {MOST}, got {len(classes)}")
-        self.classes = tuple(classes)
-        codes = (-1, 1) if len(classes) == 2 else range(1, len(classes) + 1)
-        coded = list(zip(classes, codes, strict=True))
-        self._names, self._codes = dict(zip(codes, classes, strict=True)), dict(coded)
+        self.names = ClassNames(tuple(classes))
+        coded = [(name, self.names.code(name)) for name in classes]
         self._texts = {_text(name): code for name, code in coded}
         self._numbers = {float(name): code for name, code in coded if not isinstance(name, str)}
-        self._cells = {code: _text(name) for name, code in coded}
-
-    @property
-    def are_signs(self) -> bool:
-        """Whether the classes are -1 and +1."""
-        return self.classes == (-1, 1)
+        self.are_signs = self.names.are_signs
 
     @property
     def kind(self) -> str:
@@ -64,7 +59,7 @@ class Labels:
 
     def cell(self, code: int) -> Any:
         """What is told of a code; of none, nothing."""
-        return code if self.are_signs else self._cells.get(code)
+        return code if self.are_signs else _text(self._name(code))
 
     def cells(self, labels: NDArray[Any]) -> NDArray[Any]:
         """The same for the labels of a fleet."""
@@ -76,12 +71,10 @@ class Labels:
         """Codes as the labels that a fleet takes; 0, which is none, as one that is missing."""
         if self.are_signs:
             return codes
-        return np.array([self._names.get(code) for code in codes.tolist()], dtype=object)
+        return np.array([self._name(code) for code in codes.tolist()], dtype=object)
 
-    def code(self, label: Any) -> int:
-        """The code of a label that a fleet has predicted."""
-        code: int = self._codes[label]
-        return code
+    def _name(self, code: int) -> Any:
+        return self.names.name(code) if code else None
 
 
 def _text(label: Any) -> str | None:

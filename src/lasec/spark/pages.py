@@ -1,18 +1,25 @@
 """Models, several to a page, so that a batch that touches many of them needs few round trips.
 
-A model is a fixed number of bytes in a slot; page n holds the slots from n * ``per_page`` on. Only
-pages with a model that is wanted are read, and only pages with one that changed are written.
+A model is some bytes in a slot. Where all have the same size, as many share a page as make 128 KB:
+page n holds the slots from n * ``per_page`` on. A model that grows has a page of its own, and one
+of more than 64 KB is cut into blocks, of which a batch writes those that changed: a model of sparse
+rows has a block for every few hundred words, and a label touches those of its row alone. A page is
+the lengths of its models, and then the models, or the fingerprints of their blocks. Only pages with
+a model that is wanted are read, and only pages with one that changed are written.
 
-A Python worker remembers pages that it has read or written, by their content: the shard's index
-has the fingerprint of each page, so that a page is only ever taken from memory if it is the very
-one that the state store would give, whatever was replayed or moved to another machine meanwhile.
+A Python worker remembers pages and blocks that it has read or written, by their content: the
+shard's index has the fingerprint of each page, so that one is only ever taken from memory if it is
+the very one that the state store would give, whatever was replayed or moved to another machine
+meanwhile.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Sequence
 from hashlib import blake2b
+from itertools import accumulate, pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +28,11 @@ from lasec import StateError
 from lasec.spark.index import MARK
 from lasec.spark.store import Store
 
-PAGE_BYTES = 2**17
+PAGE_BYTES, BLOCK_BYTES = 2**17, 2**16
 
-Page = NDArray[np.uint8]
+Data = NDArray[np.uint8]
+Slots = NDArray[np.int64]
+NOTHING: Data = np.empty(0, np.uint8)
 
 
 class Remembered:
@@ -38,16 +47,16 @@ class Remembered:
 
     def __init__(self, limit: int) -> None:
         self.limit, self._bytes = limit, 0
-        self._pages: OrderedDict[bytes, Page] = OrderedDict()
+        self._pages: OrderedDict[bytes, Data] = OrderedDict()
 
-    def get(self, mark: bytes) -> Page | None:
+    def get(self, mark: bytes) -> Data | None:
         """The page with this fingerprint, if it is remembered."""
         page = self._pages.get(mark)
         if page is not None:
             self._pages.move_to_end(mark)
         return page
 
-    def put(self, mark: bytes, page: Page) -> None:
+    def put(self, mark: bytes, page: Data) -> None:
         """Remember a page, which nobody may write to from now on."""
         if mark not in self._pages:
             self._pages[mark] = page
@@ -64,104 +73,139 @@ class Remembered:
 REMEMBERED = Remembered(limit=0)  # one for each Python worker
 
 
-def intact(data: bytes | None, mark: bytes, mark_of: Callable[[bytes], bytes], what: str) -> bytes:
-    """What a store gave, if it is what was written there, by its fingerprint."""
-    if data is None or mark_of(data) != mark:
-        wrong = "is missing" if data is None else "does not match its fingerprint"
-        raise StateError(f"corrupted: {what} {wrong}; restore the checkpoint from an earlier copy")
-    return data
+class _Page(NamedTuple):
+    """How long the models of a page are, and their bytes or the fingerprints of their blocks."""
 
+    lengths: list[int]
+    blocks: list[bytes]
+    data: Data
 
-def per_page(size: int) -> int:
-    """How many models of ``size`` bytes share a page: as many as make 128 KB, and at least one.
+    def value(self) -> bytes:
+        """What the store keeps."""
+        head = np.array([len(self.lengths), len(self.blocks), *self.lengths], np.int64)
+        return b"".join([head.tobytes(), *self.blocks, self.data.tobytes()])
 
-    >>> per_page(10_600), per_page(1_000_000)
-    (12, 1)
-    """
-    return max(1, PAGE_BYTES // size)
+    @classmethod
+    def of(cls, value: Data) -> _Page:
+        """The page that the store keeps."""
+        models, blocks = value[:16].view(np.int64).tolist()
+        begin = 8 * (2 + models)
+        marks = value[begin : begin + blocks * MARK].reshape(blocks, MARK)
+        lengths = value[16:begin].view(np.int64).tolist()
+        return cls(lengths, [one.tobytes() for one in marks], value[begin + marks.size :])
 
 
 class Pages:
     """The pages of a shard; ``marks`` are their fingerprints, kept in the shard's index.
 
+    ``size`` is how many bytes each model has; None for models that grow.
+
     >>> from lasec.spark.store import PlainStore
-    >>> pages = Pages(PlainStore(), [], size=4, per_page=2)
+    >>> pages = Pages(PlainStore(), [], size=4)
     >>> pages.save(np.array([0, 2]), np.array([[1, 2, 3, 4], [5, 6, 7, 8]], np.uint8))
-    >>> pages.load(np.array([2])).tolist()
+    >>> [one.tolist() for one in pages.load(np.array([2]))]
     [[5, 6, 7, 8]]
+    >>> store = PlainStore()
+    >>> pages = Pages(store, [], size=None)
+    >>> pages.save(np.array([1, 0]), [np.ones(3, np.uint8), np.zeros(100_000, np.uint8)])
+    >>> pages.sizes(np.array([1, 0])).tolist(), sorted(store)
+    ([3, 100000], [('block', '0/0'), ('block', '0/1'), ('page', '0'), ('page', '1')])
     """
 
-    def __init__(
-        self, store: Store, marks: list[bytes], size: int, per_page: int, shard: int = 0
-    ) -> None:
-        self._store, self._marks, self._shard = store, marks, shard
-        self._size, self._per_page = size, per_page
-        self._read: dict[int, Page] = {}
+    def __init__(self, store: Store, marks: list[bytes], size: int | None, shard: int = 0) -> None:
+        self._store, self._marks, self._shard, self._size = store, marks, shard, size
+        self._per_page = 1 if size is None else max(1, PAGE_BYTES // size)
+        self._read: dict[int, _Page] = {}
 
-    def sizes(self, slots: NDArray[np.int64]) -> NDArray[np.int64]:
-        """How many bytes the models in these slots have: all of them as many."""
-        return np.full(slots.size, self._size)
+    def sizes(self, slots: Slots) -> Slots:
+        """How many bytes the models in these slots have."""
+        if self._size is not None:
+            return np.full(slots.size, self._size)
+        return np.array([sum(self._page(slot).lengths) for slot in slots.tolist()], np.int64)
 
-    def drop(self, slots: NDArray[np.int64]) -> None:
-        """Nothing: the next models take these slots, which are as large."""
+    def load(self, slots: Slots) -> list[Data]:
+        """The models in these slots."""
+        numbers, places = np.divmod(slots, self._per_page)
+        held = {number: self._models(number) for number in np.unique(numbers).tolist()}
+        both = zip(numbers.tolist(), places.tolist(), strict=True)
+        return [held[number][place] for number, place in both]
 
-    def load(self, slots: NDArray[np.int64]) -> Page:
-        """The models in these slots, a row each."""
-        out = np.empty((slots.size, self._size), np.uint8)
-        for number, here, place in self._split(slots):
-            out[here] = self._page(number)[place]
-        return out
+    def save(self, slots: Slots, models: Sequence[Data] | Data) -> None:
+        """Put models into their slots, and write what has changed."""
+        changed: dict[int, dict[int, Data]] = {}
+        for slot, model in zip(slots.tolist(), models, strict=True):
+            number, place = divmod(slot, self._per_page)
+            changed.setdefault(number, {})[place] = model
+        for number, some in sorted(changed.items()):
+            held = self._models(number)
+            held += [NOTHING] * (max(some) + 1 - len(held))
+            for place, model in some.items():
+                held[place] = model
+            self._write(number, held)
 
-    def save(self, slots: NDArray[np.int64], models: Page) -> None:
-        """Put models into their slots, and write the pages that hold them."""
-        for number, here, place in self._split(slots):
-            before, wanted = self._page(number), int(place.max()) + 1
-            held = np.zeros((max(wanted, len(before)), self._size), np.uint8)
-            held[: len(before)] = before
-            held[place] = models[here]
-            self._keep(number, held)
+    def drop(self, slots: Slots) -> None:
+        """Keep nothing in these slots; where models do not grow, the next ones are as large."""
+        if self._size is None:
+            self.save(slots, [NOTHING] * slots.size)
 
-    def _keep(self, number: int, held: Page) -> None:
-        """Write a page."""
-        data = held.tobytes()
-        mark = self._mark(data)
-        for old in self._marks[number : number + 1]:
-            REMEMBERED.forget(old)
+    def _write(self, number: int, models: list[Data]) -> None:
+        """Write a page, and those of its blocks that have changed."""
+        data, before = np.concatenate(models), self._page(number).blocks
+        cuts = range(0, data.size, BLOCK_BYTES)
+        blocks = [data[i : i + BLOCK_BYTES].tobytes() for i in cuts if self._size is None]
+        blocks = blocks if len(blocks) > 1 else []
+        marks = [
+            self._keep("block", f"{number}/{i}", block, before[i : i + 1])
+            for i, block in enumerate(blocks)
+        ]
+        for i in range(len(blocks), len(before)):
+            self._store.remove("block", f"{number}/{i}")
+        page = _Page([one.size for one in models], marks, NOTHING if blocks else data)
+        mark = self._keep("page", str(number), page.value(), self._marks[number : number + 1])
         self._marks[number : number + 1] = [mark]
-        self._read[number] = held
-        REMEMBERED.put(mark, held)
-        self._store.put("page", str(number), data)
+        self._read[number] = page
 
-    def _page(self, number: int) -> Page:
-        """A page, read once a batch."""
+    def _models(self, number: int) -> list[Data]:
+        """The models of a page."""
+        page, data = self._page(number), self._page(number).data
+        if page.blocks:
+            marked = enumerate(page.blocks)
+            data = np.concatenate([self._value("block", f"{number}/{i}", m) for i, m in marked])
+        return [data[a:b] for a, b in pairwise(accumulate(page.lengths, initial=0))]
+
+    def _page(self, number: int) -> _Page:
+        """A page, read once a batch; one that was never written is empty."""
+        if number >= len(self._marks):
+            return _Page([], [], NOTHING)
         if number not in self._read:
-            known = number < len(self._marks)
-            page = self._fetch(number) if known else np.empty((0, self._size), np.uint8)
-            self._read[number] = page
+            self._read[number] = _Page.of(self._value("page", str(number), self._marks[number]))
         return self._read[number]
 
-    def _fetch(self, number: int) -> Page:
-        """A page that was written once, from memory or from the store."""
-        mark = self._marks[number]
-        page = REMEMBERED.get(mark)
-        if page is None:
-            found = self._store.get("page", str(number))
-            data = intact(found, mark, self._mark, f"page {number} of shard {self._shard}")
-            page = np.frombuffer(data, np.uint8).reshape(-1, self._size)
-            REMEMBERED.put(mark, page)
-        return page
+    def _value(self, part: str, name: str, mark: bytes) -> Data:
+        """A value that was written once, from memory or from the store."""
+        value = REMEMBERED.get(mark)
+        if value is None:
+            found = self._store.get(part, name)
+            if found is None or _mark(found) != mark:
+                wrong = "is missing" if found is None else "does not match its fingerprint"
+                raise StateError(
+                    f"corrupted: {part} {name} of shard {self._shard} {wrong}; restore the "
+                    "checkpoint from an earlier copy"
+                )
+            value = np.frombuffer(found, np.uint8)
+            REMEMBERED.put(mark, value)
+        return value
 
-    def _mark(self, data: bytes) -> bytes:
-        """The fingerprint of a page: bytes alone do not tell where a model ends."""
-        size = self._size.to_bytes(8, "little")
-        return blake2b(data, digest_size=MARK, person=size).digest()
+    def _keep(self, part: str, name: str, value: bytes, before: list[bytes]) -> bytes:
+        """Write a value, unless it was there ``before``: its fingerprint."""
+        mark = _mark(value)
+        if before != [mark]:
+            self._store.put(part, name, value)
+            for old in before:
+                REMEMBERED.forget(old)
+        REMEMBERED.put(mark, np.frombuffer(value, np.uint8))
+        return mark
 
-    def _split(
-        self, slots: NDArray[np.int64]
-    ) -> list[tuple[int, NDArray[np.int64], NDArray[np.int64]]]:
-        """For each page: its number, which of the slots are on it, and where."""
-        page, place = np.divmod(slots, self._per_page)
-        order = np.argsort(page, kind="stable")
-        numbers, begins = np.unique(page[order], return_index=True)
-        parts = np.split(order, begins[1:])
-        return [(int(n), part, place[part]) for n, part in zip(numbers, parts, strict=True)]
+
+def _mark(value: bytes) -> bytes:
+    return blake2b(value, digest_size=MARK, person=b"page").digest()

@@ -274,7 +274,7 @@ class Shard:
     def _question(self, served: Records, i: int, time: float, x: NDArray[np.float64]) -> Asked:
         """What is to be remembered of a row that was asked about."""
         return Asked(
-            int(served.ticket[i]), self.config.labels.code(served.label[i]),
+            int(served.ticket[i]), self.config.labels.names.code(served.label[i]),
             float(served.margin[i]), float(served.variance[i]), float(served.propensity[i]),
             float(time), x,
         )  # fmt: skip

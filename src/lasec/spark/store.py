@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-MODELS = ("page", "volume", "block")  # the parts that hold models
+MODELS = ("page", "block")  # the parts that hold models
 KEY_SCHEMA, VALUE_SCHEMA = "part string, name string", "value binary"
 
 
