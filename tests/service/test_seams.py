@@ -20,7 +20,7 @@ import pytest
 import lasec
 from lasec.service import Service
 from lasec.service.bodies import AskBody
-from lasec.service.desks import NumberDesk
+from lasec.service.desks import Desk
 from lasec.service.limits import Limits
 from lasec.service.operations import Rows
 from lasec.service.requests import remember
@@ -179,14 +179,14 @@ def held(api, name, seed, grace=2.0, count=2):
 
 
 def test_an_answer_that_a_model_cannot_learn_holds_no_other_model(tmp_path, monkeypatch):
-    told = NumberDesk.tell
+    told = Desk.tell
 
     def fails(desk, answer):
         return 1 / 0 if desk.session.learner.seed == 1 else told(desk, answer)
 
     with running(str(tmp_path / "store.db")) as api:
         sound, failing = held(api, "sound", seed=2), held(api, "failing", seed=1)
-        monkeypatch.setattr(NumberDesk, "tell", fails)
+        monkeypatch.setattr(Desk, "tell", fails)
         model, both = api.service.models["acme", "sound"], threading.Event()
         api.service.writer.submit(Work("other", Plain(lambda *_: both.wait(20))))
         time.sleep(2.5)  # both models have answers that are due
@@ -199,7 +199,7 @@ def test_an_answer_that_a_model_cannot_learn_holds_no_other_model(tmp_path, monk
 
 
 def test_answers_that_are_due_are_learned_a_slice_at_a_time(tmp_path, monkeypatch):
-    tell, parts = NumberDesk.tell, []
+    tell, parts = Desk.tell, []
 
     def slow(desk, answer):
         until = time.thread_time() + SLICE / 2
@@ -209,7 +209,7 @@ def test_answers_that_are_due_are_learned_a_slice_at_a_time(tmp_path, monkeypatc
 
     with running(str(tmp_path / "store.db")) as api:
         path = held(api, "m", seed=1, grace=100.0, count=20)
-        monkeypatch.setattr(NumberDesk, "tell", slow)
+        monkeypatch.setattr(Desk, "tell", slow)
         due = api.service._telling_due(api.service.models["acme", "m"])
         api.service.do_now(
             lambda tx, now, known: parts.append(due(tx, now + 100.0, known)) or parts[-1]

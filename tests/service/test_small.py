@@ -22,7 +22,7 @@ from lasec.handover.exchange import Answer as Given
 from lasec.handover.exchange import Shown, exchange
 from lasec.service import Service, writer
 from lasec.service.bodies import AskBody
-from lasec.service.desks import NumberDesk
+from lasec.service.desks import Desk
 from lasec.service.operations import Answer, Ask, Ref, Rows
 from lasec.service.service import Plain, Work
 from service.running import running
@@ -49,7 +49,7 @@ def test_ids_and_times_of_number_rows_reach_the_session(count):
     """One row, or many at once: questions have the ids and age by the times that were given."""
     budget = lasec.queries.Budgeted.every("1d", labels=1e6)
     learner = lasec.Tracker(3, budget=budget, max_age=100.0, lead=None, seed=0)
-    desk = NumberDesk(lasec.Session(learner, classes=["ham", "spam"]))
+    desk = Desk(lasec.Session(learner, classes=["ham", "spam"]))
     rows, ids = Rows.of_numbers(np.ones((count, 3))), [f"mail-{i}" for i in range(count)]
     said = desk.ask(Ask(5_000.0, rows, ids=ids, times=[1_000.0] * count))
     assert [one["asked"] for one in said] == [True] * count

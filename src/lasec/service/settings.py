@@ -13,7 +13,7 @@ from lasec.classes import against_others
 from lasec.errors import TableError
 from lasec.registry import ALGORITHMS, find
 from lasec.service.bodies import MOST_ROWS, InstructionsText, Label, ModelName, Text
-from lasec.service.desks import Desk, NumberDesk, TableDesk, opened
+from lasec.service.desks import Desk, opened
 from lasec.sources import Source
 from lasec.tables import Kind
 from lasec.tables.cells import as_label, head_of
@@ -205,13 +205,13 @@ def _spec(new: NewModel, classes: list[Any]) -> TableSpec:
     )  # fmt: skip
 
 
-def _numbers(new: NewModel) -> NumberDesk:
+def _numbers(new: NewModel) -> Desk:
     assert new.features is not None
     names: list[Any] = list(against_others(new.positive)) if new.positive else list(new.classes)
-    return NumberDesk(_spec(new, names).session(new.features))
+    return Desk(_spec(new, names).session(new.features))
 
 
-def _table(new: NewModel) -> TableDesk:
+def _table(new: NewModel) -> Desk:
     sample = new.sample or [
         {name: 0.0 if kind == "number" else "" for name, kind in new.columns.items()}
     ]
@@ -221,4 +221,4 @@ def _table(new: NewModel) -> TableDesk:
         names = [str(name) for name in against_others(str(new.positive))]
     positive = None if new.positive is None else str(new.positive)
     spec = _spec(new, names)._replace(positive=positive)
-    return TableDesk(spec.table(head_of(sample, frozenset(new.text))))
+    return Desk(spec.table(head_of(sample, frozenset(new.text))))
