@@ -15,6 +15,8 @@ import warm
 from lasec.cli.judge import Judge
 from lasec.errors import TableError
 from lasec.tables import TableLearner
+from lasec.tables.lines import told
+from lasec.tables.spec import LabelBudget, TableSpec
 
 BOTH = ("--source", "gpt:price=1,column=gpt", "--source", "people:price=50", "--money", "1")
 
@@ -48,6 +50,10 @@ def test_a_run_replays_the_column_of_a_judge(file, tmp_path):
     assert found["labels"] == sources["experts"]
     assert estimate["low"] <= found["accuracy"] <= estimate["high"]
     assert 0.8 < sources["judge"]["value"] < 0.97
+    report = (tmp_path / "report.html").read_text()
+    assert f"{sum(sources['spent'].values()):,.0f}</dd>" in report
+    assert f"budget 3,000; experts labeled {found['labels']:,}, " in report
+    assert "labels queried" not in report.partition("</header>")[0]
     said = call("info", tmp_path).stdout
     assert "judge right" in said
     assert f"{sources['judged']:,} judged, {sources['experts']:,} seen by an expert" in said
@@ -88,6 +94,23 @@ def test_ask_and_tell_say_who_is_asked(tmp_path):
     assert lines(call("tell", "--model", model, given=right).stdout)[0]["settled"]
     desk = TableLearner.load(model)
     assert desk.session.spent == {"gpt": len(open_), "people": 20.0 * len(open_)}
+
+
+def test_what_no_label_has_been_is_no_answer_where_one_class_is_apart():
+    head = pa.RecordBatch.from_pylist([{"x": 0.1, "z": 0.2}])
+    sources = [lasec.Source("gpt", 1.0), lasec.Source("people", 20.0)]
+    spec = TableSpec(positive="spam", sources=sources, budget=LabelBudget(money=20.0), seed=0)
+    desk = spec.table(head)
+    rows = [{"x": float(np.sin(t)), "z": float(np.cos(3 * t))} for t in range(40)]
+    first, second, *_ = [found.ticket for found in desk.ask(rows) if found.asked]
+    vague = told(desk, {"ticket": first, "label": "I think it is ham", "by": "gpt"})
+    assert vague["label"] is None
+    assert vague["warning"] == "no answer: 'I think it is ham' is no class that is known"
+    assert told(desk, {"ticket": first, "label": "ham", "by": "ann"})["label"] == "not spam"
+    desk = TableLearner.from_bytes(desk.to_bytes())[0]
+    known = told(desk, {"ticket": second, "label": "ham", "by": "gpt"})  # ann has said so
+    assert known["label"] == "not spam"
+    assert "warning" not in known
 
 
 @pytest.mark.parametrize(

@@ -225,7 +225,7 @@ def _write(task: Run, summary: dict[str, Any], opened: Opened, out: Path, figure
 
     learner, classes = task.desk.learner, task.desk.classes
     write(
-        out / "report.html", task.run, learner, title=opened.title,
+        out / "report.html", task.run, task.desk.session, title=opened.title,
         facts=_facts(task, opened), baselines=_baselines(task.run), classes=classes,
     )  # fmt: skip
     if figures:

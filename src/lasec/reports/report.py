@@ -36,6 +36,7 @@ from lasec.reports.source import (
     warnings,
 )
 from lasec.reports.text import clean, pair
+from lasec.session import Session
 
 NONE: Mapping[str, str] = {}
 NO_BASELINES: Mapping[str, float] = {}
@@ -44,7 +45,7 @@ NO_BASELINES: Mapping[str, float] = {}
 def write(
     path: str | os.PathLike[str],
     source: RunSummary,
-    learner: Learner,
+    ran: Learner | Session,
     *,
     title: str = "",
     facts: Mapping[str, str] = NONE,
@@ -53,7 +54,7 @@ def write(
 ) -> None:
     """Write the report of a run: one HTML file that needs no network and opens from disk.
 
-    ``source`` is the :class:`lasec.RunSummary` of ``learner``; ``facts`` are printed as they are:
+    ``source`` is the :class:`lasec.RunSummary` of what ``ran``; ``facts`` are printed as they are:
     the file that was read, the columns, the date. ``baselines`` are accuracies to beat (default:
     no-change and the majority class); the page warns where one is better. ``classes`` are the names
     of the classes, where labels are -1 and +1. The same run writes the same bytes, all or none.
@@ -67,12 +68,14 @@ def write(
     ...     Path(folder, "report.html").read_text()[:15]
     '<!DOCTYPE html>'
     """
+    session = ran if isinstance(ran, Session) else None
+    learner = ran.learner if isinstance(ran, Session) else ran
     named, beat = pair(classes), baselines or source.baselines
     name = title or f"{learner.name} report"
     body = [
         f"<header>\n<h1>{escape(name)}</h1>",
         html.paragraph(subtitle(source, learner), "quiet"),
-        html.cards(fact.card for fact in cards(source, beat, classes)),
+        html.cards(fact.card for fact in cards(source, beat, classes, session)),
         html.paragraph(rarity(source, classes), "reading"),
         *(html.paragraph(words, "warning") for words in warnings(source, learner)),
         *(html.paragraph(words, "warning") for words in beaten(source, beat)),

@@ -16,6 +16,7 @@ from lasec.metrics.agreement import by_chance, is_better
 from lasec.metrics.words import Fact, between
 from lasec.notebook import about, counted, percent
 from lasec.reports.text import clean
+from lasec.session import Session
 
 ALARMS = 5  # that are said; all are in the summary
 ENOUGH_ROWS, ENOUGH_LABELS = 500, 100  # before which a drift estimate is little but its prior
@@ -48,8 +49,13 @@ def subtitle(source: RunSummary, learner: Learner) -> str:
     return f"{learner.name}, {counted(source.rows, 'row')}{when}"
 
 
-def cards(source: RunSummary, baselines: Mapping[str, float], classes: Sequence[str]) -> list[Fact]:
+def cards(
+    source: RunSummary, baselines: Mapping[str, float], classes: Sequence[str],
+    session: Session | None = None,
+) -> list[Fact]:  # fmt: skip
     """The headline metrics; what a rare class needs comes first, once it is known.
+
+    A ``session`` with two prices of labels has spent money.
 
     >>> import lasec
     >>> X, y = lasec.streams.switching(2_000, dimension=5, every=1_000, seed=1)
@@ -62,7 +68,8 @@ def cards(source: RunSummary, baselines: Mapping[str, float], classes: Sequence[
     rarest = source.rare[-1:]
     rare = [fact for n in rarest for fact in facts.of_class(source, n, spoken(n, classes))]
     made = [
-        *facts.headline(source, rare), _labels_card(source), *facts.baselines(baselines),
+        *facts.headline(source, rare), _labels_card(source, session),
+        *facts.baselines(baselines),
     ]  # fmt: skip
     line = Timeline.of(source.points)
     if drift_known(source):
@@ -154,13 +161,15 @@ def confusion_rows(source: RunSummary, classes: Sequence[str]) -> list[tuple[str
     ]
 
 
-def _labels_card(source: RunSummary) -> Fact:
+def _labels_card(source: RunSummary, session: Session | None) -> Fact:
+    """How many labels were queried, of how many; of two prices, what was spent."""
+    share = f"{percent(source.labels / source.rows)} of rows"
+    if session is not None and session.buying is not None:
+        spent, seen = sum(session.spent.values()), f"experts labeled {source.labels:,}, {share}"
+        return Fact("money spent", f"{spent:,.0f}", f"budget {session.planned:,.0f}; {seen}")
     planned = source.points[-1].planned
     budget = "no budget" if math.isnan(planned) else f"budget {planned:,.0f}"
-    return Fact(
-        "labels queried", f"{source.labels:,}",
-        f"{budget}; {percent(source.labels / source.rows)} of rows",
-    )  # fmt: skip
+    return Fact("labels queried", f"{source.labels:,}", f"{budget}; {share}")
 
 
 def changes(points: Sequence[Point], first: int = 0) -> list[int]:

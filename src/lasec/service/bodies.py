@@ -203,6 +203,8 @@ class Outcome(msgspec.Struct, omit_defaults=True):
     source: str | None = None
     """Who is asked next, where there are two sources of labels."""
     canceled: bool = False
+    warning: str = ""
+    """Why the answer of a judge counts as none."""
     error: str = ""
 
 

@@ -15,7 +15,7 @@ from lasec.service.operations import Answer, Ask, Learn, Rows
 from lasec.session import Session
 from lasec.session.saved import read_learner
 from lasec.tables import TableLearner
-from lasec.tables.lines import Decided, decided, predicted
+from lasec.tables.lines import Decided, after, decided, predicted
 from lasec.types import Decision
 
 Reply = dict[str, Any]
@@ -149,6 +149,5 @@ def _told(model: Session | TableLearner, answer: Answer) -> Reply:
     outcome = model.tell(of.ticket, answer.label, id=of.id, by=answer.by, confidence=sure)
     return {
         "ticket": outcome.decision.ticket, "label": outcome.y, "correct": outcome.correct,
-        "learned": outcome.updated, "settled": outcome.settled,
-        **({} if outcome.source is None else {"source": outcome.source}),
+        "learned": outcome.updated, "settled": outcome.settled, **after(answer.label, outcome),
     }  # fmt: skip

@@ -85,11 +85,10 @@ def sources(model: ServedModel) -> b.Sources:
     ]
     judging = sum(not one.second for one in buying.asked.values())
     query: Any = session.learner.query
-    price, state = buying.expert.price, session.learner.selector.query_state
-    cap = None if query.timed else price * query.cap(session.learner.rows)
+    cap = None if query.timed else buying.expert.price * query.cap(session.learner.rows)
     return b.Sources(
         spent, judging, _shown(record.accuracy()), classes, record.explained, record.worth,
-        record.verdict, price * query.planned(state), cap,
+        record.verdict, session.planned, cap,
     )  # fmt: skip
 
 

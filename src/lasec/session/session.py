@@ -434,6 +434,7 @@ class Session:
     def _told_by_judge(self, ticket: int, label: Hashable, confidence: float | None) -> Outcome:
         """What the judge's answer did, which is not the truth, but may teach the model."""
         asked = self.model.question(ticket).shown
+        label = label if label in self._sold.classes else None
         verdict = self._judged(ticket, label, confidence)
         source = self._sold.expert.name if verdict.escalated else None
         mistake = label is not None and label != asked.label
@@ -592,6 +593,13 @@ class Session:
     def spent(self) -> dict[str, float]:
         """What each source has cost, in the unit of the prices; empty where there is one source."""
         return {} if self.buying is None else self.buying.spent
+
+    @property
+    def planned(self) -> float:
+        """What the budget of money allows by now, in the unit of the prices."""
+        selector = self.model.selector
+        query: Any = selector.query
+        return float(self._sold.expert.price * query.planned(selector.query_state))
 
     @property
     def learner(self) -> Learner:

@@ -62,6 +62,7 @@ class Judge:
     cov: Annotated[Array, Shape(3, 3)] = field(default_factory=lambda: np.diag([0.1, 0.1, 0.1]))
     usual: NotNegative = 0.0  # the mean weight of an answer
     doubles: Count = 0
+    _rates: Array | None = field(default=None, init=False)  # as long as the table stays
 
     @classmethod
     def of(cls, classes: int) -> Judge:
@@ -78,11 +79,16 @@ class Judge:
         """Make room for more classes."""
         more = classes - len(self.table)
         if more > 0:
-            self.table = np.pad(self.table, [(0, more), (0, more)])
+            self.table, self._rates = np.pad(self.table, [(0, more), (0, more)]), None
 
     @property
     def rates(self) -> Array:
         """P(answer | class): a row for each class, with a few labels of a usual judge before."""
+        if self._rates is None:
+            self._rates = self._counted()
+        return self._rates
+
+    def _counted(self) -> Array:
         count = len(self.table)
         prior = np.full((count, count), PRIOR * (1.0 - TRUSTED) / max(1, count - 1))
         np.fill_diagonal(prior, PRIOR * TRUSTED)
@@ -126,6 +132,7 @@ class Judge:
         self.usual += (weight - self.usual) / min(self.doubles, MEMORY)
         self.table *= 1.0 - 1.0 / MEMORY
         self.table[true, answer] += min(weight / self.usual, HEAVIEST)
+        self._rates = None
 
     def noise(self, answer: int) -> Noise | None:
         """What to learn from an answer; None where it says nothing of the class.

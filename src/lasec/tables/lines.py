@@ -10,12 +10,13 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from lasec.errors import TableError, TicketError
+from lasec.parameters import shown
 from lasec.session import Note
 from lasec.sparse import is_sparse
 from lasec.tables.cells import check_row, moment
 from lasec.tables.learner import TableLearner
 from lasec.tables.source import rows_at_a_time
-from lasec.types import Decision
+from lasec.types import Decision, Outcome
 
 MOST = 1_000  # rows that are encoded together
 Row = dict[str, Any]
@@ -166,8 +167,21 @@ def told(desk: TableLearner, row: Row, *, as_text: bool = False) -> Row:
     return {
         **name, "ticket": outcome.decision.ticket, "label": outcome.y, **asked, **judged,
         "learned": outcome.updated, "settled": outcome.settled,
-        **({} if outcome.source is None else {"source": outcome.source}),
+        **after(label, outcome),
     }  # fmt: skip
+
+
+def after(said: object, outcome: Outcome) -> dict[str, str]:
+    """Who is asked next, and why the answer of a judge counts as none, where that is so.
+
+    >>> decision = Decision("ham", 0.5, 0.0, 0.1, True, 7)
+    >>> after("maybe", Outcome(decision, None, mistake=False, updated=False, source="people"))
+    {'source': 'people', 'warning': "no answer: 'maybe' is no class that is known"}
+    """
+    found = {} if outcome.source is None else {"source": outcome.source}
+    if said is None or outcome.y is not None:
+        return found
+    return found | {"warning": f"no answer: {shown(said)} is no class that is known"}
 
 
 def _question(
