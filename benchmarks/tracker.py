@@ -23,6 +23,7 @@ from benchmarks.measure import (
     spread,
     stream,
 )
+from lasec.nested import leaves
 
 RATES = (0.1, 0.4, 1.0)
 WIDE = (512, 1_024)
@@ -88,7 +89,7 @@ def _fleet(models: int, each: int) -> dict[str, Any]:
         "labels": "100%",
         "through": f"a fleet of {models:,}, {fleet.threads} threads",
         "tracker us": round(1e6 * float(np.median(taken[1:])), 2),
-        "state kb": round(sum(array.nbytes for array in fleet.state) / models / 1e3),
+        "state kb": round(sum(array.nbytes for array in leaves(fleet.state)) / models / 1e3),
     }
 
 
@@ -96,7 +97,7 @@ def _row(
     dimension: int, rate: float, door: str, taken: float, learner: lasec.Learner, **more: float
 ) -> dict[str, Any]:
     """What is said of every measurement, and more between time and memory."""
-    size = sum(array.nbytes for array in learner.state)
+    size = sum(array.nbytes for array in leaves(learner.state))
     return {
         "d": dimension,
         "labels": f"{rate:.0%}",

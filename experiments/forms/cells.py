@@ -12,6 +12,7 @@ import numpy as np
 import lasec
 from experiments.forms.arrays import Matrix, Vector
 from experiments.journal import Journal, Task
+from lasec.nested import leaves
 from lasec.rules import Tracking
 
 Cell = tuple[Any, ...]
@@ -24,7 +25,7 @@ def uniforms(rows: int, seed: int) -> Vector:
 
 def kilobytes(learner: lasec.Learner) -> float:
     """The size of the model's arrays, in kB."""
-    size: int = sum(array.nbytes for array in learner.state)
+    size: int = sum(array.nbytes for array in leaves(learner.state))
     return round(size / 1e3, 1)
 
 

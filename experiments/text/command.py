@@ -14,6 +14,7 @@ from experiments.journal import Journal, Task
 from experiments.output import write_csv, write_json
 from experiments.text.learners import FEW, LEARNERS, OURS_FEW, PEERS, SETTINGS, tracker
 from experiments.text.streams import SEEN, STREAMS, UNSEEN, texts
+from lasec.nested import leaves
 
 RATES, SETTING_RATES = (0.01, 0.05, 0.1, 0.3), (0.01, 0.05, 0.1)
 DRAWS = {name: 3 if name.startswith("Vowpal") else 2 for name in PEERS}  # at most
@@ -41,8 +42,8 @@ def memory(stream: str, rate: float, size: float) -> list[Row]:
     cuts = np.linspace(0, len(y), STEPS + 1).astype(int)
     for begin, end in pairwise(cuts):
         made.run(X[begin:end], y[begin:end])
-        words, places = made.state.used[:2].tolist()
-        megabytes = round(sum(array.nbytes for array in made.state) / 1e6, 2)
+        words, places = made.state.columns.used[:2].tolist()
+        megabytes = round(sum(array.nbytes for array in leaves(made.state)) / 1e6, 2)
         found.append({"rate": rate, "rows": int(end), "words": words, "labeled_words": places,
                       "megabytes": megabytes})  # fmt: skip
     return found

@@ -21,6 +21,7 @@ from scipy.sparse import csr_array
 
 import lasec
 from experiments.output import write_csv, write_json
+from lasec.nested import leaves
 
 COLUMNS, WORDS, CHUNK, PARTS = 2**24, 104, 10_000, 10
 OFTEN, SHIFT, SPREAD = 2**16, 10.0, 11_400_715  # an odd number: no two ranks share a column
@@ -74,12 +75,12 @@ def _part(
         records = tracker.run(X, y)
         spent += time.process_time() - before
         pairs, right = pairs + X.nnz, right + int((~records.mistake).sum())
-    seen, learned = tracker.state.used[:2].tolist()
+    seen, learned = tracker.state.columns.used[:2].tolist()
     return {
         "microseconds": round(1e6 * spent / rows, 1), "words": round(pairs / rows, 1),
         "accuracy": round(right / rows, 4), "labels": tracker.told,
         "seen": seen, "learned": learned,
-        "state_mb": round(sum(array.nbytes for array in tracker.state) / 1e6, 1),
+        "state_mb": round(sum(array.nbytes for array in leaves(tracker.state)) / 1e6, 1),
         "used_mb": round((SEEN * seen + LEARNED * learned) / 1e6, 1), "rss_mb": resident(),
     }  # fmt: skip
 

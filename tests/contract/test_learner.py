@@ -184,9 +184,9 @@ def test_a_tracker_whose_numbers_change_their_type_as_it_grows():
     for x, y in zip(X[:50], Y[:50], strict=True):
         tracker.tell(tracker.ask(x).ticket, y)
     before = tracker.margins(X)
-    assert tracker.state.weights.dtype == np.float64
+    assert tracker.state.core.dense.weights.dtype == np.float64
     tracker.widen(200)
-    assert tracker.state.weights.dtype == np.float32
+    assert tracker.state.core.dense.weights.dtype == np.float32
     wide = np.pad(X, ((0, 0), (0, 196)))
     np.testing.assert_allclose(tracker.margins(wide), before, atol=0.05)
     for x, y in zip(wide[50:100], Y[50:100], strict=True):

@@ -203,7 +203,7 @@ def test_a_state_that_grows_is_followed():
         words = " ".join(f"word{i}x{j}" for j in range(40))
         row = hasher.rows([words])
         learner.tell(learner.ask(row).ticket, 1 if i % 2 else -1)
-    assert learner.state.used[1] > 5_000
+    assert learner.state.columns.used[1] > 5_000
 
 
 def test_threads_that_share_a_learner_read_it_or_are_told():

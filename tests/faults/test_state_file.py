@@ -14,6 +14,7 @@ import pytest
 
 import lasec
 from catalogue import RULES, build
+from lasec.nested import leaves
 from lasec.persistence import container
 
 MUTATIONS = 10_000
@@ -63,7 +64,7 @@ def refused(data, words):
 def valid(learner):
     """A loaded model is whole: it can predict, ask, learn and be saved again."""
     assert learner.state.validate() == ""
-    assert all(np.isfinite(array).all() for array in learner.state)
+    assert all(np.isfinite(array).all() for array in leaves(learner.state))
     again = lasec.Learner.from_bytes(learner.to_bytes())
     row = np.ones(again.dimension)
     calls = [lambda ticket=t: again.tell(ticket, -1) for t in again.pending]
@@ -252,7 +253,7 @@ def test_what_is_loaded_is_what_was_saved(rule, tmp_path):
     loaded = lasec.Learner.load(tmp_path / "model.lasec")
     assert loaded.to_bytes() == learner.to_bytes()
     assert (loaded.rule, loaded.query, loaded.pending) == (rule, learner.query, learner.pending)
-    for ours, theirs in zip(loaded.state, learner.state, strict=True):
+    for ours, theirs in zip(leaves(loaded.state), leaves(learner.state), strict=True):
         np.testing.assert_array_equal(ours, theirs)
         assert ours.flags.writeable
 
@@ -373,14 +374,14 @@ def test_a_support_that_does_not_sum_to_its_weights_is_refused():
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
-        ("state.posterior", 0.5, "posterior is no probability"),
-        ("state.posterior", -1e-3, "posterior is no probability"),
-        ("state.clock", -1, "a count or a mean square is negative"),
-        ("state.clock", 2**62, "the clock contradicts itself"),
-        ("state.clock[5]", 2, "the clock contradicts itself"),
-        ("state.born", 10**6, "the clock contradicts itself"),
-        ("state.squares", -1.0, "a count or a mean square is negative"),
-        ("state.covs", -1.0, "cov is not positive definite"),
+        ("state.core.mixture.posterior", 0.5, "posterior is no probability"),
+        ("state.core.mixture.posterior", -1e-3, "posterior is no probability"),
+        ("state.core.mixture.clock", -1, "a count is negative"),
+        ("state.core.mixture.clock", 2**62, "the clock contradicts itself"),
+        ("state.core.mixture.clock[5]", 2, "the clock contradicts itself"),
+        ("state.core.mixture.born", 10**6, "the clock contradicts itself"),
+        ("state.counted.squares", -1.0, "a count or a mean square is negative"),
+        ("state.core.dense.covs", -1.0, "cov is not positive definite"),
         ("selector.memory", -1.0, "the query's state holds impossible numbers"),
         ("selector.memory[1]", 1e9, "the query's state holds impossible numbers"),
         ("selector.memory[2]", 19.0, "the query's state holds impossible numbers"),

@@ -19,6 +19,7 @@ import lasec
 from lasec import make
 from lasec.cli.app import app
 from lasec.errors import TableError
+from lasec.nested import leaves
 from lasec.persistence import codec
 from lasec.registry import ALGORITHMS
 from lasec.tables import Encoder, Kind, TableLearner, open_table, source, table_of
@@ -348,7 +349,7 @@ def test_three_thousand_deep_lines_are_refused_at_once(tmp_path):
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_the_size_of_a_learner_is_known_before_it_is_made(name):
     learner = make(name, 37)
-    assert codec.size(learner.rule, 37) == sum(part.nbytes for part in learner.state)
+    assert codec.size(learner.rule, 37) == sum(part.nbytes for part in leaves(learner.state))
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from river import (
 
 import lasec
 from lasec.learner import class_margins
+from lasec.nested import leaves
 from lasec.river import (
     ActiveClassifier,
     LASECClassifier,
@@ -67,7 +68,7 @@ def signed(model, x):
 
 def states(model):
     """The numbers of the model, as bytes."""
-    return [array.tobytes() for array in model._learner.state]
+    return [array.tobytes() for array in leaves(model._learner.state)]
 
 
 @pytest.mark.parametrize("model", SOME, ids=str)
@@ -140,7 +141,7 @@ def test_a_tracker_that_grows_keeps_the_rows_that_wait_for_a_label():
         rule.note(small, np.array(x))
         rule.note(large, np.array([*x, 0.0, 0.0, 0.0]))
     grown = rule.widened(small, dimension=5, known=2)
-    np.testing.assert_array_equal(grown.tally, large.tally)
+    np.testing.assert_array_equal(grown.counted.tally, large.counted.tally)
 
 
 def test_rows_count_once_they_are_asked_about_or_learned():
@@ -155,8 +156,8 @@ def test_rows_count_once_they_are_asked_about_or_learned():
         if t >= 20:
             model.learn_one(shuffled, y[t])
             plain.learn(row, int(y[t]))
-        np.testing.assert_array_equal(model._learner.state.tally, plain.state.tally)
-    np.testing.assert_array_equal(model._learner.state.squares, plain.state.squares)
+        np.testing.assert_array_equal(model._learner.state.counted.tally, plain.state.counted.tally)
+    np.testing.assert_array_equal(model._learner.state.counted.squares, plain.state.counted.squares)
 
 
 def test_a_tracker_that_grows_is_as_good_as_one_that_knew_all():

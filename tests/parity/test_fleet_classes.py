@@ -5,6 +5,7 @@ import pytest
 
 import lasec
 from fleets import simulate
+from lasec.nested import leaves
 
 UNASKED = lasec.Fleet.UNASKED
 NAMES = ("ash", "oak", "yew")
@@ -36,7 +37,7 @@ def made(which, names=NAMES):
 
 def assert_same(fleet, learners, X):
     for k, learner in enumerate(learners):
-        for mine, its in zip(fleet.learner(k).state, learner.state, strict=True):
+        for mine, its in zip(leaves(fleet.learner(k).state), leaves(learner.state), strict=True):
             np.testing.assert_allclose(mine, its, rtol=1e-9, atol=1e-12)
         for name in ("rows", "asked", "told", "updates"):
             assert getattr(fleet, name)[k] == getattr(learner, name), name
@@ -167,7 +168,7 @@ def test_wide_models_renew_their_basis_between_two_rows(names):
         for ticket, i in zip(decided.ticket, mine[mine >= 80], strict=True):
             if learner.is_open(ticket):
                 learner.tell(ticket, y[i])
-        assert learner.state.basis.any()  # it was renewed
+        assert learner.state.core.basis.any()  # it was renewed
         np.testing.assert_allclose(fleet.learner(k).margins(X), learner.margins(X), atol=1e-6)
 
 

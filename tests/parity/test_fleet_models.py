@@ -9,6 +9,7 @@ import pytest
 import lasec
 from catalogue import RULES
 from fleets import simulate
+from lasec.nested import leaves, named
 from lasec.queries import Budgeted, MarginSampling, Uniform, VarianceThreshold
 from lasec.rules import Perceptron, SecondOrder, Tracking
 
@@ -24,7 +25,7 @@ def trained(rule, query=lasec.queries.Always(), models=6, dimension=4, **options
 
 
 def same_state(one, other, keys=slice(None)):
-    for mine, its in zip(one.state, other.state, strict=True):
+    for mine, its in zip(leaves(one.state), leaves(other.state), strict=True):
         np.testing.assert_array_equal(mine[keys], its[keys])
 
 
@@ -32,7 +33,7 @@ def filled(rule, **options):
     """A fleet whose arrays hold any numbers at all; covariances are symmetric."""
     fleet = lasec.Fleet(rule, models=6, dimension=4, **options)
     rng = np.random.default_rng(1)
-    for name, array in fleet.state._asdict().items():
+    for name, array in named(fleet.state).items():
         numbers = 100.0 * rng.standard_normal(array.shape)
         symmetric = name == "cov"
         array[...] = numbers + np.swapaxes(numbers, -1, -2) if symmetric else numbers
@@ -100,7 +101,7 @@ def test_a_learner_out_and_in_again(rule):
     assert repr(back) == repr(learner)
     assert back.told == learner.told
     np.testing.assert_array_equal(back.selector.query_state, learner.selector.query_state)
-    for mine, its in zip(back.state, learner.state, strict=True):
+    for mine, its in zip(leaves(back.state), leaves(learner.state), strict=True):
         np.testing.assert_array_equal(mine, its)
     assert other.rows.tolist() == [0, learner.rows, 0]
 

@@ -6,6 +6,7 @@ import pytest
 import lasec
 from fleets import simulate
 from lasec.errors import StateError
+from lasec.nested import leaves
 from lasec.persistence.container import pack, unpack
 from lasec.queries import Always, Budgeted, MarginSampling
 from lasec.rules import Perceptron, SecondOrder, Tracking
@@ -42,8 +43,8 @@ def test_a_saved_fleet_goes_on_to_the_bit(rule, query, tmp_path):
     for _ in range(2):  # as it was loaded, and after more rows
         assert repr(other) == repr(fleet)
         for one, its in zip(
-            (*fleet.state, *(getattr(fleet, name) for name in PARTS)),
-            (*other.state, *(getattr(other, name) for name in PARTS)),
+            (*leaves(fleet.state), *(getattr(fleet, name) for name in PARTS)),
+            (*leaves(other.state), *(getattr(other, name) for name in PARTS)),
             strict=True,
         ):
             np.testing.assert_array_equal(its, one)

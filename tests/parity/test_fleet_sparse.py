@@ -9,6 +9,7 @@ from scipy.sparse import random_array
 import lasec
 from fleets import simulate
 from lasec.errors import StateError
+from lasec.nested import leaves
 from lasec.queries import Always, Budgeted
 
 UNASKED, MODELS, COLUMNS = lasec.Fleet.UNASKED, 3, 2**18
@@ -46,7 +47,7 @@ def made(which):
 
 def assert_same(fleet, learners, X):
     for k, learner in enumerate(learners):
-        for mine, its in zip(fleet.learner(k).state, learner.state, strict=True):
+        for mine, its in zip(leaves(fleet.learner(k).state), leaves(learner.state), strict=True):
             np.testing.assert_array_equal(mine, its)
         for name in ("rows", "asked", "told", "updates"):
             assert getattr(fleet, name)[k] == getattr(learner, name), name
@@ -106,7 +107,7 @@ def test_models_are_saved_packed_and_put(which, tmp_path):
     for k in range(MODELS):
         third.put(k, fleet.learner(k))
         for one in (again, other, third):
-            for mine, its in zip(one.state[k], fleet.state[k], strict=True):
+            for mine, its in zip(leaves(one.state[k]), leaves(fleet.state[k]), strict=True):
                 np.testing.assert_array_equal(mine, its)
     mine, its = simulate(fleet, keys, X, y), simulate(again, keys, X, y)
     np.testing.assert_array_equal(mine.margin, its.margin)
@@ -149,8 +150,9 @@ def test_models_without_rows_share_their_arrays(again):
         simulate(one, [9, 9], X[:2], y[:2])  # which changes nobody else
         assert len({id(state) for state in one.state}) == 4
         blank = lasec.Fleet(one.rule, models=1, dimension=COLUMNS).state[0]
-        assert [a.tobytes() for a in one.state[10]] == [a.tobytes() for a in blank]
-    assert [array.tobytes() for array in other.state[9]] == [a.tobytes() for a in fleet.state[9]]
+        assert [a.tobytes() for a in leaves(one.state[10])] == [a.tobytes() for a in leaves(blank)]
+    nine = [[array.tobytes() for array in leaves(made.state[9])] for made in (other, fleet)]
+    assert nine[0] == nine[1]
 
 
 def test_dense_rows_of_a_sparse_fleet_and_sparse_rows_of_a_dense_one():

@@ -11,6 +11,7 @@ from numpy.random import Philox
 
 import lasec
 from lasec.kernel import codes
+from lasec.nested import leaves, named
 
 pytestmark = pytest.mark.xdist_group("forms")  # what they stand on is made once
 
@@ -51,7 +52,7 @@ def same_run(one, other, records, expected):
     np.testing.assert_allclose(records.margin, expected.margin, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(records.propensity, expected.propensity, rtol=1e-12)
     np.testing.assert_allclose(records.variance, expected.variance, rtol=1e-12, atol=1e-12)
-    for ours, theirs in zip(one.state, other.state, strict=True):
+    for ours, theirs in zip(leaves(one.state), leaves(other.state), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
     for counter in ("rows", "asked", "told", "updates", "dropped", "pending"):
         assert getattr(one, counter) == getattr(other, counter)
@@ -117,7 +118,7 @@ def interpreted_runs(folder):
         records = learner.run(X, y)
         np.savez(
             f"{folder}/{name}.npz", asked=records.asked, updated=records.updated,
-            margin=records.margin, **learner.state._asdict(),
+            margin=records.margin, **named(learner.state),
         )  # fmt: skip
 
 
@@ -141,7 +142,7 @@ def test_the_interpreted_source_does_what_the_compiled_code_does(name, interpret
     np.testing.assert_array_equal(plain["asked"], expected.asked)
     np.testing.assert_array_equal(plain["updated"], expected.updated)
     np.testing.assert_allclose(plain["margin"], expected.margin, rtol=1e-12, atol=1e-12)
-    for field, array in compiled.state._asdict().items():
+    for field, array in named(compiled.state).items():
         np.testing.assert_allclose(plain[field], array, rtol=1e-12, atol=1e-12)
 
 

@@ -15,6 +15,7 @@ import lasec
 from catalogue import QUERIES, RULES
 from fleets import simulate
 from lasec.kernel import codes
+from lasec.nested import leaves
 from lasec.queries import Always, Budgeted, MarginSampling, VarianceThreshold
 from lasec.rules import BudgetPerceptron, Perceptron, Ridge, SecondOrder, Tracking
 from ownrule import Averaging
@@ -131,7 +132,7 @@ def same(fleet, learners, parts, steps):
         np.testing.assert_allclose(
             fleet.memory[k], learner.selector.query_state, rtol=1e-12, atol=1e-12
         )
-        for mine, its in zip(fleet.state, learner.state, strict=True):
+        for mine, its in zip(leaves(fleet.state), leaves(learner.state), strict=True):
             np.testing.assert_allclose(mine[k], its, rtol=1e-12, atol=1e-12)
 
 
@@ -145,7 +146,7 @@ def check(pair, seed, steps=300, draws=False, **options):
     same(fleet, learners, parts, expected)
     packed = build(pair)
     packed.unpack(range(MODELS), fleet.pack(range(MODELS)))
-    for mine, its in zip(packed.state, fleet.state, strict=True):
+    for mine, its in zip(leaves(packed.state), leaves(fleet.state), strict=True):
         np.testing.assert_array_equal(mine, its)  # updates keep covariances symmetric to the bit
     return script, fleet
 
@@ -173,7 +174,7 @@ def test_cuts_and_the_order_of_keys_change_nothing():
     moved = [script[i]._replace(question=place.get(script[i].question, -1)) for i in order]
     serve(sorted_by_key, moved)
     for fleet in (cut, sorted_by_key):
-        for mine, its in zip(fleet.state, expected.state, strict=True):
+        for mine, its in zip(leaves(fleet.state), leaves(expected.state), strict=True):
             np.testing.assert_array_equal(mine, its)
         np.testing.assert_array_equal(fleet.waiting, expected.waiting)
         np.testing.assert_array_equal(fleet.told, expected.told)
@@ -257,18 +258,18 @@ def test_too_large_rows_are_flagged_and_not_asked():
     assert served.learned.tolist() == [False, False, False]
     assert np.isnan(served.propensity[1])
     assert (fleet.rows[0], fleet.asked[0], fleet.waiting[0]) == (2, 1, 1)
-    before = [array.copy() for array in fleet.state]
+    before = [array.copy() for array in leaves(fleet.state)]
     late = fleet.serve([0], huge, [-1], tickets=[0])
     assert late.refused.tolist() == [True]
     assert not late.learned[0]
     assert (fleet.told[0], fleet.waiting[0]) == (0, 1)
-    for now, then in zip(fleet.state, before, strict=True):
+    for now, then in zip(leaves(fleet.state), before, strict=True):
         np.testing.assert_array_equal(now, then)
 
 
 def everything(fleet):
     counters = (fleet.rows, fleet.asked, fleet.told, fleet.updates, fleet.waiting)
-    return [a.copy() for a in (*fleet.state, fleet.memory, *counters)]
+    return [a.copy() for a in (*leaves(fleet.state), fleet.memory, *counters)]
 
 
 def test_bad_calls_are_refused_whole():

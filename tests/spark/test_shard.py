@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lasec
+from lasec.nested import leaves
 from lasec.spark import Job
 from lasec.spark.index import ShardIndex
 from lasec.spark.pages import REMEMBERED
@@ -101,7 +102,7 @@ def compare(twin: Twin, told: list[pd.DataFrame], store: PlainStore, job: Job) -
     fleet = shard.state.load(np.arange(len(index.keys)))
     for row, key in enumerate(index.keys):
         kept, plain = fleet.learner(row), twin.learner(key)
-        for ours_, theirs in zip(kept.state, plain.state, strict=True):
+        for ours_, theirs in zip(leaves(kept.state), leaves(plain.state), strict=True):
             np.testing.assert_allclose(ours_, theirs, rtol=1e-11, atol=1e-12)
         np.testing.assert_allclose(
             kept.selector.query_state, plain.selector.query_state, rtol=1e-11, atol=1e-12

@@ -13,6 +13,7 @@ import pytest
 
 import lasec
 import lasec.spark as ls
+from lasec.nested import leaves
 from lasec.spark import pages
 from lasec.spark.index import seed_of
 from spark.box import DAY, NOW, Box, dead, event, label, number, outcomes
@@ -44,7 +45,7 @@ def mails(rows: int = ROWS, seed: int = 0) -> tuple[list[str], list[str]]:
 
 
 def bytes_of(learner: lasec.Learner) -> list[bytes]:
-    return [array.tobytes() for array in learner.state]
+    return [array.tobytes() for array in leaves(learner.state)]
 
 
 @pytest.mark.parametrize("pairs", [False, True], ids=["text", "indices"])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import lasec
+from doubled import in_double
 from lasec import triangle
 from lasec.queries import Budgeted
 from lasec.rules import Tracking
@@ -34,12 +35,6 @@ def stream(K, d=6, rows=ROWS, seed=3, late=()):
 def named(y, names):
     """The classes 1, 2, .. by other names."""
     return [names[c - 1] for c in y]
-
-
-def in_double(tracker):
-    """The same Tracker with its covariances in double precision."""
-    tracker.state = tracker.state._replace(covs=tracker.state.covs.astype(np.float64))
-    return tracker
 
 
 def looped(tracker, X, y, **given):
@@ -84,9 +79,9 @@ def test_equals_its_equations(K, rate):
             i = 5 * b + k
             lived += 1
             np.testing.assert_allclose(
-                tracker.state.weights[i, :, :n], state.W, rtol=1e-6, atol=1e-7
+                tracker.state.core.dense.weights[i, :, :n], state.W, rtol=1e-6, atol=1e-7
             )
-            P = triangle.whole(tracker.state.covs[i], n)
+            P = triangle.whole(tracker.state.core.dense.covs[i], n)
             np.testing.assert_allclose(P, state.P, rtol=1e-6, atol=1e-6)
     assert lived > 10  # births are in the comparison
 
@@ -396,7 +391,7 @@ def test_a_new_class_among_the_answers_keeps_the_others():
     tracker.tell(tickets[0], "a")
     tracker.tell(tickets[1], "c")
     assert tracker.tell(tickets[0], "b").settled
-    assert tracker.state.told.tolist() == [1, 2, 0]  # the first two count as told once
+    assert tracker.state.classes.told.tolist() == [1, 2, 0]  # the first two count as told once
     assert tracker.told == 1
 
 
@@ -476,7 +471,7 @@ def test_an_answer_is_not_taken_for_another_class(label):
     ticket = tracker.ask([1.0, 2.0]).ticket
     with contextlib.suppress(TypeError, ValueError):
         tracker.tell(ticket, label)
-    assert tracker.state.told[:3].tolist() == [0, 0, 0]
+    assert tracker.state.classes.told[:3].tolist() == [0, 0, 0]
 
 
 def test_the_classes_of_a_given_rule_are_kept_or_refused():

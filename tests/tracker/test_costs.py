@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import lasec
+from doubled import in_double
 from lasec.rules.tracker.costs import GIVEN, SHARES, SUMS
-from lasec.rules.tracker.enlarging import more_features
 from reference import tracker_costs, tracker_forms
 
 ROWS = 600
@@ -19,12 +19,6 @@ def stream(K, d=6, seed=3):
     score[:, -1] -= 4.0 if K == 2 else 1.5
     y = score.argmax(axis=1) + 1
     return X, y if K > 2 else 2 * y - 3
-
-
-def in_double(tracker):
-    """The same Tracker with its covariances in double precision."""
-    tracker.state = tracker.state._replace(covs=tracker.state.covs.astype(np.float64))
-    return tracker
 
 
 def weighted(K, weight, **options):
@@ -160,7 +154,7 @@ def test_other_features_keep_the_weights():
     rule = lasec.rules.Tracking(weighted=True, balanced=True)
     state = rule.init(3)
     state.costs[:] = [[1.0, 5.0], [0.9, 0.1], [2.0, 1.0]]
-    np.testing.assert_array_equal(more_features(rule, state, 5, known=3).costs, state.costs)
+    np.testing.assert_array_equal(rule.widened(state, 5, known=3).costs, state.costs)
 
 
 @pytest.mark.parametrize("row", [GIVEN, SHARES, SUMS])

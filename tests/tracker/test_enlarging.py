@@ -7,8 +7,8 @@ import pytest
 
 import lasec
 from lasec import triangle
+from lasec.nested import leaves, named
 from lasec.rules import Tracking
-from lasec.rules.tracker.enlarging import more_features
 from lasec.rules.tracker.hypotheses import prior_of
 
 ROWS = 400
@@ -64,7 +64,7 @@ def test_a_third_class_is_the_same_but_for_the_link(d, block):
 
     rule = Tracking(block=block)
     state, X, _ = trained(rule, d)
-    before = [array.copy() for array in state]
+    before = [array.copy() for array in leaves(state)]
     larger, after = rule.with_more_classes(state, d)
     assert larger == Tracking(block=block, classes=3)
     two, three = probabilities(rule, state, X), probabilities(larger, after, X)
@@ -73,7 +73,7 @@ def test_a_third_class_is_the_same_but_for_the_link(d, block):
     np.testing.assert_allclose(three[:, :2], two, atol=link + 0.001)
     assert np.abs(three[:, :2] - two).max() > 1e-3
     assert after.validate() == ""
-    for array, copy in zip(state, before, strict=True):
+    for array, copy in zip(leaves(state), before, strict=True):
         np.testing.assert_array_equal(array, copy)
 
 
@@ -88,14 +88,17 @@ def test_a_third_class_keeps_means_and_variances(d, block):
     after = rule.with_more_classes(state, d)[1]
     for x in X:
         for t in (ROWS + 1, far):
-            at, then = sight(state, x, t), sight(after, x, t)
-            for i in np.flatnonzero(state.weight > 0.0):
-                m, p = state.weights[i, 0] @ at.u, np.zeros(3)
-                scores(after, i, then, 1.0, p)
+            at, then = (
+                sight(state.core, state.classes, x, t),
+                sight(after.core, after.classes, x, t),
+            )
+            for i in np.flatnonzero(state.core.mixture.weight > 0.0):
+                m, p = state.core.dense.weights[i, 0] @ at.u, np.zeros(3)
+                scores(after.core.dense, i, then, 1.0, p)
                 close = {"rtol": 1e-9, "atol": 1e-9} if block < 0 else {"rtol": 1e-5, "atol": 1e-5}
                 np.testing.assert_allclose((p[1] - p[0]) / math.sqrt(2.0), m, **close)
                 assert p[2] == 0.0
-                v, w = quadratic(state, i, at), quadratic(after, i, then)
+                v, w = quadratic(state.core.dense, i, at), quadratic(after.core.dense, i, then)
                 np.testing.assert_allclose(w, v, rtol=1e-5 if t == far else 0.15)
 
 
@@ -111,11 +114,15 @@ def test_a_further_class_changes_nothing(d, block, K):
     # Products with covariances are rounded to single precision, in the order of their strips.
     np.testing.assert_allclose(then[:, :K], before, rtol=0.0, atol=1e-6)
     assert (then[:, K] == 0.0).all()
-    n = after.weights.shape[2] - after.spread.shape[1]
+    n = after.core.dense.weights.shape[2] - after.core.dense.spread.shape[1]
     k = (block if block >= 0 else d) + 1 + K
-    np.testing.assert_array_equal(after.weights[:, :K, :k], state.weights[:, :, :k])
-    np.testing.assert_array_equal(after.weights[:, K], 0.0)
-    for i, (one, other) in enumerate(zip(state.covs, after.covs, strict=True)):
+    np.testing.assert_array_equal(
+        after.core.dense.weights[:, :K, :k], state.core.dense.weights[:, :, :k]
+    )
+    np.testing.assert_array_equal(after.core.dense.weights[:, K], 0.0)
+    for i, (one, other) in enumerate(
+        zip(state.core.dense.covs, after.core.dense.covs, strict=True)
+    ):
         P = triangle.whole(other, n)
         np.testing.assert_array_equal(P[:k, :k], triangle.whole(one, k))
         np.testing.assert_array_equal(P[k, : k + 1], np.eye(k + 1)[k] * prior_of(rule, i))
@@ -151,12 +158,13 @@ def test_more_features_say_the_same_about_known_rows(d, larger, block, K):
     """Covariances are rounded to single precision once more; a margin moves by 1e-6 or so."""
     rule = Tracking(block=block, classes=K)
     state, X, _ = trained(rule, d)
-    grown = more_features(rule, state, larger, known=d)
-    for name, shape in rule.shapes(larger).items():
-        assert getattr(grown, name).shape == shape, name
+    grown = rule.widened(state, larger, known=d)
+    assert {name: part.shape for name, part in named(grown).items()} == rule.shapes(larger)
     assert grown.validate() == ""
-    t = state.clock[0]  # no drift since the last label: it is that of the new number
-    X = X[(np.abs((X - state.means) * state.units[:d]) ** 2).mean(axis=1) < 3.0]  # not shortened
+    t = state.core.mixture.clock[0]  # no drift since the last label: it is that of the new number
+    X = X[
+        (np.abs((X - state.core.means) * state.core.units[:d]) ** 2).mean(axis=1) < 3.0
+    ]  # not shortened
     assert len(X) > 30
     before, after = (
         probabilities(rule, state, X, t),
@@ -173,18 +181,17 @@ def test_rows_that_become_wider_than_the_block_keep_their_weights(K):
 
     rule, d, larger = Tracking(block=8, classes=K), 8, 14
     state, X, _ = trained(rule, d)
-    grown = more_features(rule, state, larger, known=d)
+    grown = rule.widened(state, larger, known=d)
     few = Tracking(block=5, classes=K)
-    narrow = more_features(few, state, larger, known=d)
-    assert narrow.basis.shape == (5, larger)
-    t = state.clock[0]
-    X = X[(np.abs((X - state.means) * state.units[:d]) ** 2).mean(axis=1) < 3.0]
+    narrow = few.widened(state, larger, known=d)
+    assert narrow.core.basis.shape == (5, larger)
+    t = state.core.mixture.clock[0]
+    X = X[(np.abs((X - state.core.means) * state.core.units[:d]) ** 2).mean(axis=1) < 3.0]
     for x, wide in zip(X, padded(X, larger), strict=True):
-        for i in np.flatnonzero(state.weight > 0.0):
-            p, q, r = (np.zeros(len(state.weights[i])) for _ in range(3))
-            scores(state, i, sight(state, x, t), 1.0, p)
-            scores(grown, i, sight(grown, wide, t), 1.0, q)
-            scores(narrow, i, sight(narrow, wide, t), 1.0, r)
+        for i in np.flatnonzero(state.core.mixture.weight > 0.0):
+            p, q, r = (np.zeros(len(state.core.dense.weights[i])) for _ in range(3))
+            for one, row, out in ((state, x, p), (grown, wide, q), (narrow, wide, r)):
+                scores(one.core.dense, i, sight(one.core, one.classes, row, t), 1.0, out)
             np.testing.assert_allclose(q, p, rtol=1e-6, atol=1e-4)
             np.testing.assert_allclose(r, p, rtol=1e-6, atol=1e-4)
     # Narrower than it was, what is left of the covariance is a covariance still.
@@ -202,9 +209,9 @@ def test_fewer_features_may_be_known_than_there_are():
     """Spare features, which no row has used, are not carried over."""
     rule = Tracking()
     state, X, _ = trained(rule, 8, known=5)
-    grown = more_features(rule, state, 12, known=5)
-    t = state.clock[0]
-    X = X[(np.abs((X - state.means) * state.units[:8]) ** 2).mean(axis=1) < 3.0]
+    grown = rule.widened(state, 12, known=5)
+    t = state.core.mixture.clock[0]
+    X = X[(np.abs((X - state.core.means) * state.core.units[:8]) ** 2).mean(axis=1) < 3.0]
     before, after = probabilities(rule, state, X, t), probabilities(rule, grown, padded(X, 12), t)
     np.testing.assert_allclose(after, before, atol=1e-5)
 
@@ -212,10 +219,10 @@ def test_fewer_features_may_be_known_than_there_are():
 def test_a_state_with_more_features_is_one_of_its_own():
     rule = Tracking()
     state, X, y = trained(rule, 6)
-    before = [array.copy() for array in state]
-    grown = more_features(rule, state, 9, known=6)
+    before = [array.copy() for array in leaves(state)]
+    grown = rule.widened(state, 9, known=6)
     rule.update(grown, padded(X, 9)[0], float(y[0]), 0.0, ROWS + 1)
-    for array, copy in zip(state, before, strict=True):
+    for array, copy in zip(leaves(state), before, strict=True):
         np.testing.assert_array_equal(array, copy)
 
 
@@ -223,7 +230,7 @@ def test_a_state_with_more_features_goes_on_learning():
     for block in (-1, 4):
         rule = Tracking(block=block)
         state, X, y = trained(rule, 12)
-        grown = more_features(rule, state, 15, known=12)
+        grown = rule.widened(state, 15, known=12)
         rng = np.random.default_rng(0)
         X, y = np.tile(padded(X, 15), (8, 1)), np.tile(y, 8)
         X[:, 12:] = rng.standard_normal((len(X), 3))

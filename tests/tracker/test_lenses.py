@@ -13,8 +13,7 @@ from lasec.rules.tracker.lens_maps import (
     lens_rows,
     standardized,
 )
-from lasec.rules.tracker.lensed import LEFT, LOW, NEXT, RUNNING
-from lasec.rules.tracker.lenses import weigh
+from lasec.rules.tracker.lensed import LEFT, LOW, NEXT, RUNNING, weigh
 from reference import lenses as reference
 
 ROWS = 900
@@ -57,7 +56,7 @@ def test_equals_its_equations(rate):
     np.testing.assert_allclose(state.maps.cuts, twin.maps.cuts, atol=1e-5)
     for e, core in enumerate(twin.cores):
         theirs = core.pi.sum(axis=(0, 1)).ravel()
-        np.testing.assert_allclose(state.cores.weight[e], theirs, atol=SINGLE)
+        np.testing.assert_allclose(state.cores.mixture.weight[e], theirs, atol=SINGLE)
     raw = lasec.Tracker(4, rate=rate, seed=5).run(X, y)
     assert np.abs(raw.margin - ours.margin).max() > 0.5  # the lenses are in it
 
@@ -100,7 +99,7 @@ def test_rows_of_a_lens_are_the_same_one_by_one():
     tracker = lensed()
     tracker.run(X, y)
     state = tracker.state
-    Z = np.array([standardized(state.raw.means, state.raw.units, x) for x in X[:50]])
+    Z = np.array([standardized(state.raw.core.means, state.raw.core.units, x) for x in X[:50]])
     for e in range(LENSES):
         one_by_one = [lens_row(state.maps, e, z) for z in Z]
         np.testing.assert_allclose(lens_rows(state.maps, e, Z), one_by_one, atol=1e-5)
@@ -206,7 +205,8 @@ def test_lenses_that_lose_sleep_wake_and_sleep_longer():
         assert (state.omega[1:][left > 0] == 0.0).all()
         assert state.omega.sum() == pytest.approx(1.0)
         for e in np.flatnonzero((left > 0) & (left == before.naps[:, LEFT] - 50)):
-            np.testing.assert_array_equal(state.cores.weights[e], before.cores.weights[e])
+            now, then = state.cores.dense.weights[e], before.cores.dense.weights[e]
+            np.testing.assert_array_equal(now, then)
             slept.append(e)
         before = state
     assert set(slept) == {0, 1, 2, 3}
@@ -287,8 +287,8 @@ def test_class_weights_move_the_decision_and_not_the_probabilities():
         ("naps", (0, 1), -1, "counts"),
         ("maps.pairs", (0, 0), 9, "column"),
         ("cores.units", (0, 0), -1.0, "unit"),
-        ("cores.spread", (1, 0, 0), 0.0, "variance"),
-        ("cores.posterior", (2, 0, 0, 0), 0.9, "posterior"),
+        ("cores.dense.spread", (1, 0, 0), 0.0, "variance"),
+        ("cores.mixture.posterior", (2, 0, 0, 0), 0.9, "posterior"),
     ],
 )
 def test_a_state_that_cannot_be_is_refused(name, place, value, message):

@@ -15,14 +15,14 @@ def sound(tracker):
     """Positive definite, normalised, finite, and never far beyond the prior."""
     state = tracker.state
     assert state.validate() == ""
-    assert np.isfinite(state.weights).all()
-    width = state.weights.shape[2] - state.spread.shape[1]
-    for i in np.flatnonzero(state.weight):
-        values = np.linalg.eigvalsh(triangle.whole(state.covs[i], width))
+    assert np.isfinite(state.core.dense.weights).all()
+    width = state.core.dense.weights.shape[2] - state.core.dense.spread.shape[1]
+    for i in np.flatnonzero(state.core.mixture.weight):
+        values = np.linalg.eigvalsh(triangle.whole(state.core.dense.covs[i], width))
         assert values[0] > 0.0
         assert values[-1] <= 1.3 * tracker.rule.prior
-        assert (state.spread[i] > 0.0).all()
-        assert (state.spread[i] <= 1.2 * tracker.rule.prior).all()
+        assert (state.core.dense.spread[i] > 0.0).all()
+        assert (state.core.dense.spread[i] <= 1.2 * tracker.rule.prior).all()
 
 
 def drifting(count, classes, seed):
@@ -204,7 +204,7 @@ def test_units_that_do_not_follow_from_the_rest_are_refused():
     X, y = lasec.streams.switching(300, dimension=4, seed=2)
     tracker = lasec.Tracker(4, rate=1.0, seed=2)
     tracker.run(X, y)
-    tracker.state.units[0] *= 1.01
+    tracker.state.core.units[0] *= 1.01
     assert "units" in tracker.state.validate()
     with pytest.raises(lasec.StateError, match="units"):
         tracker.to_bytes()
@@ -216,7 +216,7 @@ def test_units_of_tiny_features_are_finite(size):
     state = rule.init(2)
     for t in range(1, 30):
         rule.update(state, size * rng.standard_normal(2), 1.0, 0.0, t)
-        assert np.isfinite(state.units).all()
+        assert np.isfinite(state.core.units).all()
     assert state.validate() == ""
 
 

@@ -7,6 +7,7 @@ import pytest
 from scipy.sparse import csr_array, hstack
 
 import lasec
+from lasec.nested import leaves, named
 from lasec.rules import SparseTracking
 from lasec.rules.tracker.columns import COLUMN, ENTRIES
 from reference.mixed_tracker import MixedTracker
@@ -15,7 +16,7 @@ DENSE = 7
 
 
 def same(one, other):
-    for name, a, b in zip(one.state._fields, one.state, other.state, strict=True):
+    for name, a, b in zip(named(one.state), leaves(one.state), leaves(other.state), strict=True):
         np.testing.assert_array_equal(a, b, err_msg=name)
 
 
@@ -69,9 +70,9 @@ def test_without_words_it_is_the_tracker():
     for name in ("margin", "variance", "propensity"):
         a, b = getattr(one, name), getattr(other, name)
         np.testing.assert_allclose(a, b, rtol=0.0, atol=1e-12, err_msg=name)
-    np.testing.assert_array_equal(plain.state.weights, beside.state.alone)
-    np.testing.assert_array_equal(plain.state.weights, beside.state.head)
-    np.testing.assert_array_equal(plain.state.covs, beside.state.covs)
+    np.testing.assert_array_equal(plain.state.core.dense.weights, beside.state.alone.dense.weights)
+    np.testing.assert_array_equal(plain.state.core.dense.weights, beside.state.joint.weights)
+    np.testing.assert_array_equal(plain.state.core.dense.covs, beside.state.joint.covs)
 
 
 def test_words_are_those_of_the_sparse_tracker_and_numbers_are_no_words():
@@ -79,9 +80,9 @@ def test_words_are_those_of_the_sparse_tracker_and_numbers_are_no_words():
     tracker, sparse = mixed(rate=1.0), lasec.Tracker(rate=1.0, seed=3)
     tracker.run(X, y)
     sparse.run(X[:, DENSE:], y)
-    for name in ("rows", "tally"):
-        np.testing.assert_array_equal(getattr(tracker.state, name), getattr(sparse.state, name))
-    one, other = (t.state.entries[: t.state.used[ENTRIES]] for t in (tracker, sparse))
+    np.testing.assert_array_equal(tracker.state.texts.rows, sparse.state.rows)
+    found = tracker.state.texts.columns, sparse.state.columns
+    one, other = (columns.entries[: columns.used[ENTRIES]] for columns in found)
     assert one[:, COLUMN].min() >= DENSE
     np.testing.assert_array_equal(one[:, COLUMN] - DENSE, other[:, COLUMN])
     np.testing.assert_array_equal(one[:, COLUMN + 1 :], other[:, COLUMN + 1 :])
@@ -134,21 +135,22 @@ def test_a_new_class_keeps_what_is_known():
 
 @pytest.mark.parametrize(
     ("name", "place", "value"),
-    [("trust", 0, 2.0), ("covs", (0, 0), -1.0), ("alone_covs", (0, 0), -1.0),
-     ("alone_posterior", (0, 0, 0), 2.0), ("units", 0, 7.0), ("alone_clock", 0, -1)],
+    [("trust", 0, 2.0), ("joint.covs", (0, 0), -1.0), ("alone.dense.covs", (0, 0), -1.0),
+     ("alone.mixture.posterior", (0, 0, 0), 2.0), ("alone.units", 0, 7.0),
+     ("alone.mixture.clock", 0, -1)],
 )  # fmt: skip
 def test_a_file_that_contradicts_itself_is_refused(name, place, value):
     X, y, _ = rows(100, seed=8)
     tracker = mixed(rate=0.3)
     tracker.run(X, y)
     broken = copy.copy(tracker)
-    getattr(broken.state, name)[place] = value
+    named(broken.state)[name][place] = value
     with pytest.raises(lasec.StateError, match="invalid"):
         broken.to_bytes()
 
 
 def test_a_state_of_words_alone_has_none_of_it():
-    state = SparseTracking().init(dimension=5)
-    for name in ("head", "covs", "means", "squares", "units", "sums", "trust"):
-        assert getattr(state, name).size == 0
-    assert sum(getattr(state, n).size for n in state._fields if n.startswith("alone")) == 0
+    state, mixed = (SparseTracking(dense=d).init(dimension=5) for d in (0, 2))
+    for name, array in named(mixed.texts).items():
+        assert named(state)[name].shape == array.shape, name
+    assert len(named(state)) == len(named(mixed.texts)) < len(named(mixed)) - 10

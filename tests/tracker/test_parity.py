@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import lasec
+from doubled import in_double, in_double_precision
 from lasec import triangle
 from lasec.rules import Probit, Tracking
 from lasec.types import Context
@@ -38,12 +39,6 @@ def easy(seed):
     return lasec.streams.switching(ROUNDS, dimension=3, every=700, seed=seed)
 
 
-def in_double(tracker):
-    """The same Tracker with its covariances in double precision."""
-    tracker.state = tracker.state._replace(covs=tracker.state.covs.astype(np.float64))
-    return tracker
-
-
 @pytest.mark.parametrize("rate", [0.1, 0.4, 1.0])
 @pytest.mark.parametrize("stream", [switching, walking, degenerate, easy], ids=lambda s: s.__name__)
 def test_equals_its_equations(stream, rate):
@@ -57,14 +52,15 @@ def test_equals_its_equations(stream, rate):
     np.testing.assert_array_equal(ours.asked, asked)
     np.testing.assert_allclose(ours.margin, margin, rtol=1e-7, atol=1e-7)
     np.testing.assert_allclose(ours.propensity, propensity, rtol=1e-6)
-    np.testing.assert_allclose(tracker.state.means, twin.means, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(tracker.state.squares, twin.squares, rtol=1e-7)
+    np.testing.assert_allclose(tracker.state.core.means, twin.means, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(tracker.state.counted.squares, twin.squares, rtol=1e-7)
     posterior = twin.pi.reshape(tracker.state.posterior.shape)
     np.testing.assert_allclose(tracker.state.posterior, posterior, rtol=1e-6, atol=1e-12)
     for b, lineage in enumerate(twin.lineages):
         for k, state in enumerate(lineage or []):
             i = 5 * b + k
-            weights, cov = tracker.state.weights[i, 0, : d + 2], tracker.state.covs[i]
+            dense = tracker.state.core.dense
+            weights, cov = dense.weights[i, 0, : d + 2], dense.covs[i]
             np.testing.assert_allclose(weights, state.w, rtol=1e-5, atol=1e-6)
             np.testing.assert_allclose(triangle.whole(cov, d + 2), state.P, rtol=1e-5, atol=1e-5)
 
@@ -131,14 +127,14 @@ def test_interpreted_is_compiled():
 
 def test_one_state_is_the_probit_rule():
     """Where no label is so surprising that it would widen, one filter step is Probit's."""
-    from lasec.rules.tracker.dense import Sight, dense_of
-    from lasec.rules.tracker.mixture import filter_state, mixture_of
+    from lasec.rules.tracker.dense import Sight
+    from lasec.rules.tracker.mixture import filter_state
 
     rng = np.random.default_rng(0)
     rule = Probit(prior=20.0, lapse=0.001)
-    state, twin = rule.init(6), Tracking(prior=20.0, slots=1).init(6)
-    twin = twin._replace(covs=twin.covs.astype(np.float64))
-    of_twin, mixture, room = Tracking(prior=20.0, slots=1), mixture_of(twin), np.empty((2, 1))
+    of_twin, room = Tracking(prior=20.0, slots=1), np.empty((2, 1))
+    state, twin = rule.init(6), in_double_precision(of_twin.init(6))
+    classes, dense = twin.classes, twin.core.dense
     target = rng.standard_normal(6)
     for _ in range(200):
         x = rng.standard_normal(6)
@@ -146,6 +142,6 @@ def test_one_state_is_the_probit_rule():
         rule.update(state, x, y, 0.0)
         u = np.append(x, [0.0, 0.0])
         at = Sight(u, u, u @ u, np.empty(8))
-        filter_state(of_twin, mixture, dense_of(twin), 0, at, y, 0, 0.001, *room)
-    np.testing.assert_allclose(state.weights, twin.weights[0, 0, :6], rtol=1e-10)
-    np.testing.assert_allclose(state.cov, triangle.whole(twin.covs[0], 6), rtol=1e-10, atol=1e-12)
+        filter_state(of_twin, classes, dense, 0, at, y, 0, 0.001, *room)
+    np.testing.assert_allclose(state.weights, dense.weights[0, 0, :6], rtol=1e-10)
+    np.testing.assert_allclose(state.cov, triangle.whole(dense.covs[0], 6), rtol=1e-10, atol=1e-12)

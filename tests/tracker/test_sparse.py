@@ -8,6 +8,7 @@ import pytest
 from scipy.sparse import coo_array, csr_array, csr_matrix
 
 import lasec
+from lasec.nested import leaves, named
 from lasec.queries import Always
 from lasec.rules import SparseTracking
 from lasec.rules.tracker.columns import COLUMN, ENTRIES, PLACE, PLACES, is_table, table_of
@@ -54,12 +55,12 @@ def test_lazy_equals_eager(rate):
     np.testing.assert_allclose(records.margin, margins, rtol=0.0, atol=1e-12)
     posterior = twin.pi.reshape(tracker.state.posterior.shape)
     np.testing.assert_allclose(tracker.state.posterior, posterior, rtol=0.0, atol=1e-12)
-    assert np.count_nonzero(tracker.state.begun) >= 2  # slots were born, and born again
+    assert np.count_nonzero(tracker.state.words.begun) >= 2  # slots were born, and born again
 
 
 def places(state, columns):
     """The place of each column, of which all have one."""
-    entries = state.entries[: state.used[ENTRIES]]
+    entries = state.columns.entries[: state.columns.used[ENTRIES]]
     return entries[np.argsort(entries[:, COLUMN]), PLACE][columns]
 
 
@@ -68,22 +69,23 @@ def test_weights_are_those_of_the_twin():
     tracker = lasec.Tracker(rate=1.0, seed=3)
     records = tracker.run(csr_array(X), y)
     twin, _ = eager(X, y, records.asked)
-    state, now = tracker.state, int(tracker.state.clock[0])
+    state, now = tracker.state, int(tracker.state.mixture.clock[0])
+    words = state.words
     at = places(state, np.arange(COLUMNS))
     for b, lineage in enumerate(twin.lineages):
         for k, one in enumerate(lineage or []):
-            if state.weight[5 * b + k] == 0.0:
+            if state.mixture.weight[5 * b + k] == 0.0:
                 continue
-            f = (1.0 - one.drift) ** (now - state.touched[at, 0])
-            known = state.touched[at, 1] > state.begun[b]
-            w = np.where(known, np.sqrt(f) * state.weights[at, 5 * b + k, 0], 0.0)
-            D = np.where(known, f * state.spread[at, 5 * b + k] + (1.0 - f) * one.S, one.S)
+            f = (1.0 - one.drift) ** (now - words.touched[at, 0])
+            known = words.touched[at, 1] > words.begun[b]
+            w = np.where(known, np.sqrt(f) * words.weights[at, 5 * b + k, 0], 0.0)
+            D = np.where(known, f * words.spread[at, 5 * b + k] + (1.0 - f) * one.S, one.S)
             np.testing.assert_allclose(w, one.w[:COLUMNS], rtol=1e-10, atol=1e-10)
             np.testing.assert_allclose(D, one.D[:COLUMNS], rtol=1e-10)
 
 
 def same(one, other):
-    for name, a, b in zip(one.state._fields, one.state, other.state, strict=True):
+    for name, a, b in zip(named(one.state), leaves(one.state), leaves(other.state), strict=True):
         np.testing.assert_array_equal(a, b, err_msg=name)
 
 
@@ -177,10 +179,11 @@ def test_the_state_grows_with_the_columns_that_occur():
     for at in range(0, 800, 200):
         tracker.run(S[at : at + 200], y[at : at + 200])
         state, occurred = tracker.state, np.unique(S[: at + 200].indices).size
-        assert state.used[ENTRIES] == occurred
-        assert 3 < state.used[PLACES] < occurred
-        assert occurred <= len(state.entries) < 4 * (occurred + S.shape[1] // 10)
-        sizes.append(sum(array.nbytes for array in state))
+        used, entries = state.columns.used, state.columns.entries
+        assert used[ENTRIES] == occurred
+        assert 3 < used[PLACES] < occurred
+        assert occurred <= len(entries) < 4 * (occurred + S.shape[1] // 10)
+        sizes.append(sum(array.nbytes for array in leaves(state)))
     assert sizes[0] < sizes[-1] < 0.5 * 3_000 * 30 * 16  # of all columns from the start
 
 
@@ -190,14 +193,14 @@ def test_growth_changes_nothing():
         lasec.Tracker(S.shape[1], rate=0.3, seed=5, rule=SparseTracking()) for _ in "ab"
     )
     state, rule = large.state, large.rule
-    state.used[2] = 4_000
+    state.columns.used[2] = 4_000
     state = rule.renewed(state)
-    state.used[2] = 0
+    state.columns.used[2] = 0
     large.state = state
     np.testing.assert_array_equal(small.run(S, y).margin, large.run(S, y).margin)
-    assert len(large.state.entries) > len(small.state.entries) > 64
-    n = small.state.used[PLACES]
-    np.testing.assert_array_equal(small.state.weights[:n], large.state.weights[:n])
+    assert len(large.state.columns.entries) > len(small.state.columns.entries) > 64
+    n = small.state.columns.used[PLACES]
+    np.testing.assert_array_equal(small.state.words.weights[:n], large.state.words.weights[:n])
 
 
 def test_a_table_finds_every_column_and_nothing_else():
@@ -214,16 +217,17 @@ def test_a_table_finds_every_column_and_nothing_else():
 
 @pytest.mark.parametrize(
     ("name", "place", "value"),
-    [("table", 0, 10**6), ("entries", (0, PLACE), 10**6), ("used", PLACES, 10**6),
-     ("entries", (0, COLUMN), 77), ("spread", (0, 0), -1.0), ("clock", 6, -1),
-     ("entries", (0, 1), 10**6), ("touched", (0, 1), 10**6), ("posterior", (0, 0, 0), 2.0)],
+    [("columns.table", 0, 10**6), ("columns.entries", (0, PLACE), 10**6),
+     ("columns.used", PLACES, 10**6), ("columns.entries", (0, COLUMN), 77),
+     ("words.spread", (0, 0), -1.0), ("words.labels", 0, -1), ("columns.entries", (0, 1), 10**6),
+     ("words.touched", (0, 1), 10**6), ("mixture.posterior", (0, 0, 0), 2.0)],
 )  # fmt: skip
 def test_a_file_that_contradicts_itself_is_refused(name, place, value):
     S, y = csr_array(texts(100, seed=11)[0]), texts(100, seed=11)[1]
     tracker = lasec.Tracker(rate=0.3, seed=5)
     tracker.run(S, y)
     broken = copy.copy(tracker)
-    getattr(broken.state, name)[place] = value
+    named(broken.state)[name][place] = value
     with pytest.raises(lasec.StateError, match="invalid"):
         broken.to_bytes()
 
@@ -288,7 +292,7 @@ def test_an_empty_row_and_explicit_zeros():
     X = csr_array(([1.0, 0.0, 2.0], [1, 2, 3], [0, 2, 2, 3]), shape=(3, 4))
     records = tracker.run(X, [1, -1, 1])
     assert np.isfinite(records.margin).all()
-    assert tracker.state.used[ENTRIES] == 2  # a stored zero is no word
+    assert tracker.state.columns.used[ENTRIES] == 2  # a stored zero is no word
 
 
 def test_a_session_takes_sparse_rows():

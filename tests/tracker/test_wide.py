@@ -7,6 +7,7 @@ import pytest
 
 import lasec
 from lasec import triangle
+from lasec.nested import leaves
 from lasec.rules import Tracking
 from reference import tracker_forms as reference
 
@@ -58,30 +59,30 @@ def test_equals_its_equations(d, block, k, rate):
     p, label, propensity, asked = reference.play(twin, rate, X, y, coins)
 
     assert twin.behind >= 32 + 3 * 64  # several renewals
-    assert tracker.state.sampled.tolist() == [len(twin.sample), twin.behind]
+    assert tracker.state.counted.sampled.tolist() == [len(twin.sample), twin.behind]
     np.testing.assert_array_equal(ours.asked, asked)
     np.testing.assert_allclose(ours.margin, p[:, 1] - p[:, 0], atol=SINGLE)
     sure = np.abs(ours.margin) > SINGLE
     np.testing.assert_array_equal(ours.label[sure], label[sure])
     np.testing.assert_allclose(ours.propensity, propensity, atol=10.0 * SINGLE)
-    same_span(tracker.state.basis, twin.B, atol=1e-5)
-    np.testing.assert_allclose(tracker.state.energy, twin.energy, rtol=1e-4, atol=1e-7)
+    same_span(tracker.state.core.basis, twin.B, atol=1e-5)
+    np.testing.assert_allclose(tracker.state.counted.energy, twin.energy, rtol=1e-4, atol=1e-7)
     n = k + 2
-    at = tracker.state.weights.shape[2] - d
+    at = tracker.state.core.dense.weights.shape[2] - d
     for b, lineage in enumerate(twin.lineages):
         for j, state in enumerate(lineage or []):
             i = 5 * b + j
-            if tracker.state.weight[i] == 0.0:
+            if tracker.state.core.mixture.weight[i] == 0.0:
                 continue
             scale = np.sqrt(state.S)
-            w, W = tracker.state.weights[i, 0], state.W[0]
-            whole = w[:k] @ tracker.state.basis + w[at:]
+            w, W = tracker.state.core.dense.weights[i, 0], state.W[0]
+            whole = w[:k] @ tracker.state.core.basis + w[at:]
             np.testing.assert_allclose(whole, W[:k] @ twin.B + W[n:], atol=1e-3 * scale)
             np.testing.assert_allclose(w[k:n], W[k:n], atol=1e-3 * scale)
-            np.testing.assert_allclose(tracker.state.spread[i], state.D, rtol=1e-3)
-            P = triangle.whole(tracker.state.covs[i], n)
+            np.testing.assert_allclose(tracker.state.core.dense.spread[i], state.D, rtol=1e-3)
+            P = triangle.whole(tracker.state.core.dense.covs[i], n)
             turn = np.eye(n)
-            turn[:k, :k] = twin.B @ tracker.state.basis.T
+            turn[:k, :k] = twin.B @ tracker.state.core.basis.T
             np.testing.assert_allclose(P, turn.T @ state.P @ turn, atol=1e-3 * state.S)
 
 
@@ -96,8 +97,8 @@ def test_a_diagonal_equals_its_equations():
     np.testing.assert_allclose(ours.margin, p[:, 1] - p[:, 0], atol=SINGLE)
     np.testing.assert_allclose(ours.propensity, propensity, atol=10.0 * SINGLE)
     state = twin.lineages[0][0]
-    np.testing.assert_allclose(tracker.state.spread[0], state.D, rtol=1e-3)
-    assert tracker.state.basis.size == tracker.state.sample.size == 0
+    np.testing.assert_allclose(tracker.state.core.dense.spread[0], state.D, rtol=1e-3)
+    assert tracker.state.core.basis.size == tracker.state.counted.sample.size == 0
     full = tracker_of(12).run(X, y)
     assert np.abs(full.margin - ours.margin).max() > 0.1  # it is not the full form
 
@@ -125,14 +126,14 @@ def test_a_block_of_all_features_is_the_full_form(block):
     X, y = stream(12, rows=600)
     full, blocked = tracker_of(12), tracker_of(12, block)
     np.testing.assert_array_equal(full.run(X, y).margin, blocked.run(X, y).margin)
-    for ours, theirs in zip(full.state, blocked.state, strict=True):
+    for ours, theirs in zip(leaves(full.state), leaves(blocked.state), strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
 
 def test_the_default_is_full_up_to_192_features():
-    assert Tracking().init(192).spread.shape == (30, 0)
-    assert Tracking().init(193).spread.shape == (30, 193)
-    assert Tracking().init(193).basis.shape == (64, 193)
+    assert Tracking().init(192).core.dense.spread.shape == (30, 0)
+    assert Tracking().init(193).core.dense.spread.shape == (30, 193)
+    assert Tracking().init(193).core.basis.shape == (64, 193)
 
 
 @pytest.mark.parametrize(("d", "block", "rate"), [(12, 4, 0.1), (12, 4, 1.0), (200, -1, 0.3)])
@@ -141,7 +142,7 @@ def test_row_by_row_is_the_run(d, block, rate):
     together, apart = (tracker_of(d, block, rate) for _ in range(2))
     records = together.run(X, y)
     margin, asked = looped(apart, X, y)
-    assert together.state.sampled[1] > 32
+    assert together.state.counted.sampled[1] > 32
     np.testing.assert_array_equal(records.asked, asked)
     np.testing.assert_array_equal(records.margin, margin)
     assert together.to_bytes() == apart.to_bytes()
@@ -171,14 +172,14 @@ def test_asking_does_not_change_the_basis():
     X, y = stream(12, rows=400)
     tracker = tracker_of(12, 4, rate=1.0)
     tracker.run(X[:10], y[:10])
-    before, margins = tracker.state.basis.copy(), tracker.margins(X, first=1_000)
+    before, margins = tracker.state.core.basis.copy(), tracker.margins(X, first=1_000)
     tickets = [tracker.ask(x).ticket for x in X[10:]]
-    assert tracker.state.sampled[0] > 64  # more than there is room for
-    np.testing.assert_array_equal(tracker.state.basis, before)
+    assert tracker.state.counted.sampled[0] > 64  # more than there is room for
+    np.testing.assert_array_equal(tracker.state.core.basis, before)
     np.testing.assert_array_equal(tracker.margins(X, first=1_000), margins)
     tracker.tell(tickets[0], 1)
-    assert np.abs(tracker.state.basis - before).max() > 0.1
-    assert tracker.state.sampled.tolist() == [0, 64]
+    assert np.abs(tracker.state.core.basis - before).max() > 0.1
+    assert tracker.state.counted.sampled.tolist() == [0, 64]
 
 
 @pytest.mark.parametrize("at", [20, 200, 333])
@@ -189,7 +190,7 @@ def test_a_tracker_that_is_saved_in_the_middle_of_a_sample_goes_on(at):
     asked = [tracker.ask(x) for x in X[at : at + 30]]
     opened = [decision.ticket for decision in asked if decision.asked]
     assert opened
-    assert tracker.state.sampled[0] > 0
+    assert tracker.state.counted.sampled[0] > 0
     loaded = lasec.Tracker.from_bytes(tracker.to_bytes())
     for one in (tracker, loaded):
         for ticket in opened:
@@ -197,7 +198,7 @@ def test_a_tracker_that_is_saved_in_the_middle_of_a_sample_goes_on(at):
     ours, theirs = (one.run(X[at + 30 :], y[at + 30 :]) for one in (tracker, loaded))
     np.testing.assert_array_equal(ours.margin, theirs.margin)
     assert tracker.to_bytes() == loaded.to_bytes()
-    assert tracker.state.sampled[1] > 100
+    assert tracker.state.counted.sampled[1] > 100
 
 
 @pytest.mark.parametrize("classes", [[-1, 1], [-1, 1, 0]])
@@ -213,13 +214,13 @@ def test_a_long_life(classes):
     records = tracker.run(X, y)
     state = tracker.state
     assert np.isfinite(records.margin).all()
-    assert state.sampled[1] > 1_000
-    np.testing.assert_allclose(state.basis @ state.basis.T, np.eye(16), atol=1e-5)
-    assert (state.spread > 0.0).all()
-    assert (np.diff(state.energy) <= 0.0).all()
-    assert (state.energy >= 0.0).all()
-    n = state.weights.shape[2] - 40
-    for cov in state.covs:
+    assert state.counted.sampled[1] > 1_000
+    np.testing.assert_allclose(state.core.basis @ state.core.basis.T, np.eye(16), atol=1e-5)
+    assert (state.core.dense.spread > 0.0).all()
+    assert (np.diff(state.counted.energy) <= 0.0).all()
+    assert (state.counted.energy >= 0.0).all()
+    n = state.core.dense.weights.shape[2] - 40
+    for cov in state.core.dense.covs:
         assert np.linalg.eigvalsh(triangle.whole(cov, n))[0] > 0.0
     assert state.validate() == ""
     assert lasec.Tracker.from_bytes(tracker.to_bytes()).told == 20_000
@@ -248,15 +249,15 @@ def test_the_basis_follows_inputs_that_rotate(k, rows, until, least):
     tracker = tracker_of(140, 64, rate=0.05)
     begin = int(0.25 * until * rows)
     tracker.run(X[:begin], y[:begin])
-    early = tracker.state.basis.copy()
+    early = tracker.state.core.basis.copy()
     tracker.run(X[begin:], y[begin:])
-    U = (X[-1_000:] - tracker.state.means) * tracker.state.units[:140]
+    U = (X[-1_000:] - tracker.state.core.means) * tracker.state.core.units[:140]
     values = np.linalg.svd(U, compute_uv=False) ** 2
     best = values[:64].sum() / values.sum()
 
     def inside(basis):
         return ((U @ basis.T) ** 2).sum() / values.sum()
 
-    assert inside(tracker.state.basis) > least * best
+    assert inside(tracker.state.core.basis) > least * best
     assert inside(early) < 0.6 * best
     assert inside(np.eye(64, 140)) < 0.6 * best

@@ -29,11 +29,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lasec.rules.probit import chance
-from lasec.rules.tracker.beliefs import Beliefs
 from lasec.rules.tracker.dense import quadratic, sight
 from lasec.rules.tracker.hypotheses import HAZARDS, LAPSES, SCALES, SPEEDS
 from lasec.rules.tracker.seen import BIRTH, LATEST
-from lasec.rules.tracker.tracking import Tracking
+from lasec.rules.tracker.tracking import Beliefs, Tracking
 
 Array = NDArray[np.float64]
 
@@ -96,7 +95,7 @@ def mixture(tracker: _Tracker, X: ArrayLike, y: ArrayLike) -> Mixture:
         lean = float((before.posterior * (1.0 - 2.0 * lapse) * (right - 0.5)).sum())
         mistakes += int(lean < 0.0 or (lean == 0.0 and label < 0))  # zero predicts +1
         loss -= math.log(float((before.posterior * chances).sum()))
-        births, clock = before.born.copy(), int(before.clock[BIRTH])
+        births, clock = before.born.copy(), int(before.core.mixture.clock[BIRTH])
         if not tracker.run(row[None], [label]).asked[0]:
             raise ValueError("tracker: every label must be queried, so give it rate=1.0")
         path.learn(chances)
@@ -106,11 +105,11 @@ def mixture(tracker: _Tracker, X: ArrayLike, y: ArrayLike) -> Mixture:
 
 def _right(rule: Tracking, state: Beliefs, x: Array, y: float, t: int) -> Array:
     """The probability of the label under each state where no label is wrong."""
-    at = sight(state, x, t)
-    q = np.array([quadratic(state, i, at) for i in range(len(state.weight))])
-    gap = max(0, t - int(state.clock[LATEST]))
+    core, at = state.core, sight(state.core, state.classes, x, t)
+    q = np.array([quadratic(core.dense, i, at) for i in range(len(core.mixture.weight))])
+    gap = max(0, t - int(core.mixture.clock[LATEST]))
     fade = (1.0 - rule.drift * np.tile(SPEEDS, rule.slots)) ** gap
-    m = np.sqrt(fade) * (state.weights[:, 0] @ at.u)
+    m = np.sqrt(fade) * (core.dense.weights[:, 0] @ at.u)
     v = fade * q + (1.0 - fade) * rule.prior * np.tile(SCALES, rule.slots) * at.size
     z = y * m / np.sqrt(1.0 + np.maximum(v, 0.0))
     return np.array([chance(float(one)) for one in z])
@@ -150,7 +149,7 @@ class _Path:
         self.loss = np.take_along_axis(self.loss, best, -1)
         self.changes = np.take_along_axis(self.changes, best, -1)
         if new.size:
-            self._begin(int(new[0]), int(state.clock[BIRTH]) - clock)
+            self._begin(int(new[0]), int(state.core.mixture.clock[BIRTH]) - clock)
 
     def _begin(self, slot: int, gap: int) -> None:
         """A concept that begins now: stay with 1 - H, or move to one of its states with H/5."""

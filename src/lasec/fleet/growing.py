@@ -29,7 +29,7 @@ class Growing:
     >>> import lasec
     >>> rule = lasec.rules.SparseTracking()
     >>> models = Growing(rule, rule.init(2**18), 3, 2**18)
-    >>> len(models.state), models[1].used.tolist()
+    >>> len(models.state), models[1].columns.used.tolist()
     (3, [0, 3, 0])
     """
 

@@ -22,23 +22,20 @@ from lasec.queries import account, budgeted, pacing, two_prices
 from lasec.rules import gaussian, kernel_second_order, one_vs_rest, probit
 from lasec.rules.perceptron import first_order
 from lasec.rules.tracker import (
-    alone,
     answers,
     columns,
+    core,
     costs,
     dense,
     hypotheses,
     joint,
     lens_maps,
     lensed,
-    lenses,
     mixture,
     seen,
     softmax,
-    sparse_beliefs,
-    sparse_tracking,
+    states,
     subspace,
-    tracking,
     views,
     weighing,
     words,
@@ -48,10 +45,6 @@ types: Any = _types
 Function = Callable[..., Any]
 
 _ANY_ORDER = {"reassoc", "contract"}
-
-
-def _nothing(*given: Any) -> None:
-    pass
 
 
 @overload(contract.largest)
@@ -119,49 +112,24 @@ for of_view in (views.score, views.meet, views.learn, views.settle, views.restar
     _method(of_view, inline=_is_dense)
 
 
-def _words_alone(rule: Any, state: Any, x: Any) -> Any:
-    return x
-
-
-# What the sparse Tracker does where some columns are dense, and where all of them are words.
-CHOSEN: dict[Function, tuple[Function, Function]] = {
-    sparse_tracking.count_numbers: (sparse_tracking.count_alone, _nothing),
-    sparse_tracking.glance_of: (joint.joint_glance, words.glance),
-    sparse_tracking.learn_numbers: (sparse_tracking.learn_alone, _nothing),
-    sparse_tracking.lesson_of: (joint.joint_lesson, words.lesson),
-    sparse_tracking.sparse_classes: (sparse_tracking.mixed_classes, sparse_tracking.plain_classes),
-    sparse_tracking.sparse_sign: (sparse_tracking.mixed_sign, sparse_tracking.plain_sign),
-    sparse_tracking.view_of: (joint.joint_of, words.words_of),
-    sparse_tracking.words_in: (joint.later_words, _words_alone),
-}
-
-
-def _chosen(mixed: Function, plain: Function) -> Function:
-    def choose(*given: Any) -> Function:
-        kinds = [getattr(kind, "instance_class", None) for kind in given]
-        return mixed if sparse_beliefs.MixedBeliefs in kinds else plain
-
-    return choose
-
-
-for helper, forms in CHOSEN.items():
-    overload(helper)(_chosen(*forms))
+for of_state in (
+    states.says, states.chances, states.asked, states.teach, states.texts_in, states.view_says,
+    states.view_chances,
+):  # fmt: skip
+    _method(of_state)
 
 # Compiled as a part of what calls them: they would hand on a state of many arrays for each row.
 INLINED = {
-    dense.dense_of,
     dense.drifted,
     dense.quadratic,
     dense.scores,
     dense.shrunk,
     dense.glimpse,
     dense.sight,
-    *(getattr(lensed, name) for name in lensed.__all__),
     seen.seen,
     mixture.add_said,
     mixture.filter_state,
     mixture.follow,
-    mixture.mixture_of,
     mixture.sign,
     mixture.step_of_label,
 }
@@ -185,15 +153,9 @@ PLAIN = {
     probit.likelihood,
     *(getattr(room, name) for room in (softmax, seen, answers) for name in room.__all__),
     *(getattr(room, name) for room in (dense, mixture) for name in room.__all__),
-    *(getattr(tracking, name) for name in tracking.__all__ if name.islower()),
+    *(getattr(room, name) for room in (core, states, lensed) for name in room.__all__),
     *(getattr(costs, name) for name in costs.__all__),
-    *(
-        getattr(room, name)
-        for room in (columns, weighing, words, joint, alone)
-        for name in room.__all__
-    ),
-    *(getattr(sparse_tracking, name) for name in sparse_tracking.__all__ if name.islower()),
-    *(getattr(lenses, name) for name in lenses.__all__ if name.islower()),
+    *(getattr(room, name) for room in (columns, weighing, words, joint) for name in room.__all__),
     *(getattr(lens_maps, name) for name in lens_maps.__all__),
     subspace.is_due,
     subspace.sample_row,

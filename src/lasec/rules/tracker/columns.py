@@ -12,11 +12,12 @@ work between two rows (:func:`grown`); what a model says does not depend on it.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lasec.rules.tracker.beliefs import first_flaw
 from lasec.types import Counter
 
 __all__ = ["admit", "has_room", "slot_of"]
@@ -31,6 +32,27 @@ FREE = -1
 _PRIME, _SHIFT = 2_654_435_761, 16  # no product of it and a column of 31 bits overflows
 
 
+class Columns(NamedTuple):
+    """The table, its entries, and how many of them and of the places are used."""
+
+    table: Counter
+    entries: NDArray[np.int64]
+    used: Counter
+
+    def flaw(self, fixed: int, places: int) -> str:
+        """Why these are no columns with so many fixed places of all, as a phrase; empty if not."""
+        return first_flaw(
+            (_no_table(self), "the table of the columns contradicts itself"),
+            (_no_places(self, fixed, places), "the places of the columns contradict each other"),
+        )
+
+
+def first_columns(places: int, fixed: int) -> Columns:
+    """No column, of so many places those that are fixed."""
+    entries = np.zeros((places, FIELDS), np.int64)
+    return Columns(np.full(2 * places, FREE, np.int64), entries, np.array([0, fixed, 0]))
+
+
 def slot_of(table: Counter, entries: NDArray[np.int64], column: int) -> int:
     """Where a column stands in the table, or the free slot where it would."""
     last = table.size - 1
@@ -40,21 +62,20 @@ def slot_of(table: Counter, entries: NDArray[np.int64], column: int) -> int:
     return slot
 
 
-def has_room(state: Any) -> bool:
+def has_room(columns: Any, places: int) -> bool:
     """Whether the longest row so far could consist of new columns only."""
-    entries, places, longest = state.used[ENTRIES], state.used[PLACES], state.used[LONGEST]
-    return bool(
-        entries + longest <= state.entries.shape[0] and places + longest <= state.spread.shape[0]
-    )
+    used, longest = columns.used, columns.used[LONGEST]
+    entries = used[ENTRIES] + longest <= columns.entries.shape[0]
+    return bool(entries and used[PLACES] + longest <= places)
 
 
-def admit(state: Any, columns: Counter) -> bool:
+def admit(columns: Any, places: int, row: Counter) -> bool:
     """Give the columns of a row their entries; False if :func:`grown` must make room first."""
-    state.used[LONGEST] = max(state.used[LONGEST], columns.size)
-    if not has_room(state):
+    columns.used[LONGEST] = max(columns.used[LONGEST], row.size)
+    if not has_room(columns, places):
         return False
-    table, entries, used = state.table, state.entries, state.used
-    for column in columns:
+    table, entries, used = columns.table, columns.entries, columns.used
+    for column in row:
         slot = slot_of(table, entries, column)
         if table[slot] < 0:
             entry = used[ENTRIES]
@@ -63,19 +84,14 @@ def admit(state: Any, columns: Counter) -> bool:
     return True
 
 
-def grown(state: Any) -> Any:
-    """The same state with room for another row, as long as the longest so far."""
-    longest = int(state.used[LONGEST])
-    entries = _enough(len(state.entries), int(state.used[ENTRIES]) + longest)
-    places = _enough(len(state.spread), int(state.used[PLACES]) + longest)
-    larger = {name: _longer(getattr(state, name), places) for name in _PLACED}
-    if entries > len(state.entries):
-        larger["entries"] = _longer(state.entries, entries)
-        larger["table"] = table_of(state.entries[: state.used[ENTRIES], COLUMN], 2 * entries)
-    return state._replace(**larger)
-
-
-_PLACED = ("weights", "spread", "touched")
+def grown(columns: Columns, places: int) -> tuple[Columns, int]:
+    """The columns with room for another row, as long as the longest so far, and for its places."""
+    used, longest = columns.used, int(columns.used[LONGEST])
+    entries = _enough(len(columns.entries), int(used[ENTRIES]) + longest)
+    if entries > len(columns.entries):
+        table = table_of(columns.entries[: used[ENTRIES], COLUMN], 2 * entries)
+        columns = columns._replace(table=table, entries=longer(columns.entries, entries))
+    return columns, _enough(places, int(used[PLACES]) + longest)
 
 
 def table_of(columns: Counter, slots: int) -> Counter:
@@ -122,7 +138,35 @@ def _enough(room: int, wanted: int) -> int:
     return room
 
 
-def _longer(array: NDArray[Any], length: int) -> NDArray[Any]:
+def longer(array: NDArray[Any], length: int) -> NDArray[Any]:
+    """The array with zeros after it.
+
+    >>> longer(np.ones(2), 3).tolist()
+    [1.0, 1.0, 0.0]
+    """
     made = np.zeros((length, *array.shape[1:]), array.dtype)
     made[: len(array)] = array
     return made
+
+
+def _no_table(columns: Columns) -> bool:
+    table, entries, used = columns
+    if not 0 <= used[ENTRIES] <= len(entries) or table.ndim != 1 or not table.size:
+        return True
+    known = entries[: used[ENTRIES], COLUMN]
+    held = ((table >= FREE) & (table < max(1, known.size))).all()
+    valid = ((known >= 0) & (known < 2**31)).all()
+    return not (held and valid and table.size == 2 * len(entries)) or not is_table(table, known)
+
+
+def _no_places(columns: Columns, fixed: int, places: int) -> bool:
+    used = columns.used
+    given = columns.entries[: used[ENTRIES], PLACE]
+    taken = np.sort(given[given >= 0])
+    known = np.array_equal(taken, np.arange(fixed, used[PLACES]))
+    return not (
+        known
+        and fixed <= used[PLACES] <= places
+        and used[LONGEST] >= 0
+        and given.min(initial=0) >= -1
+    )

@@ -101,12 +101,12 @@ def add_shares(costs: Matrix, rows: int) -> None:
             costs[SUMS, c] = 0.0
 
 
-def count_label(state: Any, y: float, rows: int) -> None:
+def count_label(classes: Any, y: float, rows: int) -> None:
     """Count a label for its class, and let the shares learn from the rows before it."""
-    if state.told.size:
-        state.told[int(y) - 1] += 1
-    if state.costs.size:
-        add_shares(state.costs, rows)
+    if classes.told.size:
+        classes.told[int(y) - 1] += 1
+    if classes.costs.size:
+        add_shares(classes.costs, rows)
 
 
 def count_said(costs: Matrix, p: Vector) -> None:

@@ -19,7 +19,7 @@ from lasec.rules.tracker.hypotheses import SPEEDS, group_of, heaviest, prior_of,
 from lasec.rules.tracker.seen import seen
 from lasec.types import Vector
 
-__all__ = ["dense_of", "drifted", "glimpse", "moved", "quadratic", "scores", "shrunk", "sight"]
+__all__ = ["drifted", "glimpse", "moved", "quadratic", "scores", "shrunk", "sight"]
 
 
 class Sight(NamedTuple):
@@ -82,21 +82,16 @@ class Dense(NamedTuple):
                 self.spread[i, j] = prior_of(rule, i)
 
 
-def dense_of(state: Any) -> Dense:
-    """The view of a state's rows."""
-    return Dense(state.weights, state.covs, state.spread)
-
-
-def glimpse(state: Any, x: Vector, t: int) -> Sight:
+def glimpse(core: Any, classes: Any, x: Vector, t: int) -> Sight:
     """The row x of step t as the states see it, of which nothing is learned: no room for P u."""
-    u = seen(state, x, t)
-    row, size = u.astype(state.covs.dtype), triangle.product(u, u)
-    return Sight(u.astype(state.weights.dtype), row, size, row[:0])
+    u, dense = seen(core, classes, x, t), core.dense
+    row, size = u.astype(dense.covs.dtype), triangle.product(u, u)
+    return Sight(u.astype(dense.weights.dtype), row, size, row[:0])
 
 
-def sight(state: Any, x: Vector, t: int) -> Sight:
+def sight(core: Any, classes: Any, x: Vector, t: int) -> Sight:
     """The row x of step t as the states see it."""
-    at = glimpse(state, x, t)
+    at = glimpse(core, classes, x, t)
     return Sight(at.u, at.row, at.size, np.empty_like(at.row))
 
 

@@ -27,30 +27,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lasec import triangle
-from lasec.rules.tracker.beliefs import Beliefs
 from lasec.rules.tracker.dense import Dense, Sight
-from lasec.rules.tracker.seen import INTERCEPT, extra, in_row_units, mark_last
+from lasec.rules.tracker.seen import INTERCEPT, in_row_units, mark_last
 from lasec.rules.tracker.views import learn, meet, restart, score, settle
 from lasec.rules.tracker.weighing import COUNT, LENGTHS
-from lasec.rules.tracker.words import Words, glance, lesson, words_of
-from lasec.types import Counter, Vector
+from lasec.rules.tracker.words import Words, glance, lesson
+from lasec.types import Vector
 
 __all__ = [
-    "beside_words", "count_dense", "joint_glance", "joint_lesson", "joint_of", "later_words",
-    "numbers_in", "scale_of", "shortened",
+    "beside_words", "count_dense", "joint_glance", "joint_lesson", "later_words", "numbers_in",
+    "shortened",
 ]  # fmt: skip
-
-
-class Counted(NamedTuple):
-    """What :mod:`lasec.rules.tracker.seen` needs of a state to count rows."""
-
-    tally: Vector
-    means: Vector
-    squares: Vector
-    units: Vector
-    clock: Counter
-    sample: NDArray[np.float32]
-    sampled: Counter
 
 
 class Both(NamedTuple):
@@ -97,46 +84,20 @@ class Joint(NamedTuple):
         restart(self.dense, rule, slot)
 
 
-def joint_of(state: Any) -> Joint:
-    """The view of a state's words and dense columns."""
-    none = np.zeros((state.head.shape[0], 0), np.float32)
-    return Joint(words_of(state), Dense(state.head, state.covs, none))
-
-
 def joint_glance(rule: Any, state: Any, x: Any, t: int) -> Both:
     """The row x of step t."""
-    words = later_words(rule, state, x)
+    words = later_words(rule, x)
     dense = beside_words(rule, state, numbers_in(rule, x), words.size, t)
-    at = glance(rule, state, words, t)
+    at = glance(rule, state.texts, words, t)
     return Both(at, dense, dense.size + at.size)
 
 
 def joint_lesson(rule: Any, state: Any, x: Any, t: int) -> Both:
     """The labeled row x of step t."""
-    words = later_words(rule, state, x)
+    words = later_words(rule, x)
     dense = beside_words(rule, state, numbers_in(rule, x), words.size, t)
-    at = lesson(rule, state, words, t)
+    at = lesson(rule, state.texts, words, t)
     return Both(at, dense, dense.size + at.size)
-
-
-def first_arrays(dense: int, classes: int, states: int) -> dict[str, NDArray[Any]]:
-    """The arrays of a first state but for the covariances' diagonals; without dense columns, empty.
-
-    >>> made = first_arrays(3, classes=2, states=30)
-    >>> made["head"].shape, made["covs"].shape, made["units"].tolist()
-    ((30, 1, 8), (30, 48), [0.0, 0.0, 0.0, 0.1])
-    """
-    n = triangle.padded(dense + extra(classes)) if dense else 0
-    made: dict[str, NDArray[Any]] = {
-        "head": np.zeros((states, classes if classes > 2 else 1, n)),
-        "covs": np.zeros((states, triangle.size(n)), np.float32),
-        "means": np.zeros(dense),
-        "squares": np.zeros(dense),
-        "units": np.zeros(dense + 1 if dense else 0),
-        "sums": np.zeros(1 + 2 * dense if dense else 0),
-    }
-    made["units"][dense:] = INTERCEPT
-    return made
 
 
 def count_dense(rule: Any, x: Any) -> int:
@@ -155,53 +116,28 @@ def numbers_in(rule: Any, x: Any) -> Vector:
     return numbers
 
 
-def later_words(rule: Any, state: Any, x: Any) -> Any:
+def later_words(rule: Any, x: Any) -> Any:
     """The pairs of a row that are of no dense column."""
     return x[count_dense(rule, x) :]
 
 
-def scale_of(state: Any) -> Counted:
-    """The units of the dense columns, for :mod:`lasec.rules.tracker.seen`."""
-    return Counted(
-        state.sums, state.means, state.squares, state.units, state.clock, state.covs[:0],
-        state.clock,
-    )  # fmt: skip
-
-
-def shortened(rule: Any, state: Any, words: int) -> float:
+def shortened(rule: Any, known: Vector, words: int) -> float:
     """How long the dense columns are beside words, of a row that has so many of them."""
-    usual = state.rows[LENGTHS] if state.rows[COUNT] > 0.0 else math.log1p(words)
+    usual = known[LENGTHS] if known[COUNT] > 0.0 else math.log1p(words)
     return float(max(rule.beside, math.exp(-usual)))
 
 
 def beside_words(rule: Any, state: Any, numbers: Vector, words: int, t: int) -> Sight:
     """The dense columns of the row of step t as the states see them, beside so many words."""
-    d, z = numbers.size, np.zeros(state.head.shape[2])
-    short, offset = shortened(rule, state, words), state.units[d] ** 2 - INTERCEPT**2
-    in_row_units(state.means, state.units, numbers, z[:d])
+    core, d, z = state.alone, numbers.size, np.zeros(state.joint.weights.shape[2])
+    short = shortened(rule, state.texts.rows.known, words)
+    offset = core.units[d] ** 2 - INTERCEPT**2
+    in_row_units(core.means, core.units, numbers, z[:d])
     for j in range(d):
         z[j] *= short
-    z[d] = state.units[d]
+    z[d] = core.units[d]
     if short < 1.0:
         z[d] = math.sqrt(INTERCEPT**2 + short * short * max(0.0, offset))
-    mark_last(state, t, z[d + 1 :])
+    mark_last(state.texts.mixture.clock, state.texts.classes, t, z[d + 1 :])
     row = z.astype(np.float32)
     return Sight(z, row, triangle.product(z, z), np.empty_like(row))
-
-
-def as_beliefs(state: Any, prefix: str = "") -> Beliefs:
-    """What is known of the dense columns as a state of the Tracker, which shares its arrays.
-
-    With the prefix "alone", that of the dense columns by themselves.
-    """
-    none = np.zeros((len(state.head), 0), np.float32)
-    own = {name: getattr(state, f"{prefix}_{name}" if prefix else name) for name in _OWN}
-    shared = {name: getattr(state, name) for name in _SHARED}
-    return Beliefs(
-        weights=getattr(state, prefix or "head"), tally=state.sums, spread=none, basis=none[:0],
-        energy=np.zeros(0), sample=none[:0], sampled=np.zeros(2, np.int64), **own, **shared,
-    )  # fmt: skip
-
-
-_OWN = ("covs", "posterior", "weight", "lapse", "born", "clock")
-_SHARED = ("means", "squares", "units", "told", "slopes", "costs")

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lasec.linalg import put
+from lasec.rules.tracker.beliefs import blank
 from lasec.rules.tracker.seen import INTERCEPT, in_units
 from lasec.types import Counter, Matrix, Vector
 
@@ -63,6 +64,14 @@ class Maps(NamedTuple):
     phases: Single
     pairs: Counter
     cuts: Single
+
+
+def blank_maps(d: int, features: int) -> Maps:
+    """The shapes of maps of so many columns."""
+    single = np.float32
+    directions, phases = blank(2, features, d, kind=single), blank(2, features, kind=single)
+    pairs = blank(features, 4, kind=np.int64)
+    return Maps(directions, phases, pairs, blank(features, kind=single))
 
 
 def lens_row(maps: Any, e: int, z: Single) -> Vector:
@@ -120,8 +129,8 @@ def lens_rows(maps: Any, e: int, Z: Matrix) -> Matrix:
 
 def _all_standardized(state: Any) -> Matrix:
     """What :func:`standardized` gives for each of the first rows, all at once."""
-    X, units = state.early, state.raw.units[:-1]
-    Z = np.where(units > 0.0, (X - state.raw.means) * units, np.sign(X))
+    X, units = state.early, state.raw.core.units[:-1]
+    Z = np.where(units > 0.0, (X - state.raw.core.means) * units, np.sign(X))
     made: Matrix = np.clip(Z, -REACH, REACH)
     return made
 

@@ -1,4 +1,4 @@
-"""The state of the lenses' rule: a Tracker's for the raw rows, one core for each lens, the maps."""
+"""What a Tracker with lenses knows: a core for the raw rows and one for each lens, and the maps."""
 
 from __future__ import annotations
 
@@ -7,15 +7,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lasec import triangle
-from lasec.rules.tracker.beliefs import Beliefs
-from lasec.rules.tracker.hypotheses import HAZARDS, LAPSES, SPEEDS, marginals, prior_of
-from lasec.rules.tracker.lens_maps import LENSES, Maps
-from lasec.rules.tracker.seen import CLOCKS, extra
-from lasec.types import Counter, Matrix, Vector
+from lasec.linalg import put
+from lasec.nested import entry_of, mapped
+from lasec.rules.tracker.beliefs import blank, first_flaw
+from lasec.rules.tracker.core import Core, blank_core, core_chances, core_says, teach_core
+from lasec.rules.tracker.costs import count_label
+from lasec.rules.tracker.lens_maps import LENSES, Maps, blank_maps, lens_row, standardized
+from lasec.rules.tracker.mixture import weigh_views
+from lasec.rules.tracker.seen import ROWS, notice
+from lasec.rules.tracker.states import asked, mix_chances, mix_says
+from lasec.rules.tracker.tracking import Beliefs
+from lasec.types import ClassMargin, Counter, Matrix, Vector
 
-__all__ = ["core_of"]
+__all__ = ["keep_label", "keep_row", "replay", "teach_lenses", "weigh"]
 
+SLEEPY, DROWSY, LONGEST = 0.01, 500, 16_000
 # Places in ``stage``: where the lenses are, and how many rows and labels are kept.
 STAGE, EARLY, KEPT = range(3)
 COLLECTING, MADE, RUNNING = range(3)
@@ -23,45 +29,13 @@ COLLECTING, MADE, RUNNING = range(3)
 LOW, LEFT, NEXT = range(3)
 # Places in ``notes``, of a label that is kept: the label, its step, and what it was given.
 SAID, STEP, GIVEN = range(3)
-_SINGLE = (
-    *(f"cores.{name}" for name in ("weights", "covs", "spread", "basis")),
-    *(f"maps.{name}" for name in ("directions", "phases", "cuts")),
-)
-_WHOLE = ("cores.born", "cores.clock", "maps.pairs", "naps", "stage")
 
 
-class Core(NamedTuple):
-    """What :mod:`lasec.rules.tracker.tracking` needs of a state, for the rows of one lens."""
+class Row(NamedTuple):
+    """A row as it came, and as the lenses' maps take it."""
 
-    weights: NDArray[Any]
-    covs: NDArray[np.float32]
-    spread: NDArray[np.float32]
-    basis: NDArray[np.float32]
-    posterior: NDArray[np.float64]
-    weight: Vector
-    lapse: Vector
-    means: Vector
-    units: Vector
-    told: Counter
-    slopes: Vector
-    born: Counter
-    clock: Counter
-
-
-class Cores(NamedTuple):
-    """The same for all lenses, with a first axis for them, but for what they share."""
-
-    weights: NDArray[np.float32]
-    covs: NDArray[np.float32]
-    spread: NDArray[np.float32]
-    basis: NDArray[np.float32]
-    posterior: NDArray[np.float64]
-    weight: Matrix
-    lapse: Matrix
-    means: Matrix
-    units: Matrix
-    born: Counter
-    clock: Counter
+    x: Vector
+    z: NDArray[np.float32]
 
 
 class Lensed(NamedTuple):
@@ -74,12 +48,12 @@ class Lensed(NamedTuple):
 
     >>> from lasec.rules import Lenses
     >>> state = Lenses().init(dimension=3)
-    >>> state.omega.tolist(), state.cores.weights.shape
+    >>> state.omega.tolist(), state.cores.dense.weights.shape
     ([0.5, 0.125, 0.125, 0.125, 0.125], (4, 20, 1, 139))
     """
 
     raw: Beliefs
-    cores: Cores
+    cores: Core
     maps: Maps
     omega: Vector
     naps: Counter
@@ -112,98 +86,145 @@ class Lensed(NamedTuple):
         >>> state.validate()
         'the weights of the lenses are no probability distribution'
         """
-        known = self.raw.means.size if self.stage[STAGE] != COLLECTING else None
-        flaws = (
+        known = self.raw.core.means.size if self.stage[STAGE] != COLLECTING else None
+        found = self.raw.validate() or first_flaw(
             (_no_weights(self.omega), "the weights of the lenses are no probability distribution"),
             (not _possible(self), "the lenses' counts contradict each other"),
             (not _in_columns(self.maps.pairs, known), "a pair names a column there is not"),
-            ((self.cores.units < 0.0).any(), "a unit of a lens is negative"),
+            (bool((self.cores.units < 0.0).any()), "a unit of a lens is negative"),
         )
-        found = self.raw.validate() or next((text for wrong, text in flaws if wrong), "")
         for e in range(LENSES):
-            found = found or lens_of(self, e).validate()
+            found = found or entry_of(self.cores, e).flaw(self.raw.classes.told.size)
         return found
 
+    def says(self, rule: Any, x: Vector, t: int) -> ClassMargin:
+        """What the raw rows and the lenses say about a row of two classes."""
+        raw, omega = self.raw, self.omega
+        if self.stage[STAGE] != RUNNING:
+            return core_says(rule, raw.core, raw.classes, x, t)
+        z = standardized(raw.core.means, raw.core.units, x)
+        return mix_says(self, rule, omega, Row(x, z), t)
 
-def core_of(state: Any, e: int) -> Core:
-    """The state of lens ``e``, as views."""
-    raw, all_ = state.raw, state.cores
-    return Core(
-        all_.weights[e], all_.covs[e], all_.spread[e], all_.basis[e], all_.posterior[e],
-        all_.weight[e], all_.lapse[e], all_.means[e], all_.units[e], raw.told, raw.slopes,
-        all_.born[e], all_.clock[e],
-    )  # fmt: skip
+    def chances(self, rule: Any, x: Vector, t: int, mean: Vector, square: Vector) -> None:
+        """The same of many classes."""
+        raw, omega = self.raw, self.omega
+        if self.stage[STAGE] != RUNNING:
+            core_chances(rule, raw.core, raw.classes, x, t, mean, square)
+        else:
+            z = standardized(raw.core.means, raw.core.units, x)
+            mix_chances(self, rule, omega, Row(x, z), t, mean, square)
 
+    def view_says(self, rule: Any, e: int, at: Row, t: int) -> ClassMargin:
+        """What the raw rows say (0), or a lens."""
+        classes = self.raw.classes
+        if e == 0:
+            return core_says(rule, self.raw.core, classes, at.x, t)
+        row = lens_row(self.maps, e - 1, at.z)
+        return core_says(rule, entry_of(self.cores, e - 1), classes, row, t)
 
-def lens_of(state: Lensed, e: int) -> Beliefs:
-    """The state of lens ``e`` as that of a Tracker; its scales are fixed, and not learned."""
-    width = state.cores.means.shape[1]
-    none = np.zeros((0, width), np.float32)
-    return Beliefs(
-        **core_of(state, e)._asdict(), energy=np.zeros(0), sample=none,
-        sampled=np.zeros(2, np.int64), squares=np.zeros(width), tally=np.zeros(1),
-        costs=np.zeros((0, 0)),
-    )  # fmt: skip
+    def view_chances(
+        self, rule: Any, e: int, at: Row, t: int, mean: Vector, square: Vector
+    ) -> None:
+        """The same of many classes."""
+        classes = self.raw.classes
+        if e == 0:
+            core_chances(rule, self.raw.core, classes, at.x, t, mean, square)
+        else:
+            row = lens_row(self.maps, e - 1, at.z)
+            core_chances(rule, entry_of(self.cores, e - 1), classes, row, t, mean, square)
 
+    def asked(self, rule: Any, x: Vector) -> None:
+        """Count a row, labeled or not; class shares are those that the raw rows lead to."""
+        asked(self.raw, rule, x)
+        keep_row(self.stage, self.early, x)
 
-def with_lens(state: Lensed, e: int, core: Beliefs) -> None:
-    """The state of lens ``e`` <- that of a Tracker, in place."""
-    for name, array in state.cores._asdict().items():
-        array[e] = getattr(core, name)
-
-
-def lens_shapes(rule: Any, dimension: int) -> dict[str, tuple[int, ...]]:
-    """The shape of each array beside those of the raw rows."""
-    k, width, D = rule.lens_block, dimension + rule.features, rule.features
-    n, states = triangle.padded(k + extra(rule.classes)), rule.lens_slots * len(SPEEDS)
-    cores: dict[str, tuple[int, ...]] = {
-        "weights": (states, rule.classes if rule.classes > 2 else 1, n + width),
-        "covs": (states, triangle.size(n)),
-        "spread": (states, width),
-        "basis": (k, width),
-        "posterior": (len(HAZARDS), len(LAPSES), states),
-        "weight": (states,),
-        "lapse": (states,),
-        "means": (width,),
-        "units": (width + 1,),
-        "born": (rule.lens_slots,),
-        "clock": (CLOCKS,),
-    }
-    return {f"cores.{name}": (LENSES, *shape) for name, shape in cores.items()} | {
-        "maps.directions": (2, D, dimension),
-        "maps.phases": (2, D),
-        "maps.pairs": (D, 4),
-        "maps.cuts": (D,),
-        "omega": (1 + LENSES,),
-        "naps": (LENSES, 3),
-        "early": (rule.warm_up, dimension),
-        "kept": (rule.replayed, dimension),
-        "notes": (rule.replayed, 3),
-        "stage": (3,),
-    }
+    def teach(self, rule: Any, x: Vector, y: float, t: int) -> None:
+        """Let the raw rows' states learn, and the lenses, or keep the label for them."""
+        raw = self.raw
+        if raw.counted.tally[0] == 0.0:
+            keep_row(self.stage, self.early, x)
+        count_label(raw.classes, y, raw.core.mixture.clock[ROWS])
+        likely = teach_core(rule, raw.core, raw.classes, x, y, t)
+        if self.stage[STAGE] == RUNNING:
+            teach_lenses(rule, self, x, y, t, likely)
+        else:
+            keep_label(self, x, y, t, likely)
+        notice(raw.core, raw.counted, x)
+        if self.stage[STAGE] == MADE:
+            replay(rule, self)
 
 
-def lens_kinds(shapes: dict[str, tuple[int, ...]]) -> dict[str, type]:
-    """The type of the numbers in each of these arrays."""
-    made: dict[str, type] = dict.fromkeys(shapes, np.float64)
-    return made | dict.fromkeys(_SINGLE, np.float32) | dict.fromkeys(_WHOLE, np.int64)
+def blank_lensed(rule: Any, raw: Beliefs) -> Lensed:
+    """The shapes of a state, with those of the raw rows."""
+    d, D = raw.core.means.size, rule.features
+    core = blank_core(rule, d + D, rule.lens_block, rule.lens_slots)
+    cores: Core = mapped(lambda part: blank(LENSES, *part.shape, kind=part.dtype), core)
+    naps, stage = blank(LENSES, 3, kind=np.int64), blank(3, kind=np.int64)
+    early, kept = blank(rule.warm_up, d), blank(rule.replayed, d)
+    notes = blank(rule.replayed, 3)
+    return Lensed(raw, cores, blank_maps(d, D), blank(1 + LENSES), naps, early, kept, notes, stage)
 
 
-def begin_lenses(rule: Any, state: Lensed) -> None:
-    """All hypotheses of all lenses alike, no maps yet, half of the weight to the raw rows."""
-    cores, states = state.cores, state.cores.weight.shape[1]
-    priors = np.array([prior_of(rule, i) for i in range(states)])
-    for e in range(LENSES):
-        np.fill_diagonal(cores.basis[e], 1.0)
-        for i in range(states):
-            triangle.set_diagonal(cores.covs[e, i], priors[i])
-            cores.spread[e, i] = priors[i]
-        first = cores.posterior[e, :, :, : len(SPEEDS)]
-        first[:] = 1.0 / first.size
-        core = core_of(state, e)
-        marginals(rule, core.posterior, core.weight, core.lapse)
-    state.omega[:] = (1.0 - rule.raw_weight) / LENSES
-    state.omega[0], state.naps[:, NEXT] = rule.raw_weight, rule.nap
+def keep_row(stage: Counter, early: Matrix, x: Vector) -> None:
+    """Keep one of the first rows for the maps."""
+    if stage[STAGE] == COLLECTING and stage[EARLY] < early.shape[0]:
+        put(early[stage[EARLY]], x)
+        stage[EARLY] += 1
+
+
+def keep_label(state: Any, x: Vector, y: float, t: int, likely: float) -> None:
+    """Keep a label, with the probability that the raw rows gave to it; the oldest goes first."""
+    place = state.stage[KEPT] % state.kept.shape[0]
+    put(state.kept[place], x)
+    note = state.notes[place]
+    note[SAID], note[STEP], note[GIVEN] = y, t, likely
+    state.stage[KEPT] += 1
+
+
+def teach_lenses(rule: Any, state: Any, x: Vector, y: float, t: int, likely: float) -> None:
+    """Let the lenses that are awake learn a label, to which the raw rows gave ``likely``."""
+    omega, naps, classes, raw = state.omega, state.naps, state.raw.classes, state.raw.core
+    z = standardized(raw.means, raw.units, x)
+    omega[0] *= likely
+    for e in range(naps.shape[0]):
+        if naps[e, LEFT] > 0:
+            continue
+        core, row = entry_of(state.cores, e), lens_row(state.maps, e, z)
+        omega[1 + e] *= teach_core(rule, core, classes, row, y, t)
+    weigh(rule, omega, naps)
+
+
+def weigh(rule: Any, omega: Vector, naps: Any) -> None:
+    """The weights add up to one, a share is spread evenly, and lenses fall asleep or wake."""
+    asleep = np.zeros(omega.size, np.int64)
+    for e in range(naps.shape[0]):
+        asleep[1 + e] = naps[e, LEFT]
+    weigh_views(omega, rule.lens_share, asleep)
+    for e in range(naps.shape[0]):
+        if naps[e, LEFT] > 0:
+            naps[e, LEFT] -= 1
+            if naps[e, LEFT] == 0:
+                omega[1 + e] = rule.lens_share / omega.size
+            continue
+        naps[e, LOW] = naps[e, LOW] + 1 if omega[1 + e] < SLEEPY else 0
+        if naps[e, LOW] >= DROWSY:
+            omega[1 + e], naps[e, LOW], naps[e, LEFT] = 0.0, 0, naps[e, NEXT]
+            naps[e, NEXT] = min(2 * naps[e, NEXT], LONGEST)
+    total = omega.sum()
+    for e in range(omega.size):
+        omega[e] /= total
+
+
+def replay(rule: Any, state: Any) -> None:
+    """Let the lenses learn the labels that were kept, in their order."""
+    count, room = state.stage[KEPT], state.kept.shape[0]
+    for number in range(max(0, count - room), count):
+        note = state.notes[number % room]
+        x, t = state.kept[number % room], int(note[STEP])
+        teach_lenses(rule, state, x, note[SAID], t, note[GIVEN])
+    state.kept[:] = 0.0
+    state.notes[:] = 0.0
+    state.stage[STAGE] = RUNNING
 
 
 def _no_weights(omega: Vector) -> bool:

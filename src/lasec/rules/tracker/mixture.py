@@ -9,7 +9,7 @@ two classes, of :mod:`lasec.rules.tracker.softmax` for more.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,31 +42,11 @@ from lasec.types import ClassMargin, Counter, Matrix, Vector
 
 __all__ = [
     "add_said", "begin_concept", "best_of", "class_probabilities", "divide", "filter_state",
-    "follow", "is_missed", "lead_of", "mixture_of", "narrowed", "nothing_said", "sign",
+    "follow", "is_missed", "lead_of", "narrowed", "nothing_said", "sign",
     "step_of_label", "weigh_views",
 ]  # fmt: skip
 
 _ROOT_HALF = math.sqrt(0.5)
-
-
-class Mixture(NamedTuple):
-    """The posterior of the hypotheses, what it says of each state, and when labels came."""
-
-    posterior: NDArray[np.float64]
-    weight: Vector
-    lapse: Vector
-    told: Counter
-    slopes: Vector
-    born: Counter
-    clock: Counter
-
-
-def mixture_of(state: Any) -> Mixture:
-    """The mixture of a state."""
-    return Mixture(
-        state.posterior, state.weight, state.lapse, state.told, state.slopes, state.born,
-        state.clock,
-    )  # fmt: skip
 
 
 def nothing_said(states: int, classes: int) -> tuple[NDArray[np.float64], Vector]:
@@ -99,10 +79,10 @@ def lead_of(total: float, first: float, second: float) -> ClassMargin:
 
 
 def class_probabilities(
-    rule: Any, mixture: Any, view: Any, at: Any, t: int, mean: Vector, square: Vector
+    rule: Any, mixture: Any, classes: Any, view: Any, at: Any, t: int, mean: Vector, square: Vector
 ) -> None:
     """mean <- the probability of each class, and the mean of the states' squared ones."""
-    weight, known = mixture.weight, classes_known(mixture.told)
+    weight, known = mixture.weight, classes_known(classes.told)
     bar, gap = min(rule.negligible, weight.max()), max(0, t - mixture.clock[LATEST])
     (m, v), total = nothing_said(weight.size, mean.size), 0.0
     score(view, rule, weight, bar, at, gap, m, v)
@@ -111,7 +91,7 @@ def class_probabilities(
     for i in range(weight.size):
         if weight[i] >= bar:
             p = m[i]
-            soften(p, mixture.slopes[known] / math.sqrt(1.0 + v[i]), mixture.told)
+            soften(p, classes.slopes[known] / math.sqrt(1.0 + v[i]), classes.told)
             total += weight[i]
             for c in range(p.size):
                 if p[c] > 0.0:
@@ -154,21 +134,21 @@ def best_of(rule: Any, costs: Matrix, mean: Vector, square: Vector) -> ClassMarg
     return leading(mean, square)
 
 
-def follow(rule: Any, mixture: Any, view: Any, at: Any, y: float, t: int) -> float:
+def follow(rule: Any, mixture: Any, classes: Any, view: Any, at: Any, y: float, t: int) -> float:
     """Filter every state, weigh the hypotheses, and let a concept begin where one may have.
 
     Gives the probability that the answer y had, a label that may be wrong.
     """
-    weight, lapse, clock, classes = mixture.weight, mixture.lapse, mixture.clock, mixture.told.size
-    now, likely = max(t, clock[LATEST]), 0.0
-    known = classes_known(mixture.told) if classes else 2
+    weight, lapse, clock = mixture.weight, mixture.lapse, mixture.clock
+    now, likely, many = max(t, clock[LATEST]), 0.0, max(1, classes.told.size)
+    known = classes_known(classes.told) if classes.told.size else 2
     label, noise = label_in(y), noise_in(y)
-    said, p, gain = np.zeros(max(1, classes)), np.empty(max(1, classes)), np.zeros(max(1, classes))
+    said, p, gain = np.zeros(many), np.empty(many), np.zeros(many)
     for i in range(weight.size):
         if weight[i] > 0.0:
             gap = now - clock[LATEST]
             wrong = lapse_with(lapse[i], noise, known)
-            right = filter_state(rule, mixture, view, i, at, label, gap, wrong, p, gain)
+            right = filter_state(rule, classes, view, i, at, label, gap, wrong, p, gain)
             add_said(said, p, label, right, weight[i], lapse[i], known)
             likely += weight[i] * likelihood_of(right, wrong, known)
             reweigh(rule, mixture.posterior, i, right, known, noise)
@@ -183,7 +163,7 @@ def follow(rule: Any, mixture: Any, view: Any, at: Any, y: float, t: int) -> flo
 
 
 def filter_state(
-    rule: Any, mixture: Any, view: Any, i: int, at: Any, y: float, gap: int, lapse: float,
+    rule: Any, classes: Any, view: Any, i: int, at: Any, y: float, gap: int, lapse: float,
     p: Vector, gain: Vector,
 ) -> float:  # fmt: skip
     """Drift and one filtering step of one state; gives the probability of the label.
@@ -195,24 +175,24 @@ def filter_state(
     for c in range(p.size):
         p[c] = 0.0
     v = meet(view, i, at, fade, fresh, p)
-    right, shrink = step_of_label(mixture, y, p, v, lapse, gain)
+    right, shrink = step_of_label(classes, y, p, v, lapse, gain)
     learn(view, i, at, fade, fresh, gain, narrowed(shrink, v, prior * at.size), v)
     return right
 
 
 def step_of_label(
-    mixture: Any, y: float, m: Vector, v: float, lapse: float, gain: Vector
+    classes: Any, y: float, m: Vector, v: float, lapse: float, gain: Vector
 ) -> tuple[float, float]:
     """gain <- along Pu; gives the probability of the label and how much P shrinks.
 
     With many classes, m becomes the probability of each.
     """
-    if not mixture.told.size:
+    if not classes.told.size:
         gain[0], shrink = filtered(m[0], v, y, lapse)
         return chance(y * m[0] / math.sqrt(1.0 + v)), shrink
-    known = classes_known(mixture.told)
-    slope, c = mixture.slopes[known], int(y) - 1
-    soften(m, slope / math.sqrt(1.0 + v), mixture.told)
+    known = classes_known(classes.told)
+    slope, c = classes.slopes[known], int(y) - 1
+    soften(m, slope / math.sqrt(1.0 + v), classes.told)
     shrink = gains(m, c, v, slope, lapse, known, gain)
     return m[c], shrink
 

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from lasec.rules.tracker.subspace import project, sample_row
-from lasec.types import Vector
+from lasec.types import Counter, Vector
 
 __all__ = [
     "count_row", "in_row_units", "in_units", "length", "mark_last", "notice", "renew", "seen",
@@ -50,19 +50,20 @@ def extra(classes: int) -> int:
     return 2 if classes == 2 else 1 + classes
 
 
-def seen(state: Any, x: Vector, t: int) -> Vector:
+def seen(core: Any, classes: Any, x: Vector, t: int) -> Vector:
     """u for the row x of step t: features, intercept, last label; zeros up to a multiple of four.
 
     Where a basis is in use, its coordinates take the place of the features, and what is left of
     them stands at the end.
     """
-    d, rest, n = x.size, state.spread.shape[1], state.weights.shape[2] - state.spread.shape[1]
-    u, k = np.zeros(n + rest), state.basis.shape[0] if rest > 0 else d
-    in_row_units(state.means, state.units, x, u[n:] if rest > 0 else u[:d])
-    if state.basis.size > 0:
-        project(state.basis, u[n:], u[:k])
-    u[k] = state.units[d]
-    mark_last(state, t, u[k + 1 : n])
+    d, rest = x.size, core.dense.spread.shape[1]
+    n = core.dense.weights.shape[2] - rest
+    u, k = np.zeros(n + rest), core.basis.shape[0] if rest > 0 else d
+    in_row_units(core.means, core.units, x, u[n:] if rest > 0 else u[:d])
+    if core.basis.size > 0:
+        project(core.basis, u[n:], u[:k])
+    u[k] = core.units[d]
+    mark_last(core.mixture.clock, classes, t, u[k + 1 : n])
     return u
 
 
@@ -73,11 +74,11 @@ def in_row_units(means: Vector, units: Vector, x: Vector, out: Vector) -> None:
         out[j] *= scale
 
 
-def mark_last(state: Any, t: int, places: Vector) -> None:
+def mark_last(clock: Counter, classes: Any, t: int, places: Vector) -> None:
     """places <- the last label: its sign, or the place of its class."""
-    label = state.clock[LABEL]
-    strength = LAST * 2.0 ** (-abs(t - state.clock[LATEST]) / HALF_LIFE)
-    if state.told.size == 0:
+    label = clock[LABEL]
+    strength = LAST * 2.0 ** (-abs(t - clock[LATEST]) / HALF_LIFE)
+    if classes.told.size == 0:
         places[0] = strength * label
     elif label > 0:
         places[label - 1] = strength
@@ -105,46 +106,47 @@ def length(squares: Vector, x: Vector) -> float:
     return math.sqrt(total / x.size)
 
 
-def count_row(state: Any, x: Vector) -> None:
+def count_row(core: Any, counted: Any, x: Vector) -> None:
     """Add a row, shortened where it is too long, to the tally: count, sums, sums of squares."""
-    tally, unit = state.tally, np.empty(x.size)
-    scale = in_units(state.means, state.units, x, unit)
+    tally, unit = counted.tally, np.empty(x.size)
+    scale = in_units(core.means, core.units, x, unit)
     for j in range(x.size):
-        entry = state.means[j] + scale * (x[j] - state.means[j])
+        entry = core.means[j] + scale * (x[j] - core.means[j])
         tally[1 + j] += entry
         tally[1 + x.size + j] += entry * entry
         unit[j] *= scale / math.sqrt(x.size)
-    sample_row(state, unit, int(state.clock[ROWS] + tally[0]))
+    sample_row(counted, unit, int(core.mixture.clock[ROWS] + tally[0]))
     tally[0] += 1.0
 
 
-def notice(state: Any, x: Vector) -> None:
+def notice(core: Any, counted: Any, x: Vector) -> None:
     """With a label, let m and s learn from the rows of the tally, or from its row alone."""
-    clock, tally, d = state.clock, state.tally, x.size
+    clock, tally, d = core.mixture.clock, counted.tally, x.size
     if tally[0] == 0.0:
-        count_row(state, x)
-    clock[STREAK] = clock[STREAK] + 1 if 0.0 < length(state.squares, x) < SHORT else 0
+        count_row(core, counted, x)
+    clock[STREAK] = clock[STREAK] + 1 if 0.0 < length(counted.squares, x) < SHORT else 0
     if clock[STREAK] >= STREAK_END:
         clock[STREAK], clock[ROWS] = 0, 0
     count = tally[0]
     share = 1.0 / (min(clock[ROWS], MEMORY) + count)
     clock[ROWS] += int(count)
     for j in range(d):
-        state.means[j] += (tally[1 + j] - count * state.means[j]) * share
-        state.squares[j] += (tally[1 + d + j] - count * state.squares[j]) * share
+        core.means[j] += (tally[1 + j] - count * core.means[j]) * share
+        counted.squares[j] += (tally[1 + d + j] - count * counted.squares[j]) * share
     tally[:] = 0.0
-    renew(state)
+    renew(core, counted)
 
 
-def renew(state: Any) -> None:
+def renew(core: Any, counted: Any) -> None:
     """What m and s make of a row: the factor of each entry, and the intercept."""
-    d, offset = state.means.size, 0.0
+    d, offset = core.means.size, 0.0
     for j in range(d):
-        mean, square = state.means[j], state.squares[j]
-        state.units[j] = 0.0
+        mean, square = core.means[j], counted.squares[j]
+        core.units[j] = 0.0
         if square > 0.0:
             variance = max(square - mean * mean, FLAT * square)
-            state.units[j] = 1.0 / math.sqrt(variance if variance > 0.0 else square)
+            core.units[j] = 1.0 / math.sqrt(variance if variance > 0.0 else square)
             offset += min(1.0, (mean / math.sqrt(square)) ** 2)
-    chance = 1.0 / max(1.0, min(state.clock[ROWS], MEMORY))  # what the mean of centered rows has
-    state.units[d] = math.sqrt(INTERCEPT**2 + OFFSET * max(0.0, offset / d - chance))
+    rows = min(core.mixture.clock[ROWS], MEMORY)
+    chance = 1.0 / max(1.0, rows)  # what the mean of centered rows has
+    core.units[d] = math.sqrt(INTERCEPT**2 + OFFSET * max(0.0, offset / d - chance))

@@ -74,9 +74,9 @@ def project(basis: Single, r: Vector, c: Vector) -> None:
         r[j] = left[j]
 
 
-def sample_row(state: Any, u: Vector, number: int) -> None:
+def sample_row(counted: Any, u: Vector, number: int) -> None:
     """Keep the row of this number, from 0, if it is one of those that the basis is made of."""
-    kept, counts = state.sample, state.sampled
+    kept, counts = counted.sample, counted.sampled
     if kept.shape[0] == 0 or number % max(1, min(EVERY, number // KEPT)) != 0:
         return
     place = int(counts[0]) % KEPT
@@ -85,20 +85,20 @@ def sample_row(state: Any, u: Vector, number: int) -> None:
     counts[0] += 1
 
 
-def is_due(state: Any) -> bool:
+def is_due(counted: Any) -> bool:
     """Whether enough rows were kept for another basis."""
-    enough = FIRST if state.sampled[1] == 0 else KEPT
-    return bool(state.sample.shape[0] > 0 and state.sampled[0] >= enough)
+    counts = counted.sampled
+    return bool(counts.size > 0 and counts[0] >= (FIRST if counts[1] == 0 else KEPT))
 
 
-def renew_basis(state: Any) -> None:
+def renew_basis(core: Any, counted: Any) -> None:
     """The basis that the rows of the sample lead to; all states are carried over, in place."""
-    counts, before = state.sampled, state.basis.astype(np.float64)
+    counts, before, state = counted.sampled, core.basis.astype(np.float64), core.dense
     rows = min(int(counts[0]), KEPT)
     share = rows / (min(float(counts[1]), BEHIND * KEPT) + rows)
-    after, energy = leading(before, (1.0 - share) * state.energy, state.sample[:rows], share)
+    after, energy = leading(before, (1.0 - share) * counted.energy, counted.sample[:rows], share)
     k, n = len(after), state.weights.shape[2] - state.spread.shape[1]
-    alive, R = np.flatnonzero(state.weight), before @ after.T
+    alive, R = np.flatnonzero(core.mixture.weight), before @ after.T
     w = state.weights[alive][:, :, :k] @ before + state.weights[alive][:, :, n:]
     inside = w @ after.T
     state.weights[alive, :, :k], state.weights[alive, :, n:] = inside, w - inside @ after
@@ -108,7 +108,7 @@ def renew_basis(state: Any) -> None:
     outside = state.spread[alive].mean(axis=1)[:, None, None]
     P[:, :k, :k] += outside * (np.eye(k) - R.T @ R)
     state.covs[alive] = triangle.strips(P)
-    state.energy[:], state.basis[:] = energy, after
+    counted.energy[:], core.basis[:] = energy, after
     counts[0], counts[1] = 0, counts[1] + rows
 
 

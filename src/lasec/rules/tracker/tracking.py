@@ -46,29 +46,90 @@ of wide rows, k(d + slots k) and 5 slots (k^2 + d), with k directions.
 
 from __future__ import annotations
 
-import math
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from lasec import triangle
 from lasec.contract import rule
+from lasec.nested import copied, leaves, mapped, named
 from lasec.parameters import Positive, Range, Share, checked
-from lasec.rules.tracker.beliefs import Beliefs
-from lasec.rules.tracker.costs import count_label, count_said, count_sign, first_costs, weigh_sign
-from lasec.rules.tracker.dense import dense_of, glimpse, sight
-from lasec.rules.tracker.enlarging import more_classes, more_features
-from lasec.rules.tracker.hypotheses import HAZARDS, LAPSES, SPEEDS, marginals, prior_of
-from lasec.rules.tracker.mixture import best_of, class_probabilities, follow, mixture_of, sign
-from lasec.rules.tracker.seen import CLOCKS, INTERCEPT, LATEST, ROWS, count_row, extra, notice
-from lasec.rules.tracker.softmax import slopes
-from lasec.rules.tracker.subspace import KEPT, block_of, is_due, renew_basis
-from lasec.types import ClassMargin, Vector
+from lasec.rules.tracker.beliefs import Classes, begin_classes, blank_classes
+from lasec.rules.tracker.core import (
+    Core,
+    Counted,
+    begin_core,
+    blank_core,
+    blank_counted,
+    core_chances,
+    core_says,
+    flaw_of,
+    teach_core,
+)
+from lasec.rules.tracker.costs import count_label
+from lasec.rules.tracker.enlarging import more_classes, more_features, one_more
+from lasec.rules.tracker.seen import LATEST, ROWS, count_row, notice
+from lasec.rules.tracker.states import asked, chances, count_shares, look, teach
+from lasec.rules.tracker.subspace import block_of, is_due, renew_basis
+from lasec.types import ClassMargin, Counter, Matrix, Vector
 
-__all__ = ["Tracking", "count_classes", "view_classes", "view_sign"]
 
-_SINGLE = ("covs", "spread", "basis", "sample")
-_WHOLE = ("sampled", "told", "born", "clock")
+class Beliefs(NamedTuple):
+    """All that a Tracker of dense rows knows.
+
+    >>> state = Tracking(slots=2).init(dimension=3)
+    >>> state.core.dense.weights.shape, state.core.dense.covs.shape
+    ((10, 1, 8), (10, 48))
+    """
+
+    core: Core
+    counted: Counted
+    classes: Classes
+
+    @property
+    def posterior(self) -> NDArray[np.float64]:
+        """The posterior of the hypotheses."""
+        return self.core.mixture.posterior
+
+    @property
+    def born(self) -> Counter:
+        """The row before each slot's first."""
+        return self.core.mixture.born
+
+    @property
+    def costs(self) -> Matrix:
+        """The class weights."""
+        return self.classes.costs
+
+    def validate(self) -> str:
+        """Why these arrays are no state of a Tracker, as a phrase; empty if they are.
+
+        >>> state = Tracking(slots=1).init(dimension=1)
+        >>> state.posterior[0] = -1.0
+        >>> state.validate()
+        'posterior is no probability distribution'
+        """
+        return flaw_of(self.core, self.counted, self.classes)
+
+    def says(self, rule: Any, x: Vector, t: int) -> ClassMargin:
+        """What the mixture says about a row of two classes."""
+        return core_says(rule, self.core, self.classes, x, t)
+
+    def chances(self, rule: Any, x: Vector, t: int, mean: Vector, square: Vector) -> None:
+        """The same of many classes."""
+        core_chances(rule, self.core, self.classes, x, t, mean, square)
+
+    def asked(self, rule: Any, x: Vector) -> None:
+        """Count a row, labeled or not: for the features' scale, and shares."""
+        t = self.core.mixture.clock[LATEST] + int(self.counted.tally[0]) + 1
+        count_shares(self, self.classes, rule, x, t)
+        count_row(self.core, self.counted, x)
+
+    def teach(self, rule: Any, x: Vector, y: float, t: int) -> None:
+        """Filter every state, weigh the hypotheses, and let a concept begin where one may have."""
+        count_label(self.classes, y, self.core.mixture.clock[ROWS])
+        teach_core(rule, self.core, self.classes, x, y, t)
+        notice(self.core, self.counted, x)
 
 
 @checked
@@ -105,63 +166,32 @@ class Tracking(NamedTuple):
 
     def init(self, dimension: int) -> Beliefs:
         """One slot in use, w = 0, P = S I, all hypotheses alike."""
-        shapes, kinds = self.shapes(dimension), self.kinds(dimension)
-        state = Beliefs(**{name: np.zeros(shape, kinds[name]) for name, shape in shapes.items()})
-        state.units[dimension] = INTERCEPT
-        np.fill_diagonal(state.basis, 1.0)
-        if state.slopes.size:
-            state.slopes[:] = slopes(self.classes)
-        if state.costs.size:
-            state.costs[:] = first_costs(self.classes)
-        for i in range(state.weight.size):
-            triangle.set_diagonal(state.covs[i], prior_of(self, i))
-            state.spread[i] = prior_of(self, i)
-        first = state.posterior[:, :, : len(SPEEDS)]
-        first[:] = 1.0 / first.size
-        marginals(self, state.posterior, state.weight, state.lapse)
+        state: Beliefs = mapped(np.array, self.blank(dimension))
+        begin_core(self, state.core)
+        begin_classes(self, state.classes)
         return state
+
+    def blank(self, dimension: int) -> Beliefs:
+        """The shape of each array of the state."""
+        k = block_of(self.block, dimension)
+        core = blank_core(self, dimension, k, self.slots)
+        return Beliefs(core, blank_counted(dimension, k), blank_classes(self))
 
     def shapes(self, dimension: int) -> dict[str, tuple[int, ...]]:
         """The shape of each array of the state.
 
-        >>> Tracking().shapes(50)["covs"], Tracking().shapes(1_000)["covs"]
-        ((30, 1456), (30, 2448))
+        >>> [Tracking().shapes(d)["core.dense.covs"] for d in (50, 1_000)]
+        [(30, 1456), (30, 2448)]
         """
-        k, many = block_of(self.block, dimension), self.classes > 2
-        n, states = triangle.padded(k + extra(self.classes)), self.slots * len(SPEEDS)
-        rest, based = (dimension if k < dimension else 0), 0 < k < dimension
-        return {
-            "weights": (states, self.classes if many else 1, n + rest),
-            "covs": (states, triangle.size(n)),
-            "spread": (states, rest),
-            "basis": (k if based else 0, rest),
-            "energy": (k if based else 0,),
-            "sample": (KEPT if based else 0, rest),
-            "sampled": (2,),
-            "posterior": (len(HAZARDS), len(LAPSES), states),
-            "weight": (states,),
-            "lapse": (states,),
-            "means": (dimension,),
-            "squares": (dimension,),
-            "units": (dimension + 1,),
-            "tally": (1 + 2 * dimension,),
-            "told": (self.classes if many else 0,),
-            "slopes": (1 + self.classes if many else 0,),
-            "born": (self.slots,),
-            "clock": (CLOCKS,),
-            "costs": (3, self.classes) if self.weighted else (0, 0),
-        }
+        return {name: part.shape for name, part in named(self.blank(dimension)).items()}
 
-    def kinds(self, dimension: int) -> dict[str, type]:
+    def kinds(self, dimension: int) -> dict[str, Any]:
         """The type of the numbers in each array: single precision where there is much of it.
 
-        >>> Tracking().kinds(50)["weights"], Tracking().kinds(1_000)["weights"]
-        (<class 'numpy.float64'>, <class 'numpy.float32'>)
+        >>> [str(Tracking().kinds(d)["core.dense.weights"]) for d in (50, 1_000)]
+        ['float64', 'float32']
         """
-        wide = block_of(self.block, dimension) < dimension
-        made: dict[str, type] = dict.fromkeys(self.shapes(dimension), np.float64)
-        made |= dict.fromkeys((*_SINGLE, *(("weights",) if wide else ())), np.float32)
-        return made | dict.fromkeys(_WHOLE, np.int64)
+        return {name: part.dtype for name, part in named(self.blank(dimension)).items()}
 
     def label_cost(self, dimension: int) -> float:
         """About how many microseconds a label takes: one for 2,000 numbers, of one kind or another.
@@ -169,82 +199,55 @@ class Tracking(NamedTuple):
         >>> round(Tracking().label_cost(50)), round(Tracking(block=1_000).label_cost(1_000))
         (23, 7605)
         """
-        large = ("weights", "covs", "spread")
-        return sum(math.prod(self.shapes(dimension)[name]) for name in large) / 2_000.0
+        numbers: int = sum(part.size for part in leaves(self.blank(dimension).core.dense))
+        return numbers / 2_000.0
 
     def margin(self, state: Beliefs, x: Vector, t: int = 0) -> ClassMargin:
         """P(y = +1) - P(y = -1); its variance is how far the hypotheses disagree about that.
 
         With more classes, the lead of the best class over the second.
         """
-        if state.told.size:
-            mean, square = np.empty(state.told.size), np.empty(state.told.size)
-            view_classes(self, state, x, t, mean, square)
-            return best_of(self, state.costs, mean, square)
-        seen = view_sign(self, state, x, t)
-        return weigh_sign(self, state.costs, seen) if state.costs.size else seen
-
-    def note(self, state: Beliefs, x: Vector) -> None:
-        """Count a row that is asked about, labeled or not: for the features' scale, and shares."""
-        if self.balanced and state.costs.size:
-            count_classes(self, state, x)
-        count_row(state, x)
+        return look(self, state, state.classes, x, t)
 
     def probabilities(self, state: Beliefs, x: Vector, t: int, out: Vector) -> None:
         """out <- the probability of each of more than two classes."""
-        view_classes(self, state, x, t, out, np.empty_like(out))
+        chances(state, self, x, t, out, np.empty_like(out))
+
+    def note(self, state: Beliefs, x: Vector) -> None:
+        """Count a row that is asked about, labeled or not."""
+        asked(state, self, x)
 
     def update(self, state: Beliefs, x: Vector, y: float, draw: float, t: int = 0) -> None:
-        """Filter every state, weigh the hypotheses, and let a concept begin where one may have.
-
-        The label is -1 or +1; with more classes their numbers, from 1.
-        """
-        at = sight(state, x, t)
-        count_label(state, y, state.clock[ROWS])
-        follow(self, mixture_of(state), dense_of(state), at, y, t)
-        notice(state, x)
+        """Learn a label, -1 or +1; with more classes their numbers, from 1."""
+        teach(state, self, x, y, t)
 
     def with_more_classes(self, state: Beliefs, dimension: int) -> tuple[Tracking, Beliefs]:
         """The rule and the state with one more class; from two classes, with three.
 
         >>> rule, state = Tracking().with_more_classes(Tracking().init(3), dimension=3)
-        >>> rule.classes, state.weights.shape
+        >>> rule.classes, state.core.dense.weights.shape
         (3, (30, 3, 8))
         """
         larger = self._replace(classes=self.classes + 1)
-        return larger, more_classes(self, state, larger.init(dimension))
+        blank, classes = larger.init(dimension), one_more(larger, state.classes)
+        core = more_classes(self, state.core, blank.core)
+        return larger, Beliefs(core, copied(state.counted), classes)
 
     def widened(self, state: Beliefs, dimension: int, known: int) -> Beliefs:
-        """The state for more features, which says the same about the rows it knew."""
-        return more_features(self, state, dimension, known)
+        """The state for more features, which says the same about the rows it knew.
+
+        >>> Tracking().widened(Tracking().init(2), dimension=3, known=2).core.means.size
+        3
+        """
+        blank = self.init(dimension)
+        counted = more_features(state.core, state.counted, blank.core, blank.counted, known)
+        return Beliefs(blank.core, counted, copied(state.classes))
 
     def is_due(self, state: Beliefs) -> bool:
         """Whether it is time for :meth:`renewed`."""
-        return is_due(state)
+        return is_due(state.counted)
 
     def renewed(self, state: Beliefs) -> Beliefs:
         """The state, in which the basis of wide rows has followed the rows that came."""
-        renew_basis(state)
+        renew_basis(state.core, state.counted)
         return state
-
-
-def view_sign(rule: Any, state: Any, x: Vector, t: int) -> ClassMargin:
-    """What a mixture over dense rows says about a row of two classes."""
-    return sign(rule, mixture_of(state), dense_of(state), glimpse(state, x, t), t)
-
-
-def view_classes(rule: Any, state: Any, x: Vector, t: int, mean: Vector, square: Vector) -> None:
-    """mean <- the probability of each of many classes, square <- the mean of its square."""
-    at, view = glimpse(state, x, t), dense_of(state)
-    class_probabilities(rule, mixture_of(state), view, at, t, mean, square)
-
-
-def count_classes(rule: Any, state: Any, x: Vector) -> None:
-    """Add the probability of each class of a row that is asked about to those of the others."""
-    t = state.clock[LATEST] + int(state.tally[0]) + 1
-    if state.told.size:
-        mean, square = np.empty(state.told.size), np.empty(state.told.size)
-        view_classes(rule, state, x, t, mean, square)
-        count_said(state.costs, mean)
-    else:
-        count_sign(state.costs, view_sign(rule, state, x, t).raw)

@@ -27,19 +27,25 @@ depends on; the next label makes them count.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 from lasec.rules.tracker.columns import FRESH, PLACE, ROWS, STAMP, slot_of
-from lasec.rules.tracker.seen import HALF_LIFE, INTERCEPT, LABEL, LAST, LATEST
+from lasec.rules.tracker.seen import INTERCEPT, mark_last
 from lasec.types import Counter, Vector
 
 __all__ = ["count_words", "damped", "fixed_places", "mark_fixed", "raised", "settle_rows", "weigh"]
 
 LONG, MEMORY, FAR, FEW, NARROW = 2.0, 20_000.0, 3.0, 10.0, 0.01
 _LN_2 = math.log(2.0)
-LABELS = 6  # the place of the number of labels in the clock, after those of seen.py
 # Of the rows that count, and of those since the last label: how many, and sums.
 COUNT, SIZES, LENGTHS, SQUARES = range(4)
+
+
+class Rows(NamedTuple):
+    """What is known of the rows' number and length, and what those since the last label add."""
+
+    known: Vector
+    tally: Vector
 
 
 def fixed_places(classes: int) -> int:
@@ -71,10 +77,11 @@ def raised(base: float, power: float) -> float:
     return math.sqrt(base) if power == 0.5 else float(base**power)
 
 
-def weigh(rule: Any, state: Any, x: Any, u: Vector, place: Counter) -> tuple[float, float]:
+def weigh(rule: Any, texts: Any, x: Any, u: Vector, place: Counter) -> tuple[float, float]:
     """u <- v, place <- the place of each column; gives |v|^2 and |a|^2."""
-    columns, values, table, entries = x["column"], x["value"], state.table, state.entries
-    labels, most, total, size = state.clock[LABELS], state.rows[COUNT] + 2.0, 0.0, 0.0
+    columns, values = x["column"], x["value"]
+    table, entries, labels = texts.columns.table, texts.columns.entries, texts.words.labels[0]
+    most, total, size = texts.rows.known[COUNT] + 2.0, 0.0, 0.0
     for j in range(columns.size):  # apart, so that memory is waited for once and not for each
         place[j] = table[slot_of(table, entries, columns[j])]
     for j in range(columns.size):
@@ -92,30 +99,27 @@ def weigh(rule: Any, state: Any, x: Any, u: Vector, place: Counter) -> tuple[flo
     return total, size
 
 
-def mark_fixed(rule: Any, state: Any, words: int, t: int, u: Vector, place: Counter) -> None:
+def mark_fixed(rule: Any, texts: Any, words: int, t: int, u: Vector, place: Counter) -> None:
     """The places that every row has, after those of its columns."""
     for k in range(place.size):
         u[k], place[k] = 0.0, k
-    if state.rows[COUNT] >= FEW:
-        mean = state.rows[LENGTHS]
-        sd = math.sqrt(max(state.rows[SQUARES] - mean * mean, 0.0))
+    known = texts.rows.known
+    if known[COUNT] >= FEW:
+        mean = known[LENGTHS]
+        sd = math.sqrt(max(known[SQUARES] - mean * mean, 0.0))
         far = (math.log1p(words) - mean) / max(sd, NARROW)
         u[1] = rule.length * min(max(far, -FAR), FAR)
     if rule.dense > 0:  # which have the intercept and the last label
         return
     u[0] = INTERCEPT
-    label = state.clock[LABEL]
-    strength = LAST * 2.0 ** (-abs(t - state.clock[LATEST]) / HALF_LIFE)
-    if state.told.size == 0:
-        u[2] = strength * label
-    elif label > 0:
-        u[1 + label] = strength
+    mark_last(texts.mixture.clock, texts.classes, t, u[2:])
 
 
-def count_words(state: Any, x: Any) -> None:
+def count_words(texts: Any, x: Any) -> None:
     """Count a row and its columns, to matter from the next label on."""
-    columns, values, table, entries = x["column"], x["value"], state.table, state.entries
-    labels, size, words = state.clock[LABELS], 0.0, math.log1p(x.size)
+    columns, values, tally = x["column"], x["value"], texts.rows.tally
+    table, entries, labels = texts.columns.table, texts.columns.entries, texts.words.labels[0]
+    size, words = 0.0, math.log1p(x.size)
     for j in range(columns.size):
         size += damped(values[j]) ** 2
         entry = table[slot_of(table, entries, columns[j])]
@@ -124,20 +128,21 @@ def count_words(state: Any, x: Any) -> None:
                 entries[entry, ROWS] += entries[entry, FRESH]
                 entries[entry, FRESH], entries[entry, STAMP] = 0, labels
             entries[entry, FRESH] += 1
-    state.tally[COUNT] += 1.0
-    state.tally[SIZES] += size
-    state.tally[LENGTHS] += words
-    state.tally[SQUARES] += words * words
+    tally[COUNT] += 1.0
+    tally[SIZES] += size
+    tally[LENGTHS] += words
+    tally[SQUARES] += words * words
 
 
-def settle_rows(state: Any, x: Any) -> None:
+def settle_rows(texts: Any, x: Any) -> None:
     """With a label, the rows since the last one count: those that were asked about, or this one."""
-    if state.tally[COUNT] == 0.0:
-        count_words(state, x)
-    count = state.tally[COUNT]
-    share = 1.0 / (min(state.rows[COUNT], MEMORY) + count)
+    known, tally = texts.rows
+    if tally[COUNT] == 0.0:
+        count_words(texts, x)
+    count = tally[COUNT]
+    share = 1.0 / (min(known[COUNT], MEMORY) + count)
     for k in (SIZES, LENGTHS, SQUARES):
-        state.rows[k] += (state.tally[k] - count * state.rows[k]) * share
-    state.rows[COUNT] += count
-    state.tally[:] = 0.0
-    state.clock[LABELS] += 1
+        known[k] += (tally[k] - count * known[k]) * share
+    known[COUNT] += count
+    tally[:] = 0.0
+    texts.words.labels[0] += 1

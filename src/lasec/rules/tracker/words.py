@@ -30,11 +30,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lasec import triangle
+from lasec.rules.tracker.beliefs import first_flaw
 from lasec.rules.tracker.columns import PLACE, PLACES, slot_of
 from lasec.rules.tracker.hypotheses import SPEEDS, prior_of, speed_of
 from lasec.rules.tracker.seen import LATEST
 from lasec.rules.tracker.weighing import (
-    LABELS,
     LONG,
     SIZES,
     fixed_places,
@@ -45,7 +45,7 @@ from lasec.types import Counter, Matrix, Vector
 
 __all__ = [
     "absorb", "drift_of", "glance", "heavy_states", "lesson", "look_up", "step_of", "take_places",
-    "touch", "words_of",
+    "touch",
 ]  # fmt: skip
 
 AT, LABEL_NUMBER = range(2)  # when a place was last touched: the row, and the number of the label
@@ -53,11 +53,15 @@ BOLD = (True, False, True, False, False)  # which states of a slot take the larg
 
 
 class Glance(NamedTuple):
-    """A row as the states see it: values and places of its columns, then the fixed ones; |u|^2."""
+    """A row as the states see it: values and places of its columns, then the fixed ones; |u|^2.
+
+    ``latest`` is the row of the newest label.
+    """
 
     u: Vector
     place: Counter
     size: float
+    latest: int
 
 
 class Lesson(NamedTuple):
@@ -73,21 +77,35 @@ class Lesson(NamedTuple):
 
 
 class Words(NamedTuple):
-    """Weights and variances of each place, when it was touched, and since when slots know it."""
+    """Weights and variances of each place, when it was touched, and since when slots know it.
+
+    ``touched`` has the row and the number of the label with which each place was last written,
+    ``begun`` the number of labels before each slot's first, ``labels`` how many there were.
+    """
 
     weights: NDArray[np.float64]
     spread: Matrix
     touched: NDArray[np.int64]
     begun: Counter
-    clock: Counter
+    labels: Counter
+
+    def flaw(self, used: int, latest: int) -> str:
+        """Why these are no words of so many places, as a phrase; empty if they are."""
+        places, labels = self.touched[:used], self.labels[0]
+        ahead = places[:, AT].max() > latest or places[:, LABEL_NUMBER].max() > labels
+        stale = self.begun.max() > labels or places[:, LABEL_NUMBER].min() < -1
+        counts = (self.spread, self.touched[:, AT], self.begun, self.labels)
+        return first_flaw(
+            (any(bool((part < 0).any()) for part in counts), "a count or a variance is negative"),
+            (bool(ahead or stale), "the clock contradicts itself"),
+        )
 
     def score(
         self, rule: Any, weight: Vector, bar: float, at: Glance, gap: int, m: NDArray[np.float64],
         v: Vector,
     ) -> None:  # fmt: skip
         """The states of a place stand together, so that all are looked up at once."""
-        now = self.clock[LATEST] + gap
-        look_up(rule, self, at.u, at.place, now, heavy_states(weight, bar), m, v)
+        look_up(rule, self, at.u, at.place, at.latest + gap, heavy_states(weight, bar), m, v)
 
     def meet(self, i: int, at: Lesson, fade: float, fresh: float, m: Vector) -> float:
         """What the lesson holds: the places were brought up to date for all states at once."""
@@ -110,34 +128,29 @@ class Words(NamedTuple):
 
     def restart(self, rule: Any, slot: int) -> None:
         """No word is cleared: what was touched before counts as never touched."""
-        self.begun[slot] = self.clock[LABELS]
+        self.begun[slot] = self.labels[0]
 
 
-def words_of(state: Any) -> Words:
-    """The view of a state's words."""
-    return Words(state.weights, state.spread, state.touched, state.begun, state.clock)
-
-
-def glance(rule: Any, state: Any, x: Any, t: int) -> Glance:
+def glance(rule: Any, texts: Any, x: Any, t: int) -> Glance:
     """The row x of step t."""
     n, fixed = x.size, fixed_places(rule.classes)
     u, place = np.empty(n + fixed), np.empty(n + fixed, np.int64)
-    total, size = weigh(rule, state, x, u, place)
+    total, size = weigh(rule, texts, x, u, place)
     if total > 0.0:
-        usual = state.rows[SIZES]
+        usual = texts.rows.known[SIZES]
         level = math.sqrt(size / usual) ** rule.level if usual > 0.0 else 1.0
         factor = min(LONG, level) / math.sqrt(total)
         for j in range(n):
             u[j] *= factor
-    mark_fixed(rule, state, n, t, u[n:], place[n:])
-    return Glance(u, place, triangle.product(u, u))
+    mark_fixed(rule, texts, n, t, u[n:], place[n:])
+    return Glance(u, place, triangle.product(u, u), texts.mixture.clock[LATEST])
 
 
-def lesson(rule: Any, state: Any, x: Any, t: int) -> Lesson:
+def lesson(rule: Any, texts: Any, x: Any, t: int) -> Lesson:
     """The labeled row x of step t: its columns have their places, which are up to date."""
-    seen, weight, now = glance(rule, state, x, t), state.weight, max(t, state.clock[LATEST])
-    view, classes = words_of(state), state.weights.shape[2]
-    take_places(state, x, seen.place)
+    seen, weight, view = glance(rule, texts, x, t), texts.mixture.weight, texts.words
+    now, classes = max(t, seen.latest), view.weights.shape[2]
+    take_places(texts.columns, view, x, seen.place)
     touch(rule, view, seen.place, now)
     m, v = np.zeros((weight.size, classes)), np.zeros(weight.size)
     look_up(rule, view, seen.u, seen.place, now, heavy_states(weight, 0.0), m, v)
@@ -211,16 +224,16 @@ def step_of(rule: Any, i: int) -> float:
     return float(rule.step) if BOLD[i % len(BOLD)] else 1.0
 
 
-def take_places(state: Any, x: Any, place: Counter) -> None:
+def take_places(columns: Any, view: Any, x: Any, place: Counter) -> None:
     """Give a place to each column of a labeled row that has none."""
-    columns, table, entries, used = x["column"], state.table, state.entries, state.used
-    for j in range(columns.size):
+    row, table, entries, used = x["column"], columns.table, columns.entries, columns.used
+    for j in range(row.size):
         if place[j] < 0:
-            entry = table[slot_of(table, entries, columns[j])]
-            if entry >= 0 and used[PLACES] < state.spread.shape[0]:
+            entry = table[slot_of(table, entries, row[j])]
+            if entry >= 0 and used[PLACES] < view.spread.shape[0]:
                 place[j] = used[PLACES]
                 entries[entry, PLACE] = place[j]
-                state.touched[place[j], LABEL_NUMBER] = -1
+                view.touched[place[j], LABEL_NUMBER] = -1
                 used[PLACES] += 1
 
 
@@ -244,7 +257,7 @@ def touch(rule: Any, view: Words, place: Counter, now: int) -> None:
                 for k in range(len(SPEEDS)):
                     i = slot * len(SPEEDS) + k
                     weights[p, i, c] = fade[k] * weights[p, i, c] if known else 0.0
-        touched[p, AT], touched[p, LABEL_NUMBER] = now, view.clock[LABELS] + 1
+        touched[p, AT], touched[p, LABEL_NUMBER] = now, view.labels[0] + 1
 
 
 def absorb(rule: Any, view: Words, at: Lesson) -> None:
