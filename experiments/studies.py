@@ -165,7 +165,7 @@ LABELS = (
            folder("json", None, "File for the rows of --quick."), DATA, JOBS), "intervals"),
     Study("two-prices", "A cheap judge and dear experts at equal money: coverage, width, accuracy.",
           "prices.command:study",
-          (OUT, number("streams", 500, "How many drawn streams of each cell.", 2),
+          (OUT, number("streams", 500, "How many drawn streams at the price 50; 40 of others.", 2),
            number("seeds", 10, "How many draws of each real stream.", 0), DATA, JOBS),
           "prices"),
     Study("two-prices-ppi", "The same money for prediction-powered inference (ppi-python).",

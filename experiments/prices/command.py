@@ -17,7 +17,8 @@ from experiments.prices.streams import TEXTS, TUNED, UNSEEN, judges, said, strea
 Row = dict[str, Any]
 CELLS = ((1.0, PRICE, 2), (3.0, PRICE, 2), (1.0, 10.0, 2), (1.0, 200.0, 2), (1.0, PRICE, 5))
 ARMS = ("experts", "judge", "both")
-SLOWER = 10  # draws of a stream of numbers to one of texts
+PRECISE, FEW = 2, 40  # cells whose coverage is known to a point; streams of each of the others
+SLOWER = 10  # draws of the judge alone on numbers to one on texts, where it labels every row
 
 
 def real(name: str, judge: str, arm: str, seed: int) -> Row:
@@ -30,12 +31,12 @@ def real(name: str, judge: str, arm: str, seed: int) -> Row:
 
 
 def study(journal: Journal, out: Path, streams: int, seeds: int) -> str:
-    """Both tables; ``seeds`` draws of each real stream, a tenth of them of texts, 0 for none."""
+    """Both tables; so many ``streams`` of the first cells, and ``seeds`` draws of real ones."""
     cells = [
         (judge, *cell, seed)
-        for cell in CELLS
+        for number, cell in enumerate(CELLS)
         for judge in simulated.JUDGES
-        for seed in range(streams)
+        for seed in range(streams if number < PRECISE else min(streams, FEW))
     ]
     keys = ("judge", "money", "price", "classes", "seed")
     drawn = _run(journal, "drawn", simulated.one, keys, cells)
@@ -48,7 +49,7 @@ def study(journal: Journal, out: Path, streams: int, seeds: int) -> str:
             for name in (*TUNED, *UNSEEN)
             for judge in judges(name)
             for arm in ARMS
-            for seed in range(max(1, seeds // SLOWER) if name in TEXTS else seeds)
+            for seed in range(max(1, seeds // SLOWER) if _is_slow(name, arm) else seeds)
         ]
         rows = _run(journal, "real", real, ("stream", "judge", "arm", "seed"), runs)
         write_csv(out / "real.csv", rows)
@@ -58,14 +59,23 @@ def study(journal: Journal, out: Path, streams: int, seeds: int) -> str:
     return text
 
 
+def _is_slow(name: str, arm: str) -> bool:
+    return name in TEXTS and arm == "judge"
+
+
 def _run(
     journal: Journal, title: str, function: Any, keys: Sequence[str], asked: list[tuple[Any, ...]]
 ) -> list[Row]:
-    tasks: list[Task] = [(function, cell) for cell in asked]
+    tasks: list[Task] = [(function, _same(cell)) for cell in asked]
     found = journal.run(title, tasks)
     return [
         dict(zip(keys, cell, strict=True)) | row for cell, row in zip(asked, found, strict=True)
     ]
+
+
+def _same(cell: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Experts alone do not hear the judge: one run stands for those beside each of them."""
+    return (cell[0], judges(cell[0])[0], *cell[2:]) if "experts" in cell else cell
 
 
 def _every(row: Row) -> Row:
