@@ -24,8 +24,7 @@ from lasec.service.desks import Desk
 from lasec.service.limits import Limits
 from lasec.service.operations import Rows
 from lasec.service.requests import remember
-from lasec.service.service import Plain, Work
-from lasec.service.writer import MORE, SLICE, Room
+from lasec.service.writer import MORE, SLICE, Job, Room
 from service.conftest import Server
 from service.running import running
 
@@ -188,7 +187,7 @@ def test_an_answer_that_a_model_cannot_learn_holds_no_other_model(tmp_path, monk
         sound, failing = held(api, "sound", seed=2), held(api, "failing", seed=1)
         monkeypatch.setattr(Desk, "tell", fails)
         model, both = api.service.models["acme", "sound"], threading.Event()
-        api.service.writer.submit(Work("other", Plain(lambda *_: both.wait(20))))
+        api.service.writer.submit(Job("other", lambda *_: both.wait(20)))
         time.sleep(2.5)  # both models have answers that are due
         both.set()
         wait_for(lambda: learned(api, sound) == {0: "spam", 1: "spam"})
@@ -528,7 +527,7 @@ def test_bodies_that_wait_have_a_limit_of_bytes(tmp_path):
         api.service.ask = lambda model, rows, body, key: (
             bodies.append(body) or ask(model, rows, body, key)
         )
-        api.service.writer.submit(Work("nobody", Plain(lambda *_: held.wait(20))))
+        api.service.writer.submit(Job("nobody", lambda *_: held.wait(20)))
         for each, where in ((api, path), (other, small)):
             thread = threading.Thread(
                 target=lambda e=each, w=where: said.append(e("POST", f"{w}/ask", body).status_code)
@@ -559,11 +558,11 @@ def waited(service, count):
     """Seconds that an ask waits for, where another tenant has so many of 256 ids each."""
     rows, held = Rows.of_numbers(np.ones((256, 3))), threading.Event()
     ids = [[f"{count}-{time.monotonic_ns()}-{at}" for at in range(256)] for _ in range(count)]
-    service.writer.submit(Work("nobody", Plain(lambda *_: held.wait())))
+    service.writer.submit(Job("nobody", lambda *_: held.wait()))
     model = service.models["acme", "m"]
-    large = [Work("acme", service.ask(model, rows, AskBody([], ids=some))) for some in ids]
+    large = [Job("acme", service.ask(model, rows, AskBody([], ids=some))) for some in ids]
     row = Rows.of_numbers(np.ones((1, 3)))
-    one = Work("other", service.ask(service.models["other", "small"], row, AskBody([])))
+    one = Job("other", service.ask(service.models["other", "small"], row, AskBody([])))
     for work in (*large, one):
         service.writer.submit(work)
     began = time.perf_counter()
@@ -580,7 +579,7 @@ def test_nobody_waits_for_two_slices_of_others(tmp_path):
     """What comes while one slice of two large requests is carried out is the next thing done."""
     service = Service(str(tmp_path / "store.db"))
     service.start()
-    ran, small = [], Small("small", Plain(lambda *_: ran.append("small")))
+    ran, small = [], Small("small", lambda *_: ran.append("small"))
 
     def slices(name):
         def run(tx, now, known):
@@ -590,10 +589,10 @@ def test_nobody_waits_for_two_slices_of_others(tmp_path):
                 service.writer.submit(small)
             return MORE if ran.count(name) < 6 else None
 
-        return Work(name, Plain(run))
+        return Job(name, run)
 
     large, held = [slices("one"), slices("two")], threading.Event()
-    for work in (Work("nobody", Plain(lambda *_: held.wait())), *large):
+    for work in (Job("nobody", lambda *_: held.wait()), *large):
         service.writer.submit(work)
     held.set()  # both wait by now
     assert all(work.event.wait(60) for work in (*large, small))
@@ -602,7 +601,7 @@ def test_nobody_waits_for_two_slices_of_others(tmp_path):
     assert (ran[:at].count("one"), small.done_at) == (3, at + 1), (ran, small.done_at)
 
 
-class Small(Work):
+class Small(Job):
     """A job that notes how many slices had been carried out when it had its reply."""
 
     def done(self, reply):

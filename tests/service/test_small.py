@@ -24,7 +24,7 @@ from lasec.service import Service, writer
 from lasec.service.bodies import AskBody
 from lasec.service.desks import Desk
 from lasec.service.operations import Answer, Ask, Ref, Rows
-from lasec.service.service import Plain, Work
+from lasec.service.writer import Job
 from service.running import running
 
 ROW = [1.0, 2.0, 3.0]
@@ -101,9 +101,7 @@ def test_a_key_opens_as_soon_as_it_is_handed_out():
 
 
 def _slow():
-    from lasec.service.service import Plain, Work
-
-    return Work("other", Plain(lambda tx, now, known: time.sleep(0.3)))
+    return Job("other", lambda tx, now, known: time.sleep(0.3))
 
 
 def test_wrong_keys_are_counted_for_a_minute(tmp_path, monkeypatch):
@@ -287,7 +285,7 @@ def test_what_waits_when_the_service_stops_is_carried_out(tmp_path):
     service.start()
     made, held = [], threading.Event()
     for work in (lambda *_: held.wait(), lambda *_: made.append(1)):
-        service.writer.submit(Work("acme", Plain(work)))
+        service.writer.submit(Job("acme", work))
     threading.Timer(0.2, held.set).start()
     service.stop()
     assert made == [1]
@@ -299,10 +297,10 @@ def test_a_model_that_is_deleted_takes_no_rows_of_requests_that_wait(tmp_path):
         service, held = api.service, threading.Event()
         model = service.models["acme", "m"]
         rows = Rows.of_numbers(np.ones((1, 3)))
-        service.writer.submit(Work("acme", Plain(lambda *_: held.wait())))
+        service.writer.submit(Job("acme", lambda *_: held.wait()))
         later = [
-            Work("acme", Plain(service.delete("acme", "m"))),
-            Work("acme", service.ask(model, rows, AskBody([]))),
+            Job("acme", service.delete("acme", "m")),
+            Job("acme", service.ask(model, rows, AskBody([]))),
         ]
         for work in later:
             service.writer.submit(work)

@@ -156,6 +156,8 @@ def accuracies(points: Mapping[str, Sequence[Point]], baselines: Mapping[str, fl
                 short(name), (1.0, value), xycoords=("axes fraction", "data"), ha="right",
                 va="top" if lowest else "bottom", fontsize=8, color=draw.SOFT,
             )  # fmt: skip
+        low, high = axes.get_ylim()
+        axes.set_ylim(low - 0.06 * (high - low), high)  # room for the name of the lowest one
         axes.set_ylabel("accuracy of the window")
         draw.share_axis(axes.yaxis)
 

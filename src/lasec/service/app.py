@@ -25,10 +25,10 @@ from lasec.service.model import ServedModel
 from lasec.service.openapi import PACKED, Route, document
 from lasec.service.operations import Rows
 from lasec.service.requests import Key
-from lasec.service.service import ANNOTATOR, APP, NOBODY, OWNER, VIEWER, Service, Task, Who
+from lasec.service.service import ANNOTATOR, APP, NOBODY, OWNER, VIEWER, Service, Who
 from lasec.service.settings import NewModel
 from lasec.service.store import Store, StoreError, Transaction, digest_of
-from lasec.service.writer import Call, Known
+from lasec.service.writer import Command, Known
 
 log = logging.getLogger("lasec.service")
 LARGEST, LARGEST_JSON = 8 * 2**20, 2**20  # bytes of a body: JSON is read while others wait
@@ -96,7 +96,7 @@ class Api:
         """The rows of a query, read in a thread: the event loop goes on meanwhile."""
         return await asyncio.to_thread(self.service.store.read, statement, *values)
 
-    async def _done(self, request: Request, who: Who, task: Task | Call) -> Any:
+    async def _done(self, request: Request, who: Who, task: Command) -> Any:
         """The writer's reply to a request, whose body is counted while it waits."""
         return await self.service.do(who.tenant, task, len(await request.body()))
 

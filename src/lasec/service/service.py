@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -41,7 +41,7 @@ from lasec.service.requests import (
 )
 from lasec.service.settings import LONGEST, UNPRINTABLE, NewModel, brought, desk_of
 from lasec.service.store import Store, StoreError, Transaction, digest_of
-from lasec.service.writer import FAILED, MORE, SLICE, Call, Known, Name, Room, Writer
+from lasec.service.writer import FAILED, MORE, SLICE, Call, Command, Job, Known, Room, Writer
 
 log = logging.getLogger("lasec.service")
 LARGEST = 768 * 2**20  # bytes of a snapshot: a value of either database has fewer than 10^9
@@ -71,56 +71,6 @@ class Aside(NamedTuple):
     why: str
 
 
-class Task(Protocol):
-    """What the writer carries out for somebody, in one slice or several."""
-
-    def names(self) -> Iterable[Name]:
-        """The replies that the next slice may have given before."""
-
-    def run(self, tx: Transaction, now: float, known: Known) -> Any:
-        """Carry out a slice: gives the reply, or ``MORE``."""
-
-
-class Plain(NamedTuple):
-    """A task of one call, which has no replies from before."""
-
-    run: Call
-
-    def names(self) -> Iterable[Name]:
-        """None."""
-        return ()
-
-
-class Work:
-    """A job of the writer, whose reply is a future of the event loop, or waited for in a thread."""
-
-    def __init__(
-        self, tenant: str, task: Task, loop: asyncio.AbstractEventLoop | None = None, size: int = 0
-    ) -> None:
-        self.size, self.tenant = size, tenant
-        self.names, self.run, self._loop = task.names, task.run, loop
-        self.future: asyncio.Future[Any] | None = None if loop is None else loop.create_future()
-        self.event = threading.Event()
-        self.reply: Any = None
-
-    def done(self, reply: Any) -> None:
-        """Hand the reply to who waits for it."""
-        self.reply = reply
-        self.event.set()
-        if self._loop is not None:
-            with suppress(RuntimeError):  # the loop has ended, and nobody waits
-                self._loop.call_soon_threadsafe(self._deliver)
-
-    def _deliver(self) -> None:
-        assert self.future is not None
-        if self.future.done():
-            return  # the caller has gone
-        if isinstance(self.reply, Problem):
-            self.future.set_exception(self.reply)
-        else:
-            self.future.set_result(self.reply)
-
-
 class Service:
     """Models that ask, learn and are measured, with a journal that survives everything.
 
@@ -147,7 +97,7 @@ class Service:
         self.writer = Writer(self.store, after=self._after, doubt=self._in_doubt, at=at, room=room)
         self.hooks = Hooks(outgoing, self.store, self.models, self._judged)
         self._doubtful: dict[ServedModel, int] = {}
-        self._telling: dict[ServedModel, Work] = {}
+        self._telling: dict[ServedModel, Job] = {}
         self._packing = ThreadPoolExecutor(1, "lasec snapshots")
         self.ready = False
         self._stopped = threading.Event()
@@ -236,12 +186,12 @@ class Service:
                         pass
         self.store.close()
 
-    async def do(self, tenant: str, task: Task | Call, size: int = 0) -> Any:
+    async def do(self, tenant: str, task: Command, size: int = 0) -> Any:
         """Let the writer carry out a task in the turn of a tenant, and wait for its reply.
 
         ``size`` is that of the request's body, which is in memory as long as it waits.
         """
-        work = Work(tenant, _task(task), asyncio.get_running_loop(), size)
+        work = Job(tenant, task, asyncio.get_running_loop(), size)
         self.writer.submit(work)
         return await work.future  # type: ignore[misc]
 
@@ -254,9 +204,9 @@ class Service:
 
         return await self.do(model.tenant, call)
 
-    def do_now(self, task: Task | Call, tenant: str = NOBODY) -> Any:
+    def do_now(self, task: Command, tenant: str = NOBODY) -> Any:
         """The same from a thread without an event loop."""
-        work = Work(tenant, _task(task))
+        work = Job(tenant, task)
         self.writer.submit(work)
         work.event.wait()
         if isinstance(work.reply, Problem):
@@ -533,7 +483,7 @@ class Service:
         self._telling = {m: work for m, work in self._telling.items() if not work.event.is_set()}
         for model in list(self.models.values()):
             if model.queue.held.is_due(now) and not model.doubt and model not in self._telling:
-                work = Work(model.tenant, Plain(self._telling_due(model)))
+                work = Job(model.tenant, self._telling_due(model))
                 with suppress(Problem):  # too many wait: it is told at the next look
                     self.writer.submit(work)
                     self._telling[model] = work
@@ -628,16 +578,12 @@ class Service:
             return None if removal.delete_replayed(tx, model) else MORE
 
         with suppress(Problem):  # too many wait: the next one is kept
-            self.writer.submit(Work(NOBODY, Plain(put)))
+            self.writer.submit(Job(NOBODY, put))
 
 
 _TENANT = "INSERT INTO tenants VALUES (?, ?) ON CONFLICT DO NOTHING"
 _NAMED = "tenant = ? AND model = ?"
 _MODELS = "SELECT tenant, model, settings, status, made FROM models"
-
-
-def _task(given: Task | Call) -> Task:
-    return Plain(given) if callable(given) else given
 
 
 def _settings(text: str) -> NewModel | None:

@@ -7,12 +7,14 @@ the store: the process ends, and the next one replays the journal.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import Any, Final, NamedTuple, Protocol
 
 from lasec.service.errors import Problem
@@ -31,23 +33,56 @@ Known = dict[Name, tuple[str, bytes]]
 Call = Callable[[Transaction, float, Known], Any]
 
 
-class Job(Protocol):
-    """Something that may read and write the models and the store, a slice at a time."""
-
-    tenant: str
-    """Whose turn it takes."""
-
-    size: int
-    """The bytes of the body of its request."""
+class Task(Protocol):
+    """What is carried out in slices, each of which may have been carried out before."""
 
     def names(self) -> Iterable[Name]:
-        """The replies that its next slice may have given before."""
+        """The replies that the next slice may have given before."""
 
     def run(self, tx: Transaction, now: float, known: Known) -> Any:
         """Carry out a slice: gives the reply or ``MORE``, or raises a :class:`Problem`."""
 
+
+Command = Task | Call
+
+
+class Job:
+    """A command of a tenant, which waits its turn.
+
+    Its reply is a future of the event loop, or waited for in a thread. ``size`` is that of the body
+    of its request.
+    """
+
+    def __init__(
+        self, tenant: str, command: Command, loop: asyncio.AbstractEventLoop | None = None,
+        size: int = 0,
+    ) -> None:  # fmt: skip
+        self.tenant, self.size, self._loop = tenant, size, loop
+        self.names: Callable[[], Iterable[Name]] = tuple
+        if callable(command):
+            self.run: Call = command
+        else:
+            self.names, self.run = command.names, command.run
+        self.future: asyncio.Future[Any] | None = None if loop is None else loop.create_future()
+        self.event = threading.Event()
+        self.reply: Any = None
+
     def done(self, reply: Any) -> None:
-        """Hear the reply, or the problem; called in the writer's thread."""
+        """Hand the reply, or the problem, to who waits for it; called in the writer's thread."""
+        self.reply = reply
+        self.event.set()
+        if self._loop is not None:
+            with suppress(RuntimeError):  # the loop has ended, and nobody waits
+                self._loop.call_soon_threadsafe(self._deliver)
+
+    def _deliver(self) -> None:
+        assert self.future is not None
+        if self.future.done():
+            return  # the caller has gone
+        if isinstance(self.reply, Problem):
+            self.future.set_exception(self.reply)
+        else:
+            self.future.set_result(self.reply)
 
 
 class Failure(Problem):
