@@ -36,14 +36,16 @@ def asked(streams: str, learners: str, rates: str, seeds: int, size: float) -> C
 
 def study(
     journal: Journal, out: Path, streams: str, learners: str, rates: str, seeds: int, size: float,
-    add: bool,
+    add: bool, again: bool,
 ) -> str:  # fmt: skip
     """Run what is missing, write all files, and give the outcome in a sentence.
 
-    To ``add`` keeps the rows of the folder's table that were not run now.
+    To ``add`` keeps the rows of the folder's table that were not run now; ``again`` takes the
+    parameters that were tuned for it, for more draws.
     """
     contest = asked(streams, learners, rates, seeds, size)
-    tuning = tuned(journal, contest)
+    known = json.loads((out / "benchmark.json").read_text())["tuning"] if again else None
+    tuning = tuned(journal, contest) if known is None else known
     made = rows(journal, contest, tuning)
     if add:
         made = joined(read_csv(out / "benchmark.csv"), made)

@@ -79,13 +79,14 @@ def tuned(journal: Journal, contest: Contest) -> dict[str, Any]:
 
 
 def rows(journal: Journal, contest: Contest, tuning: dict[str, Any]) -> list[Row]:
-    """A row for each stream, learner, rate and draw."""
+    """A row for each stream, learner, rate and draw, of those learners that were tuned there."""
     cells = [
         (stream, learner, rate, seed)
         for stream in contest.streams
         for seed in range(1, contest.seeds + 1)
         for learner in contest.learners
         for rate in contest.rates
+        if LEARNERS[learner].grid is None or tuned_name(stream, learner, rate) in tuning
     ]
     made = tuned_runs(journal, "running", cells, tuning, contest.size)
     order = {name: place for place, name in enumerate(contest.streams)}

@@ -50,10 +50,10 @@ def styles(found: Cells) -> dict[str, dict[str, Any]]:
 def _behind(found: Cells, name: str) -> float:
     """By how much a learner is behind the best of its cell, on average; more where it overspent."""
     gaps = []
-    for (_, rate), cell in found.items():
+    for cell in found.values():
         best = max(float(result.accuracy.mean()) for result in cell.values())
         own = cell.get(name)
-        within = own is not None and not own.overspent(rate)
+        within = own is not None and not own.overspent
         gaps.append(best - float(own.accuracy.mean()) if own is not None and within else 0.1)
     return float(np.mean(gaps))
 
@@ -83,9 +83,9 @@ def picture(out: Path, rows: Sequence[Row]) -> None:
         save(figure, out / "benchmark")
 
 
-def _shown(result: Result | None, rate: float) -> bool:
+def _shown(result: Result | None) -> bool:
     """Whether it ran, and within the budget."""
-    return result is not None and not result.overspent(rate)
+    return result is not None and not result.overspent
 
 
 def _level(cell: dict[str, Result], name: str) -> float:
@@ -100,7 +100,7 @@ def _panel(axes: Axes, found: Cells, stream: str, drawn: dict[str, dict[str, Any
     rates = sorted(rate for name, rate in found if name == stream)
     levels: list[float] = []
     for name, style in drawn.items():
-        at = [rate for rate in rates if _shown(found[stream, rate].get(name), rate)]
+        at = [rate for rate in rates if _shown(found[stream, rate].get(name))]
         values = [interval(found[stream, rate][name].accuracy) for rate in at]
         mean, half = np.array(values).reshape(-1, 2).T
         bars = half if LEARNERS[name].family != "baseline" else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -17,8 +18,8 @@ Array = NDArray[np.float64]
 
 OURS = "tracker"
 MARGIN, FAR = 0.005, 0.01  # behind by more than this counts as behind; as far behind
-SPARE = 1.1  # who asked for more than this times the aimed share is out of the running,
-LUCK = 0.005  # but for so much that coins may give on a short stream
+SPARE = 1.05  # who asked for more than this times the aimed share is out of the running,
+LUCK = 2.0  # but for so many standard deviations of a coin, of those who spend evenly
 
 ABOUT = f"""\
 Average accuracy over all rounds, with 95 % intervals over the draws; differences are paired by \
@@ -26,24 +27,27 @@ draw. The best peer of a cell is the most accurate in it, after the fact, of all
 algorithms and libraries, each tuned for that cell (forests have their own settings); {OURS} has \
 one setting for all. *Under one rule* are the peers that ask uniformly or on the label budget of \
 {OURS}; *as published* are all others too, which spend their labels when they like. A learner that \
-asked for more than {SPARE:g} times the aimed share of labels plus {LUCK} is marked * and is not \
-in the running."""
+asked for more than {SPARE:g} times the aimed share of labels is marked * and is not in the \
+running; for one that spends them evenly, {LUCK:g} standard deviations of a coin are added, over \
+the rows of all draws."""
 
 
 class Result(NamedTuple):
-    """One learner in one cell: its accuracy in each draw, and the mean share it asked."""
+    """One learner in one cell: its accuracy in each draw, the mean share it asked, and the most."""
 
     accuracy: Array
     asked: float
+    most: float
 
     def less(self, other: Result) -> Array:
         """The difference in the draws that both have: the first ones."""
         draws = min(len(self.accuracy), len(other.accuracy))
         return self.accuracy[:draws] - other.accuracy[:draws]
 
-    def overspent(self, rate: float) -> bool:
+    @property
+    def overspent(self) -> bool:
         """Whether its accuracy was bought with more labels than it had."""
-        return self.asked > SPARE * rate + LUCK
+        return self.asked > self.most
 
 
 Cells = dict[tuple[str, float], dict[str, Result]]
@@ -74,7 +78,13 @@ def cells(rows: Sequence[Row]) -> Cells:
 def _result(rows: list[Row]) -> Result:
     ordered = sorted(rows, key=lambda row: row["seed"])
     accuracy = np.array([row["accuracy"] for row in ordered], dtype=float)
-    return Result(accuracy, float(np.mean([row["achieved_rate"] for row in ordered])))
+    asked = float(np.mean([row["achieved_rate"] for row in ordered]))
+    first, rate = ordered[0], float(ordered[0]["rate"])
+    about = LEARNERS[first["learner"]]
+    flips = STREAMS[first["stream"]].rows * len(ordered)
+    evenly = about.steady or about.family in ("ours", "baseline")
+    luck = LUCK * math.sqrt(rate * (1.0 - rate) / flips) if evenly else 0.0
+    return Result(accuracy, asked, SPARE * rate + luck)
 
 
 def best_peer(cell: dict[str, Result], rate: float, one_rule: bool = False) -> str | None:
@@ -82,7 +92,7 @@ def best_peer(cell: dict[str, Result], rate: float, one_rule: bool = False) -> s
     peers = [
         name
         for name, result in cell.items()
-        if LEARNERS[name].family in ("paper", "peer") and not result.overspent(rate)
+        if LEARNERS[name].family in ("paper", "peer") and not result.overspent
         if LEARNERS[name].steady or not one_rule
     ]
     if OURS in cell:
@@ -95,7 +105,7 @@ def comparisons(found: Cells, one_rule: bool = False) -> list[Comparison]:
     made = []
     for (stream, rate), cell in found.items():
         peer = best_peer(cell, rate, one_rule)
-        if OURS in cell and peer is not None and not cell[OURS].overspent(rate):
+        if OURS in cell and peer is not None and not cell[OURS].overspent:
             difference = interval(cell[OURS].less(cell[peer]))
             made.append(Comparison(stream, rate, peer, *difference))
     return made
@@ -110,7 +120,10 @@ def document(rows: Sequence[Row]) -> str:
         parts += [f"**Under one rule.** {summary(found, one_rule=True)}"]
         parts += [_against(found, comparisons(found, one_rule=True))]
         parts += [f"**As published.** {summary(found)}", _against(found, compared)]
-        parts += ["Against each of them alone, in all cells in which both kept the budget:"]
+        parts += [
+            "Against each of them alone, in all cells in which both kept the budget; the mean rank "
+            "is among all that ran in a cell and kept it:"
+        ]
         parts += [_one_by_one(found)]
     parts.append("Mean accuracy of every learner, by the aimed share of labels:")
     parts += [_wide(found, stream) for stream in dict.fromkeys(stream for stream, _ in found)]
@@ -156,7 +169,7 @@ def summary(found: Cells, one_rule: bool = False) -> str:
     lost = [c for c in behind if c.difference + c.half < 0.0]
     near = len(compared) - len(ahead) - len(behind)
     where = ", ".join(f"{c.stream} at {c.rate:g} ({c.difference:+.3f}, {c.peer})" for c in behind)
-    over = sum(OURS in cell and cell[OURS].overspent(rate) for (_, rate), cell in found.items())
+    over = sum(OURS in cell and cell[OURS].overspent for (_, rate), cell in found.items())
     return (
         f"Of {len(compared)} cells, {OURS} is ahead of the best tuned peer in {len(ahead)} "
         f"({len(clear)} of them by more than the interval), equal or behind by at most {MARGIN} "
@@ -187,11 +200,27 @@ def _against(found: Cells, compared: Sequence[Comparison]) -> str:
     return "\n".join(lines)
 
 
+def ranks(found: Cells) -> dict[str, float]:
+    """The mean rank of each learner in its cells, 1 for the most accurate of all in the running."""
+    given: dict[str, list[float]] = {}
+    for cell in found.values():
+        means = {
+            name: float(one.accuracy.mean()) for name, one in cell.items() if not one.overspent
+        }
+        for name, mean in means.items():
+            above = sum(other > mean for other in means.values())
+            beside = sum(other == mean for other in means.values())
+            given.setdefault(name, []).append(above + (beside + 1) / 2)
+    return {name: float(np.mean(places)) for name, places in given.items()}
+
+
 def _one_by_one(found: Cells) -> str:
-    """Ours against each learner: cells ahead, about equal, behind, and the mean difference."""
+    """Ours against each learner: cells ahead, equal, behind, mean difference; ranks of all."""
+    rank = ranks(found)
     lines = [
-        _line(["learner", "ahead", f"within {MARGIN}", "behind", "mean difference"]),
-        _line(["---", *["---:"] * 4]),
+        _line(["learner", "ahead", f"within {MARGIN}", "behind", "mean difference", "mean rank"]),
+        _line(["---", *["---:"] * 5]),
+        _line([OURS, "", "", "", "", f"{rank[OURS]:.1f}"]),
     ]
     for name in dict.fromkeys(name for cell in found.values() for name in cell if name != OURS):
         gaps = np.array(
@@ -199,12 +228,13 @@ def _one_by_one(found: Cells) -> str:
                 cell[OURS].less(cell[name]).mean()
                 for (_, rate), cell in found.items()
                 if OURS in cell and name in cell
-                if not cell[OURS].overspent(rate) and not cell[name].overspent(rate)
+                if not cell[OURS].overspent and not cell[name].overspent
             ]
         )
         if gaps.size:
             counts = ((gaps > MARGIN).sum(), (np.abs(gaps) <= MARGIN).sum(), (gaps < -MARGIN).sum())
-            lines.append(_line([name, *map(str, counts), f"{gaps.mean():+.3f}"]))
+            end = f"{gaps.mean():+.3f}", f"{rank[name]:.1f}"
+            lines.append(_line([name, *map(str, counts), *end]))
     return "\n".join(lines)
 
 
@@ -225,7 +255,7 @@ def _wide(found: Cells, stream: str) -> str:
 def _mean(cell: dict[str, Result], name: str, rate: float) -> str:
     if name not in cell:
         return ""
-    return f"{cell[name].accuracy.mean():.3f}{'*' if cell[name].overspent(rate) else ''}"
+    return f"{cell[name].accuracy.mean():.3f}{'*' if cell[name].overspent else ''}"
 
 
 def _line(entries: Sequence[str]) -> str:
