@@ -194,6 +194,20 @@ def test_an_evaluation_is_the_session_row_by_row() -> None:
     assert run.records.label.tolist()[1:] == [decision.label for decision, _ in rows][1:]
     assert run.estimate == one.accuracy()
     assert (one.spent, run.labels) == (other.spent, round(one.spent["people"] / 50.0))
+    halves = lasec.RunSummary()
+    third = made(lasec.Tracker(4, seed=0))
+    for begin, end in ((0, len(y) // 2), (len(y) // 2, len(y))):
+        halves = lasec.RunSummary.from_bytes(halves.to_bytes())
+        part = slice(begin, end)
+        halves = lasec.evaluate(third, X[part], y[part], judged=said[part], into=halves)
+    assert other.buying is not None
+    for metric in ("recall", "precision", "f1"):
+        for place, label in enumerate(other.buying.classes):
+            nested = other.buying.predicted.estimate(metric, positive=place)
+            for summary in (run, halves):
+                found, truth = summary.rated(metric, summary.classes.index(label))
+                np.testing.assert_allclose(found[:3], nested[:3], rtol=1e-9)
+                assert truth in found
 
 
 def test_a_judge_that_is_called_decides_the_same() -> None:

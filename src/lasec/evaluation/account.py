@@ -55,7 +55,8 @@ class Account:
     previous label; ``scored`` has the sums of probabilities. Classes have the numbers of their
     places in ``classes``, and ``counts`` are their labels; ``silent`` rows have no prediction, and
     of those ``unscored`` have a label; ``heard`` is the confusion
-    matrix from the queried labels of settled rows, ``truth`` that from all labels.
+    matrix from the queried labels of settled rows, ``truth`` that from all labels. Where labels are
+    ``sold`` at two prices, ``heard`` is that of the session that buys them.
     """
 
     KIND: ClassVar[str] = "run"
@@ -77,6 +78,7 @@ class Account:
     refused: Count = 0
     settled: Count = 0
     late: bool = False
+    sold: bool = False
     learner: tuple[str, Annotated[int, Range(1, 2**31)]] | None = None
     grouped: bool | None = None
     status: Status = field(default_factory=Status)
@@ -301,7 +303,8 @@ class Account:
         else:
             self.meter.extend(piece, piece.y)
             self.answers += int(answered.sum())
-        self.heard += _confusion(piece, answered, said, len(self.classes))
+        if not self.sold:
+            self.heard += _confusion(piece, answered, said, len(self.classes))
         rows = rows_of(piece, answered, wrong)
         self.total = self.total + rows.sum(axis=0)
         if piece.group[0] >= 0:

@@ -19,7 +19,7 @@ from lasec.evaluation.points import Answer, Status
 from lasec.evaluation.summary import RunSummary
 from lasec.evaluation.tally import Margins, Rows
 from lasec.learner import Learner
-from lasec.metrics import Meter
+from lasec.metrics import Confusion, Meter
 from lasec.records import Records
 from lasec.session import Session
 from lasec.session.models import AnyModel, Asked, OwnModel
@@ -86,7 +86,7 @@ def evaluate(
         What the judge says of each row, for a session with sources; None is no answer. Or a
         function that is called with the number of a row when the judge is asked, for an answer or
         a pair (answer, confidence). The labels of the summary are then those of experts, and its
-        accuracy is the nested estimate.
+        accuracy and the metrics of classes are the nested estimates.
 
     Returns
     -------
@@ -329,6 +329,8 @@ class _Conversation:
         )
         if whom.session is not None:
             self.session.buying = whom.session.buying
+        now.sold = self.session.buying is not None
+        self.counted = self._sold()
         self.updated: dict[int, bool] = {}
 
     def run(self, said: NDArray[np.int64], waits: Array) -> Records:
@@ -342,10 +344,20 @@ class _Conversation:
                 rows = self.stream.rows(self._records(made, cut), cut, now)
                 status = _status(model, now, self.stream.clock[cut], rows)
                 now.add(rows, self.stream.dated(status, cut))
+            before, self.counted = self.counted, self._sold()
+            now.heard += self.counted.without(before)
             now.alarms = now.alarms + self.session.alarms
             return self._records(decisions, slice(0, len(decisions)))
         finally:
             model.listen(self.before)  # a session of the caller's, if there is one
+
+    def _sold(self) -> Confusion:
+        """The nested confusion matrix of a session that buys labels, in the order of the run."""
+        buying, count = self.session.buying, len(self.now.classes)
+        if buying is None:
+            return Confusion.none(count)
+        names = np.array([*buying.classes, None], dtype=object)[:-1]
+        return buying.predicted.ordered(self.now.places(names), count)
 
     def _step(self, t: int, said: NDArray[np.int64], waits: Array) -> Asked:
         """One row, and the answers that have come by then."""

@@ -160,6 +160,30 @@ class Confusion(NamedTuple):
         made = Confusion(*(np.pad(sums, wide * sums.ndim) for sums in self[:-1]))
         return made._replace(nested=np.pad(self.nested, wide * 3)) if self.nested.size else made
 
+    def without(self, other: Confusion) -> Confusion:
+        """What has come since it was like the ``other``.
+
+        >>> table = Confusion.of_rows(np.array([0, 0, 1]), classes=2)
+        >>> table.without(Confusion.of_rows(np.array([0]), classes=2)).rows.tolist()
+        [1.0, 1.0]
+        """
+        return self + Confusion(*(-sums for sums in other))
+
+    def ordered(self, places: Whole, classes: int) -> Confusion:
+        """The same with each class at another place; one whose place is below 0 is left out.
+
+        >>> table = Confusion.of_rows(np.array([0, 0, 1, 2]), classes=3)
+        >>> table.ordered(np.array([1, 0, -1]), classes=2).rows.tolist()
+        [1.0, 2.0]
+        """
+        kept, made = np.flatnonzero(places >= 0), list[Array]()
+        for sums in self:
+            made.append(np.zeros((classes,) * sums.ndim if sums.size else (0,) * sums.ndim))
+            if sums.size:
+                to, of = ([at[kept]] * sums.ndim for at in (places, np.arange(len(places))))
+                made[-1][np.ix_(*to)] = sums[np.ix_(*of)]
+        return Confusion(*made)
+
     @property
     def cells(self) -> Array:
         """The estimated number of rows of each predicted (first axis) and true class."""
