@@ -1,15 +1,18 @@
 """Every form of a learner that a session, a table or the service saves comes back as it was."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
 from scipy.sparse import csr_array
 
 import lasec
+from lasec.persistence.record import dump, load
 from lasec.queries import Uniform
 from lasec.rules import Lenses, SparseTracking, Tracking
 from lasec.service.desks import opened
-from lasec.session.saved import read_learner
+from lasec.session.saved import KeptRows, SessionFile, read_learner
 from lasec.tables import Encoder, TableLearner
 
 RNG = np.random.default_rng(0)
@@ -74,6 +77,14 @@ def test_remembered_rows_of_another_width_are_refused_with_the_file(sparse):
     kept = dict.fromkeys(("a", "b"), wide)
     session.rows.update(kept)
     assert lasec.Session.from_bytes(session.to_bytes()).tell("a", 1).settled
-    session.rows["a"] = session.rows["b"] = narrow if not sparse else csr_array([[0.0] * 7 + [1]])
+    session.rows.update(a=narrow, b=wide)  # one of before the model was widened
+    after = lasec.Session.from_bytes(session.to_bytes())
+    assert after.tell("a", 1).settled
+    assert after.tell("b", 1).settled
+    session.rows["a"] = csr_array([[0.0] * 7 + [1]]) if sparse else wide
+    data = session.to_bytes()
+    if not sparse:
+        file = load(SessionFile, data)
+        data = dump(replace(file, rows=KeptRows(["a"], {"rows": np.ones((1, 4))})))
     with pytest.raises(lasec.errors.StateError, match=r"rows|invalid"):
-        lasec.Session.from_bytes(session.to_bytes())
+        lasec.Session.from_bytes(data)

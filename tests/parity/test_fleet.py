@@ -130,3 +130,10 @@ def test_covariances_of_wide_models_are_symmetric():
     fleet = lasec.Fleet(RULE, models=3, dimension=150)
     simulate(fleet, keys, X, y)
     np.testing.assert_array_equal(fleet.state.cov, fleet.state.cov.transpose(0, 2, 1))
+
+
+def test_a_learner_of_a_fleet_names_its_classes_by_the_labels_that_it_is_told():
+    taken = lasec.Fleet(lasec.rules.SecondOrder(), models=2, dimension=2).learner(0)
+    taken.learn([1.0, 1.0], "ham")
+    assert taken.known_classes == ("ham",)
+    assert type(taken.rule) is lasec.rules.SecondOrder

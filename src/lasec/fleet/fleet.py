@@ -101,7 +101,7 @@ class Fleet:
         self._one = one = LearnerState.first(
             rule, query, self.dimension, terms, classes=classes, seed=self.seed, lead=lead
         )
-        one.classes = self._names = one.classes.complete
+        self._names = one.classes.complete
         self.rule, self.query, self.clock = one.rule, one.selector.query, one.selector.clock
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         self.threads: int = number(
@@ -267,7 +267,10 @@ class Fleet:
         asking.rows, asking.asked = int(self.rows[k]), int(self.asked[k])
         asking.query_state[:] = self.memory[k]
         model, book = copied(self._models[k]), copy(self._one.book)
-        now = replace(self._one, model=model, selector=asking, book=book, counts=counts)
+        names = self._one.classes if self._names.are_signs else self._names
+        now = replace(
+            self._one, model=model, selector=asking, book=book, counts=counts, classes=names
+        )
         return standing(f"{type(self.rule).__name__} + {type(self.query).__name__}", now)
 
     def put(self, key: int, learner: Learner) -> None:

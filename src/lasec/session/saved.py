@@ -71,20 +71,23 @@ class KeptNote(NamedTuple):
 class KeptRows(NamedTuple):
     """Rows by their ids: a matrix, or the arrays of sparse rows.
 
-    >>> KeptRows.of({"mail-7": [1.0, 2.0]}).rows(dimension=2)["mail-7"].tolist()
-    [1.0, 2.0]
+    >>> KeptRows.of({"mail-7": [1.0, 2.0]}, dimension=3).rows(dimension=3)["mail-7"].tolist()
+    [1.0, 2.0, 0.0]
     """
 
     ids: list[Annotated[Any, row_id]]
     arrays: Arrays
 
     @classmethod
-    def of(cls, rows: Mapping[Any, Any]) -> Self:
-        """What is saved of rows."""
+    def of(cls, rows: Mapping[Any, Any], dimension: int) -> Self:
+        """What is saved of rows; those of before the model was widened have zeros at their end."""
         kept, names = list(rows.values()), list(map(row_id, rows))
         if kept and is_sparse(kept[0]):
             return cls(names, split([row(x, int(x.shape[-1]), PAIR) for x in kept]))
-        return cls(names, {"rows": np.array(kept, dtype=np.float64)})
+        wide = np.zeros((len(kept), dimension))
+        for at, one in enumerate(kept):
+            wide[at, : len(one)] = one
+        return cls(names, {"rows": wide})
 
     def rows(self, dimension: int) -> dict[Any, Any]:
         """The rows that were saved, which have so many columns."""

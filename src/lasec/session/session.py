@@ -644,8 +644,8 @@ class Session:
         def record() -> SessionFile:
             kept = {t: KeptNote.of(note) for t, note in notes.items() if learner.is_open(t)}
             return SessionFile(
-                filed(learner), meter, positive, kept, remember, KeptRows.of(rows), watching,
-                sources,
+                filed(learner), meter, positive, kept, remember,
+                KeptRows.of(rows, learner.dimension), watching, sources,
             )  # fmt: skip
 
         return record

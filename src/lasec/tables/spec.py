@@ -78,11 +78,11 @@ class LabelBudget(NamedTuple):
             return None
         if len(sources) != 2 or self.money is None:
             raise TableError(
-                "sources, money: give two sources, a cheap judge and the experts, and what they "
-                "may cost"
+                "sources, money: give two sources, such as gpt at a price of 1 and people at 50, "
+                "and what they may cost, such as 1 a row"
             )
         if self.max_open:
-            raise TableError("max_open: each source has its own")
+            raise TableError("max_open: each source has its own, such as gpt:price=1,max_open=9")
         if self.daily:
             return Money.every("1d", self.money)
         return Money(self.money, options=self._shorter(TwoPrices().horizon))
