@@ -272,15 +272,21 @@ class Session:
 
     def _judged(self, ticket: int, answer: Hashable, confidence: float | None) -> Verdict:
         """The judge has said something about an open question, or nothing."""
-        seed = self.model.selector.seed
+        seed, said = self.model.selector.seed, self._meant(answer)
         with self._account() as (query, state):
-            verdict = self._sold.hear(ticket, answer, confidence, query, state, seed)
+            verdict = self._sold.hear(ticket, said, confidence, query, state, seed)
         self.meter.reply(
             ticket, probability=verdict.likely, second=verdict.second, escalated=verdict.escalated
         )
         if not verdict.escalated:
             self._learn_of_judge(ticket, verdict.noise)
         return verdict
+
+    def _meant(self, answer: Hashable) -> Any:
+        """The class that a judge says, None for anything else; with ``positive``, one of two."""
+        if answer is not None and isinstance(self.model, OwnModel):
+            answer = self.model.named(answer)
+        return answer if answer in self._sold.classes else None
 
     def _learn_of_judge(self, ticket: int, noise: Noise | None) -> None:
         """Close a question with what the judge has said, as far as that can be learned."""
@@ -434,7 +440,7 @@ class Session:
     def _told_by_judge(self, ticket: int, label: Hashable, confidence: float | None) -> Outcome:
         """What the judge's answer did, which is not the truth, but may teach the model."""
         asked = self.model.question(ticket).shown
-        label = label if label in self._sold.classes else None
+        label = self._meant(label)
         verdict = self._judged(ticket, label, confidence)
         source = self._sold.expert.name if verdict.escalated else None
         mistake = label is not None and label != asked.label

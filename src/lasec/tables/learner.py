@@ -25,8 +25,6 @@ from lasec.tables.encoder import Encoder
 from lasec.tables.watched import cells
 from lasec.types import Decision, Matrix, Outcome
 
-MOST_OTHERS = 1_000  # labels of which is kept that they are none of the positive class
-
 
 class Rows(NamedTuple):
     """The rows of a batch as features, labels (None where the cell is empty) and times.
@@ -66,7 +64,6 @@ class TableFile:
     time: str | None
     id: str | None
     origin: dict  # type: ignore[type-arg]
-    others: list[str]
     parts: Arrays
 
 
@@ -77,7 +74,6 @@ class TableLearner:
     column, ``classes`` are the names of a learner's classes; those not given are taken from the
     labels as they come. With ``positive``, it is that class against all others together. ``time``
     is the column with the time of a row, for budgets by time, ``id`` the one with its name.
-    ``others`` are the labels of those others: the first thousand.
 
     >>> import lasec
     >>> head = pa.RecordBatch.from_pylist([{"price": 1.0}, {"price": 3.0}])
@@ -100,7 +96,6 @@ class TableLearner:
         time: str | None = None,
         id: str | None = None,  # noqa: A002
         origin: Mapping[str, Any] | None = None,
-        others: Sequence[str] = (),
     ) -> None:
         self.encoder, self.label, self.time, self.id = encoder, label, time, id
         if isinstance(learner, Learner):
@@ -108,7 +103,6 @@ class TableLearner:
             learner = Session(learner, classes=names, positive=as_label(positive))
         self.session, self.learner = learner, learner.learner
         self.origin = dict(origin or {})
-        self.others = list(others)
 
     @property
     def classes(self) -> list[str]:
@@ -127,30 +121,21 @@ class TableLearner:
         name = as_label(label)
         if name is None:
             return None
-        known = self.session.named(name)
-        self._check_spelling(known)
-        if name not in (known, *self.others) and len(self.others) < MOST_OTHERS:
-            self.others.append(name)
-        return known
+        name = self.session.named(name)
+        self._check_spelling(name)
+        return name
 
     def heard(self, label: object) -> Any:
         """The class that a judge says; None where that is none, or is misspelled.
 
-        Where one class is apart from all others, a label that none of them had is none.
-
         >>> import lasec
         >>> head = pa.RecordBatch.from_pylist([{"price": 1.0}])
-        >>> desk = TableLearner(lasec.Tracker(1), Encoder.fit(head), positive="spam")
-        >>> desk.heard("spam"), desk.heard("Spam"), desk.heard("I think it is ham")
-        ('spam', None, None)
-        >>> desk.named("ham"), desk.heard("ham")  # a label that a row had
-        ('not spam', 'not spam')
+        >>> desk = TableLearner(lasec.Tracker(1), Encoder.fit(head), classes=["spam", "ham"])
+        >>> desk.heard("spam"), desk.heard("Spam")
+        ('spam', None)
         """
-        name = as_label(label)
-        if self.session.positive is not None and name not in (*self.classes, *self.others):
-            return None
         try:
-            return name if name in self.classes else self.named(label)
+            return self.named(label)
         except TableError:
             return None
 
@@ -253,11 +238,9 @@ class TableLearner:
     def packing(self, **parts: bytes) -> Callable[[], bytes]:
         """What gives :meth:`to_bytes` as it is now, at any time and in any thread."""
         frozen, encoder, origin = self.session.frozen(), deepcopy(self.encoder), dict(self.origin)
-        label, time, name, others = self.label, self.time, self.id, list(self.others)
+        label, time, name = self.label, self.time, self.id
         files = {part: np.frombuffer(data, np.uint8) for part, data in parts.items()}
-        return lambda: record.dump(
-            TableFile(frozen(), encoder, label, time, name, origin, others, files)
-        )
+        return lambda: record.dump(TableFile(frozen(), encoder, label, time, name, origin, files))
 
     def save(self, path: str | os.PathLike[str], **parts: bytes) -> None:
         """Write it to a file, atomically."""
@@ -270,7 +253,7 @@ class TableLearner:
         with checking():
             made = cls(
                 Session.of(file.session), file.encoder, label=file.label, time=file.time,
-                id=file.id, origin=file.origin, others=file.others,
+                id=file.id, origin=file.origin,
             )  # fmt: skip
         if made.learner.dimension != file.encoder.dimension:
             raise StateError("invalid: the learner takes other rows than the encoder makes")
