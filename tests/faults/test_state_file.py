@@ -92,9 +92,9 @@ def test_a_corrupted_file_is_called_corrupted(data):
     refused(data + b"x", "^corrupted")
 
 
-@pytest.mark.parametrize("number", [0, 2, 4])
+@pytest.mark.parametrize("number", [0, container.FORMAT - 1, container.FORMAT + 1])
 def test_a_file_of_another_format_is_refused(data, number):
-    words = f"^another format: the file is in {number}, this lasec reads 3 only$"
+    words = f"^another format: the file is in {number}, this lasec reads {container.FORMAT} only$"
     refused(data[:8] + struct.pack("<I", number) + data[12:], words)
 
 

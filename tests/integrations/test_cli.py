@@ -348,6 +348,13 @@ def test_answers_of_peers_come_late_too(file):
         assert after["accuracy"] < before["accuracy"]
 
 
+def test_peers_are_not_compared_by_a_majority_that_they_would_not_take(file):
+    options = ["-l", "fate", "--peer", "sklearn-sgd", "--annotator-errors", "0.3,0.3,0.3"]
+    refused = call("compare", file, *options)
+    assert refused.returncode == 2
+    assert "--peer: a model of another library takes the first answer" in refused.stderr
+
+
 @pytest.mark.parametrize(
     ("peer", "words"),
     [

@@ -4,10 +4,12 @@ from operator import attrgetter
 
 import numpy as np
 import pytest
+from sklearn.linear_model import SGDClassifier
 
 import lasec
 from lasec.errors import StateError
 from lasec.learner import counted
+from lasec.session import around
 from ownrule import Lost
 
 ROWS = 13_337
@@ -339,6 +341,10 @@ def test_another_learner_of_the_same_age_is_refused():
     run = lasec.RunSummary.from_bytes(run.to_bytes())
     with pytest.raises(ValueError, match=r"has followed Tracker .* this one is LASEC"):
         lasec.evaluate(other, X[100:200], Y[100:200], into=run)
+    session = lasec.Session(around(SGDClassifier(), classes=[-1, 1], seed=0))
+    lasec.evaluate(session, X[:100], Y[:100])
+    with pytest.raises(ValueError, match="this one is a model of another library"):
+        lasec.evaluate(session, X[100:200], Y[100:200], into=run)
     lasec.evaluate(lasec.Tracker.from_bytes(learner.to_bytes()), X[100:200], Y[100:200], into=run)
     assert run.rows == 200
 

@@ -95,6 +95,8 @@ def compare(
     )
     if asking.class_weight is not None and not any(find(name).has_class_weights for name in names):
         raise TableError("--class-weight: none of these algorithms takes one, tracker does")
+    if peer and len(answers.errors) > 1:
+        raise TableError("--peer: a model of another library takes the first answer, no majority")
     opened = open_file(file, reading)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)

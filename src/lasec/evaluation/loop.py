@@ -301,7 +301,7 @@ def _one_by_one(model: AnyModel, stream: _Stream, cut: slice, classes: list[Any]
         asked = model.ask(stream.X[t], stream.time(t))
         made.append(asked)
         if asked.decision.asked and stream.true[t] < 0:
-            model.cancel(asked.ticket)
+            model.cancel(asked.ticket, lost=False)
         elif asked.decision.asked:
             model.tell(asked.ticket, classes[stream.true[t]])
             updated[asked.ticket] = True
@@ -460,6 +460,11 @@ def _identity(model: Learner | AnyModel) -> tuple[str, int] | None:
     return (model.name, model.dimension) if isinstance(model, Learner) else None
 
 
+def _called(identity: tuple[str, int] | None) -> str:
+    """What a model is called in a message."""
+    return f"{identity[0]} ({identity[1]} features)" if identity else "a model of another library"
+
+
 def _same(now: Account, model: Learner | AnyModel) -> None:
     """Refuse a model that is not the one of the calls before."""
     rows, here = model.selector.rows, _identity(model)
@@ -471,8 +476,8 @@ def _same(now: Account, model: Learner | AnyModel) -> None:
             f"learner: this run has followed one up to row {now.first + now.rows}, "
             f"and this one is at row {rows}"
         )
-    if now.rows and now.learner and here and here != now.learner:
-        then, found = (f"{name} ({dimension} features)" for name, dimension in (now.learner, here))
+    if now.rows and here != now.learner:
+        then, found = map(_called, (now.learner, here))
         raise ValueError(f"learner: this run has followed {then}, and this one is {found}")
 
 

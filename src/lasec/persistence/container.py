@@ -35,7 +35,7 @@ Arrays = dict[str, NDArray[Any]]
 T = TypeVar("T")
 
 SIGNATURE = b"\x89LASEC\r\n"
-FORMAT = 3  # the only one that is read, of everything that is saved
+FORMAT = 4  # the only one that is read, of everything that is saved
 _PROLOGUE = struct.Struct("<8sIIQ")
 _DIGEST = 32
 _DTYPES = ("<f8", "<f4", "<i8", "<u8", "|i1", "|u1")

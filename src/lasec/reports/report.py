@@ -54,10 +54,11 @@ def write(
 ) -> None:
     """Write the report of a run: one HTML file that needs no network and opens from disk.
 
-    ``source`` is the :class:`lasec.RunSummary` of what ``ran``; ``facts`` are printed as they are:
-    the file that was read, the columns, the date. ``baselines`` are accuracies to beat (default:
-    no-change and the majority class); the page warns where one is better. ``classes`` are the names
-    of the classes, where labels are -1 and +1. The same run writes the same bytes, all or none.
+    ``source`` is the :class:`lasec.RunSummary` of what ``ran``: a learner of lasec, or a session
+    with one. ``facts`` are printed as they are: the file that was read, the columns, the date.
+    ``baselines`` are accuracies to beat (default: no-change and the majority class); the page warns
+    where one is better. ``classes`` are the names of the classes, where labels are -1 and +1. The
+    same run writes the same bytes, all or none.
 
     >>> import lasec, lasec.reports, tempfile
     >>> X, y = lasec.streams.switching(2_000, dimension=5, every=1_000, seed=1)

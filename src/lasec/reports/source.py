@@ -166,10 +166,19 @@ def _labels_card(source: RunSummary, session: Session | None) -> Fact:
     share = f"{percent(source.labels / source.rows)} of rows"
     if session is not None and session.buying is not None:
         spent, seen = sum(session.spent.values()), f"experts labeled {source.labels:,}, {share}"
-        return Fact("money spent", f"{spent:,.0f}", f"budget {session.planned:,.0f}; {seen}")
+        return Fact("money spent", _sum(spent), f"budget {_sum(session.planned)}; {seen}")
     planned = source.points[-1].planned
     budget = "no budget" if math.isnan(planned) else f"budget {planned:,.0f}"
     return Fact("labels queried", f"{source.labels:,}", f"{budget}; {share}")
+
+
+def _sum(money: float) -> str:
+    """A sum of money in any unit.
+
+    >>> _sum(3_000.4), _sum(0.8612)
+    ('3,000', '0.861')
+    """
+    return f"{money:,.0f}" if money >= 100.0 else f"{money:.3g}"
 
 
 def changes(points: Sequence[Point], first: int = 0) -> list[int]:
