@@ -39,8 +39,10 @@ def _anew(tracker: lasec.Tracker) -> Any:
     old, fresh = tracker.state, tracker.rule.init(tracker.dimension)
     noise = old.posterior.sum(axis=(0, 2))
     fresh.posterior[:] *= (noise.size * noise)[:, None]
-    kept = ("means", "squares", "units", "tally", "clock")
-    return fresh._replace(**{name: getattr(old, name) for name in kept})
+    mixture = fresh.core.mixture._replace(clock=old.core.mixture.clock)
+    core = fresh.core._replace(mixture=mixture, means=old.core.means, units=old.core.units)
+    counted = fresh.counted._replace(squares=old.counted.squares, tally=old.counted.tally)
+    return fresh._replace(core=core, counted=counted)
 
 
 def measure(journal: Journal, seeds: int, size: float) -> list[dict[str, Any]]:

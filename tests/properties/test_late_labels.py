@@ -48,7 +48,8 @@ def test_delayed_labels_are_learned_in_the_order_of_arrival(learning_rule, query
 
     near = 1e-3 if any(array.dtype == np.float32 for array in leaves(twin)) else 1e-9
     for ours, theirs in zip(leaves(learner.state), leaves(twin), strict=True):
-        np.testing.assert_allclose(ours, theirs, rtol=near, atol=near)
+        # Of what cancels, some digits more are lost: polynomials of rows reach 1,000.
+        np.testing.assert_allclose(ours, theirs, rtol=near, atol=10.0 * near)
 
 
 class Conversation(RuleBasedStateMachine):
