@@ -106,7 +106,7 @@ def _panel(axes: Axes, found: Cells, stream: str, drawn: dict[str, dict[str, Any
         bars = half if LEARNERS[name].family != "baseline" else None
         axes.errorbar(at, mean, yerr=bars, label=name, elinewidth=0.8, **style)
         levels += mean.tolist()
-    best = {rate: best_peer(found[stream, rate], rate, True) for rate in rates}
+    best = {rate: best_peer(found[stream, rate], True) for rate in rates}
     top = {rate: _level(found[stream, rate], name) for rate, name in best.items() if name}
     axes.plot(list(top), list(top.values()), color="#222222", lw=1.0, label=BEST, zorder=4)
     levels += top.values()

@@ -87,7 +87,7 @@ def _result(rows: list[Row]) -> Result:
     return Result(accuracy, asked, SPARE * rate + luck)
 
 
-def best_peer(cell: dict[str, Result], rate: float, one_rule: bool = False) -> str | None:
+def best_peer(cell: dict[str, Result], one_rule: bool = False) -> str | None:
     """The most accurate of the published algorithms and libraries, of those within the budget."""
     peers = [
         name
@@ -104,7 +104,7 @@ def comparisons(found: Cells, one_rule: bool = False) -> list[Comparison]:
     """Ours against the best peer, wherever both have run within the budget."""
     made = []
     for (stream, rate), cell in found.items():
-        peer = best_peer(cell, rate, one_rule)
+        peer = best_peer(cell, one_rule)
         if OURS in cell and peer is not None and not cell[OURS].overspent:
             difference = interval(cell[OURS].less(cell[peer]))
             made.append(Comparison(stream, rate, peer, *difference))
@@ -193,7 +193,7 @@ def _against(found: Cells, compared: Sequence[Comparison]) -> str:
                     c.stream, f"{c.rate:g}", f"{mean:.3f} ± {half:.3f}",
                     f"{cell[OURS].asked:.3f}", c.peer, f"{peer.accuracy.mean():.3f}",
                     f"{peer.asked:.3f}", f"{c.difference:+.3f} ± {c.half:.3f}",
-                    _mean(cell, "persistence", c.rate), _mean(cell, "majority", c.rate),
+                    _mean(cell, "persistence"), _mean(cell, "majority"),
                 ]
             )
         )  # fmt: skip
@@ -247,12 +247,12 @@ def _wide(found: Cells, stream: str) -> str:
         _line(["---", *["---:"] * len(rates)]),
     ]
     lines += [
-        _line([name, *(_mean(found[stream, rate], name, rate) for rate in rates)]) for name in names
+        _line([name, *(_mean(found[stream, rate], name) for rate in rates)]) for name in names
     ]
     return "\n".join(lines)
 
 
-def _mean(cell: dict[str, Result], name: str, rate: float) -> str:
+def _mean(cell: dict[str, Result], name: str) -> str:
     if name not in cell:
         return ""
     return f"{cell[name].accuracy.mean():.3f}{'*' if cell[name].overspent else ''}"

@@ -271,7 +271,7 @@ class Fleet:
         now = replace(
             self._one, model=model, selector=asking, book=book, counts=counts, classes=names
         )
-        return standing(f"{type(self.rule).__name__} + {type(self.query).__name__}", now)
+        return standing(now.title, now)
 
     def put(self, key: int, learner: Learner) -> None:
         """Let model ``key`` be as this learner is: its arrays, its seed, its counters, its budget.
@@ -360,8 +360,8 @@ class Fleet:
 
     def __repr__(self) -> str:
         return (
-            f"Fleet({type(self.rule).__name__} + {type(self.query).__name__}, "
-            f"models={self.models}, dimension={self.dimension}, rows={int(self.rows.sum())})"
+            f"Fleet({self._one.title}, models={self.models}, dimension={self.dimension}, "
+            f"rows={int(self.rows.sum())})"
         )
 
     def _stack(self) -> engine.ModelStack:

@@ -198,7 +198,7 @@ class Learner:
             rule, query, dimension, terms, classes=classes, seed=seed, lead=lead,
             max_pending=max_pending,
         )  # fmt: skip
-        self._begin(name or f"{type(now.rule).__name__} + {type(query).__name__}", now)
+        self._begin(name or now.title, now)
 
     def _begin(self, name: str, now: LearnerState) -> Self:
         self.name, self._now, self._busy, self._in_place = name, now, Busy("learner"), False

@@ -102,6 +102,11 @@ class LearnerState:
         )
 
     @property
+    def title(self) -> str:
+        """What a learner is called that was given no name."""
+        return f"{type(self.rule).__name__} + {type(self.selector.query).__name__}"
+
+    @property
     def kind(self) -> np.dtype[Any]:
         """The type of a row as the rule takes it."""
         return PAIR if self.rule.facts.sparse else NUMBER

@@ -242,7 +242,7 @@ class Session:
         ('rules', 'people')
         """
         decision = asked.decision
-        verdict = self._judged(decision.ticket, answer, confidence)
+        verdict = self._judged(decision.ticket, self._meant(answer), confidence)
         source = self._sold.expert.name if verdict.escalated else None
         chance = decision.propensity * verdict.second
         after = decision._replace(propensity=chance, asked=verdict.escalated, source=source)
@@ -272,9 +272,9 @@ class Session:
 
     def _judged(self, ticket: int, answer: Hashable, confidence: float | None) -> Verdict:
         """The judge has said something about an open question, or nothing."""
-        seed, said = self.model.selector.seed, self._meant(answer)
+        seed = self.model.selector.seed
         with self._account() as (query, state):
-            verdict = self._sold.hear(ticket, said, confidence, query, state, seed)
+            verdict = self._sold.hear(ticket, answer, confidence, query, state, seed)
         self.meter.reply(
             ticket, probability=verdict.likely, second=verdict.second, escalated=verdict.escalated
         )

@@ -89,8 +89,9 @@ class LabelBudget(NamedTuple):
 
     def _shorter(self, horizon: float) -> dict[str, float]:
         """The horizon of a query for a file of fewer rows than the usual one."""
-        known = self.rows is not None and self.rows < horizon
-        return {"horizon": float(max(self.rows or 1, 1))} if known else {}
+        if self.rows is None or self.rows >= horizon:
+            return {}
+        return {"horizon": float(max(self.rows, 1))}
 
 
 class TableSpec(NamedTuple):
