@@ -79,14 +79,14 @@ def _has_probabilities(rule: Any) -> Any:
     return lambda rule: known
 
 
-def _method(function: Function, **options: Any) -> None:
+def _method(function: Function) -> None:
     """Let a function be the method of its name, of the rule, query, kernel or view it is given."""
     name = function.__name__
 
     def choose(part: Any) -> Any:
         return getattr(part.instance_class, name)
 
-    overload(function, **options)(_same_arguments(function, choose))
+    overload(function)(_same_arguments(function, choose))
 
 
 def _same_arguments(function: Function, choose: Function) -> Function:
@@ -103,36 +103,12 @@ for called in methods.__all__:
     _method(getattr(methods, called))
 
 
-def _is_dense(expr: Any, caller: Any, callee: Any) -> bool:
-    """Dense rows take a microsecond, and a call a tenth; words inlined had other results."""
-    return callee.signature.args[0].instance_class is dense.Dense
-
-
-for of_view in (views.score, views.meet, views.learn, views.settle, views.restart):
-    _method(of_view, inline=_is_dense)
-
-
-for of_state in (
+for of_part in (
     states.says, states.chances, states.asked, states.teach, states.texts_in, states.view_says,
-    states.view_chances,
+    states.view_chances, views.score, views.meet, views.learn, views.settle, views.restart,
 ):  # fmt: skip
-    _method(of_state)
+    _method(of_part)
 
-# Compiled as a part of what calls them: they would hand on a state of many arrays for each row.
-INLINED = {
-    dense.drifted,
-    dense.quadratic,
-    dense.scores,
-    dense.shrunk,
-    dense.glimpse,
-    dense.sight,
-    seen.seen,
-    mixture.add_said,
-    mixture.filter_state,
-    mixture.follow,
-    mixture.sign,
-    mixture.step_of_label,
-}
 # Sums of products, whose terms may be added in any order: a processor then adds several at a time,
 # as BLAS does. It assumes nothing about values.
 REORDERED = {
@@ -188,9 +164,7 @@ PLAIN = {
 }
 _register: Any = register_jitable
 _key = lambda function: (function.__module__, function.__name__)  # noqa: E731
-for helper in sorted(INLINED, key=_key):
-    _register(inline="always", **WITHIN)(helper)
 for helper in sorted(REORDERED, key=_key):
     _register(fastmath=_ANY_ORDER, **WITHIN)(helper)
-for helper in sorted(PLAIN - INLINED - REORDERED, key=_key):
+for helper in sorted(PLAIN - REORDERED, key=_key):
     _register(**WITHIN)(helper)

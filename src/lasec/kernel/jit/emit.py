@@ -52,8 +52,31 @@ def bitcode(name: str, function: Callable[..., int], signature: Any) -> bytes:
     for item in [*module.functions, *module.global_variables]:
         if not item.is_declaration and item.name != name:
             item.linkage = "internal"
+    _make_one(module)
     made_of: bytes = module.as_bitcode()
     return made_of
+
+
+def _make_one(module: Any) -> None:
+    """Let functions become a part of what calls them, and leave out counts that cancel.
+
+    A state is handed on as some hundred numbers, and whoever is given arrays counts a reference to
+    each. Only now, when nobody else can call these functions, may LLVM take them apart; numba's own
+    inlining, of Python, loses what is written into an array that a tuple holds.
+    """
+    passes = llvm.create_pass_builder(_machine(*here()), llvm.create_pipeline_tuning_options(3))
+    unused, counts = llvm.create_new_module_pass_manager(), llvm.create_new_module_pass_manager()
+    unused.add_global_dead_code_eliminate_pass()
+    counts.add_refprune_pass()
+    counts.add_dead_code_elimination_pass()
+    for step in (unused, passes.getModulePassManager(), counts, unused):
+        step.run(module, passes)
+
+
+def _machine(cpu: str, features: str) -> Any:
+    return llvm.Target.from_default_triple().create_target_machine(
+        cpu=cpu, features=features, opt=3, reloc="pic", codemodel="default"
+    )
 
 
 def _wrapper(name: str, native: str, signature: Any, module: Any) -> str:
@@ -87,12 +110,6 @@ class Object(NamedTuple):
 def object_code(module: bytes, cpu: str, features: str = "") -> Object:
     """Machine code of a module for a processor."""
     parsed = llvm.parse_bitcode(module)
-    machine = llvm.Target.from_default_triple().create_target_machine(
-        cpu=cpu, features=features, opt=3, reloc="pic", codemodel="default"
-    )
-    passes = llvm.create_new_module_pass_manager()
-    passes.add_global_dead_code_eliminate_pass()
-    passes.run(parsed, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
     names = [f.name for f in parsed.functions if f.is_declaration]
     needs = tuple(name for name in names if not name.startswith("llvm."))
-    return Object(needs, machine.emit_object(parsed))
+    return Object(needs, _machine(cpu, features).emit_object(parsed))
