@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import typer
 from numpy.typing import NDArray
 
-from lasec.cli.options import AnnotatorErrors, Arrival, Delay, Lost, share, span
+from lasec.cli.options import of_answers, share, span
 from lasec.errors import TableError
 from lasec.random import uniforms
 from lasec.tables.cells import times_of
@@ -26,10 +26,32 @@ class Answers(NamedTuple):
     (True, False)
     """
 
-    delay: Delay = None
-    arrival: Arrival = None
-    lost: Lost = 0.0
-    annotator_errors: AnnotatorErrors = None
+    delay: Annotated[
+        str | None,
+        of_answers(
+            "--delay", "DELAY",
+            "A label comes so many rows after its question (such as 500) or, with --time, so "
+            "long (such as 12h).",
+        ),
+    ] = None  # fmt: skip
+    arrival: Annotated[
+        str | None,
+        of_answers(
+            "--arrival", "COLUMN",
+            "Column with the time at which the label comes; never where it is empty.",
+        ),
+    ] = None  # fmt: skip
+    lost: Annotated[
+        float,
+        of_answers("--lost", "SHARE", "Share of the queried labels that never come.", parser=share),
+    ] = 0.0
+    annotator_errors: Annotated[
+        str | None,
+        of_answers(
+            "--annotator-errors", "RATE,...",
+            "Error rate of each annotator; with several, their majority is learned.",
+        ),
+    ] = None  # fmt: skip
 
     @property
     def errors(self) -> tuple[float, ...]:

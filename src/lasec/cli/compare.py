@@ -59,23 +59,23 @@ USUAL = "tracker,uniform,lasec-ss,sop-ss,perceptron-ss"
 def compare(
     file: o.File,
     *,
-    algorithms: o.Algorithms = USUAL,
+    algorithms: Annotated[
+        str, o.option("--algorithms -a", "NAMES", "Names of algorithms, separated by commas.")
+    ] = USUAL,
     asking: Annotated[
         o.Asking, Only("rate", "audit", "class_weight", "per_day", "warm_up", "seed")
     ],
     reading: o.Reading,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", "-o", help="Directory for report and summary.", rich_help_panel=o.OUTPUT
-        ),
+        Path | None, o.of_output("--out -o", None, "Directory for report and summary.")
     ] = None,
     peer: Annotated[
         list[str] | None,
-        typer.Option(
+        o.option(
             "--peer",
-            help=f"A model of another library, with the same label budget: {', '.join(PEERS)}, or "
-            "the import path of a function that makes one, as in my_module:make_model.",
+            None,
+            f"A model of another library, with the same label budget: {', '.join(PEERS)}, or the "
+            "import path of a function that makes one, as in my_module:make_model.",
         ),
     ] = None,
     answers: Answers,

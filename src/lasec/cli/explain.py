@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-import typer
 
 from lasec.cli import options as o
 from lasec.cli.inputs import model_file
@@ -29,11 +28,9 @@ class Spoken(NamedTuple):
 
 @honest
 def explain(
-    file: Annotated[
-        Path | None, typer.Argument(help="Model file, or the directory of a run.")
-    ] = None,
+    file: o.ModelFile = None,
     model: o.Model = Path("model.lasec"),
-    top: Annotated[int, typer.Option("--top", min=1, help="Number of words of each class.")] = 15,
+    top: Annotated[int, o.option("--top", None, "Number of words of each class.", min=1)] = 15,
     as_json: o.AsJson = False,
 ) -> None:
     """Show the words that speak for each class, in a model of texts.

@@ -63,9 +63,7 @@ def load(path: Path) -> Found:
 
 @honest
 def info(
-    file: Annotated[
-        Path | None, typer.Argument(help="Model file, or the directory of a run.")
-    ] = None,
+    file: o.ModelFile = None,
     model: o.Model = Path("model.lasec"),
     as_json: o.AsJson = False,
 ) -> None:
@@ -169,7 +167,7 @@ def _shown(value: Any) -> str:
 @honest
 def cite(
     what: Annotated[str, typer.Argument(help="An algorithm, or a model file.")] = "tracker",
-    bibtex: Annotated[bool, typer.Option("--bibtex", help="Print BibTeX entries.")] = False,
+    bibtex: Annotated[bool, o.option("--bibtex", None, "Print BibTeX entries.")] = False,
 ) -> None:
     """Print the papers to cite for an algorithm or a saved model."""
     if what.lower().replace("_", "-") in ALGORITHMS or not Path(what).exists():

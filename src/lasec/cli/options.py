@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -18,7 +19,20 @@ from lasec.tables.kinds import nearest
 from lasec.tables.spec import DAYS, ROWS, LabelBudget, TableSpec
 
 BUDGET, COLUMNS, INPUT, OUTPUT = "Label budget", "Columns", "Input", "Output"  # groups of options
-NEW = "Options for a new model"
+ANSWERS, NEW = "Answers", "Options for a new model"
+
+
+def option(flags: str, name: str | None, help: str, **more: Any) -> Any:  # noqa: A002
+    """An option of a command: its flags, what stands for its value, and its help."""
+    return typer.Option(*flags.split(), metavar=name, help=help, **more)
+
+
+of_budget, of_columns, of_input = (
+    partial(option, rich_help_panel=group) for group in (BUDGET, COLUMNS, INPUT)
+)
+of_output, of_answers, of_new = (
+    partial(option, rich_help_panel=group) for group in (OUTPUT, ANSWERS, NEW)
+)
 
 
 def share(given: str | float) -> float:
@@ -44,328 +58,89 @@ File = Annotated[
         "stream (lasec datasets); or - for standard input.",
     ),
 ]
-Label = Annotated[
-    str | None,
-    typer.Option(
-        "--label",
-        "-l",
-        metavar="COLUMN",
-        help="Label column, with any classes; an empty cell is a row without a label.",
-        rich_help_panel=COLUMNS,
-    ),
-]
+ModelFile = Annotated[Path | None, typer.Argument(help="Model file, or the directory of a run.")]
 Algorithm = Annotated[
     str,
-    typer.Option(
-        "--algorithm",
-        "-a",
-        metavar="NAME",
-        help="tracker, uniform, lasec-ss, sop-ss, perceptron-ss, arow-ss, ...",
-    ),
-]
-Algorithms = Annotated[
-    str,
-    typer.Option(
-        "--algorithms", "-a", metavar="NAMES", help="Names of algorithms, separated by commas."
-    ),
-]
-Rate = Annotated[
-    float,
-    typer.Option(
-        "--rate",
-        "-r",
-        parser=share,
-        metavar="SHARE",
-        help="Share of rows whose label is queried: 0.1, or 10%.",
-        rich_help_panel=BUDGET,
-    ),
-]
-WarmUp = Annotated[
-    float | None,
-    typer.Option(
-        "--warm-up",
-        metavar="LABELS",
-        help="Labels that are queried early and repaid; at most a tenth of all. 0 for none.",
-        rich_help_panel=BUDGET,
-    ),
-]
-Sources = Annotated[
-    tuple[str, ...],
-    typer.Option(
-        "--source",
-        metavar="NAME:price=P",
-        help="Give twice: a cheap judge, such as gpt:price=1, then experts, such as "
-        "people:price=50. A judge's answers come from column=C (lasec run), or from command=CMD.",
-        rich_help_panel=BUDGET,
-    ),
-]
-Spend = Annotated[
-    str | None,
-    typer.Option(
-        "--money",
-        metavar="AMOUNT",
-        help="What both sources may cost a row, such as 1; or a day: 500/day, with --time.",
-        rich_help_panel=BUDGET,
-    ),
-]
-PerDay = Annotated[
-    float | None,
-    typer.Option(
-        "--labels-per-day",
-        metavar="N",
-        help="Labels per day, in place of --rate; needs --time.",
-        rich_help_panel=BUDGET,
-    ),
-]
-Labels = Annotated[
-    int | None,
-    typer.Option(
-        "--labels",
-        metavar="N",
-        min=1,
-        help="At most so many labels in all, spread over the rows; in place of --rate.",
-        rich_help_panel=BUDGET,
-    ),
-]
-ClassWeight = Annotated[
-    str | None,
-    typer.Option(
-        "--class-weight",
-        metavar="WEIGHTS",
-        help="For rare classes: balanced, or what it costs to miss each class, such as fraud=20.",
-    ),
-]
-Audit = Annotated[
-    float | None,
-    typer.Option(
-        "--audit",
-        parser=share,
-        metavar="SHARE",
-        help="Share of the labels that are drawn evenly from all rows, which makes estimates "
-        "precise [default: 0.5].",
-        rich_help_panel=BUDGET,
-    ),
-]
-Time = Annotated[
-    str | None,
-    typer.Option(
-        "--time",
-        metavar="COLUMN",
-        help="Column with the time of each row: times, or seconds since 1970.",
-        rich_help_panel=COLUMNS,
-    ),
-]
-Positive = Annotated[
-    str | None,
-    typer.Option(
-        "--positive",
-        metavar="CLASS",
-        help="Separate this class from all others; without it, every class is predicted.",
-        rich_help_panel=COLUMNS,
-    ),
-]
-Settings = Annotated[
-    tuple[str, ...],
-    typer.Option(
-        "--set", metavar="NAME=VALUE", help="Parameter of the algorithm, such as drift=0.001."
-    ),
-]
-Category = Annotated[
-    tuple[str, ...],
-    typer.Option(
-        "--category",
-        metavar="COLUMN",
-        help="Read a column as categories, even if it holds numbers.",
-        rich_help_panel=COLUMNS,
-    ),
-]
-Text = Annotated[
-    tuple[str, ...],
-    typer.Option(
-        "--text", metavar="COLUMN", help="Read a column as text.", rich_help_panel=COLUMNS
-    ),
-]
-Ignore = Annotated[
-    tuple[str, ...],
-    typer.Option("--ignore", metavar="COLUMN", help="Ignore a column.", rich_help_panel=COLUMNS),
-]
-NGrams = Annotated[
-    str | None,
-    typer.Option(
-        "--ngrams",
-        metavar="LENGTHS",
-        help="In tables of texts, count the character n-grams of words as well: 4-5, for example.",
-        rich_help_panel=COLUMNS,
-    ),
-]
-Standardize = Annotated[
-    bool,
-    typer.Option(
-        "--standardize/--no-standardize",
-        help="Standardize numbers by the mean and deviation of the rows so far.",
-        rich_help_panel=COLUMNS,
+    option(
+        "--algorithm -a", "NAME", "tracker, uniform, lasec-ss, sop-ss, perceptron-ss, arow-ss, ..."
     ),
 ]
 Format = Annotated[
     str | None,
-    typer.Option(
+    of_input(
         "--format",
-        metavar="NAME",
-        help="csv, parquet, jsonl or svmlight. Default: by name, or by the first bytes.",
-        rich_help_panel=INPUT,
+        "NAME",
+        "csv, parquet, jsonl or svmlight. Default: by name, or by the first bytes.",
     ),
 ]
 RowFormat = Annotated[
     str | None,
-    typer.Option(
-        "--format",
-        metavar="NAME",
-        help="csv, parquet, jsonl or svmlight. Default: by the name of the file; else jsonl.",
-        rich_help_panel=INPUT,
+    of_input(
+        "--format", "NAME",
+        "csv, parquet, jsonl or svmlight. Default: by the name of the file; else jsonl.",
     ),
-]
+]  # fmt: skip
 Separator = Annotated[
-    str | None,
-    typer.Option(
-        "--separator",
-        metavar="CHARACTER",
-        help="Separator of a CSV file. Default: detected.",
-        rich_help_panel=INPUT,
-    ),
+    str | None, of_input("--separator", "CHARACTER", "Separator of a CSV file. Default: detected.")
 ]
-Seed = Annotated[
-    int | None,
-    typer.Option(
-        "--seed",
-        metavar="N",
-        min=0,
-        help="Random seed. Default: a random one, which lasec info shows.",
-    ),
-]
-Limit = Annotated[
-    int | None,
-    typer.Option(
-        "--limit", metavar="N", min=1, help="Stop after so many rows.", rich_help_panel=INPUT
-    ),
-]
+Limit = Annotated[int | None, of_input("--limit", "N", "Stop after so many rows.", min=1)]
 Data = Annotated[
     Path | None,
-    typer.Option(
-        "--data",
-        metavar="DIRECTORY",
-        help="Directory with files of known streams. Default: LASEC_DATA.",
-        rich_help_panel=INPUT,
-    ),
+    of_input("--data", "DIRECTORY", "Directory with files of known streams. Default: LASEC_DATA."),
 ]
-AsJson = Annotated[
-    bool, typer.Option("--json", help="Print JSON, for scripts.", rich_help_panel=OUTPUT)
-]
-Model = Annotated[
-    Path,
-    typer.Option("--model", "-m", metavar="FILE", help="Model file, or the directory of a run."),
-]
-MaxAge = Annotated[
-    str | None,
-    typer.Option(
-        "--max-age",
-        metavar="AGE",
-        help=f"Open questions expire after so many rows (such as 5000; default {ROWS:,}) or, with "
-        f"--time, after so long (such as 12h; default {DAYS}d).",
-        rich_help_panel=BUDGET,
-    ),
-]
-MaxOpen = Annotated[
-    int,
-    typer.Option(
-        "--max-open",
-        metavar="N",
-        min=0,
-        help="Query less as the number of open questions nears this; 0 is no limit.",
-        rich_help_panel=BUDGET,
-    ),
-]
-Annotators = Annotated[
-    int,
-    typer.Option(
-        "--annotators",
-        metavar="N",
-        min=1,
-        help="Wait for so many answers to a question, and learn their majority.",
-        rich_help_panel=NEW,
-    ),
-]
-Alarms = Annotated[
-    bool,
-    typer.Option(
-        "--alarms", help="Warn when accuracy drops or inputs change.", rich_help_panel=OUTPUT
-    ),
-]
-ANSWERS = "Answers"
-Delay = Annotated[
-    str | None,
-    typer.Option(
-        "--delay",
-        metavar="DELAY",
-        help="A label comes so many rows after its question (such as 500) or, with --time, so "
-        "long (such as 12h).",
-        rich_help_panel=ANSWERS,
-    ),
-]
-Arrival = Annotated[
-    str | None,
-    typer.Option(
-        "--arrival",
-        metavar="COLUMN",
-        help="Column with the time at which the label comes; never where it is empty.",
-        rich_help_panel=ANSWERS,
-    ),
-]
-Lost = Annotated[
-    float,
-    typer.Option(
-        "--lost",
-        parser=share,
-        metavar="SHARE",
-        help="Share of the queried labels that never come.",
-        rich_help_panel=ANSWERS,
-    ),
-]
-AnnotatorErrors = Annotated[
-    str | None,
-    typer.Option(
-        "--annotator-errors",
-        metavar="RATE,...",
-        help="Error rate of each annotator; with several, their majority is learned.",
-        rich_help_panel=ANSWERS,
-    ),
-]
-Lead = Annotated[
-    float,
-    typer.Option(
-        "--lead",
-        metavar="SECONDS",
-        min=0.0,
-        help="Seconds that --time may be ahead of this machine's clock; a later row is processed, "
-        "but does not advance the budget.",
-        rich_help_panel=BUDGET,
-    ),
-]
+AsJson = Annotated[bool, of_output("--json", None, "Print JSON, for scripts.")]
+Model = Annotated[Path, option("--model -m", "FILE", "Model file, or the directory of a run.")]
+Alarms = Annotated[bool, of_output("--alarms", None, "Warn when accuracy drops or inputs change.")]
 
 
 class Reading(NamedTuple):
     """How to read a table."""
 
-    label: Label = None
-    positive: Positive = None
-    time: Time = None
-    category: Category = ()
-    text: Text = ()
-    ignore: Ignore = ()
-    standardize: Standardize = True
+    label: Annotated[
+        str | None,
+        of_columns(
+            "--label -l", "COLUMN",
+            "Label column, with any classes; an empty cell is a row without a label.",
+        ),
+    ] = None  # fmt: skip
+    positive: Annotated[
+        str | None,
+        of_columns(
+            "--positive", "CLASS",
+            "Separate this class from all others; without it, every class is predicted.",
+        ),
+    ] = None  # fmt: skip
+    time: Annotated[
+        str | None,
+        of_columns(
+            "--time", "COLUMN", "Column with the time of each row: times, or seconds since 1970."
+        ),
+    ] = None
+    category: Annotated[
+        tuple[str, ...],
+        of_columns(
+            "--category", "COLUMN", "Read a column as categories, even if it holds numbers."
+        ),
+    ] = ()
+    text: Annotated[tuple[str, ...], of_columns("--text", "COLUMN", "Read a column as text.")] = ()
+    ignore: Annotated[tuple[str, ...], of_columns("--ignore", "COLUMN", "Ignore a column.")] = ()
+    standardize: Annotated[
+        bool,
+        of_columns(
+            "--standardize/--no-standardize", None,
+            "Standardize numbers by the mean and deviation of the rows so far.",
+        ),
+    ] = True  # fmt: skip
     format: Format = None
     separator: Separator = None
     data: Data = None
-    ngrams: NGrams = None
+    ngrams: Annotated[
+        str | None,
+        of_columns(
+            "--ngrams", "LENGTHS",
+            "In tables of texts, count the character n-grams of words as well: 4-5, for example.",
+        ),
+    ] = None  # fmt: skip
 
     @property
     def lengths(self) -> tuple[int, int] | None:
@@ -406,20 +181,99 @@ class Reading(NamedTuple):
 class Asking(NamedTuple):
     """How to query labels."""
 
-    rate: Rate = 0.1
-    per_day: PerDay = None
-    seed: Seed = None
-    settings: Settings = ()
-    max_open: MaxOpen = 0
-    max_age: MaxAge = None
-    lead: Lead = LEAD
-    annotators: Annotators = 1
-    audit: Audit = None
-    class_weight: ClassWeight = None
-    total: Labels = None
-    warm_up: WarmUp = None
-    source: Sources = ()
-    money: Spend = None
+    rate: Annotated[
+        float,
+        of_budget(
+            "--rate -r", "SHARE", "Share of rows whose label is queried: 0.1, or 10%.", parser=share
+        ),
+    ] = 0.1
+    per_day: Annotated[
+        float | None,
+        of_budget("--labels-per-day", "N", "Labels per day, in place of --rate; needs --time."),
+    ] = None
+    seed: Annotated[
+        int | None,
+        option("--seed", "N", "Random seed. Default: a random one, which lasec info shows.", min=0),
+    ] = None
+    settings: Annotated[
+        tuple[str, ...],
+        option("--set", "NAME=VALUE", "Parameter of the algorithm, such as drift=0.001."),
+    ] = ()
+    max_open: Annotated[
+        int,
+        of_budget(
+            "--max-open", "N",
+            "Query less as the number of open questions nears this; 0 is no limit.", min=0,
+        ),
+    ] = 0  # fmt: skip
+    max_age: Annotated[
+        str | None,
+        of_budget(
+            "--max-age", "AGE",
+            f"Open questions expire after so many rows (such as 5000; default {ROWS:,}) or, with "
+            f"--time, after so long (such as 12h; default {DAYS}d).",
+        ),
+    ] = None  # fmt: skip
+    lead: Annotated[
+        float,
+        of_budget(
+            "--lead", "SECONDS",
+            "Seconds that --time may be ahead of this machine's clock; a later row is processed, "
+            "but does not advance the budget.", min=0.0,
+        ),
+    ] = LEAD  # fmt: skip
+    annotators: Annotated[
+        int,
+        of_new(
+            "--annotators", "N",
+            "Wait for so many answers to a question, and learn their majority.", min=1,
+        ),
+    ] = 1  # fmt: skip
+    audit: Annotated[
+        float | None,
+        of_budget(
+            "--audit", "SHARE",
+            "Share of the labels that are drawn evenly from all rows, which makes estimates "
+            "precise [default: 0.5].", parser=share,
+        ),
+    ] = None  # fmt: skip
+    class_weight: Annotated[
+        str | None,
+        option(
+            "--class-weight", "WEIGHTS",
+            "For rare classes: balanced, or what it costs to miss each class, such as fraud=20.",
+        ),
+    ] = None  # fmt: skip
+    total: Annotated[
+        int | None,
+        of_budget(
+            "--labels", "N",
+            "At most so many labels in all, spread over the rows; in place of --rate.", min=1,
+        ),
+    ] = None  # fmt: skip
+    warm_up: Annotated[
+        float | None,
+        of_budget(
+            "--warm-up", "LABELS",
+            "Labels that are queried early and repaid; at most a tenth of all. 0 for none.",
+        ),
+    ] = None  # fmt: skip
+    source: Annotated[
+        tuple[str, ...],
+        of_budget(
+            "--source", "NAME:price=P",
+            "Give twice: a cheap judge, such as gpt:price=1, then experts, such as "
+            "people:price=50. A judge's answers come from column=C (lasec run), or from "
+            "command=CMD.",
+        ),
+    ] = ()  # fmt: skip
+    money: Annotated[
+        str | None,
+        of_budget(
+            "--money", "AMOUNT",
+            "What both sources may cost a row, such as 1; or a day: 500/day, with --time.",
+        ),
+    ] = None  # fmt: skip
     rows: int | None = None  # of the file, where that is known: the warm-up is repaid by its end
 
     def budget(self, time: str | None) -> LabelBudget:

@@ -66,50 +66,38 @@ def ask(
     model: o.Model = Path("model.lasec"),
     keep: Annotated[
         list[str] | None,
-        typer.Option(
-            "--keep", metavar="COLUMN", help="Repeat a column in the output, an id for example."
-        ),
+        o.option("--keep", "COLUMN", "Repeat a column in the output, an id for example."),
     ] = None,
     questions: Annotated[
-        bool, typer.Option("--questions", help="Print only the rows whose label is queried.")
+        bool, o.option("--questions", None, "Print only the rows whose label is queried.")
     ] = False,
     classes: Annotated[
         str | None,
-        typer.Option(
+        o.of_new(
             "--classes",
-            metavar="CLASS,CLASS,...",
-            help="Create the model, with these classes, such as ham,spam; others may follow.",
-            rich_help_panel=o.NEW,
+            "CLASS,CLASS,...",
+            "Create the model, with these classes, such as ham,spam; others may follow.",
         ),
     ] = None,
     id: Annotated[  # noqa: A002
         str,
-        typer.Option(
+        o.of_new(
             "--id",
-            metavar="COLUMN",
-            help="Column that names a row: lasec tell takes its value in place of a ticket.",
-            rich_help_panel=o.NEW,
+            "COLUMN",
+            "Column that names a row: lasec tell takes its value in place of a ticket.",
         ),
     ] = "id",
     remember: Annotated[
         int,
-        typer.Option(
+        o.of_new(
             "--remember",
-            metavar="N",
+            "N",
+            "Keep the last N rows with an id, for labels that nobody asked for.",
             min=0,
-            help="Keep the last N rows with an id, for labels that nobody asked for.",
-            rich_help_panel=o.NEW,
         ),
     ] = REMEMBER,
     label: Annotated[
-        str,
-        typer.Option(
-            "--label",
-            "-l",
-            metavar="COLUMN",
-            help="Column to ignore because it holds labels.",
-            rich_help_panel=o.NEW,
-        ),
+        str, o.of_new("--label -l", "COLUMN", "Column to ignore because it holds labels.")
     ] = "label",
     algorithm: o.Algorithm = "tracker",
     reading: Annotated[
@@ -186,11 +174,7 @@ def tell(
     model: o.Model = Path("model.lasec"),
     form: Annotated[
         Form,
-        typer.Option(
-            "--format",
-            metavar=FORMS,
-            help="JSON lines, a CSV table, or an export of Label Studio.",
-        ),
+        o.option("--format", FORMS, "JSON lines, a CSV table, or an export of Label Studio."),
     ] = Form.LINES,
 ) -> None:
     """Learn labels: JSON lines with "ticket" or "id", "label", and optionally "by" (who answered).
@@ -213,10 +197,7 @@ def tell(
 def questions(
     model: o.Model = Path("model.lasec"),
     form: Annotated[
-        Form,
-        typer.Option(
-            "--format", metavar=FORMS, help="JSON lines, a CSV table, or tasks for Label Studio."
-        ),
+        Form, o.option("--format", FORMS, "JSON lines, a CSV table, or tasks for Label Studio.")
     ] = Form.LINES,
 ) -> None:
     """List the open questions, oldest first, with the columns of --keep.

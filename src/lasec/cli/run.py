@@ -60,46 +60,25 @@ def run(
     reading: o.Reading,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="DIRECTORY",
-            help="Directory for model, report and summary; the run is checkpointed.",
-            rich_help_panel=o.OUTPUT,
+        o.of_output(
+            "--out -o",
+            "DIRECTORY",
+            "Directory for model, report and summary; the run is checkpointed.",
         ),
     ] = None,
-    resume: Annotated[
-        bool,
-        typer.Option("--resume", help="Continue the run in --out.", rich_help_panel=o.OUTPUT),
-    ] = False,
-    force: Annotated[
-        bool,
-        typer.Option("--force", help="Overwrite the run in --out.", rich_help_panel=o.OUTPUT),
-    ] = False,
+    resume: Annotated[bool, o.of_output("--resume", None, "Continue the run in --out.")] = False,
+    force: Annotated[bool, o.of_output("--force", None, "Overwrite the run in --out.")] = False,
     predictions: Annotated[
         bool,
-        typer.Option(
-            "--predictions",
-            help="Write every prediction to --out as JSON lines.",
-            rich_help_panel=o.OUTPUT,
-        ),
+        o.of_output("--predictions", None, "Write every prediction to --out as JSON lines."),
     ] = False,
     figures: Annotated[
         bool,
-        typer.Option(
-            "--figures",
-            help="Write the report's figures to --out as PNG and SVG.",
-            rich_help_panel=o.OUTPUT,
-        ),
+        o.of_output("--figures", None, "Write the report's figures to --out as PNG and SVG."),
     ] = False,
     group: Annotated[
         str | None,
-        typer.Option(
-            "--group",
-            metavar="COLUMN",
-            help="Report accuracy for each value of this column.",
-            rich_help_panel=o.OUTPUT,
-        ),
+        o.of_output("--group", "COLUMN", "Report accuracy for each value of this column."),
     ] = None,
     alarms: o.Alarms = False,
     answers: Answers,

@@ -83,12 +83,7 @@ def datasets(
     name: Annotated[str | None, typer.Argument(help="Describe this stream.")] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            help="Write the stream to this file: .csv, .parquet or .jsonl.",
-            rich_help_panel=o.OUTPUT,
-        ),
+        o.of_output("--out -o", None, "Write the stream to this file: .csv, .parquet or .jsonl."),
     ] = None,
     data: o.Data = None,
     as_json: o.AsJson = False,
