@@ -21,8 +21,7 @@ from collections.abc import (
     Sequence,
 )
 from functools import update_wrapper
-from inspect import signature
-from typing import Any, Concatenate, Generic, NamedTuple, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, Generic, NamedTuple, ParamSpec, Protocol, Self, TypeVar
 from urllib.parse import urlencode
 
 import httpx
@@ -38,7 +37,6 @@ __all__ = [
 
 P = ParamSpec("P")
 T = TypeVar("T")
-F = TypeVar("F", bound=Callable[..., Any])
 
 _AGAIN = (429, 502, 503, 504)
 _WAITS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 5.0, 5.0)  # seconds before each further try
@@ -218,13 +216,11 @@ class Client:
 
     def models(self) -> list[str]:
         """The names of the models."""
-        found: list[str] = self._send(_LIST)
-        return found
+        return self._send(_LIST)
 
     def new_key(self, name: str, role: str = "annotator") -> str:
         """A key for an application or a person; it is shown this once."""
-        key: str = self._send(_key(name, role))
-        return key
+        return self._send(_key(name, role))
 
     def close(self) -> None:
         """End all connections."""
@@ -236,7 +232,7 @@ class Client:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _send(self, call: _Call[Any]) -> Any:
+    def _send(self, call: _Call[T]) -> T:
         headers, tries = _headers(call), _Tries(call, self._http.base_url, self._patience)
         while True:
             try:
@@ -272,13 +268,11 @@ class AsyncClient:
 
     async def models(self) -> list[str]:
         """The names of the models."""
-        found: list[str] = await self._send(_LIST)
-        return found
+        return await self._send(_LIST)
 
     async def new_key(self, name: str, role: str = "annotator") -> str:
         """A key for an application or a person; it is shown this once."""
-        key: str = await self._send(_key(name, role))
-        return key
+        return await self._send(_key(name, role))
 
     async def close(self) -> None:
         """End all connections."""
@@ -290,7 +284,7 @@ class AsyncClient:
     async def __aexit__(self, *error: object) -> None:
         await self.close()
 
-    async def _send(self, call: _Call[Any]) -> Any:
+    async def _send(self, call: _Call[T]) -> T:
         headers, tries = _headers(call), _Tries(call, self._http.base_url, self._patience)
         while True:
             try:
@@ -305,143 +299,16 @@ class AsyncClient:
             await asyncio.sleep(wait)
 
 
-class _Requests:
-    """The requests about a model; :class:`Model` sends them, and :class:`AsyncModel` too."""
+class _Send(Protocol):
+    """What carries a request out, and gives what its reply says."""
 
-    def __init__(self, name: str) -> None:
-        self._path = f"/v1/models/{name}"
-
-    def ask(self, row: Any, *, id: Any = None, time: float | None = None) -> _Call[Decision]:  # noqa: A002
-        """Predict a row, and decide whether to query its label."""
-        many = self.ask_many([row], ids=[id], times=[time])
-        return self._post("ask", many.body, lambda reply: many.read(reply)[0])
-
-    def ask_many(
-        self, rows: Sequence[Any], *, ids: Any = None, times: Any = None, items: Any = None
-    ) -> _Call[list[Decision]]:
-        """The same for many rows; ``items`` are what people see of each."""
-        given = {"ids": ids, "times": times, "items": items}
-        body = {"rows": [_plain(row) for row in rows]}
-        body |= {name: list(values) for name, values in given.items() if values is not None}
-        return self._post("ask", body, lambda reply: [_decision(d) for d in reply["decisions"]])
-
-    def predict(self, rows: Sequence[Any]) -> _Call[list[Any]]:
-        """The classes of rows; nothing is counted."""
-        body = {"rows": [_plain(row) for row in rows]}
-        return self._post("predict", body, _predictions)
-
-    def tell(
-        self, question: Hashable = None, label: Hashable = None, *, id: Hashable = None,  # noqa: A002
-        by: str | None = None, confidence: float | None = None,
-    ) -> _Call[Told]:  # fmt: skip
-        """Learn the label of a question, by its ticket or the id of its row.
-
-        A whole number is a ticket, unless it is given as ``id``.
-        """
-        answer = _named(question, id) | {"label": label, "by": by}
-        answer |= {} if confidence is None else {"confidence": confidence}
-        return self._post("tell", {"answers": [answer]}, lambda reply: _told(reply["outcomes"][0]))
-
-    def learn(self, row: Any, label: Hashable) -> _Call[None]:
-        """Learn a label that nobody asked for."""
-        return self._post("learn", {"rows": [_plain(row)], "labels": [label]}, _done)
-
-    def cancel(self, question: Hashable = None, *, id: Hashable = None) -> _Call[None]:  # noqa: A002
-        """Give up a question, by its ticket or the id of its row, as in :meth:`tell`."""
-        return self._post("cancel", {"questions": [_named(question, id)]}, _done)
-
-    def questions(
-        self, *, after: int = -1, closed: float = 0.0, status: str | None = None
-    ) -> _Call[list[Question]]:
-        """Up to 1,000 open questions after a ticket, with what people have said.
-
-        Also those that were closed in the last ``closed`` seconds; or, with a ``status``, those
-        that are "open", "settled" (a second person is wanted), "answered", "gone" or "judging" (a
-        cheap judge is asked).
-        """
-        query = {"after": after, "closed": closed} | ({"status": status} if status else {})
-        return _Call("GET", f"{self._path}/questions?{urlencode(query)}", read=_questions)
-
-    def labels(self, after: str, by: str | None) -> _Call[tuple[list[Label], str]]:
-        """A page of labels."""
-        query = {"after": after} | ({} if by is None else {"by": by})
-        return _Call("GET", f"{self._path}/labels?{urlencode(query)}", read=_labels)
-
-    def correct(self, ticket: int, label: Hashable, *, by: str | None = None) -> _Call[str]:
-        """Correct a label that was given, by whom it was given (None: an application).
-
-        Returns what follows: before the model has learned it, it learns the corrected label. After
-        that a model cannot unlearn: :meth:`labels` has the corrected label and what was learned.
-        """
-        body = {"ticket": ticket, "label": label, "by": by}
-        where = f"{self._path}/corrections"
-        return _Call("POST", where, body, read=lambda reply: str(reply["detail"]))
-
-    def instruct(self, text: str) -> _Call[None]:
-        """Set what annotators see above each question, as plain text."""
-        return _Call("PUT", f"{self._path}/instructions", {"text": text}, read=lambda _: None)
-
-    def answer(
-        self, ticket: int, label: Hashable = None, *, say: str = "label", by: str | None = None
-    ) -> _Call[str]:
-        """What a person says to a question: a "label", "dont_know", "later" or "undo".
-
-        Unlike :meth:`tell`, the answer is held for the grace time of the model, and counts for
-        the agreement of people. Returns what has become of it.
-        """
-        body = {"ticket": ticket, "say": say, "label": label, "by": by}
-        return self._post("answers", body, lambda reply: str(reply["status"]))
-
-    def info(self) -> _Call[dict[str, Any]]:
-        """The model's algorithm, classes, columns and status."""
-        return _Call("GET", self._path)
-
-    def accuracy(self, *, over: str = "all") -> _Call[Estimate]:
-        """The estimated accuracy over "all" rows or the last ones ("window"), with an interval.
-
-        That of the "judge", where labels have two prices, is over the rows that it answered.
-        """
-        name = {"all": "all", "window": "recent", "judge": "judge"}[over]
-        return _Call("GET", f"{self._path}/accuracy", read=lambda reply: _estimate(reply[name]))
-
-    def budget(self) -> _Call[dict[str, Any]]:
-        """What was spent, and what waits."""
-        return _Call("GET", f"{self._path}/budget")
-
-    def _post(self, what: str, body: Any, read: Callable[[Any], T]) -> _Call[T]:
-        return _Call("POST", f"{self._path}/{what}", body, read, once=True)
+    def __call__(self, call: _Call[T], /) -> T: ...
 
 
-def _sent(
-    make: Callable[Concatenate[_Requests, P], _Call[T]],
-) -> Callable[Concatenate[Model, P], T]:
-    """The method that sends a request, and gives what the reply says."""
-
-    def method(model: Model, /, *args: P.args, **options: P.kwargs) -> T:
-        found: T = model._send(make(model._requests, *args, **options))
-        return found
-
-    return _like(make, method)
-
-
-def _awaited(
-    make: Callable[Concatenate[_Requests, P], _Call[T]],
-) -> Callable[Concatenate[AsyncModel, P], Coroutine[Any, Any, T]]:
+class _SendLater(Protocol):
     """The same, to be awaited."""
 
-    async def method(model: AsyncModel, /, *args: P.args, **options: P.kwargs) -> T:
-        found: T = await model._send(make(model._requests, *args, **options))
-        return found
-
-    return _like(make, method)
-
-
-def _like(make: Callable[..., Any], method: F) -> F:
-    """A method with the name and the words of a request, which gives what its reply says."""
-    known = signature(make)
-    said = str(known.return_annotation).removeprefix("_Call[").removesuffix("]")
-    vars(method)["__signature__"] = known.replace(return_annotation=said)
-    return update_wrapper(method, make, ("__doc__", "__name__"))  # type: ignore[return-value]
+    def __call__(self, call: _Call[T], /) -> Coroutine[Any, Any, T]: ...
 
 
 class Model:
@@ -453,22 +320,62 @@ class Model:
     >>> client.close()
     """
 
-    def __init__(self, send: Callable[[_Call[Any]], Any], name: str) -> None:
-        self._send, self._requests, self.name = send, _Requests(name), name
+    def __init__(self, send: _Send, name: str) -> None:
+        self._send, self.name, self._path = send, name, f"/v1/models/{name}"
 
-    ask = _sent(_Requests.ask)
-    ask_many = _sent(_Requests.ask_many)
-    predict = _sent(_Requests.predict)
-    tell = _sent(_Requests.tell)
-    learn = _sent(_Requests.learn)
-    cancel = _sent(_Requests.cancel)
-    questions = _sent(_Requests.questions)
-    correct = _sent(_Requests.correct)
-    instruct = _sent(_Requests.instruct)
-    answer = _sent(_Requests.answer)
-    info = _sent(_Requests.info)
-    accuracy = _sent(_Requests.accuracy)
-    budget = _sent(_Requests.budget)
+    def ask(self, row: Any, *, id: Any = None, time: float | None = None) -> Decision:  # noqa: A002
+        """Predict a row, and decide whether to query its label."""
+        return self._asked([row], lambda found: found[0], ids=[id], times=[time])
+
+    def ask_many(
+        self, rows: Sequence[Any], *, ids: Any = None, times: Any = None, items: Any = None
+    ) -> list[Decision]:
+        """The same for many rows; ``items`` are what people see of each."""
+        return self._asked(rows, lambda found: found, ids=ids, times=times, items=items)
+
+    def _asked(self, rows: Sequence[Any], take: Callable[[list[Decision]], T], **given: Any) -> T:
+        body = {"rows": [_plain(row) for row in rows]}
+        body |= {name: list(values) for name, values in given.items() if values is not None}
+        return self._post("ask", body, lambda reply: take(list(map(_decision, reply["decisions"]))))
+
+    def predict(self, rows: Sequence[Any]) -> list[Any]:
+        """The classes of rows; nothing is counted."""
+        body = {"rows": [_plain(row) for row in rows]}
+        return self._post("predict", body, _predictions)
+
+    def tell(
+        self, question: Hashable = None, label: Hashable = None, *, id: Hashable = None,  # noqa: A002
+        by: str | None = None, confidence: float | None = None,
+    ) -> Told:  # fmt: skip
+        """Learn the label of a question, by its ticket or the id of its row.
+
+        A whole number is a ticket, unless it is given as ``id``.
+        """
+        answer = _named(question, id) | {"label": label, "by": by}
+        answer |= {} if confidence is None else {"confidence": confidence}
+        return self._post("tell", {"answers": [answer]}, lambda reply: _told(reply["outcomes"][0]))
+
+    def learn(self, row: Any, label: Hashable) -> None:
+        """Learn a label that nobody asked for."""
+        return self._post("learn", {"rows": [_plain(row)], "labels": [label]}, _done)
+
+    def cancel(self, question: Hashable = None, *, id: Hashable = None) -> None:  # noqa: A002
+        """Give up a question, by its ticket or the id of its row, as in :meth:`tell`."""
+        return self._post("cancel", {"questions": [_named(question, id)]}, _done)
+
+    def questions(
+        self, *, after: int = -1, closed: float = 0.0, status: str | None = None
+    ) -> list[Question]:
+        """Up to 1,000 open questions after a ticket, with what people have said.
+
+        Also those that were closed in the last ``closed`` seconds; or, with a ``status``, those
+        that are "open", "settled" (a second person is wanted), "answered", "gone" or "judging" (a
+        cheap judge is asked).
+        """
+        query = {"after": after, "closed": closed} | ({"status": status} if status else {})
+        return self._send(
+            _Call("GET", f"{self._path}/questions?{urlencode(query)}", read=_questions)
+        )
 
     def labels(self, *, by: str | None = None) -> Iterator[Label]:
         """The labels that were given, the oldest first; with ``by``, those of one person.
@@ -477,37 +384,109 @@ class Model:
         """
         after = ""
         while True:
-            labels, after = self._send(self._requests.labels(after, by))
+            labels, after = self._page(after, by)
             if not labels:
                 return
             yield from labels
+
+    def _page(self, after: str = "", by: str | None = None) -> tuple[list[Label], str]:
+        """Up to 1,000 of these labels, and where the next page begins: ``after`` of that one."""
+        query = {"after": after} | ({} if by is None else {"by": by})
+        return self._send(_Call("GET", f"{self._path}/labels?{urlencode(query)}", read=_labels))
+
+    def correct(self, ticket: int, label: Hashable, *, by: str | None = None) -> str:
+        """Correct a label that was given, by whom it was given (None: an application).
+
+        Returns what follows: before the model has learned it, it learns the corrected label. After
+        that a model cannot unlearn: :meth:`labels` has the corrected label and what was learned.
+        """
+        body = {"ticket": ticket, "label": label, "by": by}
+        call = _Call("POST", f"{self._path}/corrections", body, lambda reply: str(reply["detail"]))
+        return self._send(call)
+
+    def instruct(self, text: str) -> None:
+        """Set what annotators see above each question, as plain text."""
+        return self._send(
+            _Call("PUT", f"{self._path}/instructions", {"text": text}, read=lambda _: None)
+        )
+
+    def answer(
+        self, ticket: int, label: Hashable = None, *, say: str = "label", by: str | None = None
+    ) -> str:
+        """What a person says to a question: a "label", "dont_know", "later" or "undo".
+
+        Unlike :meth:`tell`, the answer is held for the grace time of the model, and counts for
+        the agreement of people. Returns what has become of it.
+        """
+        body = {"ticket": ticket, "say": say, "label": label, "by": by}
+        return self._post("answers", body, lambda reply: str(reply["status"]))
+
+    def info(self) -> dict[str, Any]:
+        """The model's algorithm, classes, columns and status."""
+        return self._send(_Call("GET", self._path))
+
+    def accuracy(self, *, over: str = "all") -> Estimate:
+        """The estimated accuracy over "all" rows or the last ones ("window"), with an interval.
+
+        That of the "judge", where labels have two prices, is over the rows that it answered.
+        """
+        name = {"all": "all", "window": "recent", "judge": "judge"}[over]
+        return self._send(
+            _Call("GET", f"{self._path}/accuracy", read=lambda reply: _estimate(reply[name]))
+        )
+
+    def budget(self) -> dict[str, Any]:
+        """What was spent, and what waits."""
+        return self._send(_Call("GET", f"{self._path}/budget"))
+
+    def _post(self, what: str, body: Any, read: Callable[[Any], T]) -> T:
+        return self._send(_Call("POST", f"{self._path}/{what}", body, read, once=True))
+
+
+def _awaited(
+    method: Callable[Concatenate[Model, P], T],
+) -> Callable[Concatenate[AsyncModel, P], Coroutine[Any, Any, T]]:
+    """A method of :class:`Model`, to be awaited: its request is made there, and sent here."""
+
+    async def awaited(model: AsyncModel, /, *args: P.args, **options: P.kwargs) -> T:
+        call: Any = method(model._requests, *args, **options)
+        found: T = await model._send(call)
+        return found
+
+    return update_wrapper(awaited, method, ("__doc__", "__name__"))
+
+
+def _unsent(call: Any) -> Any:
+    """The request itself."""
+    return call
 
 
 class AsyncModel:
     """The same for ``asyncio``; every call is awaited."""
 
-    def __init__(self, send: Callable[[_Call[Any]], Any], name: str) -> None:
-        self._send, self._requests, self.name = send, _Requests(name), name
+    def __init__(self, send: _SendLater, name: str) -> None:
+        self._send, self.name, self._requests = send, name, Model(_unsent, name)
 
-    ask = _awaited(_Requests.ask)
-    ask_many = _awaited(_Requests.ask_many)
-    predict = _awaited(_Requests.predict)
-    tell = _awaited(_Requests.tell)
-    learn = _awaited(_Requests.learn)
-    cancel = _awaited(_Requests.cancel)
-    questions = _awaited(_Requests.questions)
-    correct = _awaited(_Requests.correct)
-    instruct = _awaited(_Requests.instruct)
-    answer = _awaited(_Requests.answer)
-    info = _awaited(_Requests.info)
-    accuracy = _awaited(_Requests.accuracy)
-    budget = _awaited(_Requests.budget)
+    ask = _awaited(Model.ask)
+    ask_many = _awaited(Model.ask_many)
+    predict = _awaited(Model.predict)
+    tell = _awaited(Model.tell)
+    learn = _awaited(Model.learn)
+    cancel = _awaited(Model.cancel)
+    questions = _awaited(Model.questions)
+    _page = _awaited(Model._page)
+    correct = _awaited(Model.correct)
+    instruct = _awaited(Model.instruct)
+    answer = _awaited(Model.answer)
+    info = _awaited(Model.info)
+    accuracy = _awaited(Model.accuracy)
+    budget = _awaited(Model.budget)
 
     async def labels(self, *, by: str | None = None) -> AsyncIterator[Label]:
         """As :meth:`Model.labels`."""
         after = ""
         while True:
-            labels, after = await self._send(self._requests.labels(after, by))
+            labels, after = await self._page(after, by)
             if not labels:
                 return
             for label in labels:
@@ -528,8 +507,8 @@ def _made(name: str, classes: Sequence[Hashable], settings: Mapping[str, Any]) -
     return _Call("POST", "/v1/models", body)
 
 
-def _key(name: str, role: str) -> _Call[Any]:
-    return _Call("POST", "/v1/keys", {"name": name, "role": role}, lambda reply: reply["key"])
+def _key(name: str, role: str) -> _Call[str]:
+    return _Call("POST", "/v1/keys", {"name": name, "role": role}, lambda reply: str(reply["key"]))
 
 
 def _headers(call: _Call[Any]) -> dict[str, str]:
@@ -537,7 +516,7 @@ def _headers(call: _Call[Any]) -> dict[str, str]:
     return {"Idempotency-Key": uuid.uuid4().hex} if call.once else {}
 
 
-def _read(call: _Call[Any], reply: httpx.Response) -> Any:
+def _read(call: _Call[T], reply: httpx.Response) -> T:
     """What a reply says, or an error with the service's words."""
     if reply.is_error:
         kind = reply.headers.get("content-type", "")
