@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -26,7 +26,6 @@ from lasec.tables.cells import as_label
 
 WINDOW = 256  # rows of a slice at most: the replies that they got before are looked up together
 FIRST, MOST = 4, 64  # rows of a step of a slice: of the first one, at most
-Apply = Callable[[ServedModel, Operation, Transaction], list[Reply]]
 
 
 class Key(NamedTuple):
@@ -41,22 +40,21 @@ class Key(NamedTuple):
         return tenant, model, f"{name}:{number}"
 
 
-class Kind(Protocol):
-    """What is done with the rows of a request."""
+class Kind:
+    """What is done with the rows of a request, of which there are ``count``."""
 
-    model: ServedModel
+    operation: type = object  # what the journal has of it
 
-    @property
-    def operation(self) -> type:
-        """What the journal has of it."""
-
-    def __len__(self) -> int: ...
+    def __init__(self, model: ServedModel, count: int) -> None:
+        self.model, self.count = model, count
 
     def names(self, places: range) -> Sequence[Name]:
-        """The replies that these rows may have got before."""
+        """The replies that these rows may have got before; none where rows have no ids."""
+        return []
 
     def run(self, places: range, tx: Transaction, now: float, known: Known) -> list[Reply]:
         """The replies to these rows."""
+        raise NotImplementedError
 
 
 class Request:
@@ -71,7 +69,7 @@ class Request:
     def _places(self) -> range:
         """The rows of the next slice, if there is time for all of them."""
         begin = len(self._said)
-        return range(begin, min(begin + WINDOW, len(self.kind)))
+        return range(begin, min(begin + WINDOW, self.kind.count))
 
     def names(self) -> list[Name]:
         """The replies that the next slice may have given before."""
@@ -83,7 +81,7 @@ class Request:
         need_served(self.kind.model)
         self._said += self._again(known) or self._carried_out(tx, now, known)
         self._parts += 1
-        return MORE if len(self._said) < len(self.kind) else self._said
+        return MORE if len(self._said) < self.kind.count else self._said
 
     def _again(self, known: Known) -> list[Reply]:
         """The replies of a slice that was carried out before; empty if it was not."""
@@ -123,23 +121,20 @@ class Request:
         return said
 
 
-class Asking:
+class Asking(Kind):
     """Decide about rows; one whose id was asked about before gets the same decision again."""
 
     operation = Ask
 
     def __init__(
-        self, model: ServedModel, rows: Rows, body: AskBody, apply: Apply,
+        self, model: ServedModel, rows: Rows, body: AskBody,
         need_room: Callable[[ServedModel], None],
     ) -> None:  # fmt: skip
-        self.model, self._rows, self._body, self._apply = model, rows, body, apply
-        self._need_room = need_room
+        super().__init__(model, len(rows))
+        self._rows, self._body, self._need_room = rows, body, need_room
         self._ids: list[Id | None] = (
             body.ids or [row.get("id") for row in rows.cells] or [None] * len(rows)
         )
-
-    def __len__(self) -> int:
-        return len(self._rows)
 
     def names(self, places: range) -> list[Name]:
         """The decisions by the ids of rows."""
@@ -188,7 +183,7 @@ class Asking:
         """The decisions about the rows at these places."""
         ids = [self._ids[at] for at in new]
         times = [self._body.times[at] for at in new] if self._body.times else []
-        replies = self._apply(self.model, Ask(now, self._rows.some(new), ids, times), tx)
+        replies = applied(self.model, Ask(now, self._rows.some(new), ids, times), tx)
         return [
             reply if name is None else {"id": name} | reply
             for name, reply in zip(ids, replies, strict=True)
@@ -214,16 +209,14 @@ class Asking:
         return {name: row.get(name) for name in names}
 
 
-class Telling:
+class Telling(Kind):
     """Learn labels; a label that is told again gets the same reply."""
 
     operation = Tell
 
-    def __init__(self, model: ServedModel, answers: Sequence[AnswerBody], apply: Apply) -> None:
-        self.model, self._answers, self._apply = model, answers, apply
-
-    def __len__(self) -> int:
-        return len(self._answers)
+    def __init__(self, model: ServedModel, answers: Sequence[AnswerBody]) -> None:
+        super().__init__(model, len(answers))
+        self._answers = answers
 
     def names(self, places: range) -> list[Name]:
         """The outcomes by question and person."""
@@ -239,7 +232,7 @@ class Telling:
         fresh = ((at, given[at]) for at in places if said[at] is None)
         new = [(at, answer) for at, answer in fresh if isinstance(answer, Answer)]
         if new:
-            replies = self._apply(self.model, Tell(now, [answer for _, answer in new]), tx)
+            replies = applied(self.model, Tell(now, [answer for _, answer in new]), tx)
             for (at, answer), reply in zip(new, replies, strict=True):
                 said[at] = reply
                 self._keep(answer, reply, tx, now, known)
@@ -268,20 +261,14 @@ class Telling:
                 people.sent(tx, now, self.model, answer, reply)
 
 
-class Learning:
+class Learning(Kind):
     """Learn labels that nobody asked for."""
 
     operation = Learn
 
-    def __init__(self, model: ServedModel, rows: Rows, labels: Sequence[Any], apply: Apply) -> None:
-        self.model, self._rows, self._labels, self._apply = model, rows, labels, apply
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def names(self, places: range) -> list[Name]:
-        """None: rows have no ids here."""
-        return []
+    def __init__(self, model: ServedModel, rows: Rows, labels: Sequence[Any]) -> None:
+        super().__init__(model, len(rows))
+        self._rows, self._labels = rows, labels
 
     def run(self, places: range, tx: Transaction, now: float, known: Known) -> list[Reply]:
         """What was learned of each row."""
@@ -290,28 +277,22 @@ class Learning:
             for label in dict.fromkeys(self._labels):
                 need_class(self.model, label)
         labels = [self._labels[at] for at in places]
-        return self._apply(self.model, Learn(now, self._rows.some(places), labels), tx)
+        return applied(self.model, Learn(now, self._rows.some(places), labels), tx)
 
 
-class Canceling:
-    """Give up questions."""
+class Canceling(Kind):
+    """Give up questions; to give one up twice is refused the second time."""
 
     operation = Cancel
 
-    def __init__(self, model: ServedModel, questions: Sequence[Ref], apply: Apply) -> None:
-        self.model, self._questions, self._apply = model, questions, apply
-
-    def __len__(self) -> int:
-        return len(self._questions)
-
-    def names(self, places: range) -> list[Name]:
-        """None: to give up twice is refused the second time."""
-        return []
+    def __init__(self, model: ServedModel, questions: Sequence[Ref]) -> None:
+        super().__init__(model, len(questions))
+        self._questions = questions
 
     def run(self, places: range, tx: Transaction, now: float, known: Known) -> list[Reply]:
         """Whether each was given up."""
         some = [self._questions[at] for at in places]
-        replies = self._apply(self.model, Cancel(now, some), tx)
+        replies = applied(self.model, Cancel(now, some), tx)
         for of, reply in zip(some, replies, strict=True):
             if "canceled" in reply and self.model.desk.session.buying is not None:
                 people.given_up(tx, now, self.model, of, reply)
@@ -321,24 +302,28 @@ class Canceling:
         ]
 
 
-class Predicting:
+class Predicting(Kind):
     """Predict rows; nothing is counted, and nothing is kept."""
 
-    operation = object
-
     def __init__(self, model: ServedModel, rows: Rows) -> None:
-        self.model, self._rows = model, rows
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def names(self, places: range) -> list[Name]:
-        """None."""
-        return []
+        super().__init__(model, len(rows))
+        self._rows = rows
 
     def run(self, places: range, tx: Transaction, now: float, known: Known) -> list[Reply]:
         """The classes of some rows."""
         return self.model.desk.predict(self._rows.some(places))
+
+
+def applied(model: ServedModel, operation: Operation, tx: Transaction) -> list[Reply]:
+    """Carry out an operation, and write it into the journal.
+
+    Where the job fails later on, what is in memory is in doubt.
+    """
+    need_served(model)
+    tx.touched[model] = None
+    done = model.apply(operation)
+    model.journal(tx, operation, done)
+    return done.replies
 
 
 def remember(

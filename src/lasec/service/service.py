@@ -19,13 +19,12 @@ from lasec.errors import TableError
 from lasec.metrics.proportion import student
 from lasec.service import people, removal
 from lasec.service.bodies import AnswerBody, AskBody, CancelBody, LearnBody, PersonBody, TellBody
-from lasec.service.desks import Reply
 from lasec.service.errors import Problem
 from lasec.service.figures import known_or_none
 from lasec.service.hooks import Hooks
 from lasec.service.limits import Accounts, Limits
 from lasec.service.model import DELETED, EVERY, ServedModel
-from lasec.service.operations import Cancel, Operation, Ref, Rows, Tell
+from lasec.service.operations import Cancel, Ref, Rows, Tell
 from lasec.service.outgoing import Outgoing
 from lasec.service.queue import Queue
 from lasec.service.requests import (
@@ -36,6 +35,7 @@ from lasec.service.requests import (
     Predicting,
     Request,
     Telling,
+    applied,
     need_served,
     refs,
 )
@@ -359,11 +359,11 @@ class Service:
 
     def ask(self, model: ServedModel, rows: Rows, body: AskBody, key: Key | None = None) -> Request:
         """Decide about rows."""
-        return Request(Asking(model, rows, body, self._applied, self.accounts.need_questions), key)
+        return Request(Asking(model, rows, body, self.accounts.need_questions), key)
 
     def tell(self, model: ServedModel, body: TellBody, key: Key | None = None) -> Request:
         """Learn labels."""
-        return Request(Telling(model, body.answers, self._applied), key)
+        return Request(Telling(model, body.answers), key)
 
     async def _judged(self, model: ServedModel, answer: AnswerBody) -> Any:
         """Tell what a judge has answered to whom the question was posted."""
@@ -373,11 +373,11 @@ class Service:
         self, model: ServedModel, rows: Rows, body: LearnBody, key: Key | None = None
     ) -> Request:
         """Learn labels that nobody asked for."""
-        return Request(Learning(model, rows, body.labels, self._applied), key)
+        return Request(Learning(model, rows, body.labels), key)
 
     def cancel(self, model: ServedModel, body: CancelBody, key: Key | None = None) -> Request:
         """Give up questions."""
-        return Request(Canceling(model, refs(body.questions), self._applied), key)
+        return Request(Canceling(model, refs(body.questions)), key)
 
     def predict(self, model: ServedModel, rows: Rows) -> Request:
         """Predict rows; nothing is counted."""
@@ -390,7 +390,7 @@ class Service:
             need_served(model)
             reply, give_up = people.hear(tx, now, model, person, said, leased=leased)
             if give_up:
-                self._applied(model, Cancel(now, [Ref(ticket=said.ticket)]), tx)
+                applied(model, Cancel(now, [Ref(ticket=said.ticket)]), tx)
             return reply
 
         return run
@@ -430,23 +430,12 @@ class Service:
             tickets = removal.tickets_of(tx, model, event)
             still = [t for t in tickets if model.desk.session.model.is_open(t)]
             if still:
-                self._applied(model, Cancel(now, [Ref(ticket=t) for t in still]), tx)
+                applied(model, Cancel(now, [Ref(ticket=t) for t in still]), tx)
             for ticket in tickets:
                 removal.erase_question(tx, model, ticket)
             return tickets, model.seq, model.desk.packing()
 
         return run
-
-    def _applied(self, model: ServedModel, operation: Operation, tx: Transaction) -> list[Reply]:
-        """Carry out an operation, and write it into the journal.
-
-        Where the job fails later on, what is in memory is in doubt (:meth:`_in_doubt`).
-        """
-        need_served(model)
-        tx.touched[model] = None
-        applied = model.apply(operation)
-        model.journal(tx, operation, applied)
-        return applied.replies
 
     def _in_doubt(self, models: Iterable[ServedModel]) -> None:
         """Serve these models no longer, until they are read again: memory is ahead of the store."""
@@ -496,7 +485,7 @@ class Service:
             tx.touched[model] = None  # what is due is taken from memory
             until = time.thread_time() + SLICE
             while answers := people.due(tx, now, model, DUE):
-                replies = self._applied(model, Tell(now, answers), tx)
+                replies = applied(model, Tell(now, answers), tx)
                 for answer, reply in zip(answers, replies, strict=True):
                     people.learned(tx, now, model, answer, reply)
                 if time.thread_time() > until:
