@@ -8,7 +8,7 @@ from sklearn.linear_model import SGDClassifier
 
 import lasec
 from lasec.evaluation import paired_difference
-from lasec.evaluation.paired import BLOCKS, batch_means
+from lasec.evaluation.paired import BLOCKS, of_blocks
 from lasec.session import around
 
 X, Y = lasec.streams.switching(4_000, dimension=4, every=2_000, noise=0.05, seed=1)
@@ -21,7 +21,7 @@ def test_intervals_hold_where_mistakes_come_in_runs():
     better = np.cumsum(turns, axis=1) % 2 == rng.integers(0, 2, (runs, 1))
     apart = (better & (rng.uniform(size=(runs, rows)) < 0.4)).astype(float)  # 0.2 on average
     blocks = apart.reshape(runs, BLOCKS, -1).mean(axis=2)
-    found = [batch_means(row, np.full(BLOCKS, 1.0 / BLOCKS)) for row in blocks]
+    found = [of_blocks(row, np.full(BLOCKS, 1.0 / BLOCKS)) for row in blocks]
     covered = np.mean([one.low <= 0.2 <= one.high for one in found])
     naive = 1.96 * apart.std(axis=1) / math.sqrt(rows)
     too_narrow = np.mean(np.abs(apart.mean(axis=1) - 0.2) <= naive)
