@@ -7,8 +7,9 @@ import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import update_wrapper
 from importlib.resources import files
-from typing import Any, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
@@ -36,7 +37,19 @@ LONG, ROW = 2**15, 2**9  # bytes that a thread reads, so that others go on; abou
 DEEPEST = 20  # levels of an item
 TRIES = 20  # wrong keys of one address in a minute
 _json = msgspec.json.Encoder()
+_NOBODY = Who("", "", "")
 T = TypeVar("T")
+B = TypeVar("B")
+Handler = Callable[..., Awaitable[Any]]
+
+
+class Call(NamedTuple, Generic[B]):
+    """A request, whose key it has, the model of its path, and its body or query."""
+
+    request: Request
+    who: Who
+    model: ServedModel
+    body: B
 
 
 class Api:
@@ -71,243 +84,188 @@ class Api:
             self._wrong.clear()
         self._wrong[address] = [*tries, now]
 
-    async def keys(self, request: Request, who: Who) -> b.Keys:
+    async def keys(self, call: Call[None]) -> b.Keys:
         """The keys of the tenant."""
-        found = await self._found(
-            "SELECT name, role, made FROM keys WHERE tenant = ? ORDER BY made", who.tenant
-        )
+        statement = "SELECT name, role, made FROM keys WHERE tenant = ? ORDER BY made"
+        found = await asyncio.to_thread(self.service.store.read, statement, call.who.tenant)
         return b.Keys([b.Key(*row) for row in found])
 
-    async def new_key(self, request: Request, who: Who) -> b.Key:
+    async def new_key(self, call: Call[b.KeyBody]) -> b.Key:
         """Make a key."""
-        body = await _read(request, b.KeyBody)
-        put, key = self.service.key(who.tenant, body.name, body.role)
-        await self.service.do(who.tenant, put)
-        return b.Key(body.name, body.role, time.time(), key)
+        put, key = self.service.key(call.who.tenant, call.body.name, call.body.role)
+        await self.service.do(call.who.tenant, put)
+        return b.Key(call.body.name, call.body.role, time.time(), key)
 
-    async def revoke_key(self, request: Request, who: Who) -> None:
+    async def revoke_key(self, call: Call[None]) -> None:
         """Take a key back; not the own one, so that an owner is always left."""
-        name = request.path_params["name"]
+        name, who = call.request.path_params["name"], call.who
         if name == who.name:
             raise Problem(409, "a key does not take itself back: use another owner's")
         await self.service.do(who.tenant, self.service.revoke(who.tenant, name))
 
-    async def _found(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
-        """The rows of a query, read in a thread: the event loop goes on meanwhile."""
-        return await asyncio.to_thread(self.service.store.read, statement, *values)
-
-    async def _done(self, request: Request, who: Who, task: Command) -> Any:
+    async def _done(self, call: Call[Any], task: Command) -> Any:
         """The writer's reply to a request, whose body is counted while it waits."""
-        return await self.service.do(who.tenant, task, len(await request.body()))
+        return await self.service.do(call.who.tenant, task, len(await call.request.body()))
 
     # Models
 
-    def model(self, request: Request, who: Who) -> ServedModel:
-        """The model of the path, of the key's tenant."""
-        return self.service.model(who.tenant, request.path_params["model"])
-
-    async def models(self, request: Request, who: Who) -> b.Models:
+    async def models(self, call: Call[None]) -> b.Models:
         """The models of the tenant, those that are set aside last."""
+        tenant = call.who.tenant
 
         def mine(tx: Transaction, now: float, known: Known) -> b.Models:
-            found = [m for m in self.service.models.values() if m.tenant == who.tenant]
-            aside = [a for a in self.service.aside.values() if a.tenant == who.tenant]
+            found = [m for m in self.service.models.values() if m.tenant == tenant]
+            aside = [a for a in self.service.aside.values() if a.tenant == tenant]
             return b.Models([
                 *map(figures.described, found),
                 *(figures.set_aside(one.name, one.new, one.made, one.why) for one in aside),
             ])  # fmt: skip
 
-        listed: b.Models = await self.service.do(who.tenant, mine)
+        listed: b.Models = await self.service.do(tenant, mine)
         return listed
 
     async def _described(self, model: ServedModel) -> b.Model:
         """A model as it is listed; the writer reads it, because it alone uses models."""
-        found: b.Model = await self.service.read(model, lambda tx, now: figures.described(model))
-        return found
+        return await self.service.read(model, lambda tx, now: figures.described(model))
 
-    async def create(self, request: Request, who: Who) -> b.Model:
+    async def create(self, call: Call[NewModel]) -> b.Model:
         """Make a model."""
-        new = await _read(request, NewModel)
-        _check_name(new.name)
-        put = await asyncio.to_thread(self.service.create, who.tenant, new)
-        return await self._described(await self._done(request, who, put))
+        _check_name(call.body.name)
+        put = await asyncio.to_thread(self.service.create, call.who.tenant, call.body)
+        return await self._described(await self._done(call, put))
 
-    async def describe(self, request: Request, who: Who) -> b.Model:
+    async def describe(self, call: Call[None]) -> b.Model:
         """A model."""
-        return await self._described(self.model(request, who))
+        return await self._described(call.model)
 
-    async def set_status(self, request: Request, who: Who) -> b.Model:
+    async def set_status(self, call: Call[b.StatusBody]) -> b.Model:
         """Pause a model, let it go on, or retire it."""
-        model, body = self.model(request, who), await _read(request, b.StatusBody)
-        put = self.service.set_status(model, body.status)
-        return await self._described(await self._done(request, who, put))
+        put = self.service.set_status(call.model, call.body.status)
+        return await self._described(await self._done(call, put))
 
-    async def delete(self, request: Request, who: Who) -> None:
+    async def delete(self, call: Call[None]) -> None:
         """Delete a model with all that is kept of it; also one that is set aside."""
-        name = request.path_params["model"]
-        await self.service.do(who.tenant, self.service.delete(who.tenant, name))
+        tenant, name = call.who.tenant, call.request.path_params["model"]
+        await self.service.do(tenant, self.service.delete(tenant, name))
 
-    async def export(self, request: Request, who: Who) -> Response:
+    async def export(self, call: Call[None]) -> Response:
         """The model as a ``.lasec`` file."""
-        model = self.model(request, who)
+        model = call.model
         pack = await self.service.read(model, lambda tx, now: model.desk.packing())
         return Response(await asyncio.to_thread(pack), media_type=PACKED)
 
-    async def bring(self, request: Request, who: Who) -> b.Model:
+    async def bring(self, call: Call[None]) -> b.Model:
         """Make a model of a ``.lasec`` file."""
-        name = request.path_params["model"]
+        name = call.request.path_params["model"]
         _check_name(name)
-        data = await _body(request)
+        data = await _body(call.request)
         new = NewModel(name=name, classes=[])
-        put = await asyncio.to_thread(self.service.create, who.tenant, new, data)
-        return await self._described(await self._done(request, who, put))
+        put = await asyncio.to_thread(self.service.create, call.who.tenant, new, data)
+        return await self._described(await self._done(call, put))
 
     # Rows and labels
 
-    async def ask(self, request: Request, who: Who) -> Any:
+    async def ask(self, call: Call[None]) -> Any:
         """Decide about rows."""
-        model = self.model(request, who)
-        rows, body = await _asked(request, model)
-        wish = self.service.ask(model, rows, body, await _key(request, model))
-        return {"decisions": await self._done(request, who, wish)}
+        rows, body = await _asked(call.request, call.model)
+        wish = self.service.ask(call.model, rows, body, await _key(call))
+        return {"decisions": await self._done(call, wish)}
 
-    async def predict(self, request: Request, who: Who) -> Any:
+    async def predict(self, call: Call[b.PredictBody]) -> Any:
         """Predict rows."""
-        model, body = self.model(request, who), await _read(request, b.PredictBody)
-        wish = self.service.predict(model, await _rows(model, body))
-        return {"predictions": await self._done(request, who, wish)}
+        wish = self.service.predict(call.model, await _rows(call.model, call.body))
+        return {"predictions": await self._done(call, wish)}
 
-    async def tell(self, request: Request, who: Who) -> Any:
+    async def tell(self, call: Call[b.TellBody]) -> Any:
         """Learn the labels of questions."""
-        model, body = self.model(request, who), await _read(request, b.TellBody)
-        wish = self.service.tell(model, body, await _key(request, model))
-        return {"outcomes": await self._done(request, who, wish)}
+        wish = self.service.tell(call.model, call.body, await _key(call))
+        return {"outcomes": await self._done(call, wish)}
 
-    async def learn(self, request: Request, who: Who) -> Any:
+    async def learn(self, call: Call[b.LearnBody]) -> Any:
         """Learn labels that nobody asked for."""
-        model, body = self.model(request, who), await _read(request, b.LearnBody)
+        model, body = call.model, call.body
         if len(body.labels) != len(body.rows):
             raise Problem(422, '"labels": one for each row')
-        rows, key = await _rows(model, body), await _key(request, model)
-        wish = self.service.learn(model, rows, body, key)
-        return {"outcomes": await self._done(request, who, wish)}
+        wish = self.service.learn(model, await _rows(model, body), body, await _key(call))
+        return {"outcomes": await self._done(call, wish)}
 
-    async def cancel(self, request: Request, who: Who) -> Any:
+    async def cancel(self, call: Call[b.CancelBody]) -> Any:
         """Give up questions."""
-        model, body = self.model(request, who), await _read(request, b.CancelBody)
-        wish = self.service.cancel(model, body, await _key(request, model))
-        return {"outcomes": await self._done(request, who, wish)}
+        wish = self.service.cancel(call.model, call.body, await _key(call))
+        return {"outcomes": await self._done(call, wish)}
 
     # People
 
-    async def questions(self, request: Request, who: Who) -> b.Questions:
+    async def questions(self, call: Call[b.QuestionsQuery]) -> b.Questions:
         """The open questions, for those who hand them to people elsewhere."""
-        model = self.model(request, who)
-        query = _query(request, b.QuestionsQuery)
-        return await asyncio.to_thread(people.listed, self.service.store, time.time(), model, query)
+        store, now = self.service.store, time.time()
+        return await asyncio.to_thread(people.listed, store, now, call.model, call.body)
 
-    async def lease(self, request: Request, who: Who) -> b.Leased:
+    async def lease(self, call: Call[b.LeaseBody]) -> b.Leased:
         """Questions for a person."""
-        model, body = self.model(request, who), await _read(request, b.LeaseBody)
-        person = _person(who, body.by)
-        found: b.Leased = await self.service.read(
-            model, lambda tx, now: people.lease(tx, now, model, person, body.count)
+        model, person, count = call.model, _person(call.who, call.body.by), call.body.count
+        return await self.service.read(
+            model, lambda tx, now: people.lease(tx, now, model, person, count)
         )
-        return found
 
-    async def hear(self, request: Request, who: Who) -> b.Said:
+    async def hear(self, call: Call[b.PersonBody]) -> b.Said:
         """What a person says to a question."""
-        model, body = self.model(request, who), await _read(request, b.PersonBody)
-        person, leased = _person(who, body.by), who.role == ANNOTATOR
-        said: b.Said = await self.service.do(
-            who.tenant, self.service.hear(model, person, body, leased=leased)
-        )
+        person, leased = _person(call.who, call.body.by), call.who.role == ANNOTATOR
+        wish = self.service.hear(call.model, person, call.body, leased=leased)
+        said: b.Said = await self.service.do(call.who.tenant, wish)
         return said
 
-    async def labels(self, request: Request, who: Who) -> b.Labels | Response:
+    async def labels(self, call: Call[b.LabelsQuery]) -> b.Labels | Response:
         """The labels that were given: a page, or all of them in a stream."""
-        model, query = self.model(request, who), _query(request, b.LabelsQuery)
+        model, query, store = call.model, call.body, self.service.store
         if query.format == "json":
-            return await asyncio.to_thread(labels.listed, self.service.store, model, query)
-        parts = labels.exported(self.service.store, model, query)
+            return await asyncio.to_thread(labels.listed, store, model, query)
         name = f'attachment; filename="{model.name}-labels.{query.format}"'
         return StreamingResponse(
-            parts, headers={"Content-Disposition": name}, media_type=labels.KINDS[query.format]
-        )
+            labels.exported(store, model, query), headers={"Content-Disposition": name},
+            media_type=labels.KINDS[query.format],
+        )  # fmt: skip
 
-    async def correct(self, request: Request, who: Who) -> b.Corrected:
+    async def correct(self, call: Call[b.CorrectionBody]) -> b.Corrected:
         """Correct a label that was given."""
-        model, body = self.model(request, who), await _read(request, b.CorrectionBody)
-        done: b.Corrected = await self.service.read(
-            model, lambda tx, now: labels.correct(tx, now, model, who.name, body)
+        model, name, body = call.model, call.who.name, call.body
+        return await self.service.read(
+            model, lambda tx, now: labels.correct(tx, now, model, name, body)
         )
-        return done
 
-    async def instructions(self, request: Request, who: Who) -> b.Instructions:
+    async def instructions(self, call: Call[None]) -> b.Instructions:
         """What annotators are to know."""
-        return b.Instructions(self.model(request, who).asking.instructions)
+        return b.Instructions(call.model.asking.instructions)
 
-    async def instruct(self, request: Request, who: Who) -> b.Instructions:
+    async def instruct(self, call: Call[b.Instructions]) -> b.Instructions:
         """Set what annotators are to know."""
-        model, body = self.model(request, who), await _read(request, b.Instructions)
-        await self.service.do(who.tenant, self.service.instruct(model, body.text))
-        return b.Instructions(body.text)
+        await self.service.do(call.who.tenant, self.service.instruct(call.model, call.body.text))
+        return b.Instructions(call.body.text)
 
     # Figures
 
-    async def accuracy(self, request: Request, who: Who) -> b.Figures:
-        """How good the model is."""
-        model = self.model(request, who)
-        found: b.Figures = await self.service.read(model, lambda tx, now: figures.accuracy(model))
-        return found
-
-    async def budget(self, request: Request, who: Who) -> b.Budget:
+    async def budget(self, call: Call[None]) -> b.Budget:
         """What was spent, and what waits."""
-        model = self.model(request, who)
-        found: b.Budget = await self.service.read(
-            model, lambda tx, now: figures.budget(tx, now, model)
-        )
-        return found
+        model = call.model
+        return await self.service.read(model, lambda tx, now: figures.budget(tx, now, model))
 
-    async def sources(self, request: Request, who: Who) -> b.Sources:
-        """What each source of labels cost, and what the judge knows."""
-        model = self.model(request, who)
-        found: b.Sources = await self.service.read(model, lambda tx, now: figures.sources(model))
-        return found
-
-    async def alarms(self, request: Request, who: Who) -> b.Alarms:
-        """The alarms of a model."""
-        return await self._seen(figures.alarms, request, who)
-
-    async def agreement(self, request: Request, who: Who) -> b.Agreement:
-        """Who answered how much, and how often people agree."""
-        return await self._seen(people.agreement, request, who)
-
-    async def points(self, request: Request, who: Who) -> b.Points:
-        """The accuracy over time."""
-        return await self._seen(figures.points, request, who)
-
-    async def _seen(self, see: Callable[[Store, ServedModel], T], request: Request, who: Who) -> T:
-        """What the store has of a model, read in a thread."""
-        return await asyncio.to_thread(see, self.service.store, self.model(request, who))
-
-    async def journal(self, request: Request, who: Who) -> Response:
+    async def journal(self, call: Call[None]) -> Response:
         """What is kept of the journal, a line of JSON for each row."""
-        lines = figures.journal(self.service.store, self.model(request, who))
+        lines = figures.journal(self.service.store, call.model)
         return StreamingResponse(lines, media_type="application/x-ndjson")
 
-    async def erase(self, request: Request, who: Who) -> None:
+    async def erase(self, call: Call[None]) -> None:
         """Delete what is kept of a row: its item, its replies, and the question if it is open."""
-        event = msgspec.convert(request.path_params["event"], b.Text)
-        await self.service.erase(self.model(request, who), event)
+        event = msgspec.convert(call.request.path_params["event"], b.Text)
+        await self.service.erase(call.model, event)
 
     # The service itself
 
-    async def healthz(self, request: Request, who: Who) -> Any:
+    async def healthz(self, call: Call[None]) -> Any:
         """Whether the process lives."""
         return {"alive": True}
 
-    async def readyz(self, request: Request, who: Who) -> Any:
+    async def readyz(self, call: Call[None]) -> Any:
         """Whether it takes requests."""
         self.need_ready()
         return {"ready": True}
@@ -317,19 +275,51 @@ class Api:
         if not self.service.ready:
             raise Problem(503, "models are being read, or the server ends", retry_after=1.0)
 
-    async def metrics(self, request: Request, who: Who) -> Response:
+    async def metrics(self, call: Call[None]) -> Response:
         """Figures for Prometheus: of the process, and with a key of the tenant's models."""
-        tenant = self.who(request, _SEES).tenant if "authorization" in request.headers else None
-        counted = figures.Counted(self.service.models.values(), tenant)
-        await self.service.do(NOBODY, counted.run)
+        keyed = "authorization" in call.request.headers
+        tenant = self.who(call.request, _SEES).tenant if keyed else None
+        service = self.service
+        counted = figures.Counted(service.models.values(), tenant)
+        await service.do(NOBODY, counted.run)
         text = figures.prometheus(
-            self.service.writer.groups,
-            self.service.writer.waiting,
-            len(self.service.aside),
-            counted,
-            self.service.hooks,
-        )
+            service.writer.groups, service.writer.waiting, len(service.aside), counted,
+            service.hooks,
+        )  # fmt: skip
         return Response(text, media_type=figures.PROMETHEUS)
+
+    async def called(self, route: Route, request: Request) -> Any:
+        """The reply to a request: the key is looked at first, then the model, then the body."""
+        who, model, body = _NOBODY, None, None
+        if route.roles:
+            who = self.who(request, route.roles)
+            self.need_ready()
+        if "model" in request.path_params and not route.unserved:
+            model = self.service.model(who.tenant, request.path_params["model"])
+        if route.query is not None:
+            body = msgspec.convert(dict(request.query_params), route.query, strict=False)
+        elif route.body not in (None, bytes) and not route.packed:
+            body = await _read(request, route.body)
+        call: Call[Any] = Call(request, who, model, body)  # type: ignore[arg-type]
+        return await route.handler(self, call)
+
+
+def _seen(see: Callable[[ServedModel], Any]) -> Handler:
+    """What the writer sees of a model, which it alone uses."""
+
+    async def handler(api: Api, call: Call[None]) -> Any:
+        return await api.service.read(call.model, lambda tx, now: see(call.model))
+
+    return update_wrapper(handler, see, ("__name__", "__doc__"))
+
+
+def _stored(see: Callable[[Store, ServedModel], Any]) -> Handler:
+    """What the store has of a model, read in a thread: the event loop goes on meanwhile."""
+
+    async def handler(api: Api, call: Call[None]) -> Any:
+        return await asyncio.to_thread(see, api.service.store, call.model)
+
+    return update_wrapper(handler, see, ("__name__", "__doc__"))
 
 
 _M = "/v1/models/{model}"
@@ -345,9 +335,10 @@ ROUTES = (
     Route("POST", "/v1/models", Api.create, "Make a model", (OWNER,), NewModel, b.Model),
     Route("GET", _M, Api.describe, "Describe a model", _ALL, reply=b.Model),
     Route("PATCH", _M, Api.set_status, "Pause, go on, retire", (OWNER,), b.StatusBody, b.Model),
-    Route("DELETE", _M, Api.delete, "Delete a model", (OWNER,)),
+    Route("DELETE", _M, Api.delete, "Delete a model", (OWNER,), unserved=True),
     Route("GET", f"{_M}/file", Api.export, "Export the model's file", (OWNER,), reply=bytes),
-    Route("PUT", f"{_M}/file", Api.bring, "Make a model of a file", (OWNER,), bytes, b.Model),
+    Route("PUT", f"{_M}/file", Api.bring, "Make a model of a file", (OWNER,), bytes, b.Model,
+          unserved=True),
     Route("POST", f"{_M}/ask", Api.ask, "Predict rows, and decide which labels to query", _ASKS,
           b.AskBody, b.Decisions, packed=True),
     Route("POST", f"{_M}/predict", Api.predict, "Predict rows", _SEES, b.PredictBody,
@@ -371,14 +362,16 @@ ROUTES = (
           reply=b.Instructions),
     Route("PUT", f"{_M}/instructions", Api.instruct, "Set what annotators are to know", (OWNER,),
           b.Instructions, b.Instructions),
-    Route("GET", f"{_M}/accuracy", Api.accuracy, "Estimate the accuracy", _SEES, reply=b.Figures),
+    Route("GET", f"{_M}/accuracy", _seen(figures.accuracy), "Estimate the accuracy", _SEES,
+          reply=b.Figures),
     Route("GET", f"{_M}/budget", Api.budget, "Labels spent and waiting", _SEES, reply=b.Budget),
-    Route("GET", f"{_M}/sources", Api.sources, "What sources of labels cost and know", _SEES,
-          reply=b.Sources),
-    Route("GET", f"{_M}/alarms", Api.alarms, "List alarms", _SEES, reply=b.Alarms),
-    Route("GET", f"{_M}/agreement", Api.agreement, "Whether people agree", _SEES,
+    Route("GET", f"{_M}/sources", _seen(figures.sources), "What sources of labels cost and know",
+          _SEES, reply=b.Sources),
+    Route("GET", f"{_M}/alarms", _stored(figures.alarms), "List alarms", _SEES, reply=b.Alarms),
+    Route("GET", f"{_M}/agreement", _stored(people.agreement), "Whether people agree", _SEES,
           reply=b.Agreement),
-    Route("GET", f"{_M}/points", Api.points, "The accuracy over time", _SEES, reply=b.Points),
+    Route("GET", f"{_M}/points", _stored(figures.points), "The accuracy over time", _SEES,
+          reply=b.Points),
     Route("GET", f"{_M}/journal", Api.journal, "Export the journal", (OWNER,), reply=bytes),
     Route("DELETE", f"{_M}/events/{{event}}", Api.erase, "Erase what is kept of a row", (OWNER,)),
     Route("GET", "/healthz", Api.healthz, "Whether the process lives", ()),
@@ -456,15 +449,11 @@ def _by_method(made: dict[str, Any]) -> Callable[[Request], Awaitable[Response]]
 
 
 def _endpoint(api: Api, route: Route) -> Callable[[Request], Awaitable[Response]]:
-    """A route as Starlette has it: the key is looked at first, problems become replies."""
+    """A route as Starlette has it: problems become replies."""
 
     async def serve(request: Request) -> Response:
         try:
-            who = _NOBODY
-            if route.roles:
-                who = api.who(request, route.roles)
-                api.need_ready()
-            reply = await route.handler(api, request, who)
+            reply = await api.called(route, request)
         except Problem as problem:
             return _refused(problem)
         except msgspec.ValidationError as error:
@@ -485,9 +474,6 @@ def _safe(reply: Response, policy: str = _DATA) -> Response:
     """A reply that no browser keeps, frames, or takes for something else."""
     reply.raw_headers += [*_ALWAYS, (b"content-security-policy", policy.encode())]
     return reply
-
-
-_NOBODY = Who("", "", "")
 
 
 def _refused(problem: Problem) -> Response:
@@ -536,18 +522,19 @@ async def _body(request: Request, most: int = LARGEST) -> bytes:
     return request._body
 
 
-async def _key(request: Request, model: ServedModel) -> Key | None:
+async def _key(call: Call[Any]) -> Key | None:
     """The Idempotency-Key of a request, under which it is carried out once."""
+    request = call.request
     given = request.headers.get("idempotency-key")
     if given is None:
         return None
     if not 0 < len(given) <= 200:
         raise Problem(422, "Idempotency-Key: from 1 to 200 characters")
     name = f"key:{request.url.path}:{given}"
-    return Key((*model.key, name), digest_of(await _body(request)))
+    return Key((*call.model.key, name), digest_of(await _body(request)))
 
 
-async def _read(request: Request, kind: Any) -> Any:
+async def _read(request: Request, kind: type[T]) -> T:
     """The body of a request as what it should be."""
     data = await _body(request, LARGEST_JSON)
     try:
@@ -563,11 +550,6 @@ async def _read(request: Request, kind: Any) -> Any:
 async def _elsewhere(size: int, call: Callable[[], T]) -> T:
     """What a call gives; one that takes long, in a thread: the event loop goes on meanwhile."""
     return await asyncio.to_thread(call) if size > LONG else call()
-
-
-def _query(request: Request, kind: Any) -> Any:
-    """What stands behind the question mark, as what it should be."""
-    return msgspec.convert(dict(request.query_params), kind, strict=False)
 
 
 async def _asked(request: Request, model: ServedModel) -> tuple[Rows, b.AskBody]:

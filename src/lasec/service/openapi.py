@@ -27,6 +27,8 @@ class Route(NamedTuple):
     reply: Any = None
     packed: bool = False
     query: Any = None
+    unserved: bool = False
+    """Whether there need be no such model."""
 
 
 class ProblemBody(msgspec.Struct):

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -44,6 +44,7 @@ from lasec.service.store import Store, StoreError, Transaction, digest_of
 from lasec.service.writer import FAILED, MORE, SLICE, Call, Command, Job, Known, Room, Writer
 
 log = logging.getLogger("lasec.service")
+T = TypeVar("T")
 LARGEST = 768 * 2**20  # bytes of a snapshot: a value of either database has fewer than 10^9
 TICK = 0.25  # seconds between two looks at what is due
 DUE = 4  # answers of people that are told together: a part of a slice
@@ -195,14 +196,15 @@ class Service:
         self.writer.submit(work)
         return await work.future  # type: ignore[misc]
 
-    async def read(self, model: ServedModel, see: Callable[[Transaction, float], Any]) -> Any:
+    async def read(self, model: ServedModel, see: Callable[[Transaction, float], T]) -> T:
         """What the writer sees of a model, which it alone uses."""
 
-        def call(tx: Transaction, now: float, known: Known) -> Any:
+        def call(tx: Transaction, now: float, known: Known) -> T:
             need_served(model)
             return see(tx, now)
 
-        return await self.do(model.tenant, call)
+        seen: T = await self.do(model.tenant, call)
+        return seen
 
     def do_now(self, task: Command, tenant: str = NOBODY) -> Any:
         """The same from a thread without an event loop."""
