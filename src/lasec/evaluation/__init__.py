@@ -3,12 +3,12 @@
 from lasec.evaluation.calendar import Calendar
 from lasec.evaluation.loop import evaluate
 from lasec.evaluation.paired import Difference, paired_difference
-from lasec.evaluation.points import Answer, Point
+from lasec.evaluation.points import Arrival, Point
 from lasec.evaluation.summary import RunSummary
 from lasec.evaluation.tally import Bin, Margins, Part
 
 __all__ = [
-    "Answer",
+    "Arrival",
     "Bin",
     "Calendar",
     "Difference",

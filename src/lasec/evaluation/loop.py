@@ -15,7 +15,7 @@ from lasec.alarms import Alarm, Detector
 from lasec.alarms.waiting import raised_by
 from lasec.errors import TicketError
 from lasec.evaluation.account import Account, Due
-from lasec.evaluation.points import Answer, Status
+from lasec.evaluation.points import Arrival, Status
 from lasec.evaluation.summary import RunSummary
 from lasec.evaluation.tally import Margins, Rows
 from lasec.learner import Learner
@@ -206,7 +206,7 @@ class _Stream:
         self.times = None if times is None else validation.times(times, X.shape[0])
         rounds = model.selector.rows + 1.0 + np.arange(X.shape[0], dtype=np.float64)
         self.clock = rounds if self.times is None else self.times
-        self.answers: list[Answer] = []
+        self.answers: list[Arrival] = []
         # What detectors see.
         self.cells: Any = X if cells is None else validation.real("cells", cells, 2)
 
@@ -308,11 +308,11 @@ def _one_by_one(model: AnyModel, stream: _Stream, cut: slice, classes: list[Any]
     return stream.records(made, cut, updated, classes)
 
 
-def _prompt(records: Records, y: NDArray[Any], rounds: int) -> list[Answer]:
+def _prompt(records: Records, y: NDArray[Any], rounds: int) -> list[Arrival]:
     """The answers of rows that were answered at once; ``rows`` is where the run is after them."""
     first, before = records.first, rounds - len(records)
     at, said = np.flatnonzero(records.learned).tolist(), y[records.learned].tolist()
-    return [Answer(first + i, y, before + i + 1, y) for i, y in zip(at, said, strict=True)]
+    return [Arrival(first + i, y, before + i + 1, y) for i, y in zip(at, said, strict=True)]
 
 
 class _Conversation:
@@ -387,7 +387,7 @@ class _Conversation:
             return
         self.now.answers += 1
         verdict = outcome.y if outcome.settled else None
-        self.stream.answers.append(Answer(ticket, y, round_, verdict))
+        self.stream.answers.append(Arrival(ticket, y, round_, verdict))
         if outcome.settled:
             self.now.verdicts.setdefault(ticket, self.now.classes.index(verdict))
             self.updated[ticket] = outcome.updated or self.updated.get(ticket, False)

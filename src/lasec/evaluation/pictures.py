@@ -11,10 +11,18 @@ from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from io import BytesIO
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from lasec.alarms import Alarm
+from lasec.evaluation.points import Point
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
 
@@ -50,12 +58,14 @@ def styled() -> Iterator[None]:
         yield
 
 
-def blank(width: float, height: float) -> Any:
+def blank(width: float, height: float) -> Figure:
     """A figure of this size in inches, with nothing on it."""
-    return import_module("matplotlib.figure").Figure(figsize=(width, height), layout="constrained")
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    return Figure(figsize=(width, height), layout="constrained")
 
 
-def png(make: Callable[[], Any]) -> bytes:
+def png(make: Callable[[], Figure]) -> bytes:
     """The figure that ``make`` makes, as a PNG file."""
     file = BytesIO()
     make().savefig(file, format="png", dpi=110)
@@ -75,7 +85,7 @@ class Timeline(NamedTuple):
     dates: Array
 
     @classmethod
-    def of(cls, points: Sequence[Any]) -> Timeline:
+    def of(cls, points: Sequence[Point]) -> Timeline:
         """The axis of these points; times that can be no seconds since 1970 are not shown."""
         rows = np.array([point.round for point in points], dtype=np.float64)
         times = np.array([np.nan if point.time is None else point.time for point in points])
@@ -97,7 +107,7 @@ class Timeline(NamedTuple):
         asked = np.asarray(rows, dtype=np.float64)
         return np.interp(asked, self.rows, self.dates) if self.dated else asked
 
-    def frame(self, axes: Any, ticks: int = 8) -> None:
+    def frame(self, axes: Axes, ticks: int = 8) -> None:
         """Let axes begin and end with the run."""
         first, last = (self.dates[0], self.dates[-1]) if self.dated else (0.0, self.rows.max())
         axes.set_xlim(first, last + 0.01 * (last - first) if last > first else first + 1.0)
@@ -107,7 +117,7 @@ class Timeline(NamedTuple):
             count_axis(axes.xaxis, ticks - 1)
 
 
-def date_axis(axis: Any, most: int = 8) -> None:
+def date_axis(axis: Axis, most: int = 8) -> None:
     """Ticks at round dates, of numbers of days since 1970."""
     dates = import_module("matplotlib.dates")
     locator = dates.AutoDateLocator(minticks=3, maxticks=most)
@@ -122,7 +132,7 @@ def date_axis(axis: Any, most: int = 8) -> None:
     )
 
 
-def draw(points: Sequence[Any], alarms: Sequence[Any], first: int) -> Any:
+def draw(points: Sequence[Point], alarms: Sequence[Alarm], first: int) -> Figure:
     """A figure of three rows: accuracy, labels, open questions."""
     with styled():
         figure = blank(9.0, 7.2)
@@ -141,7 +151,7 @@ def draw(points: Sequence[Any], alarms: Sequence[Any], first: int) -> Any:
     return figure
 
 
-def tidy(axes: Any) -> None:
+def tidy(axes: Axes) -> None:
     """What all axes have in common."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", color=GRID, linewidth=0.8)
@@ -149,19 +159,19 @@ def tidy(axes: Any) -> None:
     axes.margins(x=0.01)
 
 
-def count_axis(axis: Any, most: int = 6) -> None:
+def count_axis(axis: Axis, most: int = 6) -> None:
     """Ticks at whole numbers, with separators."""
     ticker = import_module("matplotlib.ticker")
     axis.set_major_locator(ticker.MaxNLocator(most, integer=True))
     axis.set_major_formatter(ticker.StrMethodFormatter("{x:,.0f}"))
 
 
-def share_axis(axis: Any) -> None:
+def share_axis(axis: Axis) -> None:
     """Ticks in percent."""
     axis.set_major_formatter(import_module("matplotlib.ticker").PercentFormatter(1.0, decimals=0))
 
 
-def legend(axes: Any, columns: int = 2) -> None:
+def legend(axes: Axes, columns: int = 2) -> None:
     """A legend above the axes, where it hides nothing."""
     axes.legend(
         loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns, frameon=False,
@@ -170,9 +180,9 @@ def legend(axes: Any, columns: int = 2) -> None:
 
 
 def accuracy(
-    axes: Any,
+    axes: Axes,
     line: Timeline,
-    points: Sequence[Any],
+    points: Sequence[Point],
     first: int,
     alarms: Sequence[int],
     columns: int = 2,
@@ -202,7 +212,7 @@ def accuracy(
     legend(axes, columns)
 
 
-def mark_alarms(axes: Any, line: Timeline, rows: Sequence[int]) -> None:
+def mark_alarms(axes: Axes, line: Timeline, rows: Sequence[int]) -> None:
     """Triangles on the upper edge where the last alarms were raised, with a count if it is not all.
 
     A line across the figure for each would be a fence where there are many.
@@ -218,7 +228,7 @@ def mark_alarms(axes: Any, line: Timeline, rows: Sequence[int]) -> None:
     )  # fmt: skip
 
 
-def labels(axes: Any, line: Timeline, points: Sequence[Any]) -> None:
+def labels(axes: Axes, line: Timeline, points: Sequence[Point]) -> None:
     """Labels that were queried, against what the budget allows."""
     x = line.at([point.round for point in points])
     planned = np.array([point.planned for point in points])
@@ -232,7 +242,7 @@ def labels(axes: Any, line: Timeline, points: Sequence[Any]) -> None:
     legend(axes, 2)
 
 
-def questions(axes: Any, line: Timeline, points: Sequence[Any]) -> None:
+def questions(axes: Axes, line: Timeline, points: Sequence[Point]) -> None:
     """Labels that are still out, and the age of the oldest question on an axis of its own."""
     x = line.at([point.round for point in points])
     axes.plot(x, [p.open for p in points], color=INK, linewidth=1.5)

@@ -11,7 +11,7 @@ from lasec.persistence.record import Count, Free, NotNegative
 from lasec.tracker import DriftEstimate
 
 
-class Answer(NamedTuple):
+class Arrival(NamedTuple):
     """An answer as it arrived: to which ticket, what it said, after how many rows of the run.
 
     ``verdict`` is the label that the question then had, after all its answers; None for none yet.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from lasec.alarms import Alarm
 from lasec.evaluation.account import OTHER, Account
 from lasec.evaluation.calendar import Calendar
 from lasec.evaluation.pictures import draw, drawable, png
-from lasec.evaluation.points import Answer, Point
+from lasec.evaluation.points import Arrival, Point
 from lasec.evaluation.scored import SCORES, Scored
 from lasec.evaluation.tally import COUNTS, Bin, Margins, Part, part
 from lasec.metrics import Confusion, Estimate, Meter, Scores, means
@@ -21,6 +21,9 @@ from lasec.metrics.words import estimated
 from lasec.parameters import Range, number
 from lasec.persistence import record
 from lasec.records import Records
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _FIRST, _MOST, RARE = 50, 100_000, 0.1
 
@@ -74,7 +77,7 @@ class RunSummary:
         self.keep = keep
         self.latest: Records | None = None
         self._kept: list[Records] = []
-        self._answers: list[Answer] = []
+        self._answers: list[Arrival] = []
         self._seen: tuple[Account, Account] | None = None
         self._points: tuple[Account, list[Point]] | None = None
         self._scores: tuple[Account, Scored] | None = None
@@ -87,7 +90,7 @@ class RunSummary:
         return Records.join(self._kept) if self.keep else self.latest
 
     @property
-    def answers(self) -> list[Answer]:
+    def answers(self) -> list[Arrival]:
         """The answers in the order of their arrival, where they are kept."""
         return self._answers
 
@@ -348,7 +351,7 @@ class RunSummary:
             parts.append(part(f"{begin + 1}-{end}", row, until, cut.counts))
         return parts
 
-    def draw(self) -> Any:
+    def draw(self) -> Figure:
         """The run as a picture, a matplotlib ``Figure``: needs ``lasec[plot]``.
 
         Above, the estimated accuracy of the last window with the interval for each moment and the
@@ -409,7 +412,7 @@ class RunSummary:
         }
         return notebook.card("RunSummary", facts, notebook.sparkline(lines) if points else "")
 
-    def commit(self, now: Account, records: Records, answers: list[Answer]) -> None:
+    def commit(self, now: Account, records: Records, answers: list[Arrival]) -> None:
         """Put what a call of :func:`lasec.evaluate` has added in place."""
         if self.keep:
             self._kept.append(records)

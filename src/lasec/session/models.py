@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from copy import copy
 from typing import Any, NamedTuple, Self
 
@@ -196,22 +196,6 @@ class JudgedRows(NamedTuple):
     certainty: Vector
 
 
-class AskedRows(NamedTuple):
-    """The decisions on many rows, a column each; ``sign`` is 0 where there is no prediction."""
-
-    sign: NDArray[np.int64]
-    certainty: Vector
-    propensity: Vector
-    asked: NDArray[np.bool_]
-    ticket: NDArray[np.int64]
-
-    def decisions(self) -> Iterator[Decision]:
-        """The decisions one by one, as a meter hears them."""
-        columns = (column.tolist() for column in self)
-        for sign, certainty, chance, queried, ticket in zip(*columns, strict=True):
-            yield Decision(sign, certainty, 0.0, chance, queried, ticket)
-
-
 class AnyModel:
     """Anybody's model: two functions, with a selector that holds the budget and a book.
 
@@ -259,29 +243,25 @@ class AnyModel:
         self.book.report()
         return made
 
-    def ask_many(
-        self,
-        judged: JudgedRows,
-        keep: Callable[[NDArray[np.intp]], Iterable[Any]],
-        times: ArrayLike | None = None,
-    ) -> AskedRows:
+    def ask_many(self, judged: JudgedRows, times: ArrayLike | None = None) -> list[Decision]:
         """:meth:`ask` for many rows that were judged together: the same decisions, much faster.
 
-        ``keep`` gives what the book is to keep of the rows at some places. ``variance`` is 0.
+        The book keeps none of the rows, and ``variance`` is 0.
         """
         chances, asked, tickets = self.selector.decide_all(
             judged.margin, times, waiting=len(self.book)
         )
         sign = (judged.label != None).astype(np.int64)  # noqa: E711, one by one
-        at = np.flatnonzero(asked)
-        for i, row in zip(at.tolist(), keep(at), strict=True):
-            ticket, sure = int(tickets[i]), float(judged.certainty[i])
-            made = Decision(int(sign[i]), sure, 0.0, float(chances[i]), asked=True, ticket=ticket)
+        columns = (sign, judged.certainty, np.zeros(len(sign)), chances, asked, tickets)
+        made = [Decision(*one) for one in zip(*(c.tolist() for c in columns), strict=True)]
+        for i in np.flatnonzero(asked).tolist():
+            ticket = made[i].ticket
             self._expire(ticket)
-            self.book.add(Asked(judged.label[i], float(judged.margin[i]), made), row, float(ticket))
+            known = Asked(judged.label[i], float(judged.margin[i]), made[i])
+            self.book.add(known, None, float(ticket))
         self._expire(self.selector.rows - 1)
         self.book.report()
-        return AskedRows(sign, judged.certainty, chances, asked, tickets)
+        return made
 
     def _expire(self, ticket: int) -> None:
         """Give up the questions that are too old in the row of this ticket."""

@@ -15,11 +15,11 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, validate_dat
 
 from lasec.alarms import Detector
 from lasec.selector import Selector
-from lasec.session import AnyModel, AskedRows, JudgedRows
+from lasec.session import AnyModel, JudgedRows
 from lasec.session.adapters import judged_rows
 from lasec.sklearn.asking import AskingMixin, drafted
 from lasec.sklearn.unlabeled import filled, missing
-from lasec.types import Matrix, Outcome, Query, Vector
+from lasec.types import Decision, Matrix, Outcome, Query, Vector
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -130,8 +130,7 @@ class ActiveClassifier(AskingMixin, MetaEstimatorMixin, ClassifierMixin, BaseEst
             judged = draft._judged(X) if hasattr(self, "estimator_") else draft._unknown(X)
             draft._open()
             decided = draft._decide(X, judged, times)
-        self._heard(X, [*decided.decisions()])
-        return decided.asked, decided.propensity
+        return self._heard(X, decided)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row, as the classifier has it."""
@@ -174,10 +173,10 @@ class ActiveClassifier(AskingMixin, MetaEstimatorMixin, ClassifierMixin, BaseEst
         model: Any = self._session.model
         return model  # type: ignore[no-any-return]
 
-    def _decide(self, X: Any, judged: JudgedRows, times: ArrayLike | None) -> AskedRows:
+    def _decide(self, X: Any, judged: JudgedRows, times: ArrayLike | None) -> list[Decision]:
         """Decide which of these rows to ask about, on a branch of the session."""
         self._session = self._session.branch()
-        return self._model.ask_many(judged, lambda at: [None] * len(at), times)
+        return self._model.ask_many(judged, times)
 
     def _answer(self, tickets: list[int], labels: Iterable[Any]) -> list[Outcome]:
         """Settle the questions of these tickets (-1 is none), on a branch of the session."""

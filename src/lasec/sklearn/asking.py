@@ -135,12 +135,20 @@ class AskingMixin:
         notes = self._session.notes
         return ((ticket, note.columns["key"]) for ticket, note in notes.items())
 
-    def _heard(self, X: Any, decisions: Sequence[Decision]) -> None:
-        """Keep the digests of the rows that were asked about, and let the session hear of all."""
-        at = [place for place, decision in enumerate(decisions) if decision.asked]
+    def _heard(
+        self, X: Any, decisions: Sequence[Decision]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+        """Keep the digests of the rows that are asked about, and let the session hear of all.
+
+        Gives which are asked about, and the probability with which each was going to be.
+        """
+        asked = np.array([decision.asked for decision in decisions], dtype=np.bool_)
+        at = np.flatnonzero(asked).tolist()
         for place, key in zip(at, keys(_safe_indexing(X, at)), strict=True):
             self._session.keep(decisions[place].ticket, {"key": key})
         self._session.hear_asked(decisions, row_of(X))
+        chances = [decision.propensity for decision in decisions]
+        return asked, np.array(chances, dtype=np.float64)
 
     def _tickets(self, X: Any) -> list[int]:
         """The open ticket of each row, oldest first among equal rows; -1 where there is none."""

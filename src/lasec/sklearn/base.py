@@ -113,9 +113,7 @@ class StreamClassifier(AskingMixin, ClassifierMixin, BaseEstimator):  # type: ig
             if new:
                 draft._open(X)
             decided = draft._asked(X, times)
-        self._heard(X, decided)
-        asked = np.array([decision.asked for decision in decided], dtype=np.bool_)
-        return asked, np.array([decision.propensity for decision in decided], dtype=np.float64)
+        return self._heard(X, decided)
 
     def decision_function(self, X: Any) -> Vector | Matrix:
         """The margin of each row: one number for two classes, else one for each class.
