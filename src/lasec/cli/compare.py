@@ -14,19 +14,9 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from lasec.cli import options as o
+from lasec.cli import output
 from lasec.cli.answers import PROMPT, Answers
 from lasec.cli.inputs import Opened, open_file
-from lasec.cli.output import (
-    STOPPED,
-    as_facts,
-    as_text,
-    honest,
-    put,
-    say,
-    screen,
-    warn_of_cells,
-    warn_of_no_change,
-)
 from lasec.cli.peers import PEERS, Peer, make_peer
 from lasec.cli.progress import Pace, bar, clock
 from lasec.cli.runner import Stop, by_class, metrics
@@ -54,7 +44,7 @@ PIECE, SOON = 250, 5.0  # rows of peers at a time; seconds that need no forecast
 USUAL = "tracker,uniform,lasec-ss,sop-ss,perceptron-ss"
 
 
-@honest
+@output.honest
 @spread
 def compare(
     file: o.File,
@@ -116,9 +106,9 @@ def compare(
             _announce(race, asking, opened.length(limit))
         stop = _go(race, opened.length(limit), limit, as_json)
     _finish(race, race.rows(), out, as_json, finished=not stop.wanted)
-    warn_of_cells(opened.table)
+    output.warn_of_cells(opened.table)
     if stop.wanted:
-        raise typer.Exit(STOPPED)
+        raise typer.Exit(output.STOPPED)
 
 
 def _announce(race: Race, asking: o.Asking, rows: int | None) -> None:
@@ -127,7 +117,7 @@ def _announce(race: Race, asking: o.Asking, rows: int | None) -> None:
     if asking.per_day is not None:
         budget = f"{asking.per_day:g} a day"
     count = "all rows" if rows is None else f"about {rows:,} rows"
-    say(
+    output.say(
         f"lasec: comparing {counted(len(race.names), 'model')} on {count}, each with labels of its "
         f"own ({budget}): {'; '.join(race.names)}"
     )
@@ -146,7 +136,7 @@ def _go(race: Race, rows: int | None, limit: int | None, as_json: bool) -> Stop:
             if not said and math.isfinite(left):
                 said = True
                 if left > SOON:
-                    say(f"lasec: about {clock(left)} to go")
+                    output.say(f"lasec: about {clock(left)} to go")
             if shown.due():
                 last = min(race.runs, key=lambda run: run.rows)
                 shown.show(share, last.rows, last.labels, last.estimate)
@@ -257,7 +247,7 @@ class Race:
                 "algorithm": name,
                 "accuracy": run.accuracy,
                 "difference": None if run is best else paired_difference(run, best)._asdict(),
-                "estimate": as_facts(run.estimate),
+                "estimate": output.as_facts(run.estimate),
                 "labels": run.labels,
                 "rate": run.labels / max(run.rows, 1),
                 "metrics": metrics(run),
@@ -295,20 +285,20 @@ def _finish(
         "majority": majority,
     }
     if out is not None and race.runs[0].rows:
-        write_file(out / "compare.json", as_text(summary))
+        write_file(out / "compare.json", output.as_text(summary))
         from lasec.reports import compare as draw  # noqa: PLC0415
 
         draw(out / "compare.html", race.named(), title=race.opened.title)
     if as_json:
-        put(summary)
+        output.put(summary)
         return
-    console = screen()
+    console = output.screen()
     console.print(_grid(race, rows))
     if out is not None:
         console.print(f"wrote {out}", markup=False)
     best = max(row["accuracy"] for row in rows)
     first = race.runs[0]
-    warn_of_no_change(no_change, list(first.shares.values()), best, first.known)
+    output.warn_of_no_change(no_change, list(first.shares.values()), best, first.known)
 
 
 def _grid(race: Race, rows: list[dict[str, Any]]) -> Grid:

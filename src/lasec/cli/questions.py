@@ -13,20 +13,12 @@ from typing import Annotated, Any
 import typer
 
 from lasec.alarms import described
-from lasec.cli import columns
+from lasec.cli import columns, output
 from lasec.cli import options as o
 from lasec.cli.handfuls import Handful, Row, is_table, of_answers, of_lines, of_table
 from lasec.cli.inputs import REMEMBER, model_file
 from lasec.cli.judge import called
 from lasec.cli.lock import held
-from lasec.cli.output import (
-    REFUSED,
-    as_line,
-    honest,
-    put_lines,
-    say,
-    say_if_typed,
-)
 from lasec.cli.spread import Only, spread
 from lasec.errors import TableError, TicketError
 from lasec.handover.forms import Form, as_csv, as_tasks
@@ -58,7 +50,7 @@ OURS = {"ticket", "prediction", "probability", "margin", "query_probability", "a
         "source", "error", "line"}  # fmt: skip
 
 
-@honest
+@output.honest
 @spread
 def ask(
     file: Rows = "-",
@@ -156,7 +148,7 @@ def _kept(desk: TableLearner, entry: Row, cells: Row) -> Row:
     return cells
 
 
-@honest
+@output.honest
 def predict(
     file: Rows = "-",
     model: o.Model = Path("model.lasec"),
@@ -168,7 +160,7 @@ def predict(
     _serve(_rows(file, model, reading, "id"), model, None, predicted, save=False)
 
 
-@honest
+@output.honest
 def tell(
     file: Given = "-",
     model: o.Model = Path("model.lasec"),
@@ -189,11 +181,11 @@ def tell(
     def answer(desk: TableLearner, rows: list[Row]) -> list[Row | None]:
         return [told(desk, row, as_text=form is Form.CSV) for row in rows]
 
-    say_if_typed(file, "JSON lines" if form is Form.LINES else form.value)
+    output.say_if_typed(file, "JSON lines" if form is Form.LINES else form.value)
     _serve(of_lines(file) if form is Form.LINES else of_answers(file, form), model, None, answer)
 
 
-@honest
+@output.honest
 def questions(
     model: o.Model = Path("model.lasec"),
     form: Annotated[
@@ -211,17 +203,17 @@ def questions(
     asked = desk.session.questions
     plain = [_joined({"ticket": decision.ticket}, _named(note)) for decision, note in asked]
     if form is Form.CSV:
-        put_lines([as_csv(plain)])
+        output.put_lines([as_csv(plain)])
     elif form is Form.LABEL_STUDIO:
-        put_lines([as_tasks(plain) + "\n"])
+        output.put_lines([as_tasks(plain) + "\n"])
     else:
-        put_lines(
-            as_line(_joined(_aged(decision, desk.learner.rows), _named(note)))
+        output.put_lines(
+            output.as_line(_joined(_aged(decision, desk.learner.rows), _named(note)))
             for decision, note in asked
         )
 
 
-@honest
+@output.honest
 def forget(
     tickets: Annotated[list[int], typer.Argument(help="Tickets of open questions.")],
     model: o.Model = Path("model.lasec"),
@@ -243,9 +235,9 @@ def forget(
                 said.append({"ticket": ticket, "error": str(error)})
                 refused += 1
         desk.save(model, **parts)
-    put_lines(map(as_line, said))
+    output.put_lines(map(output.as_line, said))
     if refused:
-        raise typer.Exit(REFUSED)
+        raise typer.Exit(output.REFUSED)
 
 
 def _entry(found: Decided | str) -> Row:
@@ -289,16 +281,16 @@ def _new(
     desk = spec.table(head)
     encoder = desk.encoder
     told = "; ".join(f"{name}: {text}" for name, text in columns.lines(encoder, numeric=True))
-    say(f"lasec: new model with {counted(encoder.dimension, 'feature')}; {told}")
+    output.say(f"lasec: new model with {counted(encoder.dimension, 'feature')}; {told}")
     return desk
 
 
 def _rows(file: str, model: Path, reading: o.Reading, name: str) -> Iterable[Handful]:
     """The rows of a file; those of a table as the model reads columns, where there is one."""
     if not is_table(file, reading.format):
-        say_if_typed(file, "JSON lines")
+        output.say_if_typed(file, "JSON lines")
         return of_lines(file)
-    say_if_typed(file, "a table")
+    output.say_if_typed(file, "a table")
     model = model_file(model)
     with held(model):
         desk = _load(model)[0] if model.exists() else None
@@ -324,15 +316,15 @@ def _serve(
             for at, entry in enumerate(said):
                 if entry is not None and "error" in entry:
                     entry["line"], refused = number + at, refused + 1
-            written = [as_line(entry) for entry in said if entry is not None]
+            written = [output.as_line(entry) for entry in said if entry is not None]
             if save:
                 desk.save(model, **parts)
-        put_lines(written)
+        output.put_lines(written)
         for alarm in desk.session.alarms:
-            say(f"lasec: alarm: {described(alarm)}")
+            output.say(f"lasec: alarm: {described(alarm)}")
     if refused:
-        say(f'lasec: {counted(refused, "line")} refused: see "error" in the output')
-        raise typer.Exit(REFUSED)
+        output.say(f'lasec: {counted(refused, "line")} refused: see "error" in the output')
+        raise typer.Exit(output.REFUSED)
 
 
 def _load(model: Path) -> tuple[TableLearner, dict[str, bytes]]:

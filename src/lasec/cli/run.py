@@ -11,26 +11,13 @@ from typing import Annotated, Any
 
 import typer
 
-from lasec.cli import columns
+from lasec.cli import columns, output
 from lasec.cli import options as o
 from lasec.cli.answers import Answers
 from lasec.cli.inputs import Opened, build, fingerprint, open_file
 from lasec.cli.judge import called
 from lasec.cli.leaks import warn_of_leaks
 from lasec.cli.lock import held
-from lasec.cli.output import (
-    STOPPED,
-    as_text,
-    few,
-    honest,
-    put,
-    put_facts,
-    say,
-    say_if_typed,
-    warn_of_cells,
-    warn_of_majority,
-    warn_of_no_change,
-)
 from lasec.cli.progress import bar, busy
 from lasec.cli.runner import MODEL, PREDICTIONS, WRITTEN, Lines, Run, Stop
 from lasec.cli.spread import Only, spread
@@ -50,7 +37,7 @@ ASKED = (
 )  # fmt: skip
 
 
-@honest
+@output.honest
 @spread
 def run(
     file: o.File,
@@ -94,7 +81,7 @@ def run(
     asking = asking._replace(annotators=max(1, len(answers.errors)))
     if (resume or predictions or figures) and out is None:
         raise TableError("--resume, --predictions and --figures need --out: the run's directory")
-    say_if_typed(file, "a table")
+    output.say_if_typed(file, "a table")
     with busy(f"reading {file} ...", quiet=as_json):
         opened = open_file(file, reading)
     with opened.table:
@@ -125,10 +112,10 @@ def run(
     if out is not None:
         with busy(f"writing {out} ...", quiet=as_json):
             _write(task, summary, opened, out, figures)
-    put(summary) if as_json else _tell(task, summary, out)
+    output.put(summary) if as_json else _tell(task, summary, out)
     _warn(task, opened)
     if not finished:
-        raise typer.Exit(STOPPED)
+        raise typer.Exit(output.STOPPED)
 
 
 def _judge(asking: o.Asking, names: Sequence[str]) -> str | None:
@@ -197,7 +184,7 @@ def _go(task: Run, opened: Opened, limit: int | None, quiet: bool) -> bool:
 
 def _write(task: Run, summary: dict[str, Any], opened: Opened, out: Path, figures: bool) -> None:
     """Write the summary and, once the run is finished, the report and its figures."""
-    write_file(out / "summary.json", as_text(summary))
+    write_file(out / "summary.json", output.as_text(summary))
     if not summary["finished"] or not task.run.rows:
         return
     from lasec.reports import save_figures, write  # noqa: PLC0415
@@ -216,7 +203,7 @@ def _facts(task: Run, opened: Opened) -> dict[str, str]:
     return {
         "rows": f"{task.consumed:,}",
         "columns": columns.summary(task.desk.encoder),
-        "label": f"{opened.label}: {few(task.desk.classes)}",
+        "label": f"{opened.label}: {output.few(task.desk.classes)}",
         "labels available": facts.available(task.run),
         **dict(_of_sources(task)),
     }
@@ -235,9 +222,9 @@ def _tell(task: Run, summary: dict[str, Any], out: Path | None) -> None:
     if out is not None:
         lines.append(("wrote" if summary["finished"] else "stopped", _written(summary, out)))
     title = f"{summary['algorithm']} on {summary['file']}"
-    put_facts(((f"  {name}", value) for name, value in lines), title, 22)
+    output.put_facts(((f"  {name}", value) for name, value in lines), title, 22)
     if out is None and not summary["finished"]:
-        say("lasec: stopped; with --out, a stopped run can be continued")
+        output.say("lasec: stopped; with --out, a stopped run can be continued")
 
 
 def _of_sources(task: Run) -> Iterator[tuple[str, str]]:
@@ -311,15 +298,15 @@ def _warn(task: Run, opened: Opened) -> None:
     """Print what a user should know about the data."""
     run = task.run
     if len(run.classes) == 1:
-        say(
+        output.say(
             f"lasec: warning: all {run.known:,} labels in {opened.label!r} are of one class: "
             "there is nothing to separate"
         )
     elif run.known:
         no_change, majority = run.baselines.values()
-        warn_of_no_change(no_change, list(run.shares.values()), run.accuracy, run.known)
-        warn_of_majority(majority, run.accuracy)
+        output.warn_of_no_change(no_change, list(run.shares.values()), run.accuracy, run.known)
+        output.warn_of_majority(majority, run.accuracy)
     else:
-        say(f"lasec: warning: no row has a label in {opened.label!r}: nothing was learned")
+        output.say(f"lasec: warning: no row has a label in {opened.label!r}: nothing was learned")
     columns.warn_of_unseen(task.desk.encoder, task.consumed)
-    warn_of_cells(opened.table)
+    output.warn_of_cells(opened.table)

@@ -6,7 +6,10 @@ import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from lasec import notebook
 from lasec.evaluation import Point, RunSummary, paired_difference
@@ -22,6 +25,10 @@ from lasec.reports.report import NO_BASELINES, parameters, versions
 from lasec.reports.source import beaten
 from lasec.reports.svg import PALETTE
 from lasec.reports.text import across, clean, short
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 Runs = Mapping[str, tuple[RunSummary, Learner | str]]
 UNEQUAL = 1.1  # so many times as many labels are worth a warning
@@ -148,7 +155,7 @@ def _loss(source: RunSummary) -> str:
 def accuracies(points: Mapping[str, Sequence[Point]], baselines: Mapping[str, float]) -> FigureSpec:
     """The true accuracy of all over time."""
 
-    def paint(axes: Any) -> None:
+    def paint(axes: Axes) -> None:
         for name, value in baselines.items():
             lowest = len(baselines) > 1 and value == min(baselines.values())
             axes.axhline(value, color=draw.SOFT, linewidth=1.0, linestyle=(0, (1, 2)))
@@ -173,7 +180,7 @@ def accuracies(points: Mapping[str, Sequence[Point]], baselines: Mapping[str, fl
 def labels(points: Mapping[str, Sequence[Point]]) -> FigureSpec:
     """The labels of all over time."""
 
-    def paint(axes: Any) -> None:
+    def paint(axes: Axes) -> None:
         axes.set_ylabel("labels queried")
         axes.set_ylim(bottom=0.0)
         draw.count_axis(axes.yaxis)
@@ -190,13 +197,13 @@ def _figure(
     height: float,
     points: Mapping[str, Sequence[Point]],
     values: Mapping[str, list[float]],
-    rest: Callable[[Any], None],
+    rest: Callable[[Axes], None],
 ) -> FigureSpec:
     """A figure with a line for each learner; ``rest`` sees to the other axis."""
     longest = max(points.values(), key=lambda of: of[-1].round if of else 0)
     line, rows = Timeline.of(longest), _rows(longest)
 
-    def paint(figure: Any) -> None:
+    def paint(figure: Figure) -> None:
         axes = figure.subplots()
         for number, (run, of) in enumerate(points.items()):
             _line(axes, number, run, line.at(_rows(of)), values[run])
@@ -213,13 +220,15 @@ def _figure(
     return FigureSpec(name, title, words, height, paint, axis, x, series, places=places)
 
 
-def _line(axes: Any, number: int, name: str, x: Any, values: Sequence[float]) -> None:
+def _line(
+    axes: Axes, number: int, name: str, x: NDArray[np.float64], values: Sequence[float]
+) -> None:
     color, dash = PALETTE[number % len(PALETTE)], DASHES[number // 2 % len(DASHES)]
     mark = "o" if len(values) == 1 else ""
     axes.plot(x, values, color=color, linestyle=dash, linewidth=1.5, marker=mark, label=short(name))
 
 
-def _legend(figure: Any, axes: Any, names: Sequence[str]) -> None:
+def _legend(figure: Figure, axes: Axes, names: Sequence[str]) -> None:
     """A legend of as many columns as there is room for; the figure grows by its further rows."""
     width, height = figure.get_size_inches()
     letters = max(across(short(name)) for name in names)

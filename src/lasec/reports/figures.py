@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lasec.evaluation import Bin, Margins, Point, RunSummary
 from lasec.evaluation import pictures as draw
@@ -16,7 +17,12 @@ from lasec.evaluation.pictures import Timeline
 from lasec.reports.source import SMOOTH, changes, date, drift_rates, drifting
 from lasec.reports.text import across, pair, short
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 WIDTH = 4.6  # inches: letters can be read on a phone, where a page makes the figure smaller
+Array = NDArray[np.float64]
 Series = tuple[str, str, list[float]]
 Classes = tuple[str, str]
 NAMELESS: Classes = pair(())
@@ -36,14 +42,14 @@ class FigureSpec(NamedTuple):
     title: str
     reading: str
     height: float
-    paint: Callable[[Any], None]
+    paint: Callable[[Figure], None]
     axis: str
     x: list[float]
     series: list[Series]
     below: str = ""
     places: Sequence[str] = ()
 
-    def figure(self) -> Any:
+    def figure(self) -> Figure:
         """The figure, as it is on a page and in a file of its own."""
         with draw.styled():
             figure = draw.blank(WIDTH, self.height)
@@ -85,7 +91,7 @@ def over_time(line: Timeline, rows: Sequence[float]) -> tuple[str, list[float], 
     return line.name, x, words
 
 
-def frame(figure: Any, line: Timeline) -> None:
+def frame(figure: Figure, line: Timeline) -> None:
     """Let all axes of a figure have this time axis."""
     for axes in figure.axes:
         line.frame(axes, 6)
@@ -97,7 +103,7 @@ def accuracy(source: RunSummary, points: Sequence[Point]) -> FigureSpec:
     known = [point for point in points if math.isfinite(point.estimate.value)]
     line = Timeline.of(points)
 
-    def paint(figure: Any) -> None:
+    def paint(figure: Figure) -> None:
         draw.accuracy(figure.subplots(), line, points, source.first, alarms)
         frame(figure, line)
 
@@ -124,9 +130,9 @@ def accuracy(source: RunSummary, points: Sequence[Point]) -> FigureSpec:
 class Bars(NamedTuple):
     """Labels in spans of time or windows of rows, with what the budget allows in each."""
 
-    edges: np.ndarray[Any, Any]
-    labels: np.ndarray[Any, Any]
-    budget: np.ndarray[Any, Any]
+    edges: Array
+    labels: Array
+    budget: Array
     unit: str
     places: list[str]
 
@@ -147,7 +153,7 @@ def bars(source: RunSummary, points: Sequence[Point]) -> Bars:
     return Bars(edges, labels, np.diff(allowed, prepend=planned[0]), UNITS[found.span], words)
 
 
-def _plan(points: Sequence[Point], *, fresh: bool) -> np.ndarray[Any, Any]:
+def _plan(points: Sequence[Point], *, fresh: bool) -> Array:
     """What the budget allows up to the start of the run and up to each point."""
     first, second = points[0], points[min(1, len(points) - 1)]
     start = 0.0
@@ -157,7 +163,7 @@ def _plan(points: Sequence[Point], *, fresh: bool) -> np.ndarray[Any, Any]:
     return np.array([start, *(point.planned for point in points)])
 
 
-def _windows(points: Sequence[Point], planned: np.ndarray[Any, Any]) -> Bars:
+def _windows(points: Sequence[Point], planned: Array) -> Bars:
     """Labels by window of as many rows, each of which ends at a point; the last can be shorter."""
     ends = np.append(np.arange(0, len(points), -(-len(points) // 40)), len(points))
     rows = np.array([0, *(point.round for point in points)])[ends]
@@ -172,7 +178,7 @@ def spent(source: RunSummary, points: Sequence[Point]) -> FigureSpec:
     planned = bool(np.isfinite(found.budget).all())
     dated = found.unit != "window"
 
-    def paint(figure: Any) -> None:
+    def paint(figure: Figure) -> None:
         axes = figure.subplots()
         axes.stairs(found.labels, found.edges, color=draw.BAND, fill=True, alpha=0.6, linewidth=0,
                     label="labels queried")  # fmt: skip
@@ -211,7 +217,7 @@ def drift(source: RunSummary, points: Sequence[Point]) -> FigureSpec:
     noise = [point.drift_estimate.noise if point.drift_estimate else math.nan for point in points]
     found = line.at(changes(points, source.first)).tolist()
 
-    def paint(figure: Any) -> None:
+    def paint(figure: Figure) -> None:
         axes = figure.subplots()
         axes.plot(x, rates, color=draw.INK, linewidth=1.6, label="drift rate per 1,000 rows")
         axes.plot(x, noise, color=draw.SOFT, linestyle="--", linewidth=1.3, label="noise estimate")
@@ -245,7 +251,7 @@ def reliability(bins: Sequence[Bin], classes: Classes = NAMELESS) -> FigureSpec:
         [[v - b.estimate.low, b.estimate.high - v] for v, b in zip(value, known, strict=True)]
     )
 
-    def paint(figure: Any) -> None:
+    def paint(figure: Figure) -> None:
         axes = figure.subplots()
         axes.plot([0.0, 1.0], [0.0, 1.0], color=draw.SOFT, linewidth=1.0, linestyle=":",
                   label="perfectly calibrated")  # fmt: skip
@@ -253,9 +259,9 @@ def reliability(bins: Sequence[Bin], classes: Classes = NAMELESS) -> FigureSpec:
             axes.errorbar(predicted, value, yerr=np.maximum(reach.T, 0.0), color=draw.INK, fmt="o",
                           markersize=4.0, linewidth=1.2, capsize=2.5,
                           label="estimated, 95 % interval")  # fmt: skip
-        true = {"color": draw.ALARM, "marker": "x", "linestyle": "none", "markersize": 5.0}
-        frequency = [b.frequency for b in bins]
-        axes.plot([b.predicted for b in bins], frequency, label="true (all labels)", **true)
+        predicted_all, frequency = [b.predicted for b in bins], [b.frequency for b in bins]
+        axes.plot(predicted_all, frequency, "x", color=draw.ALARM, markersize=5.0,
+                  label="true (all labels)")  # fmt: skip
         axes.set_xlim(-0.02, 1.02)
         axes.set_ylim(-0.02, 1.02)
         axes.set_ylabel(f"share of {short(name, 20)}")
@@ -290,7 +296,7 @@ def queries(margins: Margins, classes: Classes = NAMELESS) -> FigureSpec:
         for column in (margins.propensity, margins.asked, margins.mistakes)
     )
 
-    def paint(figure: Any) -> None:
+    def paint(figure: Figure) -> None:
         axes = figure.subplots()
         axes.plot(middle, chance, color=draw.INK, linewidth=1.6, label="query probability")
         axes.plot(middle, share, "o", color=draw.BAND, markersize=3.5, label="queried")
@@ -317,7 +323,7 @@ def queries(margins: Margins, classes: Classes = NAMELESS) -> FigureSpec:
     )  # fmt: skip
 
 
-def _margin_axis(axes: Any) -> None:
+def _margin_axis(axes: Axes) -> None:
     """From surely one class to surely the other."""
     axes.set_xlim(-1.02, 1.02)
     axes.set_xticks([-1.0, -0.5, 0.0, 0.5, 1.0])
@@ -327,10 +333,10 @@ def histogram(margins: Margins, classes: Classes = NAMELESS) -> FigureSpec:
     """The histogram of margins."""
     middle = (margins.edges[1:] + margins.edges[:-1]) / 2.0
 
-    def paint(figure: Any) -> None:
+    def paint(figure: Figure) -> None:
         axes = figure.subplots()
-        rows = {"color": draw.SOFT, "alpha": 0.35, "fill": True, "linewidth": 0.0}
-        axes.stairs(margins.rows, margins.edges, label="all rows", **rows)
+        axes.stairs(margins.rows, margins.edges, color=draw.SOFT, alpha=0.35, fill=True,
+                    linewidth=0.0, label="all rows")  # fmt: skip
         axes.stairs(margins.asked, margins.edges, color=draw.INK, linewidth=1.6, label="queried")
         axes.stairs(
             margins.mistakes, margins.edges, color=draw.ALARM, linewidth=1.4, linestyle="--",
@@ -362,7 +368,7 @@ def waiting(points: Sequence[Point]) -> FigureSpec:
     """Labels that have not come, over time."""
     line = Timeline.of(points)
 
-    def paint(figure: Any) -> None:
+    def paint(figure: Figure) -> None:
         draw.questions(figure.subplots(), line, points)
         frame(figure, line)
 

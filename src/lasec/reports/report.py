@@ -10,7 +10,7 @@ from importlib import import_module, metadata
 from io import BytesIO
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from lasec.evaluation import Part, RunSummary, pictures
 from lasec.evaluation.facts import class_metrics
@@ -37,6 +37,9 @@ from lasec.reports.source import (
 )
 from lasec.reports.text import clean, pair
 from lasec.session import Session
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 NONE: Mapping[str, str] = {}
 NO_BASELINES: Mapping[str, float] = {}
@@ -115,7 +118,9 @@ def _sections(source: RunSummary, classes: tuple[str, str]) -> list[str]:
     return shown
 
 
-def figures(source: RunSummary, learner: Learner, *, classes: Sequence[str] = ()) -> dict[str, Any]:
+def figures(
+    source: RunSummary, learner: Learner, *, classes: Sequence[str] = ()
+) -> dict[str, Figure]:
     """The figures of the report, each a matplotlib ``Figure``, to be changed as one likes.
 
     >>> import lasec, lasec.reports
@@ -161,7 +166,7 @@ def save_figures(
     return list(drawn)
 
 
-def _file(figure: Any, kind: str) -> bytes:
+def _file(figure: Figure, kind: str) -> bytes:
     """A figure as a file of a format."""
     if kind == "svg":
         return svg.text(figure).encode()

@@ -8,9 +8,12 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import StringIO
-from typing import Any
+from typing import TYPE_CHECKING
 
 from lasec.evaluation import pictures
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 PALETTE = (
     "#1f4e7a", "#b5530c", "#1b7f5d", "#a33a76", "#7a6a01", "#2a86b9", "#5b5b5c", "#7d4fb1",
@@ -35,7 +38,7 @@ def measured() -> Iterator[None]:
         yield
 
 
-def text(figure: Any) -> str:
+def text(figure: Figure) -> str:
     """The figure as an SVG file, the same bytes for the same figure."""
     file = StringIO()
     with pictures.styled(), measured():
@@ -43,7 +46,7 @@ def text(figure: Any) -> str:
     return file.getvalue()
 
 
-def inline(figure: Any, name: str, title: str, description: str) -> str:
+def inline(figure: Figure, name: str, title: str, description: str) -> str:
     """The figure as an element of a page: ids of its own, a title and a description for readers."""
     svg = text(figure)
     svg = svg[svg.index("<svg") :]
@@ -65,7 +68,7 @@ def inline(figure: Any, name: str, title: str, description: str) -> str:
     )
 
 
-def plot_area(figure: Any) -> tuple[float, float, float, float]:
+def plot_area(figure: Figure) -> tuple[float, float, float, float]:
     """Where the first axes begin and end, as shares of the width, and the numbers at its ends."""
     axes = figure.axes[0]
     place = axes.get_position()

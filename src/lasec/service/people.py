@@ -11,18 +11,7 @@ import json
 from hashlib import blake2b
 from typing import Any
 
-from lasec.service.bodies import (
-    Agreement,
-    Given,
-    Item,
-    Leased,
-    Pair,
-    PersonBody,
-    Question,
-    Questions,
-    QuestionsQuery,
-    Said,
-)
+from lasec.service import bodies as b
 from lasec.service.errors import Problem
 from lasec.service.model import ServedModel
 from lasec.service.operations import Answer, Id, Ref
@@ -82,23 +71,23 @@ def given_up(
         judged(tx, now, model, {"ticket": ticket, "settled": bool(reply["canceled"])})
 
 
-def listed(store: Store, now: float, model: ServedModel, query: QuestionsQuery) -> Questions:
+def listed(store: Store, now: float, model: ServedModel, query: b.QuestionsQuery) -> b.Questions:
     """Questions and their answers, for those who hand them to people elsewhere."""
     key = model.tenant, model.name
     which = (_OPEN, now - query.closed) if query.status is None else (_OF_STATUS, query.status)
     found = store.read(_LISTED.format(which[0]), *key, query.after, which[1], query.limit)
-    said: dict[int, list[Given]] = {row[0]: [] for row in found}
+    said: dict[int, list[b.Given]] = {row[0]: [] for row in found}
     if found:
         for ticket, person, label, status in store.read(_GIVEN, *key, found[0][0], found[-1][0]):
             if ticket in said:
-                said[ticket].append(Given(person or None, json.loads(label), status))
-    return Questions([
-        Question(ticket, event, json.loads(item), status, wanted, said[ticket])
+                said[ticket].append(b.Given(person or None, json.loads(label), status))
+    return b.Questions([
+        b.Question(ticket, event, json.loads(item), status, wanted, said[ticket])
         for ticket, event, item, status, wanted in found
     ])  # fmt: skip
 
 
-def lease(tx: Transaction, now: float, model: ServedModel, person: str, count: int) -> Leased:
+def lease(tx: Transaction, now: float, model: ServedModel, person: str, count: int) -> b.Leased:
     """The oldest questions that this person may answer: their own ones first, then free ones."""
     key, until = (model.tenant, model.name), now + model.asking.lease
     waiting = model.queue.waiting(person, now)
@@ -107,17 +96,17 @@ def lease(tx: Transaction, now: float, model: ServedModel, person: str, count: i
         tx.put(_LEASE, *key, ticket, person, until)
     found = tx.read(_ITEMS.format(", ".join("?" * len(tickets))), *key, *tickets) if tickets else []
     ((today,),) = tx.read(_TODAY, *key, person, now - now % DAY)
-    return Leased(
-        [Item(ticket, json.loads(item), until) for ticket, item in found],
+    return b.Leased(
+        [b.Item(ticket, json.loads(item), until) for ticket, item in found],
         list(model.desk.session.classes), waiting, today, model.asking.grace,
         model.asking.instructions,
     )  # fmt: skip
 
 
 def hear(
-    tx: Transaction, now: float, model: ServedModel, person: str, said: PersonBody, *,
+    tx: Transaction, now: float, model: ServedModel, person: str, said: b.PersonBody, *,
     leased: bool = False,
-) -> tuple[Said, bool]:  # fmt: skip
+) -> tuple[b.Said, bool]:  # fmt: skip
     """What a person says to a question; also whether the question is to be given up.
 
     With ``leased``, only to one that was handed out to them; the lease may have run out since.
@@ -150,33 +139,33 @@ def hear(
     else:
         model.queue.said(said.ticket, person, due if status == "later" else None)
     ((unknown,),) = tx.read(_UNKNOWN, *key)
-    return Said(said.ticket, status, due), unknown >= model.asking.skips
+    return b.Said(said.ticket, status, due), unknown >= model.asking.skips
 
 
-def _again(said: PersonBody, before: tuple[Any, ...]) -> Said:
+def _again(said: b.PersonBody, before: tuple[Any, ...]) -> b.Said:
     """The reply to an answer that was learned already."""
     if said.say == "undo":
         raise Problem(409, f"the answer to question {said.ticket} cannot be taken back any more")
     if said.say != "label" or json.dumps(said.label) != before[1]:
         raise Problem(409, f"question {said.ticket} was answered, and learned")
-    return Said(said.ticket, before[0])
+    return b.Said(said.ticket, before[0])
 
 
 def _undone(
     tx: Transaction, now: float, model: ServedModel, person: str, ticket: int, before: list[Any]
-) -> Said:
+) -> b.Said:
     """Take an answer back, while it is held: the question is this person's again.
 
     If there is none, it was taken back before, and the request is a retried one.
     """
     key = model.tenant, model.name, ticket
     if not before:
-        return Said(ticket, "open")
+        return b.Said(ticket, "open")
     tx.run(_FORGET, *key, person)
     tx.run(_LEASE, *key, person, now + model.asking.lease)
     model.queue.unsaid(ticket, person)
     model.queue.grant(ticket, person, now + model.asking.lease)
-    return Said(ticket, "open", now + model.asking.lease)
+    return b.Said(ticket, "open", now + model.asking.lease)
 
 
 def due(tx: Transaction, now: float, model: ServedModel, count: int) -> list[Answer]:
@@ -227,7 +216,7 @@ def close(tx: Transaction, now: float, model: ServedModel, ticket: int) -> None:
     tx.put(_CLOSE, "answered", now, model.tenant, model.name, ticket)
 
 
-def agreement(store: Store, model: ServedModel) -> Agreement:
+def agreement(store: Store, model: ServedModel) -> b.Agreement:
     """Who answered how much, and how often two people agree: counted by the database."""
     key = model.tenant, model.name
     given, unknown, corrected = dict[str, int](), dict[str, int](), dict[str, int]()
@@ -236,10 +225,10 @@ def agreement(store: Store, model: ServedModel) -> Agreement:
             if number:
                 count[person] = int(number)
     pairs = [
-        Pair(sorted([one, other]), int(both), int(same))
+        b.Pair(sorted([one, other]), int(both), int(same))
         for one, other, both, same in store.read(_AGREE, *key)
     ]
-    return Agreement(given, unknown, corrected, sorted(pairs, key=lambda pair: pair.people))
+    return b.Agreement(given, unknown, corrected, sorted(pairs, key=lambda pair: pair.people))
 
 
 _WHERE = "tenant = ? AND model = ?"

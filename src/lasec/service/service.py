@@ -18,6 +18,7 @@ import msgspec
 from lasec.errors import TableError
 from lasec.metrics.proportion import student
 from lasec.service import people, removal
+from lasec.service import requests as r
 from lasec.service.bodies import AnswerBody, AskBody, CancelBody, LearnBody, PersonBody, TellBody
 from lasec.service.errors import Problem
 from lasec.service.figures import known_or_none
@@ -27,18 +28,6 @@ from lasec.service.model import DELETED, EVERY, ServedModel
 from lasec.service.operations import Cancel, Ref, Rows, Tell
 from lasec.service.outgoing import Outgoing
 from lasec.service.queue import Queue
-from lasec.service.requests import (
-    Asking,
-    Canceling,
-    Key,
-    Learning,
-    Predicting,
-    Request,
-    Telling,
-    applied,
-    need_served,
-    refs,
-)
 from lasec.service.settings import LONGEST, UNPRINTABLE, NewModel, brought, desk_of
 from lasec.service.store import Store, StoreError, Transaction, digest_of
 from lasec.service.writer import FAILED, MORE, SLICE, Call, Command, Job, Known, Room, Writer
@@ -200,7 +189,7 @@ class Service:
         """What the writer sees of a model, which it alone uses."""
 
         def call(tx: Transaction, now: float, known: Known) -> T:
-            need_served(model)
+            r.need_served(model)
             return see(tx, now)
 
         seen: T = await self.do(model.tenant, call)
@@ -335,7 +324,7 @@ class Service:
         """Pause a model, let it go on, or retire it for good."""
 
         def put(tx: Transaction, now: float, known: Known) -> ServedModel:
-            need_served(model)
+            r.need_served(model)
             if model.status == "retired" and status != "retired":
                 raise Problem(409, f"{model.name} is retired")
             tx.run(f"UPDATE models SET status = ? WHERE {_NAMED}", status, *model.key)
@@ -349,7 +338,7 @@ class Service:
         """Set what annotators are to know."""
 
         def put(tx: Transaction, now: float, known: Known) -> None:
-            need_served(model)
+            r.need_served(model)
             asking = msgspec.structs.replace(model.asking, instructions=text)
             model.new = msgspec.structs.replace(model.new, asking=asking)
             settings = msgspec.json.encode(model.new).decode()
@@ -359,40 +348,42 @@ class Service:
 
     # Rows and labels
 
-    def ask(self, model: ServedModel, rows: Rows, body: AskBody, key: Key | None = None) -> Request:
+    def ask(
+        self, model: ServedModel, rows: Rows, body: AskBody, key: r.Key | None = None
+    ) -> r.Request:
         """Decide about rows."""
-        return Request(Asking(model, rows, body, self.accounts.need_questions), key)
+        return r.Request(r.Asking(model, rows, body, self.accounts.need_questions), key)
 
-    def tell(self, model: ServedModel, body: TellBody, key: Key | None = None) -> Request:
+    def tell(self, model: ServedModel, body: TellBody, key: r.Key | None = None) -> r.Request:
         """Learn labels."""
-        return Request(Telling(model, body.answers), key)
+        return r.Request(r.Telling(model, body.answers), key)
 
     async def _judged(self, model: ServedModel, answer: AnswerBody) -> Any:
         """Tell what a judge has answered to whom the question was posted."""
         return await self.do(model.tenant, self.tell(model, TellBody([answer])))
 
     def learn(
-        self, model: ServedModel, rows: Rows, body: LearnBody, key: Key | None = None
-    ) -> Request:
+        self, model: ServedModel, rows: Rows, body: LearnBody, key: r.Key | None = None
+    ) -> r.Request:
         """Learn labels that nobody asked for."""
-        return Request(Learning(model, rows, body.labels), key)
+        return r.Request(r.Learning(model, rows, body.labels), key)
 
-    def cancel(self, model: ServedModel, body: CancelBody, key: Key | None = None) -> Request:
+    def cancel(self, model: ServedModel, body: CancelBody, key: r.Key | None = None) -> r.Request:
         """Give up questions."""
-        return Request(Canceling(model, refs(body.questions)), key)
+        return r.Request(r.Canceling(model, r.refs(body.questions)), key)
 
-    def predict(self, model: ServedModel, rows: Rows) -> Request:
+    def predict(self, model: ServedModel, rows: Rows) -> r.Request:
         """Predict rows; nothing is counted."""
-        return Request(Predicting(model, rows))
+        return r.Request(r.Predicting(model, rows))
 
     def hear(self, model: ServedModel, person: str, said: PersonBody, *, leased: bool) -> Call:
         """What a person says to a question; ``leased``: only to one that they have a lease of."""
 
         def run(tx: Transaction, now: float, known: Known) -> Any:
-            need_served(model)
+            r.need_served(model)
             reply, give_up = people.hear(tx, now, model, person, said, leased=leased)
             if give_up:
-                applied(model, Cancel(now, [Ref(ticket=said.ticket)]), tx)
+                r.applied(model, Cancel(now, [Ref(ticket=said.ticket)]), tx)
             return reply
 
         return run
@@ -409,7 +400,7 @@ class Service:
         gone, changed = found
 
         def forget(tx: Transaction, now: float, known: Known) -> Any:
-            need_served(model)
+            r.need_served(model)
             if not model.snapshot(tx, now, seq, data):
                 return MORE
             if not removal.delete_replayed(tx, model, keep=1):
@@ -426,13 +417,13 @@ class Service:
 
     def _erasing(self, model: ServedModel, event: str) -> Call:
         def run(tx: Transaction, now: float, known: Known) -> tuple[list[int], int, Any]:
-            need_served(model)
+            r.need_served(model)
             if self._is_too_large(model):
                 raise Problem(409, "the model is too large for a snapshot: delete it as a whole")
             tickets = removal.tickets_of(tx, model, event)
             still = [t for t in tickets if model.desk.session.model.is_open(t)]
             if still:
-                applied(model, Cancel(now, [Ref(ticket=t) for t in still]), tx)
+                r.applied(model, Cancel(now, [Ref(ticket=t) for t in still]), tx)
             for ticket in tickets:
                 removal.erase_question(tx, model, ticket)
             return tickets, model.seq, model.desk.packing()
@@ -483,11 +474,11 @@ class Service:
         """What tells a model the answers that are due, as many as a slice has time for."""
 
         def run(tx: Transaction, now: float, known: Known) -> Any:
-            need_served(model)
+            r.need_served(model)
             tx.touched[model] = None  # what is due is taken from memory
             until = time.thread_time() + SLICE
             while answers := people.due(tx, now, model, DUE):
-                replies = applied(model, Tell(now, answers), tx)
+                replies = r.applied(model, Tell(now, answers), tx)
                 for answer, reply in zip(answers, replies, strict=True):
                     people.learned(tx, now, model, answer, reply)
                 if time.thread_time() > until:
