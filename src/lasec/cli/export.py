@@ -15,6 +15,7 @@ from lasec import files
 from lasec.cli import served as o
 from lasec.cli.helptext import Command, Group
 from lasec.cli.inputs import model_file
+from lasec.cli.options import option
 from lasec.cli.output import honest, put_lines, say
 from lasec.cli.served import served
 from lasec.errors import TableError
@@ -48,15 +49,12 @@ def export(
     url: o.Url = o.LOCAL,
     form: Annotated[
         Form | None,
-        typer.Option("--format", help="A CSV table, or JSON lines; by default as --out ends."),
+        option("--format", None, "A CSV table, or JSON lines; by default as --out ends."),
     ] = None,
     out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="FILE", help="Write here, not to standard output."),
+        Path | None, option("--out", "FILE", "Write here, not to standard output.")
     ] = None,
-    by: Annotated[
-        str | None, typer.Option("--by", metavar="NAME", help="Only the labels of one person.")
-    ] = None,
+    by: Annotated[str | None, option("--by", "NAME", "Only the labels of one person.")] = None,
 ) -> None:
     """Export the labels that were given to the questions of a model, the oldest first.
 

@@ -10,6 +10,7 @@ import typer
 
 from lasec.cli import served as o
 from lasec.cli.helptext import Command, Group
+from lasec.cli.options import option
 from lasec.cli.output import honest, put, say
 from lasec.cli.served import served
 from lasec.errors import TableError
@@ -30,15 +31,10 @@ def file(
     key: o.Key,
     url: o.Url = o.LOCAL,
     questions: Annotated[
-        Path | None,
-        typer.Option("--questions", metavar="FILE", help="Write open questions here."),
+        Path | None, option("--questions", "FILE", "Write open questions here.")
     ] = None,
-    answers: Annotated[
-        Path | None, typer.Option("--answers", metavar="FILE", help="Read answers from here.")
-    ] = None,
-    by: Annotated[
-        str, typer.Option("--by", help="Who answered, where the file does not say.")
-    ] = "file",
+    answers: Annotated[Path | None, option("--answers", "FILE", "Read answers from here.")] = None,
+    by: Annotated[str, option("--by", None, "Who answered, where the file does not say.")] = "file",
 ) -> None:
     """Read answers from a file, and write the open questions to another: CSV, or JSON lines.
 
@@ -61,28 +57,25 @@ def label_studio(
     model: o.Name,
     key: o.Key,
     studio: Annotated[
-        str, typer.Option("--studio", envvar="LABEL_STUDIO_URL", help="Address of Label Studio.")
+        str, option("--studio", None, "Address of Label Studio.", envvar="LABEL_STUDIO_URL")
     ],
     token: Annotated[
-        str, typer.Option("--token", envvar="LABEL_STUDIO_TOKEN", help="Its access token.")
+        str, option("--token", None, "Its access token.", envvar="LABEL_STUDIO_TOKEN")
     ],
-    project: Annotated[int, typer.Option("--project", help="Number of the project.")],
+    project: Annotated[int, option("--project", None, "Number of the project.")],
     url: o.Url = o.LOCAL,
     hold: Annotated[
-        float,
-        typer.Option("--hold", min=0, help="Seconds for which an answer must be unchanged."),
+        float, option("--hold", None, "Seconds for which an answer must be unchanged.", min=0)
     ] = 10.0,
     every: Annotated[
-        float, typer.Option("--every", min=0.1, help="Seconds between two checks for answers.")
+        float, option("--every", None, "Seconds between two checks for answers.", min=0.1)
     ] = 10.0,
     listen: Annotated[
         int | None,
-        typer.Option(
-            "--listen", metavar="PORT", help="Also check as soon as a webhook arrives on this port."
-        ),
+        option("--listen", "PORT", "Also check as soon as a webhook arrives on this port."),
     ] = None,
-    host: Annotated[str, typer.Option("--host", help="Address for webhooks.")] = "127.0.0.1",
-    once: Annotated[bool, typer.Option("--once", help="Check once, then exit.")] = False,
+    host: Annotated[str, option("--host", None, "Address for webhooks.")] = "127.0.0.1",
+    once: Annotated[bool, option("--once", None, "Check once, then exit.")] = False,
 ) -> None:
     """Show open questions as tasks of a Label Studio project, and tell the model the answers.
 

@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from enum import StrEnum
 from typing import Annotated, Any
 
-import typer
-
+from lasec.cli.options import option
 from lasec.cli.output import honest, put_lines, say
 from lasec.errors import TableError
 
@@ -30,40 +29,36 @@ class Role(StrEnum):
 def serve(
     store: Annotated[
         str,
-        typer.Option(
-            "--store", metavar="FILE|URL", envvar="LASEC_STORE",
-            help="SQLite file, or postgresql://user@host/database.",
+        option(
+            "--store", "FILE|URL", "SQLite file, or postgresql://user@host/database.",
+            envvar="LASEC_STORE",
         ),
     ] = "lasec.db",
     host: Annotated[
-        str, typer.Option("--host", help="Address to listen on; 0.0.0.0 for every one.")
+        str, option("--host", None, "Address to listen on; 0.0.0.0 for every one.")
     ] = LOCAL,
-    port: Annotated[
-        int, typer.Option("--port", min=0, max=65_535, help="Port to listen on.")
-    ] = 8077,
-    tenant: Annotated[
-        str, typer.Option("--tenant", metavar="NAME", help="Tenant of a new key.")
-    ] = "default",
+    port: Annotated[int, option("--port", None, "Port to listen on.", min=0, max=65_535)] = 8077,
+    tenant: Annotated[str, option("--tenant", "NAME", "Tenant of a new key.")] = "default",
     new_key: Annotated[
-        str | None,
-        typer.Option("--new-key", metavar="NAME", help="Make a key, print it, and end."),
+        str | None, option("--new-key", "NAME", "Make a key, print it, and end.")
     ] = None,
     role: Annotated[
-        Role,
-        typer.Option("--role", metavar="owner|app|annotator|viewer", help="What the new key opens.")
+        Role, option("--role", "owner|app|annotator|viewer", "What the new key opens.")
     ] = Role.OWNER,
     hook_host: Annotated[
         list[str] | None,
-        typer.Option(
-            "--hook-host", metavar="HOST[:PORT]", envvar="LASEC_HOOK_HOSTS",
-            help="Host that questions for a judge may be posted to; can be repeated.",
+        option(
+            "--hook-host", "HOST[:PORT]",
+            "Host that questions for a judge may be posted to; can be repeated.",
+            envvar="LASEC_HOOK_HOSTS",
         ),
     ] = None,
     hook_private: Annotated[
         bool,
-        typer.Option(
-            "--hook-private", envvar="LASEC_HOOK_PRIVATE",
-            help="Such hosts may be in this machine or a private network, there also without TLS.",
+        option(
+            "--hook-private", None,
+            "Such hosts may be in this machine or a private network, there also without TLS.",
+            envvar="LASEC_HOOK_PRIVATE",
         ),
     ] = False,
 ) -> None:  # fmt: skip

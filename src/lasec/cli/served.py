@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lasec.cli.options import option
 from lasec.errors import TableError
 
 if TYPE_CHECKING:
@@ -15,18 +16,15 @@ if TYPE_CHECKING:
 
 LOCAL = "http://127.0.0.1:8077"
 Name = Annotated[str, typer.Argument(metavar="MODEL", help="Name of the model.")]
-Url = Annotated[
-    str, typer.Option("--url", envvar="LASEC_URL", help="Address of lasec serve.")
-]  # fmt: skip
+Url = Annotated[str, option("--url", None, "Address of lasec serve.", envvar="LASEC_URL")]
 Key = Annotated[
     str,
-    typer.Option(
-        "--key",
-        envvar="LASEC_KEY",
-        help="Key of an app or the owner. Prefer the variable: other users of the machine can see "
-        "the options of a command.",
+    option(
+        "--key", None,
+        "Key of an app or the owner. Prefer the variable: other users of the machine can see the "
+        "options of a command.", envvar="LASEC_KEY",
     ),
-]
+]  # fmt: skip
 
 
 @contextmanager
