@@ -15,8 +15,7 @@ from lasec.service.operations import Answer, Ask, Learn, Rows
 from lasec.session import Session
 from lasec.session.saved import read_learner
 from lasec.tables import TableLearner
-from lasec.tables.lines import Decided, after, decided, predicted
-from lasec.types import Decision
+from lasec.tables.lines import after, decided, line, predicted
 
 Reply = dict[str, Any]
 REFUSED = (TicketError, ValueError, OverflowError, TypeError)
@@ -54,9 +53,7 @@ class Desk:
         if self.table is None:
             return self._ask_numbers(self._matrix(rows), ids, times)
         found = decided(self.table, list(map(self._filled, rows.cells, ids, times)))
-        return [
-            {"error": one} if isinstance(one, str) else _shown(one.decision, one) for one in found
-        ]
+        return [{"error": one} if isinstance(one, str) else line(*one, exact=True) for one in found]
 
     def _ask_numbers(
         self, X: NDArray[np.float64], ids: list[Any], given: list[float]
@@ -64,12 +61,13 @@ class Desk:
         times = given if self.session.learner.selector.query.timed else None
         if len(X) > 1:
             with suppress(*REFUSED):  # one row is: then each by itself says why
-                return list(map(_shown, self.session.ask_many(X, ids=ids, times=times)))
+                decisions = self.session.ask_many(X, ids=ids, times=times)
+                return [line(decision, exact=True) for decision in decisions]
         when: Sequence[float | None] = times or [None] * len(X)
         return [_tried(self._asked, *one) for one in zip(X, ids, when, strict=True)]
 
     def _asked(self, x: NDArray[np.float64], name: Any, time: float | None) -> Reply:
-        return _shown(self.session.ask(x, id=name, time=time))
+        return line(self.session.ask(x, id=name, time=time), exact=True)
 
     def predict(self, rows: Rows) -> list[Reply]:
         """The class of each row; nothing is counted."""
@@ -129,17 +127,6 @@ def _tried(call: Callable[..., Reply], *given: Any) -> Reply:
         return call(*given)
     except REFUSED as error:
         return {"error": str(error)}
-
-
-def _shown(decision: Decision, more: Decided | None = None) -> Reply:
-    """A decision as a reply has it: every digit, so that it is the library's."""
-    known = {"probability": more.probability} if more is not None and more.probability else {}
-    return {
-        "ticket": decision.ticket, "prediction": decision.label, **known,
-        "margin": decision.margin, "query_probability": decision.propensity,
-        "asked": decision.asked,
-        **({} if decision.source is None else {"source": decision.source}),
-    }  # fmt: skip
 
 
 def _told(model: Session | TableLearner, answer: Answer) -> Reply:

@@ -22,27 +22,39 @@ MOST = 1_000  # rows that are encoded together
 Row = dict[str, Any]
 
 
-def line(decision: Decision, probability: Mapping[str, float] | None = None) -> dict[str, Any]:
-    """A decision as a line of JSON has it, with the probability of each class if there is one."""
-    known = {} if probability is None else {"probability": shares(probability)}
+def line(
+    decision: Decision, probability: Mapping[str, float] | None = None, *, exact: bool = False
+) -> Row:
+    """A decision as a line of JSON has it, with the probability of each class if there is one.
+
+    Numbers have six digits, or where they are ``exact`` all.
+    """
+    digits = float if exact else _short
+    known = {"probability": shares(probability, digits)} if probability else {}
     return {
         "ticket": decision.ticket,
         "prediction": decision.label,
         **known,
-        "margin": float(f"{decision.margin:.6g}"),
-        "query_probability": float(f"{decision.propensity:.6g}"),
+        "margin": digits(decision.margin),
+        "query_probability": digits(decision.propensity),
         "asked": decision.asked,
         **({} if decision.source is None else {"source": decision.source}),
     }
 
 
-def shares(probability: Mapping[str, float]) -> dict[str, float]:
+def _short(number: float) -> float:
+    return float(f"{number:.6g}")
+
+
+def shares(
+    probability: Mapping[str, float], digits: Callable[[float], float] = _short
+) -> dict[str, float]:
     """The probabilities of classes, in six digits.
 
     >>> shares({"ham": 2 / 3, "spam": 1 / 3})
     {'ham': 0.666667, 'spam': 0.333333}
     """
-    return {name: float(f"{share:.6g}") for name, share in probability.items()}
+    return {name: digits(share) for name, share in probability.items()}
 
 
 class Decided(NamedTuple):
