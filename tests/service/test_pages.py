@@ -520,7 +520,7 @@ def test_lost_answers_widen_the_bounds(server, asked, opened):
     )
     page = opened(f"/owner#key={server.owner}&model={model}")
     playwright.expect(page.locator("#worst")).to_contain_text(
-        "4 labels were queried and never came"
+        "4 labels that were queried have not come"
     )
     figures = server.call("GET", f"/v1/models/{model}/accuracy")["all"]
     low, high = 100 * figures["worst_low"], 100 * figures["worst_high"]

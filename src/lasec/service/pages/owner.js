@@ -49,9 +49,10 @@ function showAccuracy({ all, recent, unpredicted }, rows) {
   const silent = `${plural(unpredicted, "row")} before the first label ` +
     `${unpredicted === 1 ? "has" : "have"} no prediction.`;
   say("covered", [waiting > 0 ? covered : "", unpredicted ? silent : ""].filter(Boolean).join(" "));
-  const lost = all.lost === 1 ? "1 label was" : `${count(all.lost)} labels were`;
-  say("worst", !known || !all.lost ? "" : `${lost} queried and never came. Worst case, ` +
-    `if all of them count as errors or none: ${range(all.worst_low, all.worst_high)}`);
+  const out = all.lost === 1 ? "1 label that was queried has" :
+    `${count(all.lost)} labels that were queried have`;
+  say("worst", !known || !all.lost ? "" : `${out} not come. Worst case, if all of them ` +
+    `count as errors or none: ${range(all.worst_low, all.worst_high)}`);
 }
 
 /** What the budget allows up to now, and how it is said. */
