@@ -156,7 +156,7 @@ class _Call(NamedTuple, Generic[T]):
 
     method: str
     path: str
-    body: Any = None
+    body: object = None
     read: Callable[[Any], T] = lambda reply: reply
     once: bool = False
 
@@ -323,12 +323,17 @@ class Model:
     def __init__(self, send: _Send, name: str) -> None:
         self._send, self.name, self._path = send, name, f"/v1/models/{name}"
 
-    def ask(self, row: Any, *, id: Any = None, time: float | None = None) -> Decision:  # noqa: A002
+    def ask(self, row: Any, *, id: Hashable = None, time: float | None = None) -> Decision:  # noqa: A002
         """Predict a row, and decide whether to query its label."""
         return self._asked([row], lambda found: found[0], ids=[id], times=[time])
 
     def ask_many(
-        self, rows: Sequence[Any], *, ids: Any = None, times: Any = None, items: Any = None
+        self,
+        rows: Sequence[Any],
+        *,
+        ids: Sequence[Hashable] | None = None,
+        times: Sequence[float | None] | None = None,
+        items: Sequence[Any] | None = None,
     ) -> list[Decision]:
         """The same for many rows; ``items`` are what people see of each."""
         return self._asked(rows, lambda found: found, ids=ids, times=times, items=items)
@@ -439,7 +444,7 @@ class Model:
         """What was spent, and what waits."""
         return self._send(_Call("GET", f"{self._path}/budget"))
 
-    def _post(self, what: str, body: Any, read: Callable[[Any], T]) -> T:
+    def _post(self, what: str, body: object, read: Callable[[Any], T]) -> T:
         return self._send(_Call("POST", f"{self._path}/{what}", body, read, once=True))
 
 

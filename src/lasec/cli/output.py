@@ -62,17 +62,17 @@ def say_if_typed(file: str, what: str) -> None:
         say(f"lasec: reading {what} from the terminal; end with Ctrl-D")
 
 
-def put(data: Any) -> None:
+def put(data: object) -> None:
     """Print a value as one line of JSON."""
     put_lines([as_line(data)])
 
 
-def as_line(data: Any) -> str:
+def as_line(data: object) -> str:
     """A value as one line of JSON in ASCII, which any terminal and file can hold."""
     return json.dumps(plain(data)).replace("\x7f", "\\u007f") + "\n"
 
 
-def as_text(data: Any) -> bytes:
+def as_text(data: object) -> bytes:
     """A value as the contents of a JSON file."""
     return (json.dumps(plain(data), indent=1) + "\n").encode()
 
@@ -83,7 +83,7 @@ def put_lines(lines: Iterable[str]) -> None:
     sys.stdout.flush()
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> object:
     """The value as JSON allows it: null in place of NaN and infinity.
 
     >>> plain({"accuracy": math.nan, "rows": 3})

@@ -6,11 +6,14 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from lasec.cli.options import option
 from lasec.cli.output import honest, put_lines, say
 from lasec.errors import TableError
+
+if TYPE_CHECKING:
+    from lasec.service import Service
 
 LOCAL = "127.0.0.1"
 FIRST = "owner"  # name of the first key
@@ -96,7 +99,7 @@ def _shown(store: str) -> str:
     return re.sub(r"(password=)[^&]*", r"\1***", hidden)
 
 
-def _service(store: str, hosts: list[str], private: bool) -> Any:
+def _service(store: str, hosts: list[str], private: bool) -> Service:
     try:
         from lasec.service import Service  # noqa: PLC0415
         from lasec.service.outgoing import Outgoing  # noqa: PLC0415
@@ -110,7 +113,7 @@ def _service(store: str, hosts: list[str], private: bool) -> Any:
 
 
 @contextmanager
-def _opened(service: Any) -> Iterator[None]:
+def _opened(service: Service) -> Iterator[None]:
     """A service that holds its store."""
     service.open()
     try:
@@ -119,7 +122,7 @@ def _opened(service: Any) -> Iterator[None]:
         service.stop()
 
 
-def _listen(service: Any, host: str, port: int) -> None:
+def _listen(service: Service, host: str, port: int) -> None:
     """Serve until a signal comes."""
     from lasec.service.listen import Server  # noqa: PLC0415
 

@@ -14,7 +14,7 @@ from lasec.evaluation.calendar import Calendar
 from lasec.evaluation.pictures import draw, drawable, png
 from lasec.evaluation.points import Arrival, Point
 from lasec.evaluation.scored import SCORES, Scored
-from lasec.evaluation.tally import COUNTS, Bin, Margins, Part, part
+from lasec.evaluation.tally import COUNTS, Array, Bin, Margins, Part, part
 from lasec.metrics import Confusion, Estimate, Meter, Scores, means
 from lasec.metrics.sums import Column
 from lasec.metrics.words import estimated
@@ -445,7 +445,7 @@ class RunSummary:
         return self._seen[1]
 
 
-def _sums_at(now: Account, row: int) -> Any:
+def _sums_at(now: Account, row: int) -> Array:
     """The sums of the settled rows before this one."""
     if row >= now.settled:
         return now.total

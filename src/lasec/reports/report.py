@@ -20,21 +20,8 @@ from lasec.metrics.words import between
 from lasec.notebook import percent
 from lasec.papers import cite
 from lasec.reports import html, svg
+from lasec.reports import source as words_of
 from lasec.reports.figures import main_figures, more_figures
-from lasec.reports.source import (
-    alarm_lines,
-    beaten,
-    cards,
-    class_rows,
-    confusion_rows,
-    date,
-    drift,
-    rarity,
-    score_rows,
-    spoken,
-    subtitle,
-    warnings,
-)
 from lasec.reports.text import clean, pair
 from lasec.session import Session
 
@@ -78,11 +65,11 @@ def write(
     name = title or f"{learner.name} report"
     body = [
         f"<header>\n<h1>{escape(name)}</h1>",
-        html.paragraph(subtitle(source, learner), "quiet"),
-        html.cards(fact.card for fact in cards(source, beat, classes, session)),
-        html.paragraph(rarity(source, classes), "reading"),
-        *(html.paragraph(words, "warning") for words in warnings(source, learner)),
-        *(html.paragraph(words, "warning") for words in beaten(source, beat)),
+        html.paragraph(words_of.subtitle(source, learner), "quiet"),
+        html.cards(fact.card for fact in words_of.cards(source, beat, classes, session)),
+        html.paragraph(words_of.rarity(source, classes), "reading"),
+        *(html.paragraph(words, "warning") for words in words_of.warnings(source, learner)),
+        *(html.paragraph(words, "warning") for words in words_of.beaten(source, beat)),
         "</header>",
         _alarms(source),
         *_sections(source, named),
@@ -100,7 +87,7 @@ def write(
 
 def _alarms(source: RunSummary) -> str:
     """The last alarms in words, and how many there are."""
-    lines = [clean(line) for line in alarm_lines(source)]
+    lines = [clean(line) for line in words_of.alarm_lines(source)]
     hidden = len(source.alarms) - len(lines)
     some = f"The last {len(lines)} of {len(source.alarms):,}." if hidden else ""
     return html.section(
@@ -110,7 +97,7 @@ def _alarms(source: RunSummary) -> str:
 
 def _sections(source: RunSummary, classes: tuple[str, str]) -> list[str]:
     """The figures that everybody reads; drift in words where there is nothing to draw."""
-    words = html.paragraph(drift(source))
+    words = html.paragraph(words_of.drift(source))
     specs = {spec.name: spec for spec in main_figures(source, classes)}
     shown = [html.figure(spec, words if name == "drift" else "") for name, spec in specs.items()]
     if "drift" not in specs:
@@ -221,7 +208,7 @@ def _windows(source: RunSummary) -> str:
     named = []
     for part in source.parts():
         begin, end = map(int, part.name.split("-"))
-        until = f", to {date(float(line.at([end])[0]))}" if line.dated else ""
+        until = f", to {words_of.date(float(line.at([end])[0]))}" if line.dated else ""
         named.append(part._replace(name=f"{begin:,}-{end:,}{until}"))
     return _parts(named, "rows", _WINDOWS)
 
@@ -248,13 +235,13 @@ def _classes(source: RunSummary, classes: Sequence[str]) -> list[str]:
     words = [metric.replace("_", " ").replace("f1", "F1") for metric in class_metrics(source)]
     columns = [(f"estimated {metric} (95 % CI)", "true") for metric in words]
     head = ("class", "share of labels", *chain.from_iterable(columns))
-    tables = [html.table(head, class_rows(source, classes), _CLASSES)]
-    scores = score_rows(source)
+    tables = [html.table(head, words_of.class_rows(source, classes), _CLASSES)]
+    scores = words_of.score_rows(source)
     if scores:
         tables.append(html.table(("metric", "estimated (95 % CI)", "true"), scores, _SCORES))
     if len(source.classes) <= MOST_CLASSES:
-        names = [f"as {spoken(name, classes)}" for name in source.classes]
-        rows = confusion_rows(source, classes)
+        names = [f"as {words_of.spoken(name, classes)}" for name in source.classes]
+        rows = words_of.confusion_rows(source, classes)
         tables.append(html.table(("rows of", *names), rows, _CONFUSION))
     return tables
 

@@ -40,7 +40,7 @@ _json = msgspec.json.Encoder()
 _NOBODY = Who("", "", "")
 T = TypeVar("T")
 B = TypeVar("B")
-Handler = Callable[..., Awaitable[Any]]
+Handler = Callable[..., Awaitable[object]]
 
 
 class Call(NamedTuple, Generic[B]):
@@ -165,23 +165,23 @@ class Api:
 
     # Rows and labels
 
-    async def ask(self, call: Call[None]) -> Any:
+    async def ask(self, call: Call[None]) -> dict[str, object]:
         """Decide about rows."""
         rows, body = await _asked(call.request, call.model)
         wish = self.service.ask(call.model, rows, body, await _key(call))
         return {"decisions": await self._done(call, wish)}
 
-    async def predict(self, call: Call[b.PredictBody]) -> Any:
+    async def predict(self, call: Call[b.PredictBody]) -> dict[str, object]:
         """Predict rows."""
         wish = self.service.predict(call.model, await _rows(call.model, call.body))
         return {"predictions": await self._done(call, wish)}
 
-    async def tell(self, call: Call[b.TellBody]) -> Any:
+    async def tell(self, call: Call[b.TellBody]) -> dict[str, object]:
         """Learn the labels of questions."""
         wish = self.service.tell(call.model, call.body, await _key(call))
         return {"outcomes": await self._done(call, wish)}
 
-    async def learn(self, call: Call[b.LearnBody]) -> Any:
+    async def learn(self, call: Call[b.LearnBody]) -> dict[str, object]:
         """Learn labels that nobody asked for."""
         model, body = call.model, call.body
         if len(body.labels) != len(body.rows):
@@ -189,7 +189,7 @@ class Api:
         wish = self.service.learn(model, await _rows(model, body), body, await _key(call))
         return {"outcomes": await self._done(call, wish)}
 
-    async def cancel(self, call: Call[b.CancelBody]) -> Any:
+    async def cancel(self, call: Call[b.CancelBody]) -> dict[str, object]:
         """Give up questions."""
         wish = self.service.cancel(call.model, call.body, await _key(call))
         return {"outcomes": await self._done(call, wish)}
@@ -261,11 +261,11 @@ class Api:
 
     # The service itself
 
-    async def healthz(self, call: Call[None]) -> Any:
+    async def healthz(self, call: Call[None]) -> dict[str, bool]:
         """Whether the process lives."""
         return {"alive": True}
 
-    async def readyz(self, call: Call[None]) -> Any:
+    async def readyz(self, call: Call[None]) -> dict[str, bool]:
         """Whether it takes requests."""
         self.need_ready()
         return {"ready": True}
@@ -288,7 +288,7 @@ class Api:
         )  # fmt: skip
         return Response(text, media_type=figures.PROMETHEUS)
 
-    async def called(self, route: Route, request: Request) -> Any:
+    async def called(self, route: Route, request: Request) -> object:
         """The reply to a request: the key is looked at first, then the model, then the body."""
         who, model, body = _NOBODY, None, None
         if route.roles:
@@ -304,19 +304,19 @@ class Api:
         return await route.handler(self, call)
 
 
-def _seen(see: Callable[[ServedModel], Any]) -> Handler:
+def _seen(see: Callable[[ServedModel], object]) -> Handler:
     """What the writer sees of a model, which it alone uses."""
 
-    async def handler(api: Api, call: Call[None]) -> Any:
+    async def handler(api: Api, call: Call[None]) -> object:
         return await api.service.read(call.model, lambda tx, now: see(call.model))
 
     return update_wrapper(handler, see, ("__name__", "__doc__"))
 
 
-def _stored(see: Callable[[Store, ServedModel], Any]) -> Handler:
+def _stored(see: Callable[[Store, ServedModel], object]) -> Handler:
     """What the store has of a model, read in a thread: the event loop goes on meanwhile."""
 
-    async def handler(api: Api, call: Call[None]) -> Any:
+    async def handler(api: Api, call: Call[None]) -> object:
         return await asyncio.to_thread(see, api.service.store, call.model)
 
     return update_wrapper(handler, see, ("__name__", "__doc__"))

@@ -223,7 +223,7 @@ class Counted:
         self.sums = Counter[str]()
         self.mine: list[tuple[str, dict[str, int]]] = []
 
-    def run(self, tx: Transaction, now: float, known: Known) -> Any:
+    def run(self, tx: Transaction, now: float, known: Known) -> object:
         """Count some more models: a call of the writer."""
         some, self._left = self._left[:SOME], self._left[SOME:]
         for model in some:

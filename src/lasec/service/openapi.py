@@ -13,6 +13,8 @@ from lasec.service import bodies
 from lasec.service.errors import TITLES
 
 PACKED = "application/octet-stream"
+Schema = dict[str, Any]  # of JSON
+Schemas = dict[Any, Schema]  # by the type of a body
 
 
 class Route(NamedTuple):
@@ -20,7 +22,7 @@ class Route(NamedTuple):
 
     method: str
     path: str
-    handler: Callable[..., Awaitable[Any]]
+    handler: Callable[..., Awaitable[object]]
     summary: str
     roles: tuple[str, ...]
     body: Any = None
@@ -40,7 +42,7 @@ class ProblemBody(msgspec.Struct):
     detail: str
 
 
-def document(routes: Sequence[Route]) -> dict[str, Any]:
+def document(routes: Sequence[Route]) -> Schema:
     """The whole document.
 
     >>> from lasec.service.app import ROUTES
@@ -51,7 +53,7 @@ def document(routes: Sequence[Route]) -> dict[str, Any]:
     kinds = [*dict.fromkeys(kinds), ProblemBody]
     found, parts = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")
     schemas = dict(zip(kinds, found, strict=True))
-    paths: dict[str, Any] = {}
+    paths: Schema = {}
     for route in routes:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, schemas)
     return {
@@ -65,10 +67,10 @@ def document(routes: Sequence[Route]) -> dict[str, Any]:
     }
 
 
-def _operation(route: Route, schemas: dict[Any, Any]) -> dict[str, Any]:
+def _operation(route: Route, schemas: Schemas) -> Schema:
     """One thing that can be done."""
     names = re.findall(r"{(\w+)}", route.path)
-    made: dict[str, Any] = {
+    made: Schema = {
         "summary": route.summary,
         "operationId": route.handler.__name__,
         "parameters": [*(_parameter(name) for name in names), *_query(route.query)],
@@ -88,12 +90,12 @@ def _operation(route: Route, schemas: dict[Any, Any]) -> dict[str, Any]:
     return made
 
 
-def _parameter(name: str) -> dict[str, Any]:
+def _parameter(name: str) -> Schema:
     kind = {"model": bodies.ModelName, "name": bodies.KeyName, "event": bodies.Text}[name]
     return {"name": name, "in": "path", "required": True, "schema": msgspec.json.schema(kind)}
 
 
-def _query(kind: Any) -> list[dict[str, Any]]:
+def _query(kind: Any) -> list[Schema]:
     """The parameters behind the question mark."""
     if kind is None:
         return []
@@ -105,7 +107,7 @@ def _query(kind: Any) -> list[dict[str, Any]]:
     ]
 
 
-def _content(route: Route, schemas: dict[Any, Any]) -> dict[str, Any]:
+def _content(route: Route, schemas: Schemas) -> Schema:
     packed = {PACKED: {"schema": {"type": "string", "format": "binary"}}}
     if route.body is bytes:
         return packed
@@ -113,8 +115,8 @@ def _content(route: Route, schemas: dict[Any, Any]) -> dict[str, Any]:
     return made | packed if route.packed else made
 
 
-def _responses(route: Route, schemas: dict[Any, Any]) -> dict[str, Any]:
-    reply: dict[str, Any] = {"description": "Done"}
+def _responses(route: Route, schemas: Schemas) -> Schema:
+    reply: Schema = {"description": "Done"}
     if route.reply not in (None, bytes):
         reply["content"] = {"application/json": {"schema": schemas[route.reply]}}
     problem = {"application/problem+json": {"schema": schemas[ProblemBody]}}

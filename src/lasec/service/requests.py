@@ -76,7 +76,7 @@ class Request:
         own = [] if self.key is None else [self.key.part(self._parts)]
         return own + list(self.kind.names(self._places))
 
-    def run(self, tx: Transaction, now: float, known: Known) -> Any:
+    def run(self, tx: Transaction, now: float, known: Known) -> object:
         """The replies to the next rows; to all of them, if they are the last."""
         need_served(self.kind.model)
         self._said += self._again(known) or self._carried_out(tx, now, known)

@@ -293,7 +293,7 @@ class Service:
         """Delete a model with all that is kept of it, also one that is set aside."""
         delete = self._deleting(tenant, name)
 
-        def run(tx: Transaction, now: float, known: Known) -> Any:
+        def run(tx: Transaction, now: float, known: Known) -> object:
             if (tenant, name) in self.models or (tenant, name) in self.aside:
                 tx.run(f"UPDATE models SET status = ? WHERE {_NAMED}", DELETED, tenant, name)
                 self.aside.pop((tenant, name), None)
@@ -308,7 +308,7 @@ class Service:
     def _deleting(self, tenant: str, name: str) -> Call:
         """What deletes a model that is served no longer, some rows at a time."""
 
-        def run(tx: Transaction, now: float, known: Known) -> Any:
+        def run(tx: Transaction, now: float, known: Known) -> object:
             if not removal.delete_model(tx, tenant, name):
                 return MORE
             self.accounts.forget(tenant, name)
@@ -379,7 +379,7 @@ class Service:
     def hear(self, model: ServedModel, person: str, said: PersonBody, *, leased: bool) -> Call:
         """What a person says to a question; ``leased``: only to one that they have a lease of."""
 
-        def run(tx: Transaction, now: float, known: Known) -> Any:
+        def run(tx: Transaction, now: float, known: Known) -> object:
             r.need_served(model)
             reply, give_up = people.hear(tx, now, model, person, said, leased=leased)
             if give_up:
@@ -399,7 +399,7 @@ class Service:
         found = await asyncio.to_thread(removal.replies_of, self.store, model, event, tickets)
         gone, changed = found
 
-        def forget(tx: Transaction, now: float, known: Known) -> Any:
+        def forget(tx: Transaction, now: float, known: Known) -> object:
             r.need_served(model)
             if not model.snapshot(tx, now, seq, data):
                 return MORE
@@ -473,7 +473,7 @@ class Service:
     def _telling_due(self, model: ServedModel) -> Call:
         """What tells a model the answers that are due, as many as a slice has time for."""
 
-        def run(tx: Transaction, now: float, known: Known) -> Any:
+        def run(tx: Transaction, now: float, known: Known) -> object:
             r.need_served(model)
             tx.touched[model] = None  # what is due is taken from memory
             until = time.thread_time() + SLICE
@@ -499,7 +499,7 @@ class Service:
         """Points of the accuracy over time; what was kept long enough is deleted."""
         left = list(self.models.values())
 
-        def run(tx: Transaction, now: float, known: Known) -> Any:
+        def run(tx: Transaction, now: float, known: Known) -> object:
             until = time.monotonic() + SLICE
             while left and time.monotonic() < until:
                 model = left.pop()
@@ -551,7 +551,7 @@ class Service:
         """Write a model as it was, outside of the writer, which goes on, and let it be kept."""
         data = pack()
 
-        def put(tx: Transaction, now: float, known: Known) -> Any:
+        def put(tx: Transaction, now: float, known: Known) -> object:
             if self.models.get(model.key) is not model:
                 return None
             if not model.snapshot(tx, now, seq, data):

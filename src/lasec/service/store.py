@@ -20,7 +20,7 @@ from typing import Any
 
 from lasec.errors import StateError
 
-Values = Sequence[Any]
+Values = Sequence[object]
 PATIENCE = 2.0  # seconds until PostgreSQL has noticed that a process is gone
 BUSY = 10.0  # seconds that a statement waits for another process's transaction in SQLite
 SCRUB = 1.0  # the same for a checkpoint, in which nobody can write
@@ -78,7 +78,7 @@ class Store:
         """A statement as the database wants it."""
         return statement.replace("?", "%s") if self.is_postgres else statement
 
-    def read(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+    def read(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         """The rows of a query, in any thread; a connection that was cut is replaced once.
 
         There are as many connections as threads that read at the same time.
@@ -194,20 +194,20 @@ class Transaction:
         self._waiting: list[tuple[str, list[Values]]] = []
         self._mark, self._saved = (0, 0), False
 
-    def put(self, statement: str, *values: Any) -> None:
+    def put(self, statement: str, *values: object) -> None:
         """Write a row, at the latest when the transaction ends, in this order."""
         if not self._waiting or self._waiting[-1][0] != statement:
             self._waiting.append((statement, []))
         self._waiting[-1][1].append(values)
 
-    def run(self, statement: str, *values: Any) -> int:
+    def run(self, statement: str, *values: object) -> int:
         """Carry out a statement at once; gives the number of rows that it changed."""
         self._save()
         self.flush()
         with self._writing() as writer:
             return int(writer.execute(self._store.text(statement), values).rowcount)
 
-    def read(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+    def read(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         """The rows of a query, what was put before included."""
         if self._mark != self._end():
             self._save()

@@ -30,7 +30,7 @@ SCRUB = 10.0  # seconds between two tries to get what was erased out of the file
 MORE: Final = object()  # what a job replies that is not done: it has another turn
 Name = tuple[str, str, str]  # tenant, model, and the name of a reply
 Known = dict[Name, tuple[str, bytes]]
-Call = Callable[[Transaction, float, Known], Any]
+Call = Callable[[Transaction, float, Known], object]
 
 
 class Task(Protocol):
@@ -39,7 +39,7 @@ class Task(Protocol):
     def names(self) -> Iterable[Name]:
         """The replies that the next slice may have given before."""
 
-    def run(self, tx: Transaction, now: float, known: Known) -> Any:
+    def run(self, tx: Transaction, now: float, known: Known) -> object:
         """Carry out a slice: gives the reply or ``MORE``, or raises a :class:`Problem`."""
 
 
@@ -287,7 +287,7 @@ class Writer(threading.Thread):
         if tx.erased or (self._unscrubbed and time.monotonic() > self._unscrubbed + SCRUB):
             self._unscrubbed = 0.0 if self.store.scrub() else time.monotonic()
 
-    def _carried_out(self, job: Job, tx: Transaction, now: float, known: Known) -> Any:
+    def _carried_out(self, job: Job, tx: Transaction, now: float, known: Known) -> object:
         """The reply of a job, ``MORE``, or a problem; what has failed leaves nothing behind."""
         tx.mark()
         try:

@@ -94,7 +94,7 @@ class Delimited:
                 yield self._bad.batch(kept, loose, rows - kept.num_rows) if loose else kept
 
 
-def _convert(types: Mapping[str, Any]) -> Any:
+def _convert(types: Mapping[str, pa.DataType]) -> pa.csv.ConvertOptions:
     return pa.csv.ConvertOptions(column_types=types, null_values=list(MISSING))
 
 

@@ -299,10 +299,10 @@ def _names(columns: Sequence[Column], kind: Kind) -> tuple[str, ...]:
     return tuple(column.name for column in columns if column.kind is kind)
 
 
-def floats(values: pa.Array) -> Any:
+def floats(values: pa.Array) -> NDArray[np.float64]:
     """A column of numbers, NaN where there is none.
 
     >>> floats(pa.array([1, None])).tolist()
     [1.0, nan]
     """
-    return values.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    return np.asarray(values.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)

@@ -295,7 +295,7 @@ def _json(file: Replay, texts: frozenset[str]) -> tuple[pa.RecordBatch, Iterable
     return head, pa.json.open_json(pa.PythonFile(file, "r"), read, parse)
 
 
-def _json_field(field: Any) -> Any:
+def _json_field(field: pa.Field) -> pa.Field:
     """Whole numbers may turn out to be none later on."""
     return field.with_type(pa.float64()) if pa.types.is_integer(field.type) else field
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pyarrow as pa
 
 from lasec.errors import TableError
 
 
-def typed(batch: pa.RecordBatch, schema: Any, texts: frozenset[str]) -> pa.RecordBatch:
+def typed(batch: pa.RecordBatch, schema: pa.Schema | None, texts: frozenset[str]) -> pa.RecordBatch:
     """The batch with numbers as floats, categories and ``texts`` as text; or as ``schema`` says.
 
     >>> batch = pa.RecordBatch.from_pylist([{"price": 1, "postcode": 1050}])
@@ -47,7 +45,7 @@ def as_times(texts: pa.Array) -> pa.Array | None:
     return None
 
 
-def _wanted(field: Any, texts: frozenset[str]) -> Any:
+def _wanted(field: pa.Field, texts: frozenset[str]) -> pa.DataType:
     """The type a column is read in."""
     kind = field.type
     if field.name in texts:
@@ -62,7 +60,7 @@ def _wanted(field: Any, texts: frozenset[str]) -> Any:
     return kind
 
 
-def _is_text(kind: Any) -> bool:
+def _is_text(kind: pa.DataType) -> bool:
     return bool(
         pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
     )
