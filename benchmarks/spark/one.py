@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import statistics
 import sys
 import tempfile
@@ -31,6 +32,7 @@ class Bench:
         self.spark: SparkSession = ls.session(
             given["master"], partitions=given["partitions"], spark__driver__host="127.0.0.1",
             spark__ui__enabled="false", spark__driver__memory="3g",
+            spark__local__dir=str(folder / "local"),
             spark__executor__memory="1g",
         )  # fmt: skip
         self.spark.sparkContext.setLogLevel("ERROR")
@@ -57,7 +59,7 @@ class Bench:
         given, here = self.given, self.folder / name
         for what in ("events", "labels"):
             (here / what).mkdir(parents=True)
-        cache = given.get("cache", 256.0)
+        cache = given.get("cache", 1_024.0)
         job = feed.job(given["dimension"], given["shards"], Job, cache=cache)
         names = sql.concat(sql.lit("tenant-"), sql.col("id")).alias("key")
         keys = self.spark.range(given["keys"]).select(names, sql.lit(b"").alias("model"))
@@ -125,6 +127,8 @@ def measure(given: dict[str, Any]) -> dict[str, Any]:
             for batch in range(bench.batches):
                 watched.serve(batch)
             watched.query.stop()
+            for pages in (Path(folder) / "local").rglob("lasec-pages"):
+                shutil.rmtree(pages)  # what the first form has read is not at hand for the others
         forms = {"lasec": bench.form("lasec", operators.Begun)}
         if bare:
             forms["bare"] = bench.form("bare", operators.Bare, folder=logs)
@@ -156,6 +160,8 @@ def summary(given: dict[str, Any], speeds: dict[str, list[float]], last: Any) ->
     operator = last["stateOperators"][0]
     custom = operator["customMetrics"]
     found["state_bytes"] = custom.get("rocksdbTotalSstFilesSize", custom.get("rocksdbSstFileSize"))
+    counts = ls.record(json.loads(last.json))
+    found |= {name: counts[name] for name in ("page_hits", "page_misses")}
     found["batch_ms"] = last["durationMs"]["triggerExecution"]
     found["commit_ms"] = operator["commitTimeMs"]
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,9 @@ import lasec
 from lasec import StateError
 from lasec.nested import leaves
 from lasec.spark import Job, PlainStore, Shard, shard
+from lasec.spark.cache import CACHE
 from lasec.spark.index import FORMAT, Head, ShardIndex
 from lasec.spark.label_matching import KEY_LIMIT, LIMIT
-from lasec.spark.pages import REMEMBERED
 from spark.box import DAY, NOW, Box, dead, event, label, outcomes
 
 MODEL = lasec.LASEC(dimension=2, drift=0.01, seed=0)  # asks about everything
@@ -173,16 +174,17 @@ def test_every_label_of_a_flood_has_a_receipt() -> None:
 
 @pytest.mark.parametrize("remembered", [0, 10**6])
 def test_a_changed_page_is_named_and_stops_the_job(
-    monkeypatch: pytest.MonkeyPatch, remembered: int
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, remembered: int
 ) -> None:
-    monkeypatch.setattr(REMEMBERED, "limit", remembered)
+    monkeypatch.setattr(CACHE, "limit", remembered)
+    monkeypatch.setattr(CACHE, "folder", str(tmp_path / "one"))
     box = Box(MODEL)
     taught(box, "k", NOW)
     page = bytearray(box.store.get("page", "0") or b"")
     page[7] ^= 0x7F
     box.store.put("page", "0", bytes(page))
     if remembered:
-        monkeypatch.setattr(REMEMBERED, "_pages", type(REMEMBERED._pages)())  # another worker
+        monkeypatch.setattr(CACHE, "folder", str(tmp_path / "other"))  # of another executor
     words = "corrupted: page 0 of shard 17 does not match its fingerprint; restore the checkpoint"
     with pytest.raises(StateError, match=words):
         Shard(box.job.config, box.store, 17).state.load(np.array([0]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ import pytest
 
 import lasec
 from lasec.spark import Job, PlainStore, Shard
+from lasec.spark.cache import CACHE
 from lasec.spark.operator import Processor
-from lasec.spark.pages import REMEMBERED, Pages
+from lasec.spark.pages import Pages
 from lasec.spark.rows import rows_of
 from lasec.spark.scoring import Snapshot
 from spark.box import NOW, Box, event, label, outcomes
@@ -186,8 +188,11 @@ def test_what_a_job_refuses_at_once() -> None:
         Job(lasec.Perceptron(dimension=40_000))
 
 
-def test_pages_of_other_sizes_are_not_mixed_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(REMEMBERED, "limit", 10**6)
+def test_pages_of_other_sizes_are_not_mixed_up(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(CACHE, "limit", 10**6)
+    monkeypatch.setattr(CACHE, "folder", str(tmp_path / "pages"))
     for size in (4, 8):
         store, marks = PlainStore(), list[bytes]()
         Pages(store, marks, size).save(

@@ -159,7 +159,6 @@ def test_of_a_model_only_the_blocks_that_changed_are_written(
 
 
 def test_a_block_that_is_not_what_was_written_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    pages.REMEMBERED.limit = 0
     monkeypatch.setattr(pages, "BLOCK_BYTES", 1_024)
     for spoil in (lambda data: b"", lambda data: data[:-1] + b"\1", None):
         box = Box(small())

@@ -20,6 +20,7 @@ from pyspark.sql.streaming.listener import (
 
 NAME = "lasec"
 OUTCOMES = ("learned", "again", "late", "unasked", "offered", "unknown", "refused", "expired")
+READS = ("page_hits", "page_misses")
 _ROCKSDB = {
     "rocksdbTotalBytesWritten": "rocksdb_written",
     "rocksdbTotalBytesRead": "rocksdb_read",
@@ -41,7 +42,11 @@ def observed() -> list[Column]:
         "dead": kind == "dead",
     }
     counts |= {name: (kind == "receipt") & (outcome == name) for name in OUTCOMES}
-    return [sql.count_if(which).alias(name) for name, which in counts.items()]
+    detail = sql.when(kind == "metrics", sql.col("detail"))
+    return [sql.count_if(which).alias(name) for name, which in counts.items()] + [
+        sql.sum(sql.get_json_object(detail, f"$.{name}").cast("bigint")).alias(name)
+        for name in READS
+    ]
 
 
 class Listener(StreamingQueryListener):
@@ -55,8 +60,8 @@ class Listener(StreamingQueryListener):
     ``records`` holds the last ``keep`` of them. A record has the query's name, the batch and when
     it began; rows that came and rows a second; milliseconds of the batch and of its parts; memory
     of the state and what RocksDB did; and the job's own counts: predictions, questions, dead
-    letters, and labels by what became of them. Records come a moment after their batch, in the
-    order of batches; a job that was killed may lack its last one.
+    letters, labels by what became of them, and pages that the cache had or had not. Records come a
+    moment after their batch, in the order of batches; a job that was killed may lack its last one.
     """
 
     def __init__(
@@ -116,5 +121,6 @@ def record(progress: dict[str, Any]) -> Record:
         one[ours] = sum(metrics.get(theirs, 0) for metrics in custom)
     counts = progress.get("observedMetrics", {}).get(NAME, {})
     return one | {
-        name: counts.get(name, 0) for name in ("predictions", "questions", "dead", *OUTCOMES)
+        name: counts.get(name) or 0
+        for name in ("predictions", "questions", "dead", *OUTCOMES, *READS)
     }

@@ -14,8 +14,8 @@ from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
 from lasec import Aggregate, Learner
 from lasec.spark import listener, output, rows
+from lasec.spark.cache import CACHE
 from lasec.spark.config import Config, describe
-from lasec.spark.pages import REMEMBERED
 from lasec.spark.shard import Shard
 from lasec.spark.shard_state import begun
 from lasec.spark.store import KEY_SCHEMA, VALUE_SCHEMA, SparkStore, Store
@@ -40,8 +40,8 @@ class Job:
     learner's own ``max_age`` and ``max_pending`` are not used here. A label that comes before its
     event is held for ``patience`` seconds. A row whose time lies more than ``lead`` seconds (or
     ``max_age``/64, if that is less) ahead of the machine's clock is served, but does not move the
-    clock of its shard. ``cache`` is how many megabytes of models a Python worker keeps in memory,
-    so as not to ask the state store for them again.
+    clock of its shard. ``cache`` is how many megabytes of models an executor keeps at hand, in
+    files that its Python workers share, so as not to ask the state store for them again.
 
     A key that has had neither event nor label for ``forget_after`` seconds of its shard's clock, of
     which a batch counts for 1/64 of that at most, is forgotten, model and all; if it comes again,
@@ -64,7 +64,7 @@ class Job:
     max_age: float = 30 * DAY
     patience: float = 3_600.0
     lead: float = 3_600.0
-    cache: float = 256.0
+    cache: float = 1_024.0
     forget_after: float | None = None
     max_keys: int = 100_000
     seed: int | None = None
@@ -209,7 +209,7 @@ class Processor(StatefulProcessor):
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Called once for each partition of a batch."""
-        REMEMBERED.limit = self.config.cache
+        CACHE.open(self.config.cache)
         self._handle = handle
         self.store: Store = SparkStore(handle.getMapState("parts", KEY_SCHEMA, VALUE_SCHEMA))
 

@@ -81,11 +81,11 @@ class Pieces:
         """What could not be used."""
         self._pieces.append((len(rows["key"]), rows | {"kind": "dead"}))
 
-    def frame(self, index: ShardIndex) -> pd.DataFrame:
-        """All rows, with the shard's metrics as the last."""
+    def frame(self, index: ShardIndex, reads: dict[str, int]) -> pd.DataFrame:
+        """All rows, with the shard's metrics and how it read its pages as the last."""
         lists = zip(*self._receipts, strict=True)
         receipts = dict(zip(_RECEIPT, lists, strict=False)) | {"kind": "receipt"}
-        totals = {"kind": "metrics", "detail": json.dumps(metrics(index))}
+        totals = {"kind": "metrics", "detail": json.dumps(metrics(index) | reads)}
         pieces = [*self._pieces, (len(self._receipts), receipts), (1, totals)]
         total = sum(count for count, _ in pieces)
         kinds = (text.split() for text in schema(self.labels.kind).split(", "))

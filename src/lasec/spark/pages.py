@@ -7,15 +7,12 @@ rows has a block for every few hundred words, and a label touches those of its r
 the lengths of its models, and then the models, or the fingerprints of their blocks. Only pages with
 a model that is wanted are read, and only pages with one that changed are written.
 
-A Python worker remembers pages and blocks that it has read or written, by their content: the
-shard's index has the fingerprint of each page, so that one is only ever taken from memory if it is
-the very one that the state store would give, whatever was replayed or moved to another machine
-meanwhile.
+The shard's index has the fingerprint of each page. Pages and blocks that were read or written
+lately are taken from the executor's :mod:`cache <lasec.spark.cache>`, the others from the state.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from hashlib import blake2b
 from itertools import accumulate, pairwise
@@ -25,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lasec import StateError
+from lasec.spark.cache import CACHE
 from lasec.spark.index import MARK
 from lasec.spark.store import Store
 
@@ -33,44 +31,6 @@ PAGE_BYTES, BLOCK_BYTES = 2**17, 2**16
 Data = NDArray[np.uint8]
 Slots = NDArray[np.int64]
 NOTHING: Data = np.empty(0, np.uint8)
-
-
-class Remembered:
-    """The pages that were used last, in at most ``limit`` bytes.
-
-    >>> remembered = Remembered(limit=10)
-    >>> remembered.put(b"a", np.zeros(6, np.uint8))
-    >>> remembered.put(b"b", np.zeros(6, np.uint8))
-    >>> remembered.get(b"a") is None, remembered.get(b"b").size
-    (True, 6)
-    """
-
-    def __init__(self, limit: int) -> None:
-        self.limit, self._bytes = limit, 0
-        self._pages: OrderedDict[bytes, Data] = OrderedDict()
-
-    def get(self, mark: bytes) -> Data | None:
-        """The page with this fingerprint, if it is remembered."""
-        page = self._pages.get(mark)
-        if page is not None:
-            self._pages.move_to_end(mark)
-        return page
-
-    def put(self, mark: bytes, page: Data) -> None:
-        """Remember a page, which nobody may write to from now on."""
-        if mark not in self._pages:
-            self._pages[mark] = page
-            self._bytes += page.nbytes
-        while self._bytes > self.limit:
-            self._bytes -= self._pages.popitem(last=False)[1].nbytes
-
-    def forget(self, mark: bytes) -> None:
-        """A page that was replaced is of no use any more."""
-        if mark in self._pages:
-            self._bytes -= self._pages.pop(mark).nbytes
-
-
-REMEMBERED = Remembered(limit=0)  # one for each Python worker
 
 
 class _Page(NamedTuple):
@@ -98,7 +58,8 @@ class _Page(NamedTuple):
 class Pages:
     """The pages of a shard; ``marks`` are their fingerprints, kept in the shard's index.
 
-    ``size`` is how many bytes each model has; None for models that grow.
+    ``size`` is how many bytes each model has; None for models that grow. ``hits`` and ``misses``
+    count the pages and blocks that were wanted, and that the cache had or had not.
 
     >>> from lasec.spark.store import PlainStore
     >>> pages = Pages(PlainStore(), [], size=4)
@@ -116,6 +77,7 @@ class Pages:
         self._store, self._marks, self._shard, self._size = store, marks, shard, size
         self._per_page = 1 if size is None else max(1, PAGE_BYTES // size)
         self._read: dict[int, _Page] = {}
+        self.hits = self.misses = 0
 
     def sizes(self, slots: Slots) -> Slots:
         """How many bytes the models in these slots have."""
@@ -182,9 +144,11 @@ class Pages:
         return self._read[number]
 
     def _value(self, part: str, name: str, mark: bytes) -> Data:
-        """A value that was written once, from memory or from the store."""
-        value = REMEMBERED.get(mark)
+        """A value that was written once, from the cache or from the store."""
+        value = CACHE.get(mark)
+        self.hits += value is not None
         if value is None:
+            self.misses += 1
             found = self._store.get(part, name)
             if found is None or _mark(found) != mark:
                 wrong = "is missing" if found is None else "does not match its fingerprint"
@@ -192,8 +156,8 @@ class Pages:
                     f"corrupted: {part} {name} of shard {self._shard} {wrong}; restore the "
                     "checkpoint from an earlier copy"
                 )
+            CACHE.put(mark, found)
             value = np.frombuffer(found, np.uint8)
-            REMEMBERED.put(mark, value)
         return value
 
     def _keep(self, part: str, name: str, value: bytes, before: list[bytes]) -> bytes:
@@ -202,8 +166,8 @@ class Pages:
         if before != [mark]:
             self._store.put(part, name, value)
             for old in before:
-                REMEMBERED.forget(old)
-        REMEMBERED.put(mark, np.frombuffer(value, np.uint8))
+                CACHE.forget(old)
+            CACHE.put(mark, value)
         return mark
 
 

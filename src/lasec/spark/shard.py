@@ -98,7 +98,7 @@ class Shard:
         self.state.forget(self.head.age - self.config.forget_after)
         self._arm(now, steps)
         self.state.write()
-        return self.matcher.out.frame(self.index)
+        return self.matcher.out.frame(self.index, self.state.reads)
 
     def _admit(self, batch: Batch) -> Batch:
         """The batch without events of new keys for which the shard has no room."""

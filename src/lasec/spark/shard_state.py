@@ -50,6 +50,11 @@ class ShardState:
         size = None if config.kind.names else config.size  # of sparse rows, models grow
         self._pages = Pages(store, self.index.pages, size, number)
 
+    @property
+    def reads(self) -> dict[str, int]:
+        """How many pages of this batch the cache had, and how many the state store gave."""
+        return {"page_hits": self._pages.hits, "page_misses": self._pages.misses}
+
     def write(self) -> None:
         """Keep the index."""
         self.store.put("ledger", "", self.index.to_bytes())
