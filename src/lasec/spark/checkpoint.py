@@ -16,7 +16,7 @@ from lasec.spark.config import Config
 from lasec.spark.index import ShardIndex
 from lasec.spark.operator import Job
 from lasec.spark.shard import Shard
-from lasec.spark.store import MODELS, PlainStore
+from lasec.spark.store import MODELS, PAGES, PARTS, PlainStore, from_text
 
 _COUNTS = ("rows", "asked", "told", "updates")
 _MODELS = "key string, model binary, " + ", ".join(f"{name} bigint" for name in _COUNTS)
@@ -29,13 +29,8 @@ def state(spark: SparkSession, checkpoint: str) -> DataFrame:
     Parts are ``ledger`` (one for each shard), ``page`` and ``block`` (models),
     ``question`` and ``queue`` (open and closed questions), and ``early`` (labels without an event).
     """
-    kept = spark.read.format("statestore").option("stateVarName", "parts").load(checkpoint)
-    return kept.select(
-        sql.col("key.shard").alias("shard"),
-        sql.col("user_map_key.part").alias("part"),
-        sql.col("user_map_key.name").alias("name"),
-        sql.col("user_map_value.value").alias("value"),
-    )
+    parts, pages = (_kept(spark, checkpoint, name) for name in (PARTS, PAGES))
+    return parts.unionAll(pages.mapInPandas(_plain, parts.schema))
 
 
 def digest(spark: SparkSession, checkpoint: str) -> str:
@@ -126,6 +121,23 @@ def rescale(spark: SparkSession, checkpoint: str, partitions: int) -> None:
     except Py4JJavaError as error:  # Spark has no Python class for it
         if error.java_exception.getClass().getSimpleName() != _SAME:
             raise
+
+
+def _kept(spark: SparkSession, checkpoint: str, name: str) -> DataFrame:
+    """A map state of all shards."""
+    kept = spark.read.format("statestore").option("stateVarName", name).load(checkpoint)
+    return kept.select(
+        sql.col("key.shard").alias("shard"),
+        sql.col("user_map_key.part").alias("part"),
+        sql.col("user_map_key.name").alias("name"),
+        sql.col("user_map_value.value").alias("value"),
+    )
+
+
+def _plain(frames: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+    """Pages as the bytes that their texts stand for."""
+    for frame in frames:
+        yield frame.assign(value=[from_text(text) for text in frame["value"]])
 
 
 def _read(model: Learner | str | os.PathLike[str]) -> Learner:

@@ -23,7 +23,7 @@ from lasec.metrics.sums import SUMS
 
 COUNTS = ("rows", "asked", "told", "updates", "waiting", "expired", "slot")
 SLOT = COUNTS.index("slot")
-FORMAT = 5  # the only one that is read
+FORMAT = 6  # the only one that is read
 MARK = 16  # bytes of a page's fingerprint
 NOWHERE = -1  # the slot of a model that has not learned anything yet
 

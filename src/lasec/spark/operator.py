@@ -18,7 +18,7 @@ from lasec.spark.cache import CACHE
 from lasec.spark.config import Config, describe
 from lasec.spark.shard import Shard
 from lasec.spark.shard_state import begun
-from lasec.spark.store import KEY_SCHEMA, VALUE_SCHEMA, SparkStore, Store
+from lasec.spark.store import SparkStore, Store
 
 DAY = 86_400.0
 REMEMBER = 90 * DAY  # how long a key without rows is remembered
@@ -211,7 +211,7 @@ class Processor(StatefulProcessor):
         """Called once for each partition of a batch."""
         CACHE.open(self.config.cache)
         self._handle = handle
-        self.store: Store = SparkStore(handle.getMapState("parts", KEY_SCHEMA, VALUE_SCHEMA))
+        self.store: Store = SparkStore(handle)
 
     def handleInputRows(
         self,
