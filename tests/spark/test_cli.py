@@ -11,7 +11,8 @@ import pyarrow.dataset
 import pytest
 
 import lasec
-from lasec.cli.jobs import LOG, Endpoints
+import lasec.spark
+from lasec.cli.jobs import LOG, Endpoints, Room
 from lasec.cli.spark import _hushed
 
 LASEC = [sys.executable, "-m", "lasec.cli", "spark", "run"]
@@ -184,3 +185,30 @@ def test_the_library_and_the_help_do_without_spark():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False,
                           timeout=100)  # fmt: skip
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("memory", "keys", "form"),
+    [
+        ("8g", None, "tracker"),  # nobody knows how many keys there will be
+        ("8g", 43_926, "tracker"),  # 195,552 bytes each
+        ("8g", 43_927, "tracker-small"),
+        ("512m", 10_000, "tracker-small"),
+        (None, 10**6, "tracker"),
+    ],
+)
+def test_the_form_of_the_tracker_is_that_which_fits(memory, keys, form):
+    room = Room(memory, keys)
+    assert room.form("tracker", 50, "array") == form
+    assert room.form("tracker", 50, "sparse") == "tracker"  # grows with what occurs
+    assert room.form("lasec-ss", 50, "array") == "lasec-ss"
+
+
+def test_what_fits_is_told():
+    job = lasec.spark.Job(lasec.LASEC_SS(dimension=50, drift=0.01))
+    assert Room("1g").line(job) == "1g hold the models of 101,296 keys"
+    words = ", fewer than 200,000: the others are read from the state when needed"
+    assert Room("1g", 200_000).line(job).endswith(words)
+    assert Room().line(job) == ""
+    with pytest.raises(ValueError, match="--memory must be a size such as '8g' or '512m'"):
+        Room("lots").line(job)

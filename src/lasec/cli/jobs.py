@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from lasec.cli.options import Asking
 from lasec.errors import TableError
 from lasec.learner import Learner
-from lasec.parameters import seconds
+from lasec.parameters import bytes_of, seconds
 from lasec.persistence.container import kind_of, read
 from lasec.registry import make
 from lasec.session.saved import read_learner
@@ -148,6 +148,44 @@ class Endpoints(NamedTuple):
         yield "state", self.checkpoint
 
 
+class Room(NamedTuple):
+    """The memory for models on each machine, and how many keys are expected; None if not said."""
+
+    memory: str | None = None
+    keys: int | None = None
+
+    @property
+    def bytes(self) -> int | None:
+        """The memory in bytes."""
+        return None if self.memory is None else bytes_of("--memory", self.memory)
+
+    def form(self, algorithm: str, dimension: int | None, features: str) -> str:
+        """The Tracker in the form of which so many keys fit: full, or else small."""
+        if self.keys is None or self.bytes is None or algorithm != "tracker":
+            return algorithm
+        if dimension is None or features in SPARSE:
+            return algorithm
+        full = self.keys * _size(make(algorithm, dimension))
+        return algorithm if full <= self.bytes else "tracker-small"
+
+    def line(self, job: Job) -> str:
+        """How many keys of a job fit, for people."""
+        if self.bytes is None:
+            return ""
+        fits = self.bytes // job.bytes_per_model
+        said = f"{self.memory} hold the models of {fits:,} keys"
+        if self.keys is not None and self.keys > fits:
+            said += f", fewer than {self.keys:,}: the others are read from the state when needed"
+        return said
+
+
+def _size(model: Learner) -> int:
+    """What a model takes in the state."""
+    from lasec.spark import Job  # noqa: PLC0415
+
+    return Job(model).bytes_per_model
+
+
 class Settings(NamedTuple):
     """How a job is run."""
 
@@ -163,6 +201,7 @@ class Settings(NamedTuple):
     forget_after: str | None = None
     max_keys: int = 100_000
     seed: int | None = None
+    room: Room = Room()
 
     def job(self, model: Learner) -> Job:
         """The job, with this model."""
@@ -171,9 +210,10 @@ class Settings(NamedTuple):
         waits = 0.0 if self.patience == "0" else seconds("--patience", self.patience)
         age, after = seconds("--max-age", self.max_age), self.forget_after
         forgets = None if after is None else seconds("--forget-after", after)
+        more = {} if self.room.bytes is None else {"cache": self.room.bytes / 2**20}
         return Job(
             model, shards=self.shards, max_age=age, patience=waits, forget_after=forgets,
-            max_keys=self.max_keys, seed=self.seed,
+            max_keys=self.max_keys, seed=self.seed, **more,
         )  # fmt: skip
 
     @property

@@ -16,7 +16,7 @@ import typer
 
 from lasec.cli import options as o
 from lasec.cli.helptext import Command, Group
-from lasec.cli.jobs import FEATURES, Endpoints, Settings, begin, need
+from lasec.cli.jobs import FEATURES, Endpoints, Room, Settings, begin, need
 from lasec.cli.output import STOPPED, honest, put_lines, say
 from lasec.cli.runner import Stop
 from lasec.cli.spread import Only, spread
@@ -108,6 +108,16 @@ def run(
     max_keys: Annotated[
         int, typer.Option("--max-keys", min=1, help="Maximum number of keys in a shard.")
     ] = 100_000,
+    memory: Annotated[
+        str | None,
+        typer.Option("--memory", help="Memory for models on each machine, such as 8g."),
+    ] = None,
+    keys: Annotated[
+        int | None,
+        typer.Option(
+            "--keys", min=1, help="Expected number of keys: if too many, the Tracker is small."
+        ),
+    ] = None,
     every: Annotated[
         str | None,
         typer.Option("--every", help="Keep running, with a batch at this interval, such as 10s."),
@@ -145,7 +155,9 @@ def run(
 
     Processes all available events and stops; with --every, runs until Ctrl-C. The same command
     continues where the last one stopped, and processes each event exactly once. Each key starts
-    from an untrained --model, or from an --algorithm with a --dimension.
+    from an untrained --model, or from an --algorithm with a --dimension. With --memory, the models
+    of as many keys as fit are kept at hand; with --keys as well, the Tracker takes its small form
+    where the full one would not fit.
     """
     need()
     endpoints = Endpoints(
@@ -153,9 +165,11 @@ def run(
     )
     how = Settings(
         shards, partitions, master, max_age, patience, every, packages, tuple(conf or ()),
-        conf_file, forget_after, max_keys, seed,
+        conf_file, forget_after, max_keys, seed, Room(memory, keys),
     )  # fmt: skip
     endpoints.check()
+    if model is None:
+        algorithm = how.room.form(algorithm, dimension, features)
     job = how.job(begin(model, algorithm, dimension, asking, classes, features))
     if not serve(job, endpoints, how, verbose):
         raise typer.Exit(STOPPED)
@@ -285,7 +299,11 @@ def _tell(job: Job, endpoints: Endpoints, settings: Settings) -> None:
     """Print what the job is about to do."""
     model, grows = job.model, " at first" if takes_pairs(job.model.rule) else ""
     size = f"{job.bytes_per_model:,} bytes per key{grows}"
-    lines = [("model", f"{model.name}, {model.dimension:,} features, {size}"), *endpoints.lines()]
+    size += " (tracker-small)" if getattr(model.rule, "block", None) == 0 else ""
+    lines = [("model", f"{model.name}, {model.dimension:,} features, {size}")]
+    if fits := settings.room.line(job):
+        lines.append(("memory", fits))
+    lines += endpoints.lines()
     share = f"{job.shards} shards in {settings.partitions} partitions"
     put_lines([f"Spark {version('pyspark')} on {settings.master}, {share}\n"])
     put_lines(f"  {name:<8}{value}\n" for name, value in lines)
