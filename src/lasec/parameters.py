@@ -201,18 +201,3 @@ def seconds(name: str, duration: str) -> float:
             f"{name} must be a duration such as '1d', '12h' or '30min', got {duration!r}"
         )
     return float(match[1]) * _UNITS[match[2]]
-
-
-def bytes_of(name: str, size: str) -> int:
-    """A size such as "8g", "512m" or "2t", in bytes; k, m, g and t are powers of 1,024.
-
-    >>> bytes_of("memory", "8g")
-    8589934592
-    >>> bytes_of("memory", "much")
-    Traceback (most recent call last):
-    ValueError: memory must be a size such as '8g' or '512m', got 'much'
-    """
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt])b?\s*", size.lower())
-    if match is None or float(match[1]) == 0.0:
-        raise ValueError(f"{name} must be a size such as '8g' or '512m', got {size!r}")
-    return int(float(match[1]) * 1_024 ** ("kmgt".index(match[2]) + 1))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from lasec.cli.options import Asking
 from lasec.errors import TableError
 from lasec.learner import Learner
-from lasec.parameters import bytes_of, seconds
+from lasec.parameters import seconds
 from lasec.persistence.container import kind_of, read
 from lasec.registry import make
 from lasec.session.saved import read_learner
@@ -157,7 +157,7 @@ class Room(NamedTuple):
     @property
     def bytes(self) -> int | None:
         """The memory in bytes."""
-        return None if self.memory is None else bytes_of("--memory", self.memory)
+        return None if self.memory is None else size_of("--memory", self.memory)
 
     def form(self, algorithm: str, dimension: int | None, features: str) -> str:
         """The Tracker in the form of which so many keys fit: full, or else small."""
@@ -177,6 +177,18 @@ class Room(NamedTuple):
         if self.keys is not None and self.keys > fits:
             said += f", fewer than {self.keys:,}: the others are read from the state when needed"
         return said
+
+
+def size_of(name: str, size: str) -> int:
+    """A size such as "8g", "512m" or "2t", in bytes; k, m, g and t are powers of 1,024.
+
+    >>> size_of("memory", "8g")
+    8589934592
+    """
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt])b?\s*", size.lower())
+    if match is None or float(match[1]) == 0.0:
+        raise ValueError(f"{name} must be a size such as '8g' or '512m', got {size!r}")
+    return int(float(match[1]) * 1_024 ** ("kmgt".index(match[2]) + 1))
 
 
 def _size(model: Learner) -> int:

@@ -69,12 +69,16 @@ def directory(
     return reader.schema(schema).format(kind).load(path)
 
 
-def topic(spark: SparkSession, servers: str, name: str, schema: str, **options: str) -> DataFrame:
+def topic(
+    spark: SparkSession, servers: str, name: str, schema: str, *, kind: str = "kafka",
+    **options: str,
+) -> DataFrame:  # fmt: skip
     """A stream of the messages of a Kafka topic, each a JSON object.
 
-    Needs Spark's Kafka connector, which ``spark-submit --packages`` brings.
+    Needs Spark's Kafka connector, which ``spark-submit --packages`` brings, or as ``kind`` the name
+    of another source with its options and columns.
     """
-    reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", servers)
+    reader = spark.readStream.format(kind).option("kafka.bootstrap.servers", servers)
     messages = reader.option("subscribe", name).options(**options).load()
     return parsed(messages, schema)
 

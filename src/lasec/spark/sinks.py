@@ -49,16 +49,17 @@ def files(out: str) -> Writer:
     return write
 
 
-def topics(servers: str, prefix: str, **options: str) -> Writer:
+def topics(servers: str, prefix: str, *, kind: str = "kafka", **options: str) -> Writer:
     """A writer for ``foreachBatch``: what is told goes to Kafka, as JSON, at least once.
 
     The topics are ``prefix.predictions``, ``prefix.questions``, ``prefix.receipts``,
-    ``prefix.metrics`` and ``prefix.dead``. ``options`` are those of Spark's Kafka sink.
+    ``prefix.metrics`` and ``prefix.dead``. ``options`` are those of Spark's Kafka sink, or of the
+    sink named ``kind``.
     """
 
     def write(table: DataFrame, batch: int) -> None:
-        writer = messages(table, batch, prefix).write.format("kafka").options(**options)
-        writer.option("kafka.bootstrap.servers", servers).save()
+        writer = messages(table, batch, prefix).write.format(kind).options(**options)
+        writer.option("kafka.bootstrap.servers", servers).mode("append").save()
 
     return write
 
