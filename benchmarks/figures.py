@@ -11,20 +11,26 @@ from matplotlib.figure import Figure
 # The columns of the tables on Spark, by their names in the docs.
 SPARK: dict[str, tuple[str, dict[str, str]]] = {
     "ratio": ("ratio", {
-        "keys": "keys", "rows/s": "rows_per_second", "bare, rows/s": "bare_rows_per_second",
+        "model": "model", "keys": "keys", "cache, MB": "cache", "rows/s": "rows_per_second",
+        "bare, rows/s": "bare_rows_per_second",
         "ratio": "ratio_to_bare", "lowest": "lowest_to_bare", "highest": "highest_to_bare",
         "without reads, rows/s": "unread_rows_per_second", "ratio to that": "ratio_to_unread",
     }),
     "time": ("ratio", {
-        "keys": "keys", "all, us": "us_per_row", "kernel": "us_kernel",
+        "model": "model", "keys": "keys", "cache, MB": "cache", "all, us": "us_per_row",
+        "kernel": "us_kernel",
         "reads of state": "us_state_get", "writes of state": "us_state_put",
         "other Python": "us_other_python", "bytes read": "bytes_read_per_row",
         "bytes written": "bytes_written_per_row", "us for a read": "us_per_get",
         "us for a write": "us_per_put",
     }),
     "keys": ("keys", {
-        "keys": "keys", "shards": "shards", "rows/s": "rows_per_second",
+        "keys": "keys", "d": "dimension", "shards": "shards", "rows/s": "rows_per_second",
         "state, bytes": "state_bytes", "batch, ms": "batch_ms", "commit, ms": "commit_ms",
+    }),
+    "hot": ("hot", {
+        "keys": "keys", "even, rows/s": "rows_per_second", "half of one key": "hot_rows_per_second",
+        "ratio": "ratio_to_hot", "lowest": "lowest_to_hot", "highest": "highest_to_hot",
     }),
     "executors": ("executors", {
         "master": "master", "rows/s": "rows_per_second", "batch, ms": "batch_ms",
@@ -50,7 +56,7 @@ def _parts(name: str, rows: list[dict[str, Any]]) -> dict[str, list[dict[str, An
     if name != "spark":
         return {name: rows}
     return {
-        f"{name}_{part}": [{new: row[old] for new, old in columns.items()} for row in some]
+        f"{name}_{part}": [{new: row.get(old) for new, old in columns.items()} for row in some]
         for part, (what, columns) in SPARK.items()
         if (some := [row for row in rows if row["what"] == what])
     }

@@ -16,21 +16,36 @@ EVENTS = "key string, id string, time double, features binary"
 SPAN = 1_000.0  # seconds of event time in a batch
 
 
-def job(dimension: int, shards: int, kind: type[ls.Job] = ls.Job, **more: Any) -> ls.Job:
-    """LASEC that asks one row in a hundred, whatever the model says: so labels can be foreseen."""
+RULES: dict[str, Any] = {
+    "LASEC": lasec.rules.SecondOrder(drift=1e-4),
+    "small Tracker": lasec.rules.Tracking(block=0, slots=5),
+}
+
+
+def job(
+    model: str, dimension: int, shards: int, kind: type[ls.Job] = ls.Job, **more: Any
+) -> ls.Job:
+    """A model that asks one row in a hundred, whatever it says: so labels can be foreseen."""
     query = lasec.queries.Uniform(rate=RATE)
-    model = lasec.Learner(lasec.rules.SecondOrder(drift=1e-4), query, dimension=dimension)
-    return kind(model, shards=shards, patience=0.0, seed=0, **more)
+    learns: Any = "mistakes" if model == "LASEC" else "labels"
+    learner = lasec.Learner(RULES[model], query, dimension=dimension, learn_from=learns)
+    return kind(learner, shards=shards, patience=0.0, seed=0, **more)
 
 
-def write_events(folder: Path, keys: int, rows: int, batches: int, dimension: int) -> None:
-    """One file a batch; the label of a row is the sign of its first feature."""
+def write_events(
+    folder: Path, keys: int, rows: int, batches: int, dimension: int, hot: float = 0.0
+) -> None:
+    """One file a batch; the label of a row is the sign of its first feature.
+
+    ``hot`` is the share of the rows that are of one key.
+    """
     rng = np.random.default_rng(keys)
     folder.mkdir(parents=True)
     for batch in range(batches):
         X = rng.standard_normal((rows, dimension))
+        whose = np.where(rng.random(rows) < hot, 0, rng.integers(keys, size=rows))
         table = {
-            "key": np.char.add("tenant-", rng.integers(keys, size=rows).astype(str)),
+            "key": np.char.add("tenant-", whose.astype(str)),
             "id": np.char.add(f"{batch}-", np.arange(rows).astype(str)),
             "time": SPAN * (batch + np.arange(rows) / rows / 2),
             "features": list(map(bytes, X)),

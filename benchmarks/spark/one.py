@@ -9,6 +9,7 @@ import statistics
 import sys
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -38,17 +39,20 @@ class Bench:
         self.spark.sparkContext.setLogLevel("ERROR")
         self.batches = WARM + int(given["repeats"])
 
-    def prepare(self) -> None:
+    def prepare(self, name: str = "input", hot: float = 0.0) -> None:
         """Events, the questions that they lead to, and the labels that these get."""
         given = self.given
-        events = self.folder / "events"
-        feed.write_events(events, given["keys"], given["rows"], self.batches, given["dimension"])
-        blank = feed.job(given["dimension"], given["shards"])
+        events = self.folder / name / "events"
+        sizes = given["keys"], given["rows"], self.batches, given["dimension"]
+        feed.write_events(events, *sizes, hot)
+        blank = feed.job(given["model"], given["dimension"], given["shards"])
         table = self.spark.read.schema(feed.EVENTS).parquet(str(events))
         told = blank.stream(table).where("kind = 'question'").select("key", "id").toPandas()
-        feed.write_labels(self.folder / "labels", events, told)
+        feed.write_labels(self.folder / name / "labels", events, told)
 
-    def form(self, name: str, kind: type[operators.Begun], **settings: Any) -> Form:
+    def form(
+        self, name: str, kind: type[operators.Begun], source: str = "input", **settings: Any
+    ) -> Form:
         """One form of the job, set going; it waits for files."""
         operator = type(kind.__name__, (kind,), settings)
 
@@ -60,7 +64,7 @@ class Bench:
         for what in ("events", "labels"):
             (here / what).mkdir(parents=True)
         cache = given.get("cache", 1_024.0)
-        job = feed.job(given["dimension"], given["shards"], Job, cache=cache)
+        job = feed.job(given["model"], given["dimension"], given["shards"], Job, cache=cache)
         names = sql.concat(sql.lit("tenant-"), sql.col("id")).alias("key")
         keys = self.spark.range(given["keys"]).select(names, sql.lit(b"").alias("model"))
         query = ls.start(
@@ -70,7 +74,7 @@ class Bench:
             out=str(here / "out"), checkpoint=str(here / "checkpoint"), warm=keys,
             every="200 milliseconds", name=name,
         )  # fmt: skip
-        return Form(self.folder, here, query)
+        return Form(self.folder / source, here, query)
 
     def speeds(self, forms: dict[str, Form]) -> dict[str, list[float]]:
         """Rows a second of each form, taken in turn, batch by batch."""
@@ -130,6 +134,9 @@ def measure(given: dict[str, Any]) -> dict[str, Any]:
             for pages in (Path(folder) / "local").rglob("lasec-pages"):
                 shutil.rmtree(pages)  # what the first form has read is not at hand for the others
         forms = {"lasec": bench.form("lasec", operators.Begun)}
+        if given.get("hot"):
+            bench.prepare("hot input", given["hot"])
+            forms["hot"] = bench.form("hot", operators.Begun, "hot input")
         if bare:
             forms["bare"] = bench.form("bare", operators.Bare, folder=logs)
             forms["unread"] = bench.form("unread", operators.Bare, folder=logs, reads=False)
@@ -145,13 +152,13 @@ def measure(given: dict[str, Any]) -> dict[str, Any]:
 
 def summary(given: dict[str, Any], speeds: dict[str, list[float]], last: Any) -> dict[str, Any]:
     """Medians, and ratios of batches that ran one after the other."""
-    found = {
-        name: given[name] for name in ("what", "master", "keys", "dimension", "rows", "shards")
-    }
+    names = ("what", "model", "master", "keys", "dimension", "rows", "shards")
+    found = {name: given[name] for name in names} | {"cache": given.get("cache", 1_024.0)}
     found["rows_per_second"] = round(statistics.median(speeds["lasec"]))
-    for name in ("bare", "unread"):
+    for name in ("bare", "unread", "hot"):
         if name in speeds:
             ratios = [a / b for a, b in zip(speeds["lasec"], speeds[name], strict=True)]
+            ratios = [1 / ratio for ratio in ratios] if name == "hot" else ratios
             found[f"{name}_rows_per_second"] = round(statistics.median(speeds[name]))
             found[f"ratio_to_{name}"] = round(statistics.median(ratios), 3)
             found[f"lowest_to_{name}"], found[f"highest_to_{name}"] = (
@@ -170,7 +177,7 @@ def summary(given: dict[str, Any], speeds: dict[str, list[float]], last: Any) ->
 def shares(logs: Path, given: dict[str, Any], speeds: list[float]) -> dict[str, Any]:
     """Where the time of a batch goes: all cores together, in microseconds a row."""
     spent: dict[str, float] = {}
-    calls, moved, rows = {"get": 0, "put": 0, "remove": 0}, {"get": 0, "put": 0, "remove": 0}, 0
+    calls, moved, rows = Counter[str](), Counter[str](), 0
     for file in logs.glob("*.json"):
         if int(file.stem.split("-")[1]) < WARM:
             continue

@@ -14,6 +14,7 @@ import pandas as pd
 import lasec
 import lasec.spark as ls
 from benchmarks.spark.feed import RATE, SPAN
+from lasec.spark.cache import CACHE
 
 
 class Begun(ls.Processor):
@@ -77,6 +78,15 @@ class Watched(Begun):
             kernel[0] += time.perf_counter() - began
             return served
 
+        hits = list[Any]()
+
+        def found(mark: bytes) -> Any:
+            page = get(mark)
+            if page is not None:
+                hits.append(("hit", "", mark.hex(), page.size))
+            return page
+
+        get, CACHE.get = CACHE.get, found  # type: ignore[method-assign]
         lasec.Fleet.serve = timed  # type: ignore[method-assign]
         try:
             began = time.perf_counter()
@@ -86,14 +96,15 @@ class Watched(Begun):
             total = time.perf_counter() - began - waited
         finally:
             self.store, lasec.Fleet.serve = store, serve  # type: ignore[method-assign]
+            CACHE.get = get  # type: ignore[method-assign]
         spent = log.spent | {"kernel": kernel[0], "total": total, "waited": waited}
         path = Path(self.folder) / f"{key[0]}-{batch_of(frames[0])}.json"
-        path.write_text(json.dumps({"calls": log.calls, "spent": spent}))
+        path.write_text(json.dumps({"calls": log.calls + hits, "spent": spent}))
         yield from told
 
 
 class Bare(Begun):
-    """Reads and writes as many bytes of state as the job did, and hands its rows through."""
+    """Reads and writes as many bytes as the job did, and hands its rows through."""
 
     folder = ""
     reads = True
@@ -108,9 +119,16 @@ class Bare(Begun):
                 self.store.put(part, name, bytes(size))
             elif call == "remove":
                 self.store.remove(part, name)
+            elif call == "hit":
+                self._cached(bytes.fromhex(name), size)
             elif self.reads:
                 self.store.get(part, name)
         yield handed_through(frame)
+
+    def _cached(self, mark: bytes, size: int) -> None:
+        """Read as large a file of the cache as the job did; it is there from the second time on."""
+        if self.reads and CACHE.get(b"bare" + mark) is None:
+            CACHE.put(b"bare" + mark, bytes(size))
 
 
 def batch_of(frame: pd.DataFrame) -> int:
