@@ -60,9 +60,9 @@ def bitcode(name: str, function: Callable[..., int], signature: Any) -> bytes:
 def _make_one(module: Any) -> None:
     """Let functions become a part of what calls them, and leave out counts that cancel.
 
-    A state is handed on as some hundred numbers, and whoever is given arrays counts a reference to
-    each. Only now, when nobody else can call these functions, may LLVM take them apart; numba's own
-    inlining, of Python, loses what is written into an array that a tuple holds.
+    A state is handed on as some hundred numbers, and each function counts references to the arrays
+    that it is given. Only now, when nothing else can call these functions, may LLVM take them
+    apart; numba's own inlining, of Python, loses what is written into an array that a tuple holds.
     """
     passes = llvm.create_pass_builder(_machine(*here()), llvm.create_pipeline_tuning_options(3))
     unused, counts = llvm.create_new_module_pass_manager(), llvm.create_new_module_pass_manager()
