@@ -132,6 +132,8 @@ BENCHMARK = (
            flag("again", "Take the parameters that were tuned for the table.")), "benchmark"),
     Study("unseen", "The Tracker and the best peer of each cell in draws that nobody looked at.",
           "benchmark.unseen:measure", (OUT, JOBS, DATA), "benchmark"),
+    Study("one-setting", "Each peer with one setting for all streams and budgets, and its own.",
+          "benchmark.one_setting:measure", (OUT, *USUAL), "benchmark"),
     Study("ablation", "The Tracker with one part changed, where it is behind; uniform asking.",
           "benchmark.ablation:measure", (OUT, seeds(5), JOBS, DATA), "benchmark"),
     Study("tracker", "The Tracker's oracle gap, estimates and calibration; its constants changed.",

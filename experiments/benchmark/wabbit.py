@@ -33,7 +33,9 @@ def features(stream: Stream) -> list[str]:
 
 
 def options(parameters: Parameters) -> str:
-    """The options of the learning rate, its decay, and the ridge penalty."""
+    """The options of the learning rate, its decay, and the ridge penalty; without them, its own."""
+    if not parameters:
+        return "--loss_function logistic"
     chosen = {"-l": "l", "--power_t": "power_t", "--l2": "l2"}
     return " ".join([OPTIONS, *(f"{option} {parameters[key]}" for option, key in chosen.items())])
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from experiments.benchmark import ablation, baselines, paced, papers, tables, unseen
+from experiments.benchmark import ablation, baselines, one_setting, paced, papers, tables, unseen
 from experiments.benchmark.command import joined
 from experiments.benchmark.contest import benchmark_run, benchmark_tune, grid
 from experiments.benchmark.learners import LEARNERS
@@ -173,6 +173,38 @@ def test_unseen_draws_are_compared_by_cell():
     assert now.difference == pytest.approx(-0.02)
     assert "ahead in 0, and behind by more than 0.01 in 1" in unseen.summary([now])
     assert "| switch | -0.020 (+0.020) |" in unseen.document([before], [now])
+
+
+def test_a_setting_is_one_for_all_streams():
+    """The best on average, not the best of a stream; synthetic rows stay as they are."""
+
+    def accuracy(stream, learner, rate, setting, seed, size):
+        place, standardise = setting
+        assert STREAMS[stream].real or not standardise
+        best = {"switch": 0}.get(stream, 3)
+        return 0.6 + 0.2 * (place == best) + 0.1 * (standardise and place == 3), rate
+
+    class Ran:
+        def run(self, title, tasks):
+            return [accuracy(*task) for _, task in tasks]
+
+    setting, mean = one_setting.chosen(Ran(), "paa-paced", 1.0)
+    assert setting == (3, True)
+    real = sum(source.real for source in STREAMS.values())
+    assert mean == pytest.approx(0.8 + (0.1 * real - 0.2) / len(STREAMS), abs=1e-6)
+
+
+def test_ours_meets_each_peer_with_one_setting():
+    ours = [row("tracker", s, 0.70) | {"setting": ""} for s in (1, 2)]
+    peer = [row("vw", s, a) | {"setting": "own"} for s, a in ((1, 0.68), (2, 0.70))]
+    peer += [row("paa-paced", s, 0.71) | {"setting": "chosen"} for s in (1, 2)]
+    found = one_setting.met(ours + peer)
+    assert one_setting.gaps(found, "vw, own") == {("switch", 0.1): pytest.approx(0.01)}
+    page = one_setting.document(ours + peer)
+    assert "more accurate on average at every budget than 1;" in page
+    assert "least by -0.0100 (paa-paced, chosen, at 10 %)" in page
+    peer[0]["achieved_rate"] = peer[1]["achieved_rate"] = 0.2
+    assert one_setting.gaps(one_setting.met(ours + peer), "vw, own") == {}
 
 
 @pytest.mark.parametrize(("name", "point"), [
@@ -421,5 +453,7 @@ def test_the_published_table_is_that_of_the_published_runs():
     met = [c for c in seen if c.stream not in unseen.LEFT_OUT and c.rate < 1.0]
     last = [unseen._compared(read_csv(folder / "unseen.csv"), c) for c in met]
     assert unseen.document(met, last) == (folder / "unseen.md").read_text()
+    alike = read_csv(folder / "one_setting.csv")
+    assert one_setting.document(alike) == (folder / "one_setting.md").read_text()
     assert {row["stream"] for row in rows} == set(STREAMS)
     assert {row["learner"] for row in rows} == set(LEARNERS)
