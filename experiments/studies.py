@@ -187,6 +187,8 @@ LABELS = (
           "intervals.ppi:measure", (OUT, seeds(3), *USUAL), "intervals"),
     Study("frontier", "Accuracy and widths of intervals by audit and label budget, on all streams.",
           "intervals.frontier:hold", (OUT, seeds(4), *USUAL), "intervals"),
+    Study("adaptive-budget", "Labels spent where the Tracker expects them to last: equal labels.",
+          "intervals.adaptive:measure", (OUT, *USUAL), "intervals"),
     Study("budget", "How a budget is held, at the end and in every window.",
           "intervals.budget:measure", (OUT, seeds(3), JOBS, DATA), "intervals"),
     Study("delays", "Accuracy against the delay of the answers.", "intervals.delays:measure",

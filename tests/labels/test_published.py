@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from experiments.alarming import command, made
-from experiments.intervals import alarms, budget, delays, guide, metrics
+from experiments.intervals import adaptive, alarms, budget, delays, guide, metrics
 from experiments.output import read_csv
 from experiments.steady import Steady
 
@@ -34,6 +34,14 @@ def test_tables_are_those_of_the_published_runs():
     for name, study in (("budget", budget), ("alarms", alarms)):
         rows = read_csv(PUBLISHED / f"{name}.csv")
         assert (PUBLISHED / f"{name}.md").read_text() == study.table(rows), name
+
+
+def test_adaptive_budgets_bring_what_is_published():
+    rows = read_csv(PUBLISHED / "adaptive.csv")
+    assert (PUBLISHED / "adaptive.md").read_text() == adaptive.document(rows)
+    (row,) = [r for r in rows if (r["stream"], r["rate"], r["seed"]) == ("stationary", 0.02, 26)]
+    assert adaptive.adaptive_run("stationary", 0.02, 26, 1.0).items() <= row.items()
+    assert max(row["cap used"] for row in rows) <= 1.0
 
 
 @pytest.mark.parametrize(("stream", "rate"), [("switch", 0.1), ("stationary", 0.02)])

@@ -37,7 +37,11 @@ class Budget:
         s = self._behind()
         few = clip(self.tokens / min(8.0, self.burst / 4.0) - 1.0, 0.0, 1.0)
         room = clip(2.0 - 2.0 * waiting / q.max_open, 0.0, 1.0) if q.max_open else 1.0
-        e = q.audit * min(self.share, 0.25) * math.exp(self._pull(min(0.0, s + 6.0)))
+        e = (
+            q.audit
+            * min(self.share, 0.25)
+            * math.exp(self._pull(min(0.0, s + (18.0 if q.adapt else 6.0))))
+        )
         e *= min(1.0, self.tokens / 8.0) ** 2 * (0.2 + 0.8 * room)
         return e + (1.0 - e) * self._wanted(s) * few * room
 

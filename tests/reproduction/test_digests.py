@@ -110,6 +110,7 @@ ASIDE = {
 BOOKS = {
     "lasec.learner.book:Book.__len__", "lasec.learner.book:Book.report",
     "lasec.learner.learner:Learner.run", "lasec.learner.learner:Learner._sized",
+    "lasec.learner.adaptive:in_turns", "lasec.learner.adaptive:adapts",
     "lasec.learner.state:Counts.plus", "lasec.learner.state:LearnerState.aged",
     "lasec.learner.state:LearnerState.kind",
     "lasec.records:Records.__len__",

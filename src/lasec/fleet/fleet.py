@@ -22,6 +22,7 @@ from lasec.fleet import batch, saved
 from lasec.fleet.stacked import tiled
 from lasec.kernel import engine
 from lasec.learner import ALWAYS, Learner, reading, standing
+from lasec.learner.adaptive import adapts
 from lasec.learner.state import Counts, LearnerState
 from lasec.learner.terms import Terms
 from lasec.nested import copied
@@ -101,6 +102,8 @@ class Fleet:
         self._one = one = LearnerState.first(
             rule, query, self.dimension, terms, classes=classes, seed=self.seed, lead=lead
         )
+        if adapts(one):
+            raise ValueError("query: the budgets of a fleet are not adaptive, so adapt must be 0")
         self._names = one.classes.complete
         self.rule, self.query, self.clock = one.rule, one.selector.query, one.selector.clock
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()

@@ -18,7 +18,7 @@ from lasec.busy import Busy
 from lasec.classes import ClassNames, class_names
 from lasec.clock import LEAD
 from lasec.files import write
-from lasec.learner import reading, running
+from lasec.learner import adaptive, reading, running
 from lasec.learner.book import GivenUp, Listener, Question, decided
 from lasec.learner.saved import LearnerFile
 from lasec.learner.state import LearnerState
@@ -231,7 +231,7 @@ class Learner:
         Decision(label=1, margin=0.0, variance=1.25, propensity=1.0, asked=True, ticket=0)
         """
         with self._busy:
-            now = self._sized("x", x, 1)
+            now = adaptive.boosted(self._sized("x", x, 1))
             row = reading.one_row(now, x)
             given = -1.0 if draw is None else float(validation.uniforms("draw", [draw], 1)[0])
             selector, book, age = now.selector, now.book, now.terms.max_age
@@ -285,7 +285,8 @@ class Learner:
         (Records(rows=100, asked=58, learned=0, refused=0), 58)
         """
         with self._busy:
-            self._now, records = running.ask(self._sized("X", X, 2), X, times, draws)
+            now = self._sized("X", X, 2)
+            self._now, records = adaptive.in_turns(now, running.ask, X, times, draws)
             self._now.book.report()
             return records
 
@@ -696,8 +697,9 @@ class Learner:
         Records(rows=10000, accuracy=0.700, labels=3496, rate=0.350)
         """
         with self._busy:
-            self._now, records = running.run(
-                self._sized("X", X, 2), X, y, times, draws, in_place=self._in_place
+            now = self._sized("X", X, 2)
+            self._now, records = adaptive.in_turns(
+                now, running.run, X, y, times, draws, in_place=self._in_place
             )
             self._now.book.report()
             return records

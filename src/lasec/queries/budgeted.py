@@ -8,8 +8,9 @@ said in :mod:`lasec.queries.pacing`.
 
 *Audit.* A part of the labels, about ``audit`` of them, is spread evenly: the minimum query
 probability is ``audit`` times the rate (of at most 0.25), so that no row is invisible. It
-falls when more than six labels are overspent. Should the bucket become empty all the same, nothing
-is asked until a token is there: the propensity is 0, and the row is counted as blind.
+falls when more than six labels are overspent (18 of an adaptive budget). Should the bucket become
+empty all the same, nothing is asked until a token is there: the propensity is 0, and the row is
+counted as blind.
 
 *Usual margins.* What is a large margin differs between models. Where the mean size of the margins
 of about 500 rows is less than 0.4, they are stretched so that it is; the inner query then sees
@@ -17,6 +18,9 @@ margins of the same size whatever the model.
 
 *Boost.* :meth:`Budgeted.boost` spends labels earlier, after an alarm for example, under the same
 hard cap.
+
+*Adaptive.* With ``adapt``, a Tracker spends up to that share of the horizon's labels earlier, where
+its posterior says that they are worth more now (:mod:`lasec.learner.adaptive`), and repays them.
 
 *Backpressure.* With ``max_open``, asking slows down when more than half as many questions are
 open, and only a fifth of the audit is left when all of them are.
@@ -66,6 +70,7 @@ from lasec.types import Context, Margin, Query, Vector
 __all__ = ["Budgeted", "stretched"]
 
 LARGE, MEMORY, FAR = 0.4, 500.0, 1e100
+MOST_ADAPTIVE, SHORTEST = 0.1, 5_000.0  # where a budget is adaptive
 
 
 def stretched(margin: Margin, state: Vector) -> Margin:
@@ -74,6 +79,17 @@ def stretched(margin: Margin, state: Vector) -> Margin:
     if 0.0 < state[USUAL] < LARGE:
         factor = LARGE / state[USUAL]
     return Margin(margin.raw, margin.variance, margin.margin * factor)
+
+
+def flaw_of_boosts(query: Any) -> str:
+    """Why a budget cannot be adaptive; empty if it can."""
+    if query.timed or query.total > 0.0:
+        return "adapt: not for a budget by time or with a total"
+    if query.rate > MOST_ADAPTIVE or query.horizon < SHORTEST:
+        return (
+            f"adapt needs a rate of {MOST_ADAPTIVE:g} or less and a horizon of {SHORTEST:g} or more"
+        )
+    return ""
 
 
 @checked
@@ -105,6 +121,21 @@ class Budgeted(NamedTuple):
     total: NonNegative = 0.0
     max_open: Annotated[int, Range(0, 2**31)] = 0
     timed: bool = False
+    adapt: Annotated[float, Range(0.0, 0.5)] = 0.0
+
+    @classmethod
+    def adaptive(cls, rate: float, share: float = 0.25, **options: Any) -> Budgeted:
+        """A budget of which a Tracker spends up to a ``share`` of the horizon's labels earlier.
+
+        It does so where a concept is new and seems to stay, and repays them within the horizon. The
+        hard cap rises by that share of the labels.
+
+        >>> Budgeted.adaptive(rate=0.02).cap(50_000), Budgeted(rate=0.02).cap(50_000)
+        (1088.0, 1038.0)
+        """
+        plain = cls(rate, **options)
+        more = plain.rate * plain.horizon * number("share", share, float, Range(0.0, 0.5))
+        return plain._replace(adapt=share, burst=settled(plain)[2] + 2.0 * more)
 
     @classmethod
     def every(cls, window: str | float, labels: float, **options: Any) -> Budgeted:
@@ -226,7 +257,7 @@ class Budgeted(NamedTuple):
             return f"burst must be at least 16 labels, got {self.burst:g}"
         if 0.0 < self.total < 1.0:
             return f"total must be at least one label, got {self.total:g}"
-        return ""
+        return flaw_of_boosts(self) if self.adapt > 0.0 else ""
 
     @property
     def has_propensity(self) -> Literal[True]:

@@ -8,8 +8,9 @@ surplus s of the account pulls it back where chance spent too many or too few::
     pull(s) = min(0.3, g) s, between -4 and 4                  by time, g = 10 / labels in a window
     P(ask) = e + (1 - e) wanted,   e = a min(r, 0.25) exp(pull(min(0, s + 6)))     a: the ``audit``
 
-and e falls with the square of the last eight tokens. c follows probabilities, not draws, so that it
-hardly moves while the margins stay alike. The labels of a window vary by chance as they would if
+and e falls with the square of the last eight tokens; of an adaptive budget it has s + 18, so that
+it does not follow what is repaid. c follows probabilities, not draws, so that it hardly moves while
+the margins stay alike. The labels of a window vary by chance as they would if
 each row were asked on its own; over all rows the count stays within a few labels of the plan.
 """
 
@@ -24,7 +25,8 @@ from lasec.types import Vector
 __all__ = ["audited", "ease", "held_back", "pull", "room_for", "step", "wanted"]
 
 CERTAIN = 1.0 - 1e-6
-MANY, DAILY, MOST, FOLLOW, FREE, HARDEST = 0.02, 10.0, 0.3, 0.1, 6.0, 4.0
+MANY, DAILY, MOST, FOLLOW, HARDEST = 0.02, 10.0, 0.3, 0.1, 4.0
+FREE, ADAPTIVE = 6.0, 18.0  # labels that the audit lets be overspent, also of an adaptive budget
 AUDITED, LEFT = 0.25, 0.2
 
 
@@ -51,7 +53,8 @@ def wanted(query: Any, p: float, state: Vector, account: Purse, s: float) -> flo
 
 def audited(query: Any, account: Purse, s: float, room: float) -> float:
     """The minimum query probability at a surplus of s labels, with so much room for questions."""
-    overspent = pull(query, account, min(0.0, s + FREE))
+    free = FREE if query.adapt == 0.0 else ADAPTIVE
+    overspent = pull(query, account, min(0.0, s + free))
     last = min(1.0, account.tokens / RESERVE) ** 2
     least = query.audit * min(account.share, AUDITED) * math.exp(overspent) * last
     return float(least * (LEFT + (1.0 - LEFT) * room))
