@@ -10,7 +10,9 @@ import lasec
 from lasec.learner import adaptive
 from lasec.queries import Budgeted
 from lasec.queries.account import BLIND, BOOST, LABELS, ROUNDS, USUAL
+from lasec.types import Context
 from reference import adaptive as twin
+from reference.budget import Budget
 
 STREAMS = {
     "stationary": lambda n, seed: lasec.streams.stationary(n, dimension=8, seed=seed),
@@ -202,3 +204,25 @@ def test_budgets_that_cannot_adapt_are_refused(options, message):
 def test_a_fleet_has_no_adaptive_budget():
     with pytest.raises(ValueError, match="the budgets of a fleet are not adaptive"):
         lasec.Fleet.of(tracker(), models=2)
+
+
+def test_compiled_interpreted_and_by_the_equations_the_audit_is_one():
+    """While much is repaid, so that more than six labels are overspent."""
+    X, y = STREAMS["switching"](1_500, 6)
+    query = Budgeted.adaptive(0.1)
+    learner = lasec.Learner(lasec.rules.SecondOrder(), query, dimension=8, seed=1)
+    memory, written = query.init(), Budget(query)
+    learner.boost(60.0, over=300)
+    query.boost(memory, 60.0, 300.0)
+    written.boost, written.repay = written.boost + 60.0, written.repay + 60.0 / 300.0
+    records = learner.run(X, y)
+    behind = []
+    for t, (margin, asked) in enumerate(zip(records.margin, records.asked, strict=True)):
+        seen, now = lasec.Margin(margin, 0.0, margin), Context(t + 1, t + 1.0, 0)
+        p = records.propensity[t]
+        assert query.chance(seen, memory, now) == pytest.approx(p, rel=1e-9)
+        assert written.chance(margin, now.time, 0) == pytest.approx(p, rel=1e-9)
+        behind.append(written._behind())
+        query.spend(seen, memory, bool(asked), now)
+        written.spend(bool(asked))
+    assert min(behind) < -6.0
