@@ -17,6 +17,8 @@ from experiments.spark import CLUSTER, check, kill, processes
 from experiments.spark.cuts import cuts, recut
 from experiments.spark.feed import FILES, SETTLING, Feed, make
 
+PARTITIONS = (3, 1)  # to which the state is moved on the way; it begins with two
+
 
 def study(out: Path, kills: int, seed: int, master: str | None) -> Iterator[str]:
     """The report as a text; the command fails where anything was lost, twice or different."""
@@ -31,18 +33,23 @@ def strike(
 ) -> dict[str, Any]:
     """Run the job twice over one input, once with ``kills``; the report, also as a file."""
     what = list(targets or (kill.TARGETS if master == CLUSTER else ("driver", "python")))
-    feed = Feed(batches=kills + SETTLING + 6, seed=seed, keys=300 if kills > 5 else 60)
+    feed = Feed(batches=kills + SETTLING + 9, seed=seed, keys=300 if kills > 5 else 60)
     for name in ("input", "recut", "quiet", "struck", "home"):
         shutil.rmtree(out / name, ignore_errors=True)
     make(feed, out / "input")
     settings = {"master": master, "dimension": feed.dimension}
-    strikes = kill.plan(kills, feed.batches - 1, seed, what)
-    struck = _run(out, "struck", settings, FILES, strikes, seed)
+    moves = [feed.batches // 3, 2 * feed.batches // 3]  # after so many batches
+    spared = [batch + i + step for i, batch in enumerate(moves) for step in (-1, 0)]
+    strikes = kill.plan(kills, feed.batches + len(moves) - 1, seed, what, spared)
+    struck = run_one(out, "struck", settings | _phases(feed, moves, FILES), strikes, seed)
     made = cuts(out / "struck/checkpoint")
+    moves = [at - i for i, at in enumerate(at for at, batch in enumerate(made) if not any(batch))]
+    made = [batch for batch in made if any(batch)]
     ordinary = all(len(files) == FILES for batch in made for files in batch)
     if not ordinary:
         recut(out / "input", made, out / "recut")
-    quiet = _run(out, "quiet", settings, FILES if ordinary else 1, [], seed)
+    again = _phases(feed, moves, FILES if ordinary else 1)
+    quiet = run_one(out, "quiet", settings | again, [], seed)
     report = {"master": master, "feed": asdict(feed), "ordinary_batches": ordinary}
     report |= {"quiet": asdict(quiet), "struck": asdict(struck)} | compared(out)
     report["passed"] = passed(report, kills)
@@ -51,20 +58,25 @@ def strike(
     return report
 
 
-def _run(
+def run_one(
     out: Path,
     name: str,
     settings: dict[str, Any],
-    files: int,
     strikes: list[kill.Strike],
     seed: int,
 ) -> kill.Run:
     """One run in a folder of its own."""
-    given = out / ("input" if files == FILES else "recut")
+    given = out / ("input" if settings["files"] == FILES else "recut")
     (out / name).mkdir()
-    text = json.dumps(settings | {"input": str(given), "files": files})
+    text = json.dumps(settings | {"input": str(given)})
     (out / name / "settings.json").write_text(text)
     return kill.run(out / name, processes.home(out / "home"), strikes, seed)
+
+
+def _phases(feed: Feed, moves: list[int], files: int) -> dict[str, Any]:
+    """So many files in a batch, and after which of them the state is moved to more partitions."""
+    ends = [[files * batch, number] for batch, number in zip(moves, PARTITIONS, strict=True)]
+    return {"files": files, "phases": [*ends, [files * feed.batches, None]]}
 
 
 def compared(out: Path) -> dict[str, Any]:
@@ -102,6 +114,7 @@ def table(report: dict[str, Any]) -> str:
         f"starts     {struck['starts']}, {struck['replays']} of them into a batch half done",
         f"seconds    {report['quiet']['seconds']} undisturbed, {struck['seconds']} under fire",
         "rows       " + ", ".join(f"{n} {name}" for name, n in report["outcomes"].items()),
+        f"partitions 2, then {' and '.join(map(str, PARTITIONS))}",
         f"lost/twice {sum(report['once']['struck'].values())}",
         "batches    " + ("as planned" if report["ordinary_batches"] else "cut anew by a kill"),
         f"different  {report['differences'] or 'nothing'}",

@@ -18,6 +18,7 @@ from experiments.spark import processes
 TARGETS = {"driver": 0.2, "all": 0.2, "executor": 0.3, "python": 0.3}
 STARTS = 5  # in a row without a batch that came to its end: then it will never be done
 COLD = 3  # batches after which the usual time is known; the first one warms everything up
+PATIENCE = 10.0  # seconds for a Python worker at work; ten times as many for any
 _POLL = 0.02
 _LOST = re.compile(rb"TaskSetManager: .*Lost task")
 
@@ -42,14 +43,19 @@ class Run:
     kills: list[dict[str, Any]] = field(default_factory=list)
 
 
-def plan(kills: int, batches: int, seed: int, targets: list[str]) -> list[Strike]:
+def plan(
+    kills: int, batches: int, seed: int, targets: list[str], spared: list[int] | None = None
+) -> list[Strike]:
     """Which batches are struck, in order; the first is left alone, to have something to lose.
+
+    ``spared`` are left alone, too: those in which the checkpoint is moved, and those before them.
 
     >>> [strike.batch for strike in plan(3, 8, seed=1, targets=["driver"])]
     [2, 4, 5]
     """
     rng = np.random.default_rng([seed, kills])
-    chosen = np.sort(rng.choice(np.arange(1, batches), kills, replace=False))
+    some = np.setdiff1d(np.arange(1, batches), spared or [])
+    chosen = np.sort(rng.choice(some, kills, replace=False))
     weights = np.array([TARGETS[target] for target in targets])
     what = rng.choice(targets, kills, p=weights / weights.sum())
     what[: len(targets)] = rng.permutation(targets)[:kills]  # each of them once, if there is room
@@ -73,6 +79,9 @@ def run(folder: Path, home: Path, strikes: list[Strike], seed: int = 0) -> Run:
                 alive = offsets(folder) > begun or commits(folder) > before
                 if alive and waiting and offsets(folder) >= waiting[0].batch:
                     made.kills.append(_strike(folder, waiting.pop(0), rng))
+                    struck = made.kills[-1]
+                    if struck["existed"] and struck["target"] in {"driver", "all"}:
+                        process.wait()  # the next one is for what comes after it
                 time.sleep(_POLL)
         finally:
             processes.kill([process.pid] if process.poll() is None else [])
@@ -103,8 +112,8 @@ def _strike(folder: Path, strike: Strike, rng: np.random.Generator) -> dict[str,
 
 
 def _victims(folder: Path, target: str, rng: np.random.Generator) -> list[int]:
-    """The processes to be killed; for a Python worker at work, it waits for a while."""
-    until = time.monotonic() + 10.0
+    """The processes to be killed; it waits until there is one, and a while for a busy worker."""
+    begun = time.monotonic()
     while True:
         found = processes.members(folder)
         if target == "all":
@@ -112,10 +121,10 @@ def _victims(folder: Path, target: str, rng: np.random.Generator) -> list[int]:
         pids = [pid for pid, kind in found if kind == target]
         if target == "driver":
             return pids
-        late = time.monotonic() > until
-        if target == "python" and not late:  # most of them stand by
+        waited = time.monotonic() - begun
+        if target == "python" and waited < PATIENCE:  # most of them stand by
             pids = processes.busy(pids)
-        if pids or late:
+        if pids or waited > 10 * PATIENCE:
             return [int(rng.choice(pids))] if pids else []
         time.sleep(_POLL)
 

@@ -1,23 +1,26 @@
 """One run of the job in a process of its own: ``python -m experiments.spark.worker FOLDER``.
 
 The folder holds ``settings.json``; what the job tells goes to ``out``, its state to ``checkpoint``,
-and when all input is used up ``done.json`` says what was counted.
+and when all input is used up ``done.json`` says what was counted. The input comes in phases, and
+between two of them the checkpoint is moved to another number of partitions.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 import lasec
 import lasec.spark
 from experiments.spark import feed
 
 LOST = "org.apache.spark.scheduler.TaskSetManager"
+KAFKA = "mock-kafka"
 LOOPBACK: dict[str, Any] = {
     "spark__driver__host": "127.0.0.1",
     "spark__driver__bindAddress": "127.0.0.1",
@@ -29,7 +32,7 @@ LOOPBACK: dict[str, Any] = {
 
 def job(dimension: int) -> lasec.spark.Job:
     """The job that all runs have."""
-    model = lasec.LASEC_SS(dimension=dimension, drift=0.01, aggressiveness=0.1)
+    model = lasec.Tracker(dimension, rate=0.3)
     return lasec.spark.Job(model, shards=16, max_age=feed.MAX_AGE, patience=feed.PATIENCE, seed=0)
 
 
@@ -38,15 +41,25 @@ def run(folder: Path) -> dict[str, Any]:
     settings = json.loads((folder / "settings.json").read_text())
     spark = lasec.spark.session(settings["master"], **LOOPBACK)
     _quieten(spark)
-    sources = [
-        lasec.spark.directory(
-            spark, f"{settings['input']}/{name}", schema, per_batch=settings["files"]
-        )
-        for name, schema in (("events", lasec.spark.EVENTS), ("labels", lasec.spark.LABELS))
-    ]
-    out, checkpoint = str(folder / "out"), str(folder / "checkpoint")
-    query = lasec.spark.start(job(settings["dimension"]), *sources, out=out, checkpoint=checkpoint)
-    query.awaitTermination()
+    out, checkpoint, mark = str(folder / "out"), str(folder / "checkpoint"), folder / "phase"
+    servers, mine = settings.get("servers"), settings.get("prefix", "")
+    if servers:
+        from experiments.spark.broker import Kafka  # noqa: PLC0415 - needs a package of its own
+
+        spark.dataSource.register(Kafka)
+    begin = int(mark.read_text()) if mark.exists() else 0
+    for number, (files, partitions) in enumerate(settings["phases"][begin:], begin + 1):
+        if not servers:
+            _show(Path(settings["input"]), folder / "live", files)
+        served = lasec.spark.start(
+            job(settings["dimension"]), *_sources(spark, folder, settings), checkpoint=checkpoint,
+            out=lasec.spark.topics(servers, mine + folder.name, kind=KAFKA) if servers else out,
+        )  # fmt: skip
+        served.awaitTermination()
+        if partitions:
+            lasec.spark.rescale(spark, checkpoint, partitions)
+        (folder / "phase.draft").write_text(str(number))
+        (folder / "phase.draft").rename(mark)
     counts = {
         what: lasec.spark.read(spark, out, what).count()
         for what in ("predictions", "questions", "receipts", "dead")
@@ -54,6 +67,34 @@ def run(folder: Path) -> dict[str, Any]:
     done = {"digest": lasec.spark.digest(spark, checkpoint), "counts": counts}
     spark.stop()
     return done
+
+
+def _sources(spark: SparkSession, folder: Path, settings: dict[str, Any]) -> list[DataFrame]:
+    """Events and labels: files, or topics of a broker."""
+    schemas = {"events": lasec.spark.EVENTS, "labels": lasec.spark.LABELS}
+    if "servers" not in settings:
+        return [
+            lasec.spark.directory(
+                spark, str(folder / "live" / name), schema, per_batch=settings["files"]
+            )
+            for name, schema in schemas.items()
+        ]
+    return [
+        lasec.spark.topic(
+            spark, settings["servers"], settings["prefix"] + name, schema, kind=KAFKA,
+            maxOffsetsPerTrigger=str(settings["messages"][name]),
+        )
+        for name, schema in schemas.items()
+    ]  # fmt: skip
+
+
+def _show(given: Path, live: Path, files: int) -> None:
+    """Let the job see the first files of each source."""
+    for name in ("events", "labels"):
+        (live / name).mkdir(parents=True, exist_ok=True)
+        for file in sorted((given / name).glob("*.parquet")):
+            if int(file.stem) < files and not (live / name / file.name).exists():
+                os.link(file, live / name / file.name)
 
 
 def _quieten(spark: SparkSession) -> None:
