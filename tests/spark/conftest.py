@@ -17,6 +17,7 @@ LONG = {
     "test_a_checkpoint_without_space",
     "test_a_job_is_run_stopped_and_gone_on_with",  # a job is also run by the guide's blocks
     "test_a_shard_with_rows_is_not_woken_as_well",
+    "test_nothing_is_lost_between_topics_under_kill_9",
     "test_rows_do_not_see_each_other",
     "test_settings_of_a_file_are_in_no_list_of_processes",
 }
