@@ -34,7 +34,7 @@ def test_the_command_writes_tables_and_pictures(tmp_path, data_folder):
 
 
 def test_every_constant_is_changed():
-    kept = {"rate", "horizon", "inner", "burst", "total", "max_open", "timed"}  # by users
+    kept = {"rate", "horizon", "inner", "burst", "total", "max_open", "timed", "adapt"}  # by users
     shape = {"classes", "block"}
     weighted = {"weighted", "balanced", "tilt"}  # experiments rare --settings
     assert set(sensitivity.RULE) == set(Tracking._fields) - shape - weighted
