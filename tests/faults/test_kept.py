@@ -22,7 +22,7 @@ print(learner.tell(learner.ask([1.0, 2.0]).ticket, -1).updated)
 FULL = """
 import resource, signal
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, 1_000))
+resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
 """
 PLACES = ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME")
 NOBODY = 65534
