@@ -1,7 +1,7 @@
 """What a user faces: each peer with one setting for all streams and all label budgets.
 
 The benchmark tunes a peer for every cell. Here a setting is a point of the peer's grid, and whether
-rows of real streams are standardised; it is chosen once, by the mean accuracy over all streams. In
+rows of real streams are standardized; it is chosen once, by the mean accuracy over all streams. In
 its units it still knows each stream: steps and ridges are given by the mean squared norm of a row.
 How eagerly a peer asks is set by the budget, in every cell: peers are those that ask uniformly or
 on the label budget of the Tracker. ``delta``, the form of the papers' probability, is a part of the
@@ -48,17 +48,17 @@ DEFAULTS: dict[str, Parameters] = {
     "vw-paced": {},
 }
 
-Setting = tuple[int, bool]  # the place in the grid, and whether rows are standardised
+Setting = tuple[int, bool]  # the place in the grid, and whether rows are standardized
 
 
 def setting_run(
     stream: str, learner: str, rate: float, setting: Setting, seed: int, size: float
 ) -> tuple[float, float]:
     """One run: accuracy and share of labels. Synthetic rows have one scale, and are kept."""
-    place, standardise = setting
-    standardise = standardise and STREAMS[stream].real
-    scale = mean_square(prepared(stream, TUNING, size, standardise))
-    parameters = point(learner, place, scale) | {STANDARDISE: standardise}
+    place, standardize = setting
+    standardize = standardize and STREAMS[stream].real
+    scale = mean_square(prepared(stream, TUNING, size, standardize))
+    parameters = point(learner, place, scale) | {STANDARDISE: standardize}
     return benchmark_run(stream, learner, rate, parameters, seed, size)
 
 
@@ -66,8 +66,8 @@ def default_run(
     stream: str, learner: str, rate: float, parameters: Parameters, seed: int, size: float
 ) -> tuple[float, float]:
     """One run with a library's own setting."""
-    standardise = parameters.get(STANDARDISE, False) and STREAMS[stream].real
-    given = parameters | {STANDARDISE: standardise}
+    standardize = parameters.get(STANDARDISE, False) and STREAMS[stream].real
+    given = parameters | {STANDARDISE: standardize}
     return benchmark_run(stream, learner, rate, given, seed, size)
 
 
@@ -107,7 +107,7 @@ def chosen(journal: Journal, learner: str, size: float) -> tuple[Setting, float]
     grid = LEARNERS[learner].grid
     assert grid is not None
     places = range(len(list(grid(1.0))))
-    every = [(place, standardise) for standardise in (False, True) for place in places]
+    every = [(place, standardize) for standardize in (False, True) for place in places]
     first = _means(journal, learner, every, FIRST, CHOICE[:1], size)
     best = sorted(every, key=lambda setting: -first[setting])[:BEST]
     last = _means(journal, learner, best, RATES, CHOICE, size)
@@ -141,8 +141,8 @@ def _task(
 ) -> tuple[str, str, float, Any, int, float]:
     """The arguments of a run; a synthetic stream has one form."""
     if isinstance(given, tuple):
-        place, standardise = given
-        given = (place, standardise and STREAMS[stream].real)
+        place, standardize = given
+        given = (place, standardize and STREAMS[stream].real)
     return stream, learner, rate, given, seed, size
 
 
