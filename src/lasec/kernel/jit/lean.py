@@ -38,10 +38,10 @@ _library: Any = getattr(_codegen, "JITCodeLibrary", object)
 _waiting: dict[str, Any] = {}  # environments of functions that are in no machine code yet
 
 
-def overload(function: Callable[..., Any], **options: Any) -> Callable[[F], F]:
+def overload(function: Callable[..., Any]) -> Callable[[F], F]:
     """``numba.extending.overload``, of a function that only compiled code calls."""
     register: Any = _overload
-    return cast(Callable[[F], F], register(function, strict=False, jit_options=WITHIN, **options))
+    return cast(Callable[[F], F], register(function, strict=False, jit_options=WITHIN))
 
 
 class Environments:
